@@ -1,0 +1,1 @@
+"""Generate MCP servers from one manifest: `load -> validate -> resolve -> plan -> render -> write | check`."""

@@ -1,0 +1,93 @@
+"""The model as the plain data a running server serves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from toolwright_runtime.catalogue import Catalogue, ExampleEntry, ToolEntry
+
+from toolwright.model import Example, Hints, Server, Tool
+
+
+def catalogue(server: Server) -> Catalogue:
+    """Give the catalogue of `server`, ready for the wire."""
+    return {
+        "server": {
+            "name": server.name,
+            "title": server.title,
+            "version": server.version,
+            "package": server.package,
+            "instructions": server.instructions,
+            "website": server.website,
+            "page_size": server.page_size,
+            "lifespan": f"{server.lifespan.module}:{server.lifespan.function}" if server.lifespan else "",
+        },
+        "discovery": {
+            "style": server.discovery.style,
+            "prefix": server.discovery.prefix,
+            "pinned": list(server.discovery.pinned),
+            "page_tokens": server.discovery.page_tokens,
+            "split_calls": server.discovery.split_calls,
+        },
+        "categories": {
+            each.name: {"module": each.module, "summary": each.summary, "tags": list(each.tags)}
+            for each in server.categories
+        },
+        "tools": {tool.name: tool_entry(tool) for tool in server.tools},
+    }
+
+
+def tool_entry(tool: Tool) -> ToolEntry:
+    """Give what is served of one tool."""
+    entry: ToolEntry = {
+        "tool": wire_tool(tool),
+        "summary": tool.summary,
+        "category": tool.category,
+        "complexity": tool.complexity,
+        "tier": tool.tier,
+        "keywords": list(tool.keywords),
+        "use_cases": list(tool.use_cases),
+        "related": list(tool.related),
+        "examples": [_example(each) for each in tool.examples],
+    }
+    if tool.aliases:
+        entry["aliases"] = list(tool.aliases)
+    if tool.deprecated:
+        old = tool.deprecated
+        entry["deprecated"] = {"since": old.since, "replaced_by": old.replaced_by, "message": old.message}
+    if not tool.enabled:
+        entry["enabled"] = False
+    return entry
+
+
+def wire_tool(tool: Tool) -> dict[str, Any]:
+    """Give a tool as `tools/list` sends it (MCP 2025-11-25 and 2026-07-28, `Tool`)."""
+    wire: dict[str, Any] = {"name": tool.name}
+    if tool.title:
+        wire["title"] = tool.title
+    wire |= {"description": tool.description, "inputSchema": tool.input_schema}
+    if tool.output_schema is not None:
+        wire["outputSchema"] = tool.output_schema
+    wire["annotations"] = wire_hints(tool.hints)
+    return wire
+
+
+def wire_hints(hints: Hints) -> dict[str, bool]:
+    """Give all four hints: clients decide by them what may run unasked, and the defaults of MCP are the worst case."""
+    return {
+        "readOnlyHint": hints.read_only,
+        "destructiveHint": hints.destructive,
+        "idempotentHint": hints.idempotent,
+        "openWorldHint": hints.open_world,
+    }
+
+
+def _example(example: Example) -> ExampleEntry:
+    entry: ExampleEntry = {
+        "description": example.description,
+        "arguments": dict(example.arguments),
+        "invocation": example.invocation,
+    }
+    if example.expected_output:
+        entry["expected_output"] = example.expected_output
+    return entry

@@ -1,0 +1,112 @@
+"""From the plan to final text, in memory. Pure: the same model gives the same text anywhere.
+
+A template may be replaced by one of the same name in the project's `templates/` folder, which can extend the
+original as `toolwright/<name>`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from jinja2 import BaseLoader, ChoiceLoader, Environment, FileSystemLoader, PackageLoader, PrefixLoader, StrictUndefined
+from toolwright_runtime.catalogue import Catalogue
+
+from toolwright import python_models
+from toolwright.catalogue import catalogue
+from toolwright.files import RenderedFile
+from toolwright.filters import FILTERS
+from toolwright.format_python import format_python
+from toolwright.manifest_schema import manifest_schema
+from toolwright.model import Category, Server
+from toolwright.plan import PlannedFile, plan
+from toolwright.search_index import build_index
+from toolwright.signature import State, sign, verify
+
+PACKAGED = "toolwright"
+"""Prefix under which an override can extend the template it replaces."""
+
+
+class Facts:
+    """What several templates print and is costly to work out: made once a run, when first asked for."""
+
+    def __init__(self, server: Server, previous: Mapping[PurePosixPath, str]) -> None:
+        self._server = server
+        self._previous = previous
+
+    @cached_property
+    def catalogue(self) -> Catalogue:
+        """The tools as served."""
+        return catalogue(self._server)
+
+    @cached_property
+    def search_index(self) -> Any:
+        """The index of the tools."""
+        return build_index(self.catalogue)
+
+    @cached_property
+    def manifest_schema(self) -> dict[str, Any]:
+        """JSON Schema of the manifest."""
+        return manifest_schema()
+
+    def models(self, category: Category) -> str:
+        """The Pydantic models of `category`, from the last run where its schemas are the same."""
+        path = PurePosixPath(self._server.package, category.module, "models.py")
+        before = self._previous.get(path, "")
+        # A hand-edited file must not lend its text to the one that replaces it.
+        if verify(path, before.encode()) is not State.VALID:
+            before = ""
+        return python_models.models(category, before[: before.rstrip("\n").rfind("\n") + 1])
+
+
+def render(
+    server: Server,
+    *,
+    templates: Path | None = None,
+    previous: Mapping[PurePosixPath, str] | None = None,
+    part: str | None = None,
+) -> tuple[RenderedFile, ...]:
+    """Give the text of each file of `server`, in path order, or of those in one `part` of the plan.
+
+    `templates` is the folder that goes before the packaged templates. `previous` is what stands on disk now:
+    models are taken from it where their schemas have not changed. It is never needed.
+
+    Raises:
+        jinja2.TemplateError: an override is wrong.
+    """
+    environment = make_environment(templates)
+    facts = Facts(server, previous or {})
+    planned = [each for each in plan(server) if part in (None, each.part)]
+    drafts = {each.path: _draft(environment, each, server, facts) for each in planned}
+    formatted = drafts | format_python({path: text for path, text in drafts.items() if path.suffix == ".py"})
+    return tuple(RenderedFile(path, sign(path, text)) for path, text in formatted.items())
+
+
+def make_environment(templates: Path | None = None) -> Environment:
+    """Give the environment that templates run in."""
+    packaged = PackageLoader("toolwright_templates", ".")
+    loaders: list[BaseLoader] = [packaged, PrefixLoader({PACKAGED: packaged})]
+    if templates is not None:
+        loaders.insert(0, FileSystemLoader(templates))
+    environment = Environment(
+        loader=ChoiceLoader(loaders),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        # Output is Python, Markdown, JSON and TOML: HTML escapes would corrupt it. The filters escape.
+        autoescape=False,  # noqa: S701
+    )
+    environment.filters.update(FILTERS)
+    return environment
+
+
+def _draft(environment: Environment, planned: PlannedFile, server: Server, facts: Facts) -> str:
+    template = environment.get_template(planned.template)
+    text = template.render(server=server, facts=facts, **planned.subject)
+    if planned.path.suffix == ".json" and planned.readable:
+        text = json.dumps(json.loads(text), indent=2, ensure_ascii=False)
+    return text.strip("\n") + "\n"

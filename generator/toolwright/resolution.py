@@ -1,0 +1,36 @@
+"""What the parts of `resolve` share: the tables, the document, the findings and the types known so far."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from pathlib import Path
+
+from toolwright.diagnostics import Diagnostics
+from toolwright.load import Document
+from toolwright.model import ObjectType
+from toolwright.paths import KeyPath
+from toolwright.tables import ManifestTables
+
+
+@dataclass(slots=True)
+class Resolution:
+    """One run's tables, document and findings, passed along instead of eight arguments."""
+
+    tables: ManifestTables
+    document: Document
+    root: Path
+    diagnostics: Diagnostics
+    types: dict[str, ObjectType] = field(default_factory=dict)
+
+    def error(self, code: str, message: str, at: KeyPath, *, hint: str = "", value: bool = True) -> None:
+        """Note a mistake at a value, or at its key."""
+        self.document.report(self.diagnostics, code, message, at, hint=hint, value=value)
+
+    def unknown(self, code: str, what: str, name: str, known: Iterable[str], at: KeyPath) -> None:
+        """Note a name that stands nowhere, with the nearest that does."""
+        names = list(known)
+        near = get_close_matches(name, names, n=1)
+        hint = f"did you mean `{near[0]}`?" if near else f"known: {', '.join(names[:8]) or 'none'}"
+        self.error(code, f"unknown {what} `{name}`", at, hint=hint)

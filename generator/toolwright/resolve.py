@@ -1,0 +1,380 @@
+"""From what was written to what it means: names settled, types resolved, defaults applied, order decided."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from toolwright import compile_schema, resolve_types
+from toolwright.call_syntax import invocation
+from toolwright.diagnostics import Diagnostics
+from toolwright.handlers import HandlerIndex
+from toolwright.load import Document
+from toolwright.model import (
+    Category,
+    ClassName,
+    Command,
+    Deprecation,
+    Discovery,
+    Example,
+    Handler,
+    Hints,
+    Identifier,
+    JsonSchema,
+    ObjectType,
+    Option,
+    Server,
+    Step,
+    Tool,
+    Workflow,
+)
+from toolwright.names import class_name, constant_name, identifier
+from toolwright.paths import KeyPath
+from toolwright.raw_schema import RawSchemaError, read_raw_schema
+from toolwright.resolution import Resolution
+from toolwright.schema_check import SchemaChecker
+from toolwright.tables import ManifestTables, ToolTable
+from toolwright.tool_names import client_name, meta_tool_names, refusal
+
+RESERVED_MODULES = frozenset({"catalogue", "server", "__init__", "__main__", "search_index"})
+"""Modules of the generated package that a category must not hide."""
+FILE_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
+"""What may name a command or a workflow: each becomes a file, and a skill's name is held to this (Agent Skills)."""
+MOST_SKILL_CHARACTERS = 1024
+
+
+def resolve(
+    tables: ManifestTables,
+    document: Document,
+    *,
+    root: Path,
+    diagnostics: Diagnostics,
+    handlers: Path | None = None,
+) -> Server | None:
+    """Give the model of a manifest, or None with TW3xx diagnostics added.
+
+    `root` is the project, for files the manifest names. Hand-written functions are looked for under
+    `handlers`; without it they are taken on trust.
+    """
+    run = Resolution(tables, document, root, diagnostics)
+    run.types = resolve_types.object_types(run)
+    _check_categories(run)
+    _check_names(run)
+    _check_references(run)
+    checker = SchemaChecker(compile_schema.definitions(tuple(run.types.values())))
+    tools = [tool for name, table in tables.tools.items() if (tool := _tool(run, checker, name, table))]
+    if handlers is not None:
+        _check_handlers(run, tools, HandlerIndex(handlers))
+    return None if diagnostics.has_errors else _server(run, tools)
+
+
+def _server(run: Resolution, tools: Sequence[Tool]) -> Server:
+    written = run.tables.server
+    return Server(
+        # It stands in docstrings and comments, so an odd file name is made plain.
+        source=re.sub(r"[^\w./-]", "_", str(run.document.path)),
+        name=written.name,
+        title=written.title,
+        version=written.version,
+        package=Identifier(written.package),
+        handlers=written.handlers,
+        instructions=written.instructions.strip(),
+        command=written.command or written.name,
+        website=written.website,
+        lifespan=_handler(run, written.lifespan) if written.lifespan else None,
+        page_size=written.page_size,
+        options=_options(run),
+        discovery=_discovery(run),
+        categories=_categories(run, tools),
+        types=tuple(run.types.values()),
+        commands=_commands(run),
+        workflows=_workflows(run),
+        skill_description=_skill_description(run),
+    )
+
+
+def _skill_description(run: Resolution) -> str:
+    server = run.tables.server
+    uses = "; ".join(each.summary for each in run.tables.categories.values())
+    text = f"Tools of the {server.title or server.name} server. Use for: {uses}"
+    return text if len(text) <= MOST_SKILL_CHARACTERS else text[: MOST_SKILL_CHARACTERS - 1] + "…"
+
+
+def _options(run: Resolution) -> tuple[Option, ...]:
+    return tuple(
+        Option(
+            name=name,
+            flag="--" + name.replace("_", "-"),
+            description=each.description,
+            env=each.env,
+            many=each.many,
+            default=each.default,
+            metavar=each.metavar or name.upper().replace("-", "_"),
+        )
+        for name, each in run.tables.server.options.items()
+    )
+
+
+def _discovery(run: Resolution) -> Discovery:
+    written = run.tables.discovery
+    return Discovery(
+        style=written.style,
+        prefix=written.prefix,
+        pinned=written.pinned,
+        page_tokens=written.page_tokens,
+        split_calls=written.split_calls,
+    )
+
+
+def _categories(run: Resolution, tools: Sequence[Tool]) -> tuple[Category, ...]:
+    found = []
+    for name, written in run.tables.categories.items():
+        members = tuple(tool for tool in tools if tool.category == name)
+        if not members:
+            continue
+        used = resolve_types.used_types((run.tables.tools[tool.name] for tool in members), members, run.types)
+        found.append(
+            Category(
+                name=name,
+                module=identifier(name),
+                summary=written.summary,
+                tags=written.tags,
+                tools=members,
+                types=used,
+                contract_models=_contract_models(members),
+                handler_modules=tuple(sorted({tool.handler.module for tool in members})),
+            )
+        )
+    return tuple(found)
+
+
+def _contract_models(tools: Sequence[Tool]) -> tuple[ClassName, ...]:
+    found = {name for tool in tools for name in (tool.params_class, tool.result_class) if name}
+    return tuple(ClassName(name) for name in sorted(found))
+
+
+def _commands(run: Resolution) -> tuple[Command, ...]:
+    return tuple(
+        Command(
+            name=name,
+            summary=each.summary,
+            argument_hint=each.argument_hint,
+            tools=each.tools,
+            claude_tools=_claude_tools(run, each.tools),
+            prompt=each.prompt.strip(),
+        )
+        for name, each in run.tables.commands.items()
+    )
+
+
+def _claude_tools(run: Resolution, tools: Sequence[str]) -> tuple[str, ...]:
+    """Name what must be allowed for `tools` to run: those that are not listed go through a meta-tool."""
+    written = run.tables.discovery
+    found: set[str] = set()
+    for name in tools:
+        if name in written.pinned or written.style == "classic" or name not in run.tables.tools:
+            found.add(name)
+        elif written.style != "search-call":
+            found.add("call_tool")
+        elif written.split_calls and run.tables.tools[name].hints.read_only:
+            found |= {f"{written.prefix}search", f"{written.prefix}call_read"}
+        else:
+            found |= {f"{written.prefix}search", f"{written.prefix}call"}
+    return tuple(client_name(name, run.tables.server.name) for name in sorted(found))
+
+
+def _workflows(run: Resolution) -> tuple[Workflow, ...]:
+    return tuple(
+        Workflow(
+            name=name,
+            summary=each.summary,
+            description=each.description or each.summary,
+            steps=tuple(Step(title=step.title, tool=step.tool, text=step.text.strip()) for step in each.steps),
+        )
+        for name, each in run.tables.workflows.items()
+    )
+
+
+def _tool(run: Resolution, checker: SchemaChecker, name: str, table: ToolTable) -> Tool | None:
+    if reason := refusal(name, run.tables.server.name):
+        run.error("TW311", reason, table.at, value=False)
+    params = resolve_types.values(run, table.params)
+    raw = _raw_schema(run, table)
+    result = _result(run, table)
+    if resolve_types.is_recursive(run, params) or len(params) < len(table.params):
+        return None
+    if table.input_schema is not None and raw is None:
+        return None
+    exact = raw if raw is not None else compile_schema.exact(params)
+    examples = _examples(run, checker, name, table, exact)
+    return Tool(
+        name=name,
+        title=table.title,
+        summary=table.summary,
+        description=table.description.strip() or table.summary,
+        category=table.category,
+        keywords=table.keywords,
+        use_cases=table.use_cases,
+        complexity=table.complexity,
+        tier=table.tier,
+        hints=Hints(
+            read_only=table.hints.read_only,
+            destructive=table.hints.destructive,
+            idempotent=table.hints.idempotent,
+            open_world=table.hints.open_world,
+        ),
+        related=table.related,
+        aliases=table.aliases,
+        deprecated=_deprecation(table),
+        enabled=table.enabled,
+        since=table.since,
+        ext=table.ext,
+        handler=_handler(run, table.handler),
+        params=params,
+        input_schema=raw if raw is not None else compile_schema.portable(params, run.types),
+        output_schema=compile_schema.result(result, run.types) if result else None,
+        examples=examples,
+        protocol=class_name(name),
+        constant=constant_name(name),
+        params_class="" if raw is not None else ClassName(f"{class_name(name)}Params"),
+        result_class=result.name if result else "",
+        allow={each.rule: each.reason for each in table.allow},
+        at=table.at,
+    )
+
+
+def _deprecation(table: ToolTable) -> Deprecation | None:
+    written = table.deprecated
+    if written is None:
+        return None
+    return Deprecation(since=written.since, replaced_by=written.replaced_by, message=written.message)
+
+
+def _handler(run: Resolution, reference: str) -> Handler:
+    module, _, function = reference.partition(":")
+    return Handler(module=f"{run.tables.server.handlers}.{module}", function=Identifier(function))
+
+
+def _raw_schema(run: Resolution, table: ToolTable) -> JsonSchema | None:
+    if table.input_schema is None:
+        return None
+    try:
+        return read_raw_schema(table.input_schema, run.root, verbatim=table.verbatim_schema)
+    except RawSchemaError as error:
+        run.error("TW313", str(error), (*table.at, "input_schema"), hint=error.hint)
+        return None
+
+
+def _result(run: Resolution, table: ToolTable) -> ObjectType | None:
+    if not table.returns:
+        return None
+    if table.returns not in run.types:
+        run.unknown("TW315", "result type", table.returns, run.types, (*table.at, "returns"))
+        return None
+    return run.types[table.returns]
+
+
+def _examples(
+    run: Resolution, checker: SchemaChecker, name: str, table: ToolTable, schema: JsonSchema
+) -> tuple[Example, ...]:
+    for example in table.examples:
+        for problem in checker.problems(schema, example.arguments):
+            where = (*example.at, "arguments", *problem.path)
+            run.error("TW310", f"example of `{name}` does not fit: {problem.message}", where, hint=problem.hint)
+    return tuple(
+        Example(
+            description=each.description,
+            arguments=each.arguments,
+            invocation=invocation(name, each.arguments),
+            expected_output=each.expected_output,
+        )
+        for each in table.examples
+    )
+
+
+def _check_categories(run: Resolution) -> None:
+    for name, written in run.tables.categories.items():
+        if not name.isidentifier() or not name.isascii() or name.lower() != name:
+            message = f"category `{name}` cannot name a Python module"
+            run.error("TW317", message, written.at, hint="use lower-case letters, digits and underscores", value=False)
+        elif name in RESERVED_MODULES:
+            run.error(
+                "TW317",
+                f"category `{name}` hides a generated module",
+                written.at,
+                hint="choose another name",
+                value=False,
+            )
+
+
+def _check_names(run: Resolution) -> None:
+    """Refuse names that differ in the manifest and are the same in the output."""
+    classes: dict[str, tuple[str, KeyPath]] = {}
+    constants: dict[str, tuple[str, KeyPath]] = {}
+    called: dict[str, tuple[str, KeyPath]] = {}
+    for name, named in run.tables.types.items():
+        _claim(run, classes, name, f"type `{name}`", named.at)
+    for name, tool in run.tables.tools.items():
+        _claim(run, called, name, f"tool `{name}`", tool.at)
+        for place, alias in enumerate(tool.aliases):
+            _claim(run, called, alias, f"alias `{alias}`", (*tool.at, "aliases", place))
+        names = (constants, constant_name(name)), (classes, class_name(name)), (classes, f"{class_name(name)}Params")
+        # One clash says it: those that follow have the same cause.
+        all(_claim(run, taken, made, f"tool `{name}`", tool.at) for taken, made in names)
+    for kind, files in (("command", [*run.tables.commands]), ("workflow", [*run.tables.workflows])):
+        for name in files:
+            if not FILE_NAME.fullmatch(name):
+                hint = "use up to 64 lower-case letters, digits and dashes: it becomes the name of a file"
+                run.error("TW320", f"`{name}` cannot name a {kind}", (f"{kind}s", name), hint=hint, value=False)
+    if (skill := run.tables.server.name.lower()) in run.tables.workflows:
+        message = f"workflow `{skill}` has the name of the server's own skill"
+        run.error("TW317", message, ("workflows", skill), hint="choose another name", value=False)
+    for reserved in meta_tool_names(run.tables.discovery):
+        if reserved in called:
+            what, at = called[reserved]
+            message = f"{what} has the name of a meta-tool"
+            run.error("TW317", message, at, hint="choose another name, or set a prefix", value=False)
+
+
+def _claim(run: Resolution, taken: dict[str, tuple[str, KeyPath]], made: str, what: str, at: KeyPath) -> bool:
+    """Take a name of the output, or say who has it."""
+    if made not in taken:
+        taken[made] = (what, at)
+        return True
+    other = taken[made][0]
+    run.error("TW306", f"{what} and {other} would both be `{made}`", at, hint="rename one", value=False)
+    return False
+
+
+def _check_references(run: Resolution) -> None:
+    """Look up each name that one part of the manifest uses of another."""
+    tables, tools = run.tables, run.tables.tools
+    for tool in tools.values():
+        if tool.category not in tables.categories:
+            run.unknown("TW301", "category", tool.category, tables.categories, (*tool.at, "category"))
+        _look_up(run, "TW304", "related tool", tool.related, (*tool.at, "related"))
+        if tool.deprecated and tool.deprecated.replaced_by:
+            _look_up(run, "TW304", "tool", tool.deprecated.replaced_by, (*tool.at, "deprecated", "replaced_by"))
+    _look_up(run, "TW305", "pinned tool", tables.discovery.pinned, ("discovery", "pinned"))
+    for command in tables.commands.values():
+        _look_up(run, "TW305", "tool", command.tools, (*command.at, "tools"))
+    for workflow in tables.workflows.values():
+        for step in workflow.steps:
+            if step.tool:
+                _look_up(run, "TW305", "tool", step.tool, (*step.at, "tool"))
+
+
+def _look_up(run: Resolution, code: str, what: str, names: str | Sequence[str], at: KeyPath) -> None:
+    places: Iterable[tuple[str, KeyPath]] = (
+        [(names, at)] if isinstance(names, str) else [(name, (*at, place)) for place, name in enumerate(names)]
+    )
+    for name, where in places:
+        if name not in run.tables.tools:
+            run.unknown(code, what, name, run.tables.tools, where)
+
+
+def _check_handlers(run: Resolution, tools: Sequence[Tool], index: HandlerIndex) -> None:
+    for tool in tools:
+        if missing := index.missing(tool):
+            run.error("TW312", missing.message, (*tool.at, "handler"), hint=missing.hint)

@@ -1,0 +1,319 @@
+"""The manifest as its author writes it: one frozen dataclass a TOML table.
+
+Fields, their types, defaults and docstrings are the single description of the language: the
+reader (`read`), the editor schema (`manifest_schema`) and the reference page are made from them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, field
+from typing import Any, Literal
+
+from toolwright.paths import KeyPath
+
+Free = Any
+"""A value that is not interpreted here: example arguments, defaults, raw JSON Schema."""
+
+
+def at_most(length: int) -> dict[str, Any]:
+    """Bound the text of a key to `length` characters."""
+    return {"max_length": length}
+
+
+def matching(pattern: str, words: str) -> dict[str, Any]:
+    """Require the text of a key to match `pattern` whole; `words` names that to a person."""
+    return {"pattern": pattern, "words": words}
+
+
+def key(*rules: dict[str, Any], default: Any = MISSING, name: str = "") -> Any:
+    """Describe one key. `name` is its spelling in TOML where Python forbids it."""
+    metadata: dict[str, Any] = {"toml": name} if name else {}
+    for rule in rules:
+        metadata |= rule
+    if default is MISSING:
+        return field(metadata=metadata)
+    if isinstance(default, dict):
+        return field(default_factory=dict, metadata=metadata)
+    return field(default=default, metadata=metadata)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """A TOML table: what was written in it, and where (`at` is the key path, for diagnostics)."""
+
+    at: KeyPath = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OptionTable(Table):
+    """`[server.options.NAME]`: a setting of the running server, given as `--name` or by an environment variable."""
+
+    description: str
+    """What it sets; the help text of the flag."""
+    env: str = ""
+    """Environment variable that is read when the flag is absent. Several values are separated as in `PATH`."""
+    many: bool = False
+    """May be given more than once."""
+    default: str = ""
+    """Value when neither flag nor variable is given."""
+    metavar: str = ""
+    """Placeholder in the help text."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerTable(Table):
+    """`[server]`: who this server is."""
+
+    name: str = key(matching(r"[A-Za-z][A-Za-z0-9-]*", "letters, digits and dashes, starting with a letter"))
+    """Name shown to clients, part of each tool's name there. No underscore: Gemini CLI's policies refuse it."""
+    title: str = ""
+    """Name for people."""
+    version: str = "0.1.0"
+    """Version sent to clients."""
+    package: str = key(matching(r"[a-z_][a-z0-9_]*", "a Python package name"))
+    """Import name of the generated package."""
+    handlers: str = key(matching(r"[a-z_][a-z0-9_.]*", "a Python package name"))
+    """Import name of the hand-written package that carries the tools out."""
+    instructions: str = key(at_most(4096), default="")
+    """What a model should know before it uses any tool. Clients cut it at 4,096 characters."""
+    command: str = ""
+    """Console command that starts the server; the server's name if left out."""
+    website: str = ""
+    """Address of a page about the server."""
+    lifespan: str = key(matching(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", "`module:function`"), default="")
+    """`module:function` under `handlers`: an async context manager, given the options; it yields the state."""
+    page_size: int = key({"minimum": 1}, default=250)
+    """Tools on one page of `tools/list`."""
+    options: Mapping[str, OptionTable] = key(default={})
+    """Settings of the running server."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiscoveryTable(Table):
+    """`[discovery]`: how a model gets to know the tools."""
+
+    style: Literal["search-call", "list-describe", "discover-schema", "classic"] = "search-call"
+    """Which meta-tools stand in `tools/list`."""
+    prefix: str = key(matching(r"[a-z0-9_]*", "lower-case letters, digits and underscores"), default="")
+    """Stands before the names of `search`, `call` and `call_read`."""
+    pinned: tuple[str, ...] = ()
+    """Tools listed beside the meta-tools."""
+    page_tokens: int = key({"minimum": 200}, default=1500)
+    """Budget of one search answer, in tokens."""
+    split_calls: bool = False
+    """Also list `call_read`, which runs only tools that change nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CategoryTable(Table):
+    """`[categories.NAME]`: a group of tools."""
+
+    summary: str = key(at_most(80))
+    """What its tools are for."""
+    tags: tuple[str, ...] = ()
+    """Labels shown when categories are browsed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValueTable(Table):
+    """A parameter of a tool or a field of a type."""
+
+    type: str
+    """`string`, `integer`, `number`, `boolean`, `object`, a name from `[types]`, `T[]` or `map<T>`."""
+    description: str = ""
+    """What it means; say units and limits that the constraints cannot."""
+    required: bool | None = None
+    """Whether it must be given: true unless there is a default."""
+    nullable: bool = False
+    """Whether null is a value with a meaning of its own."""
+    default: Free = None
+    """What is used when it is left out."""
+    enum: tuple[Free, ...] = ()
+    """The values allowed."""
+    minimum: int | float | None = None
+    """Smallest number allowed."""
+    maximum: int | float | None = None
+    """Largest number allowed."""
+    min_length: int | None = key({"minimum": 0}, default=None)
+    """Fewest characters."""
+    max_length: int | None = key({"minimum": 0}, default=None)
+    """Most characters."""
+    pattern: str = ""
+    """Regular expression (ECMA 262) that a string must match somewhere."""
+    format: str = ""
+    """Named format, such as `date-time` or `uri`."""
+    min_items: int | None = key({"minimum": 0}, default=None)
+    """Fewest items."""
+    max_items: int | None = key({"minimum": 0}, default=None)
+    """Most items."""
+    unique_items: bool = False
+    """Whether items must differ."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TypeTable(Table):
+    """`[types.NAME]`: an object with fields, for reuse."""
+
+    description: str = ""
+    """What one value of it is."""
+    fields: Mapping[str, ValueTable]
+    """Its fields, in the order they are shown."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HintsTable(Table):
+    """`hints`: what running the tool may do. All four, since clients decide by them what may run unasked."""
+
+    read_only: bool
+    """It changes nothing."""
+    destructive: bool
+    """It may overwrite or delete something."""
+    idempotent: bool
+    """Doing it twice is as doing it once."""
+    open_world: bool
+    """It reaches beyond this machine."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExampleTable(Table):
+    """`[[tools.NAME.examples]]`: a call that works."""
+
+    description: str
+    """What the call is for."""
+    arguments: Mapping[str, Free]
+    """The arguments, as sent."""
+    expected_output: str = ""
+    """What comes back, in short."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeprecatedTable(Table):
+    """`deprecated`: the tool still works, but there is a better one."""
+
+    since: str
+    """Version that deprecated it."""
+    replaced_by: str = ""
+    """Tool to use instead."""
+    message: str = ""
+    """What else a user should know."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AllowTable(Table):
+    """`[[tools.NAME.allow]]`: a lint rule that is switched off for this tool."""
+
+    rule: str
+    """Code of the rule, such as `TW501`."""
+    reason: str
+    """Why the tool is right as it is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolTable(Table):
+    """`[tools.NAME]`: one tool."""
+
+    summary: str = key(at_most(80))
+    """What it does, in one line."""
+    title: str = ""
+    """Name for people."""
+    category: str
+    """The category it stands in."""
+    description: str = key(at_most(4096), default="")
+    """All that a model should know; what matters first. The summary if left out."""
+    keywords: tuple[str, ...] = ()
+    """Words people search it by that stand nowhere else."""
+    use_cases: tuple[str, ...] = ()
+    """Requests it answers; each must find the tool in its first three hits."""
+    complexity: Literal["simple", "moderate", "complex"] = "simple"
+    """How hard it is to call well."""
+    tier: Literal["core", "all"] = "core"
+    """`all`: served only with `--all`."""
+    hints: HintsTable
+    """What running it may do."""
+    related: tuple[str, ...] = ()
+    """Tools commonly used with it."""
+    handler: str = key(matching(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", "`module:function`"), default="")
+    """`module:function` under `[server].handlers`."""
+    params: Mapping[str, ValueTable] = key(default={})
+    """Its parameters, in the order they are shown."""
+    input_schema: Free = None
+    """Raw JSON Schema of the arguments, as a table or a file name: for what `params` cannot say."""
+    verbatim_schema: bool = False
+    """Advertise `input_schema` exactly as written, even where clients are known to stumble."""
+    returns: str = ""
+    """The type of its structured result; left out, the tool returns text or other content."""
+    examples: tuple[ExampleTable, ...] = ()
+    """Calls that work; checked against the schema, shown in docs and search."""
+    aliases: tuple[str, ...] = ()
+    """Older names: callable, not listed."""
+    deprecated: DeprecatedTable | None = None
+    """Set when there is a better tool."""
+    enabled: bool = True
+    """False: known, but not callable."""
+    since: str = ""
+    """Version that added it."""
+    allow: tuple[AllowTable, ...] = ()
+    """Lint rules that do not apply here, each with its reason."""
+    ext: Mapping[str, Free] = key(default={})
+    """Free table, passed through to templates."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandTable(Table):
+    """`[commands.NAME]`: a slash command for each host."""
+
+    summary: str = key(at_most(80))
+    """What it does, as shown in the host's menu."""
+    argument_hint: str = ""
+    """What to type after the command."""
+    tools: tuple[str, ...] = ()
+    """Tools it uses; a host may then run them without asking."""
+    prompt: str
+    """The text sent to the model. `{arguments}` stands for what the user typed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepTable(Table):
+    """`[[workflows.NAME.steps]]`: one step."""
+
+    title: str
+    """What is done."""
+    tool: str = ""
+    """The tool that does it."""
+    text: str
+    """How it is done."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkflowTable(Table):
+    """`[workflows.NAME]`: a procedure over several tools, written out as a skill."""
+
+    summary: str = key(at_most(80))
+    """What it achieves."""
+    description: str = ""
+    """When to use it."""
+    steps: tuple[StepTable, ...]
+    """What to do, in order."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ManifestTables(Table):
+    """The whole manifest, one-to-one with the TOML."""
+
+    edition: int
+    """Version of the manifest language: 1."""
+    server: ServerTable
+    """Who this server is."""
+    discovery: DiscoveryTable = DiscoveryTable()
+    """How a model gets to know the tools."""
+    categories: Mapping[str, CategoryTable] = key(default={})
+    """Groups of tools, in the order they are shown."""
+    types: Mapping[str, TypeTable] = key(default={})
+    """Objects with fields, for reuse."""
+    tools: Mapping[str, ToolTable] = key(default={})
+    """The tools, in the order they are shown."""
+    commands: Mapping[str, CommandTable] = key(default={})
+    """Slash commands."""
+    workflows: Mapping[str, WorkflowTable] = key(default={})
+    """Procedures over several tools."""

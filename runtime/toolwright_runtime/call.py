@@ -1,0 +1,114 @@
+"""What a handler is given beside its parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, Protocol, TypeVar
+
+State = TypeVar("State")
+Level = Literal["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]
+"""Syslog severities of RFC 5424, least first."""
+
+
+class Context(Protocol):
+    """What the dispatcher needs of whatever carries it: one request's way back to the client.
+
+    Cancellation is that of asyncio: the carrier cancels the task in which `dispatch` runs.
+    """
+
+    @property
+    def operation_id(self) -> str:
+        """Identity of this request within the process, for logs and joined work."""
+        ...
+
+    @property
+    def capabilities(self) -> Mapping[str, Any]:
+        """The client's capabilities, as sent."""
+        ...
+
+    async def progress(self, progress: float, total: float | None, message: str | None) -> None:
+        """Send progress if the client asked for it."""
+        ...
+
+    async def log(self, level: Level, data: Any, logger: str | None) -> None:
+        """Send a log message if the client asked for that level."""
+        ...
+
+    async def request(self, key: str, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Ask the client for something (`elicitation/create`, `sampling/createMessage`, `roots/list`).
+
+        In the 2025-11-25 protocol this is a request of its own. In 2026-07-28 it is the `key` entry of an
+        input-required result, and the handler runs again from the start with the answer.
+        """
+        ...
+
+
+class InputRequired(BaseException):
+    """The call cannot go on before the client has answered `requests` (2026-07-28); each is `{"method", "params"}`.
+
+    Not an `Exception`, so that no handler takes it for a failure: like a cancellation it only passes through.
+    """
+
+    def __init__(self, requests: Mapping[str, dict[str, Any]]) -> None:
+        super().__init__(*requests)
+        self.requests = dict(requests)
+
+
+class ToolCall:
+    """One call of a tool: progress, log, questions to the user, and the server's state."""
+
+    __slots__ = ("_context", "_state", "tool")
+
+    def __init__(self, tool: str, context: Context, state: Sequence[object]) -> None:
+        self.tool = tool
+        self._context = context
+        self._state = state
+
+    @property
+    def operation_id(self) -> str:
+        """Identity of this call within the process."""
+        return self._context.operation_id
+
+    @property
+    def client_capabilities(self) -> Mapping[str, Any]:
+        """What the client said it can do."""
+        return self._context.capabilities
+
+    def state(self, kind: type[State]) -> State:
+        """Give the object of type `kind` that the server's lifespan yielded.
+
+        Raises:
+            LookupError: there is none, which is a mistake in the server.
+        """
+        for each in self._state:
+            if isinstance(each, kind):
+                return each
+        raise LookupError(f"the server's lifespan yielded no {kind.__name__}")
+
+    async def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
+        """Tell the client how far the work is; `done` must grow with each call."""
+        await self._context.progress(done, total, message)
+
+    async def log(self, level: Level, data: Any, logger: str | None = None) -> None:
+        """Send a log message to the client. It is not shown to the model."""
+        await self._context.log(level, data, logger)
+
+    async def elicit(self, message: str, schema: Mapping[str, Any], *, key: str = "elicit") -> dict[str, Any]:
+        """Ask the user to fill in `schema` (a flat object); give `{"action", "content"?}` as MCP defines it.
+
+        A handler may run again from its start after this, so nothing before it may have an effect twice.
+        """
+        params = {"mode": "form", "message": message, "requestedSchema": dict(schema)}
+        return await self._context.request(key, "elicitation/create", params)
+
+    async def sample(self, params: Mapping[str, Any], *, key: str = "sample") -> dict[str, Any]:
+        """Ask the client's model; `params` and the answer are those of `sampling/createMessage`."""
+        return await self._context.request(key, "sampling/createMessage", params)
+
+    async def client_roots(self) -> list[dict[str, Any]]:
+        """Give the folders the client works in, each `{"uri", "name"?}`; empty if it does not say."""
+        if "roots" not in self.client_capabilities:
+            return []
+        answer = await self._context.request("roots", "roots/list", {})
+        roots: list[dict[str, Any]] = answer.get("roots", [])
+        return roots

@@ -1,0 +1,91 @@
+"""The shape of a generated `catalogue.py`: plain data, ready for the wire.
+
+Nothing here is computed when a server starts, so its start does not grow with the number of tools.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NotRequired, TypedDict
+
+WireTool = dict[str, Any]
+"""A `Tool` of the MCP schema: name, title?, description, inputSchema, outputSchema?, annotations."""
+
+
+class ServerEntry(TypedDict):
+    """`[server]` of the manifest, as far as a running server needs it."""
+
+    name: str
+    title: str
+    version: str
+    package: str
+    """Import name of the generated package; a category's `module` stands under it."""
+    instructions: str
+    website: str
+    page_size: int
+    lifespan: str
+    """`absolute.module:function`, or empty."""
+
+
+class DiscoveryEntry(TypedDict):
+    """`[discovery]` of the manifest."""
+
+    style: str
+    prefix: str
+    pinned: list[str]
+    page_tokens: int
+    split_calls: bool
+
+
+class CategoryEntry(TypedDict):
+    """A group of tools. `module` is the sub-package with its models and handlers."""
+
+    module: str
+    summary: str
+    tags: list[str]
+
+
+class ExampleEntry(TypedDict):
+    """A call that works, as data and as call syntax."""
+
+    description: str
+    arguments: dict[str, Any]
+    invocation: str
+    expected_output: NotRequired[str]
+
+
+class DeprecationEntry(TypedDict):
+    """Why a tool should no longer be used."""
+
+    since: str
+    replaced_by: str
+    message: str
+
+
+class ToolEntry(TypedDict):
+    """One tool: what is sent (`tool`), and what discovery knows of it besides."""
+
+    tool: WireTool
+    summary: str
+    category: str
+    complexity: str
+    tier: str
+    """`core`, or `all` for tools served only with `--all`."""
+    keywords: list[str]
+    use_cases: list[str]
+    related: list[str]
+    examples: list[ExampleEntry]
+    aliases: NotRequired[list[str]]
+    deprecated: NotRequired[DeprecationEntry]
+    enabled: NotRequired[bool]
+    """Absent means true."""
+    cli: NotRequired[str]
+    """Name of the command-line program behind it; absent for a handler, which counts to its category."""
+
+
+class Catalogue(TypedDict):
+    """Everything a server serves. Tools stand by category, then as in the manifest."""
+
+    server: ServerEntry
+    discovery: DiscoveryEntry
+    categories: dict[str, CategoryEntry]
+    tools: dict[str, ToolEntry]

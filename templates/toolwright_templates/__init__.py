@@ -1,0 +1,1 @@
+"""The output of toolwright: Jinja templates, a folder per kind of file."""

@@ -1,0 +1,204 @@
+"""Rendering is a function of the model: overrides, reuse and hostile text included."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import json
+import subprocess
+import sys
+import tomllib
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import pytest
+import yaml
+
+from toolwright.diagnostics import Diagnostics
+from toolwright.files import RenderedFile
+from toolwright.load import load
+from toolwright.model import Server
+from toolwright.render import render
+from toolwright.resolve import resolve
+from toolwright.signature import State, sign, verify
+from toolwright.validate import validate
+
+ROOT = Path(__file__).parents[2]
+GOLDEN = ROOT / "tests" / "golden"
+HOSTILE_HANDLER = """\
+from toolwright_runtime import ToolCall
+
+from hostile_server.odd.models import ImportParams
+
+
+async def run(params: ImportParams, call: ToolCall) -> str:
+    return params.class_ + params.title + call.tool
+"""
+
+
+def model(case: str) -> Server:
+    diagnostics = Diagnostics()
+    folder = GOLDEN / case
+    document = load(folder / "manifest.toml", root=folder, diagnostics=diagnostics)
+    assert document
+    tables = validate(document, diagnostics=diagnostics)
+    assert tables
+    server = resolve(tables, document, root=folder, diagnostics=diagnostics)
+    assert server, list(diagnostics)
+    return server
+
+
+def by_path(files: tuple[RenderedFile, ...]) -> dict[str, str]:
+    return {file.path.as_posix(): file.text for file in files}
+
+
+@pytest.fixture(scope="module")
+def small() -> Server:
+    return model("one-tool-gives-a-whole-server")
+
+
+@pytest.fixture(scope="module")
+def hostile() -> dict[str, str]:
+    return by_path(render(model("hostile-text-stays-text")))
+
+
+def test_rendering_twice_gives_the_same_text(small: Server) -> None:
+    assert render(small) == render(small)
+
+
+def test_models_are_taken_from_the_last_run_where_their_schemas_are_the_same(small: Server) -> None:
+    fresh = render(small)
+    path = PurePosixPath("catalog_server/books/models.py")
+    previous = {file.path: file.text for file in fresh}
+    assert render(small, previous=previous) == fresh
+    # A signed text that rendering would never give shows that it was reused, and an edited one that it was not.
+    body = previous[path].replace("What was found", "What was kept").rsplit("\n", 2)[0]
+    kept = sign(path, body)
+    assert by_path(render(small, previous={path: kept}))[path.as_posix()].count("What was kept") == 1
+    assert verify(path, kept.replace("kept", "lost").encode()) is State.EDITED
+    assert render(small, previous={path: kept.replace("kept", "lost")}) == fresh
+
+
+def test_one_part_alone_is_rendered_as_it_is_among_all(small: Server) -> None:
+    everything = by_path(render(small))
+    docs = by_path(render(small, part="docs"))
+    assert docs
+    assert docs.items() <= everything.items()
+    assert all(path.startswith("docs/") for path in docs)
+
+
+def test_a_projects_template_goes_before_the_packaged_one_and_can_extend_it(small: Server, tmp_path: Path) -> None:
+    (tmp_path / "python").mkdir()
+    (tmp_path / "python" / "init.py.jinja").write_text(
+        '{% extends "toolwright/python/init.py.jinja" %}{% block summary %}Mine, not yours.{% endblock %}\n',
+        encoding="utf-8",
+    )
+    ours, theirs = by_path(render(small)), by_path(render(small, templates=tmp_path))
+    changed = {path for path, text in theirs.items() if ours[path] != text}
+    assert changed == {"catalog_server/__init__.py"}
+    assert theirs["catalog_server/__init__.py"].startswith('"""Mine, not yours.')
+    assert "build_server" in theirs["catalog_server/__init__.py"]
+
+
+def test_output_does_not_depend_on_hash_seed_locale_time_zone_or_folder(tmp_path: Path) -> None:
+    script = (
+        "import hashlib, sys; sys.path.insert(0, sys.argv[1]); import test_render as t;"
+        "print(hashlib.sha256(repr(t.render(t.model('one-tool-gives-a-whole-server'))).encode()).hexdigest())"
+    )
+    digests = set()
+    for seed, zone, locale in (("0", "UTC", "C"), ("1", "Asia/Kolkata", "C.UTF-8"), ("77", "America/Lima", "POSIX")):
+        ran = subprocess.run(
+            [sys.executable, "-c", script, str(Path(__file__).parent)],
+            cwd=tmp_path,
+            env={"PYTHONHASHSEED": seed, "TZ": zone, "LC_ALL": locale, "PATH": "", "HOME": str(tmp_path)},
+            capture_output=True,
+            check=True,
+            encoding="utf-8",
+        )
+        digests.add(ran.stdout)
+    assert len(digests) == 1
+
+
+def test_hostile_text_gives_files_that_every_reader_takes(hostile: dict[str, str]) -> None:
+    for path, text in hostile.items():
+        match PurePosixPath(path).suffix:
+            case ".py":
+                ast.parse(text)
+            case ".json":
+                json.loads(text)
+            case ".toml":
+                tomllib.loads(text)
+            case ".md":
+                if text.startswith("---\n"):
+                    assert isinstance(yaml.safe_load(text.split("\n---\n")[0][4:]), dict)
+            case other:
+                pytest.fail(f"no reader for {other}")
+
+
+def test_hostile_text_reaches_the_catalogue_unchanged(hostile: dict[str, str]) -> None:
+    written = tomllib.loads((GOLDEN / "hostile-text-stays-text" / "manifest.toml").read_text(encoding="utf-8"))
+    scope: dict[str, Any] = {}
+    source = hostile["hostile_server/catalogue.py"]
+    exec(compile(source, "catalogue.py", "exec"), scope)
+    served = scope["CATALOGUE"]["tools"]["import"]
+    tool = written["tools"]["import"]
+    assert served["tool"]["description"] == tool["description"].strip()
+    assert served["summary"] == tool["summary"]
+    assert served["examples"][0]["arguments"] == tool["examples"][0]["arguments"]
+    assert served["tool"]["inputSchema"]["properties"]["title"]["default"] == tool["params"]["title"]["default"]
+    assert served["tool"]["inputSchema"]["properties"]["word"]["enum"] == tool["params"]["word"]["enum"]
+    assert list(served["tool"]["inputSchema"]["properties"]) == list(tool["params"])
+
+
+def test_hostile_names_give_models_that_take_the_wire_names_back(
+    hostile: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lay_out(hostile, tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    models = importlib.import_module("hostile_server.odd.models")
+    sent = {
+        "class": "a",
+        "self": "b",
+        "model_config": "c",
+        "model_dump": "d",
+        "title": "e",
+        "lim-it": 3,
+        "lim_it": 4,
+        "properties": [{"class": "x", "self": 1}],
+        "word": '"',
+    }
+    params = models.ImportParams.model_validate(sent)
+    assert params.model_dump(by_alias=True, exclude_unset=True) == sent
+    assert models.ImportParams(**{"class": "a"}).title == 'a "b" \\ c\n{{ d }}'
+
+
+def test_hostile_output_passes_mypy_strict_with_a_handler_and_ruff(hostile: dict[str, str], tmp_path: Path) -> None:
+    lay_out(hostile, tmp_path / "generated")
+    handler = tmp_path / "handlers" / "hostile"
+    handler.mkdir(parents=True)
+    (handler / "__init__.py").touch()
+    (handler / "odd.py").write_text(HOSTILE_HANDLER, encoding="utf-8")
+    sources = [tmp_path / "generated", tmp_path / "handlers", ROOT / "runtime"]
+    mypy = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", "--no-incremental", "-p", "hostile_server", "-p", "hostile"],
+        cwd=tmp_path,
+        env={"MYPYPATH": ":".join(map(str, sources)), "PATH": ""},
+        capture_output=True,
+        check=False,
+        encoding="utf-8",
+    )
+    assert mypy.returncode == 0, mypy.stdout
+    ruff = subprocess.run(
+        [sys.executable, "-m", "ruff", "format", "--isolated", "--line-length", "120", "--check", "generated"],
+        cwd=tmp_path,
+        capture_output=True,
+        check=False,
+        encoding="utf-8",
+    )
+    assert ruff.returncode == 0, ruff.stdout
+
+
+def lay_out(files: dict[str, str], folder: Path) -> None:
+    for path, text in files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text, encoding="utf-8")
