@@ -1,0 +1,709 @@
+"""Every code that a diagnostic can bear, with its rule: the one table that `explain`, `report` and the docs read.
+
+TW1xx: the file cannot be read. TW2xx: a key or a value is not as it should be. TW3xx: names and references.
+TW4xx: planning. TW5xx: lint. TW6xx: drift.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """One rule. `title` is a sentence without its full stop; `bad` and `good` are pieces of a manifest."""
+
+    code: str
+    title: str
+    why: str
+    bad: str
+    good: str
+
+
+_RULES: Final = (
+    Rule(
+        code="TW101",
+        title="The manifest cannot be read",
+        why="Everything is made from the manifest, so without it there is nothing to do.",
+        bad="# manifest/catalog.toml is missing, a folder, or may not be read",
+        good="# manifest/catalog.toml is a file that you may read",
+    ),
+    Rule(
+        code="TW102",
+        title="The manifest is not UTF-8",
+        why="TOML is always UTF-8. Guessing another encoding would garble texts that every client then shows.",
+        bad="# saved as Latin-1: the one byte E9 stands for an accented e",
+        good="# saved as UTF-8: the two bytes C3 A9 stand for it",
+    ),
+    Rule(
+        code="TW103",
+        title="The manifest is not TOML",
+        why="The parser cannot go on behind a mistake in the syntax: this one stands alone: mend it to see the rest.",
+        bad="""
+[tools.search]
+summary = Search the catalog
+""",
+        good="""
+[tools.search]
+summary = "Search the catalog"
+""",
+    ),
+    Rule(
+        code="TW104",
+        title="The manifest starts with a byte order mark",
+        why="TOML does not allow one, and other tools that read the file would stumble over it.",
+        bad="\ufeffedition = 1",
+        good="edition = 1",
+    ),
+    Rule(
+        code="TW105",
+        title="A key or table is given twice",
+        why="TOML allows each key once. Taking the last one would silently drop what somebody wrote.",
+        bad="""
+[tools.search]
+summary = "Search the catalog"
+summary = "Search books"
+""",
+        good="""
+[tools.search]
+summary = "Search the catalog"
+""",
+    ),
+    Rule(
+        code="TW106",
+        title="Arrays or tables nest too deeply to be read",
+        why="The parser works level by level and stops at a few hundred. No manifest needs more than a few.",
+        bad="# ext.value = [[[[ ... hundreds of brackets ... ]]]]",
+        good="ext.value = [[1, 2], [3, 4]]",
+    ),
+    Rule(
+        code="TW107",
+        title="A number has too many digits to be read",
+        why="TOML's integers have 64 bits, which are nineteen digits; Python refuses to read thousands.",
+        bad="# maximum = 999...  (thousands of digits)",
+        good="maximum = 9223372036854775807",
+    ),
+    Rule(
+        code="TW201",
+        title="The manifest is of an edition that is not known here",
+        why="A later edition may give old keys a new meaning, so nothing else in the file is judged.",
+        bad="edition = 2",
+        good="edition = 1",
+    ),
+    Rule(
+        code="TW202",
+        title="A key is missing",
+        why="What has no sensible default must be said: without hints, for one, no client runs a tool unasked.",
+        bad="""
+[categories.films]
+tags = ["library"]
+""",
+        good="""
+[categories.films]
+summary = "Find and lend films"
+tags = ["library"]
+""",
+    ),
+    Rule(
+        code="TW203",
+        title="A key is not known",
+        why="A misspelt key would otherwise be ignored, and its default would win without a word.",
+        bad="""
+[tools.search]
+sumary = "Search the catalog"
+""",
+        good="""
+[tools.search]
+summary = "Search the catalog"
+""",
+    ),
+    Rule(
+        code="TW204",
+        title="A value is of the wrong type",
+        why="Nothing is converted here: the text `false` is not the boolean, and a boolean is no number.",
+        bad="""
+[discovery]
+split_calls = "false"
+""",
+        good="""
+[discovery]
+split_calls = false
+""",
+    ),
+    Rule(
+        code="TW205",
+        title="A text is longer than allowed",
+        why="Summaries share one search answer with a token budget, and clients cut long texts in mid-sentence.",
+        bad="""
+[tools.search]
+summary = "Search the catalog by title, author, publisher, year, subject or any other field that it has"
+""",
+        good="""
+[tools.search]
+summary = "Search the catalog by any of its fields"
+""",
+    ),
+    Rule(
+        code="TW206",
+        title="A text does not have the form that its key asks for",
+        why="Names become Python modules and parts of tool names, where other characters break code or clients.",
+        bad="""
+[server]
+name = "my_server"
+""",
+        good="""
+[server]
+name = "my-server"
+""",
+    ),
+    Rule(
+        code="TW207",
+        title="A value is none of its key's choices",
+        why="Each choice is carried out by code of its own; there is none for anything else.",
+        bad="""
+[discovery]
+style = "search"
+""",
+        good="""
+[discovery]
+style = "search-call"
+""",
+    ),
+    Rule(
+        code="TW208",
+        title="A number is smaller than allowed",
+        why="Below its limit the setting cannot work: a page with no tools on it, a text of less than no characters.",
+        bad="""
+[server]
+page_size = 0
+""",
+        good="""
+[server]
+page_size = 250
+""",
+    ),
+    Rule(
+        code="TW209",
+        title="Something is empty that must say something",
+        why="Models choose tools by these texts, and an empty list of values would allow no call at all.",
+        bad="""
+[categories.books]
+summary = ""
+""",
+        good="""
+[categories.books]
+summary = "Find and lend books"
+""",
+    ),
+    Rule(
+        code="TW210",
+        title="A text that stands in one line holds a line break or a control character",
+        why="Summaries and titles are printed in menus, tables and lists, which a second line would tear apart.",
+        bad='''
+[categories.books]
+summary = """
+Find books,
+and lend them"""
+''',
+        good="""
+[categories.books]
+summary = "Find and lend books"
+""",
+    ),
+    Rule(
+        code="TW211",
+        title="A tool states its parameters twice",
+        why="`params` is the grammar, `input_schema` raw JSON Schema for what it cannot say. Two would drift apart.",
+        bad="""
+[tools.search]
+params.query = { type = "string" }
+input_schema = { type = "object", properties = { query = { type = "string" } } }
+""",
+        good="""
+[tools.search]
+params.query = { type = "string" }
+""",
+    ),
+    Rule(
+        code="TW212",
+        title="Nothing says how a tool is carried out",
+        why="A tool that is listed must do something when it is called, and by exactly one way.",
+        bad="""
+[tools.search]
+summary = "Search the catalog"
+""",
+        good="""
+[tools.search]
+summary = "Search the catalog"
+handler = "catalog:search"
+""",
+    ),
+    Rule(
+        code="TW213",
+        title="A value is required and has a default",
+        why="A default is what stands in for a value that was left out; a required one never is.",
+        bad="""
+[types.Page]
+fields.size = { type = "integer", required = true, default = 20 }
+""",
+        good="""
+[types.Page]
+fields.size = { type = "integer", default = 20 }
+""",
+    ),
+    Rule(
+        code="TW214",
+        title="A value cannot be carried by JSON",
+        why="Arguments, defaults and schemas travel as JSON, which has no dates, no infinity and no endless integers, "
+        "and whose readers stop at some depth.",
+        bad="""
+[types.Page]
+fields.since = { type = "string", default = 2026-01-31 }
+""",
+        good="""
+[types.Page]
+fields.since = { type = "string", default = "2026-01-31" }
+""",
+    ),
+    Rule(
+        code="TW301",
+        title="A tool stands in a category that is not declared",
+        why="Categories order the docs, the models and the search; a misspelt one would make a group of its own.",
+        bad="""
+[categories.books]
+summary = "Find books"
+
+[tools.find_books]
+category = "boks"
+""",
+        good="""
+[categories.books]
+summary = "Find books"
+
+[tools.find_books]
+category = "books"
+""",
+    ),
+    Rule(
+        code="TW302",
+        title="A value has a type that is not declared",
+        why="A type is a primitive or a name from `[types]`. Anything else could only be guessed at, and clients would be sent a lie.",
+        bad='params.filter = { type = "Fliter" }',
+        good="""
+params.filter = { type = "Filter" }
+
+[types.Filter]
+fields.author = { type = "string" }
+""",
+    ),
+    Rule(
+        code="TW303",
+        title="A type is not written as one",
+        why="The grammar is small on purpose: `string`, `integer`, `number`, `boolean`, `object`, a name, `T[]` and `map<T>`.",
+        bad='params.words = { type = "list of string" }',
+        good='params.words = { type = "string[]" }',
+    ),
+    Rule(
+        code="TW304",
+        title="A related or replacing tool does not exist",
+        why="Models follow these names. One that leads nowhere costs them a call and their trust in the rest.",
+        bad='related = ["find_author"]',
+        good='related = ["find_authors"]',
+    ),
+    Rule(
+        code="TW305",
+        title="A pinned tool, a command or a workflow names a tool that does not exist",
+        why="What people and models are told to use must be there.",
+        bad="""
+[discovery]
+pinned = ["find_book"]
+""",
+        good="""
+[discovery]
+pinned = ["find_books"]
+""",
+    ),
+    Rule(
+        code="TW306",
+        title="Two names are different here and the same in the output",
+        why="Tools and types become Python classes and constants, and aliases are called like tools. One would hide the other.",
+        bad="""
+[tools.find-books]
+[tools.find_books]
+""",
+        good="""
+[tools.find_books]
+[tools.find_old_books]
+""",
+    ),
+    Rule(
+        code="TW307",
+        title="A parameter has a type that contains itself",
+        why="No schema without references can say that, and references are what clients lose first. Results may be recursive.",
+        bad="""
+[types.Folder]
+fields.folders = { type = "Folder[]" }
+
+[tools.sort]
+params.tree = { type = "Folder" }
+""",
+        good="""
+[types.Folder]
+fields.path = { type = "string" }
+
+[tools.sort]
+params.folders = { type = "Folder[]" }
+""",
+    ),
+    Rule(
+        code="TW308",
+        title="A constraint does not apply to the type",
+        why="JSON Schema would ignore it without a word, and so the limit its author wanted would not be there.",
+        bad='params.query = { type = "string", minimum = 1 }',
+        good='params.query = { type = "string", min_length = 1 }',
+    ),
+    Rule(
+        code="TW309",
+        title="A default does not fit its own type or limits",
+        why="The default is what runs when the model says nothing; it must be a call that the tool would take.",
+        bad='params.limit = { type = "integer", maximum = 50, default = 100 }',
+        good='params.limit = { type = "integer", maximum = 50, default = 50 }',
+    ),
+    Rule(
+        code="TW310",
+        title="An example does not fit the schema of its tool",
+        why="Examples are copied by models as they stand. One that is refused teaches a mistake.",
+        bad="""
+params.query = { type = "string" }
+
+[[tools.find_books.examples]]
+description = "By title"
+arguments = { qurey = "Dune" }
+""",
+        good="""
+params.query = { type = "string" }
+
+[[tools.find_books.examples]]
+description = "By title"
+arguments = { query = "Dune" }
+""",
+    ),
+    Rule(
+        code="TW311",
+        title="A tool has a name that clients refuse",
+        why="Providers take letters, digits, underscores and dashes, 64 characters with the `mcp__<server>__` that clients put before it. One name beyond that fails the whole request.",
+        bad='[tools."books.find"]',
+        good="[tools.find_books]",
+    ),
+    Rule(
+        code="TW312",
+        title="The function that carries a tool out is not there",
+        why="The generated package imports it. Without it every tool of the category would fail at its first call.",
+        bad='handler = "books:serach"',
+        good='handler = "books:search"',
+    ),
+    Rule(
+        code="TW313",
+        title="A raw `input_schema` cannot be served",
+        why="It must be JSON Schema 2020-12 with an object at its root, and no reference may be left when it is sent.",
+        bad='input_schema = { "$ref" = "https://example.com/schema.json" }',
+        good='input_schema = { type = "object", properties = { query = { type = "string" } } }',
+    ),
+    Rule(
+        code="TW314",
+        title="A choice is of the wrong type, empty or given twice",
+        why="Gemini refuses the whole request for an empty choice, and every client for one of another type.",
+        bad='params.order = { type = "string", enum = ["title", ""] }',
+        good='params.order = { type = "string", enum = ["title", "author"] }',
+    ),
+    Rule(
+        code="TW315",
+        title="The result type of a tool is not declared",
+        why="`returns` names a type from `[types]`: results are objects in every version of the protocol.",
+        bad='returns = "SearchResults"',
+        good="""
+returns = "SearchResult"
+
+[types.SearchResult]
+fields.titles = { type = "string[]" }
+""",
+    ),
+    Rule(
+        code="TW316",
+        title="A parameter or field has a name that providers refuse",
+        why="Anthropic takes letters, digits, `_`, `.` and `-`, 64 at most, and Vertex no digit in front. One such name fails every request.",
+        bad='params."$top" = { type = "integer" }',
+        good='params.top = { type = "integer" }',
+    ),
+    Rule(
+        code="TW317",
+        title="A name is taken by what is generated",
+        why="Categories become modules beside `catalogue` and `server`, and tools stand beside the meta-tools of every style.",
+        bad="""
+[categories.server]
+summary = "About the server"
+""",
+        good="""
+[categories.about]
+summary = "About the server"
+""",
+    ),
+    Rule(
+        code="TW318",
+        title="A lower bound lies above its upper bound",
+        why="No value could ever satisfy it, so the tool could not be called.",
+        bad='params.limit = { type = "integer", minimum = 50, maximum = 1 }',
+        good='params.limit = { type = "integer", minimum = 1, maximum = 50 }',
+    ),
+    Rule(
+        code="TW319",
+        title="A pattern is not a regular expression",
+        why="The server checks arguments with it; one that does not compile would fail at the first call.",
+        bad='params.isbn = { type = "string", pattern = "[0-9" }',
+        good='params.isbn = { type = "string", pattern = "[0-9]" }',
+    ),
+    Rule(
+        code="TW320",
+        title="A command or workflow has a name that cannot be a file's",
+        why="Each becomes a file in every host's folder, and a slash in its name would put it elsewhere.",
+        bad='[commands."../find"]',
+        good="[commands.find]",
+    ),
+    Rule(
+        code="TW501",
+        title="A use case does not find its tool",
+        why="Most tools are hidden behind a search. Use cases are requests in a user's own words; if one of them does not "
+        "bring the tool into the first three hits, a model that words its wish so will not find it either.",
+        bad="""
+[tools.lend]
+summary = "Lend a book"
+use_cases = ["Take a volume home for two weeks"]
+""",
+        good="""
+[tools.lend]
+summary = "Lend a book"
+keywords = ["borrow", "take home", "volume"]
+use_cases = ["Take a volume home for two weeks"]
+""",
+    ),
+    Rule(
+        code="TW502",
+        title="A description says no more than the summary",
+        why="The description is what a model decides by: when to use the tool, what comes back, what it cannot do.",
+        bad="""
+[tools.lend]
+summary = "Lend a book"
+""",
+        good="""
+[tools.lend]
+summary = "Lend a book"
+description = "Lend a book to a member for two weeks. Fails if it is out; reserve it then."
+""",
+    ),
+    Rule(
+        code="TW503",
+        title="A tool has no example",
+        why="Examples are checked against the schema, shown in docs and search, and quoted when a call goes wrong. One call "
+        "that works tells a model more than a page.",
+        bad="""
+[tools.lend]
+params.isbn = { type = "string", description = "ISBN-13, with or without dashes" }
+""",
+        good="""
+[tools.lend]
+params.isbn = { type = "string", description = "ISBN-13, with or without dashes" }
+
+[[tools.lend.examples]]
+description = "Lend one book"
+arguments = { isbn = "978-0-441-47812-5" }
+""",
+    ),
+    Rule(
+        code="TW504",
+        title="A parameter or field has no description",
+        why="A name alone leaves a model guessing units, forms and limits, and it guesses with confidence.",
+        bad="""
+[tools.lend]
+params.days = { type = "integer" }
+""",
+        good="""
+[tools.lend]
+params.days = { type = "integer", description = "How long, in days", minimum = 1 }
+""",
+    ),
+    Rule(
+        code="TW505",
+        title="A description is longer than clients keep",
+        why="VS Code cuts descriptions for one family of models at 1,024 characters without a word, other clients later. "
+        "What stands behind the cut was never said.",
+        bad="""
+[tools.lend]
+description = "... 1,500 characters, the one limit that matters in the last sentence ..."
+""",
+        good="""
+[tools.lend]
+description = "... what matters first; the rest in parameters and examples ..."
+""",
+    ),
+    Rule(
+        code="TW506",
+        title="A name leaves no room for a client's prefix",
+        why="Clients put their own words and the server's name before a tool's. Beyond 40 characters the prefix of a plugin "
+        "and its server may no longer fit into the 64 that models take.",
+        bad="""
+[tools.search_the_catalog_of_the_library_by_title_or_author]
+""",
+        good="""
+[tools.search_catalog]
+aliases = ["search_the_catalog_of_the_library_by_title_or_author"]
+""",
+    ),
+    Rule(
+        code="TW507",
+        title="A name is not of lower-case letters, digits and underscores",
+        why="Dashes, dots and capitals are rewritten by one client or another, so permissions, docs and prompts that name "
+        "the tool no longer agree.",
+        bad="[tools.Lend-Book]",
+        good="[tools.lend_book]",
+    ),
+    Rule(
+        code="TW508",
+        title="A client shows two tools under one name",
+        why="Clients rewrite names: Codex makes dashes underscores. Of two tools that come out the same one is gone, and no "
+        "client says which. Names alike in Python are refused before; this is about tools and meta-tools.",
+        bad="[tools.discover-tools]",
+        good="[tools.discover_devices]",
+    ),
+    Rule(
+        code="TW509",
+        title="More tools are listed than a model is sent",
+        why="VS Code and Vertex AI take 128 tools in one request. With more, tools are dropped or requests fail.",
+        bad="""
+[discovery]
+style = "classic" # and 200 tools
+""",
+        good="""
+[discovery]
+style = "search-call"
+""",
+    ),
+    Rule(
+        code="TW510",
+        title="Hints contradict each other",
+        why="Headless clients decide by the hints what may run unasked. A tool that changes nothing cannot destroy anything.",
+        bad="""
+[tools.lend]
+hints = { read_only = true, destructive = true, idempotent = false, open_world = false }
+""",
+        good="""
+[tools.lend]
+hints = { read_only = false, destructive = false, idempotent = false, open_world = false }
+""",
+    ),
+    Rule(
+        code="TW511",
+        title="A summary ends with a full stop",
+        why="Summaries stand in lists, tables and menus, where a full stop is a stray mark.",
+        bad="""
+[tools.lend]
+summary = "Lend a book."
+""",
+        good="""
+[tools.lend]
+summary = "Lend a book"
+""",
+    ),
+    Rule(
+        code="TW512",
+        title="A summary repeats the name",
+        why="The name stands beside the summary wherever it is shown, so those are words that say nothing.",
+        bad="""
+[tools.lend_book]
+summary = "Lend book"
+""",
+        good="""
+[tools.lend_book]
+summary = "Hand a book to a member for two weeks"
+""",
+    ),
+    Rule(
+        code="TW513",
+        title="A related tool does not point back",
+        why="Whoever finds one of two related tools should learn of the other. Sometimes one way is right: this is a note.",
+        bad="""
+[tools.lend]
+related = ["reserve"]
+
+[tools.reserve]
+""",
+        good="""
+[tools.lend]
+related = ["reserve"]
+
+[tools.reserve]
+related = ["lend"]
+""",
+    ),
+    Rule(
+        code="TW514",
+        title="An `allow` switches nothing off",
+        why="An exception that is no longer needed hides the next mistake of its kind; one without a reason cannot be judged.",
+        bad="""
+[[tools.lend.allow]]
+rule = "TW503"
+reason = "takes no arguments"
+
+[[tools.lend.examples]]
+description = "Lend one book"
+arguments = {}
+""",
+        good="""
+[[tools.lend.examples]]
+description = "Lend one book"
+arguments = {}
+""",
+    ),
+    Rule(
+        code="TW601",
+        title="A generated file is missing",
+        why="The manifest gives it, and what reads generated/ counts on it.",
+        bad="# generated/docs/index.md was deleted",
+        good="# nox -s generate",
+    ),
+    Rule(
+        code="TW602",
+        title="A generated file is stale",
+        why="The manifest or a template has changed since it was written, so what is served is not what the manifest says.",
+        bad="# the manifest was edited and committed without its output",
+        good="# nox -s generate, and commit both",
+    ),
+    Rule(
+        code="TW603",
+        title="A generated file is no longer produced",
+        why="It was made from something that is gone from the manifest, and would be served or shipped for ever.",
+        bad="# [categories.loans] was removed, generated/docs/loans.md is still there",
+        good="# nox -s generate removes it",
+    ),
+    Rule(
+        code="TW604",
+        title="A generated file was edited",
+        why="Its text does not match the hash it carries: somebody edited it, or a merge put two versions together. "
+        "Generating would lose that work.",
+        bad="# a fix typed into generated/catalog_server/server.py",
+        good="# the fix in the manifest, in a template of your own or in a handler",
+    ),
+    Rule(
+        code="TW605",
+        title="Something is in the way of a generated file",
+        why="A file, link or folder that toolwright did not make stands where it would write. It is not ours to remove.",
+        bad="# your own notes in generated/docs/index.md",
+        good="# your own notes anywhere outside generated/",
+    ),
+)
+"""Sorted by code."""
+
+RULES: Final[Mapping[str, Rule]] = MappingProxyType({rule.code: rule for rule in _RULES})
+"""Code -> rule."""

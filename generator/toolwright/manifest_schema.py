@@ -1,0 +1,114 @@
+"""The JSON Schema (draft-07) of the manifest, made from the dataclasses that read it. Editors check by it."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import inspect
+import types
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, Literal, Union, get_args, get_origin, get_type_hints
+
+from toolwright import tables
+from toolwright.read import is_required, keys_of
+from toolwright.tables import ManifestTables, Table
+from toolwright.validate import EDITION
+
+_SCALARS: Final = {str: "string", bool: "boolean", int: "integer", float: "number"}
+
+
+def manifest_schema() -> dict[str, Any]:
+    """Describe every table and key, with the docstring of each as its description. The order is that of the classes."""
+    documentation = _docstrings(inspect.getsource(tables))
+    root = _object(ManifestTables, documentation)
+    root["properties"]["edition"]["const"] = EDITION
+    definitions = {table.__name__: _object(table, documentation) for table in _inner_tables(ManifestTables, set())}
+    return {
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "title": "Toolwright manifest",
+        **root,
+        "definitions": dict(sorted(definitions.items())),
+    }
+
+
+def _docstrings(source: str) -> dict[str, str]:
+    """Collect the docstrings of classes (`ToolTable`) and of their attributes (`ToolTable.summary`)."""
+    found: dict[str, str] = {}
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.ClassDef):
+            found[node.name] = ast.get_docstring(node) or ""
+            found |= _attribute_docstrings(node)
+    return found
+
+
+def _attribute_docstrings(node: ast.ClassDef) -> dict[str, str]:
+    """Collect the strings that stand under the fields of a class."""
+    return {
+        f"{node.name}.{field.target.id}": inspect.cleandoc(text.value.value)
+        for field, text in zip(node.body, node.body[1:], strict=False)
+        if isinstance(field, ast.AnnAssign)
+        and isinstance(field.target, ast.Name)
+        and isinstance(text, ast.Expr)
+        and isinstance(text.value, ast.Constant)
+        and isinstance(text.value.value, str)
+    }
+
+
+def _object(table: type[Table], documentation: Mapping[str, str]) -> dict[str, Any]:
+    hints = get_type_hints(table)
+    keys = keys_of(table)
+    required = [key for key, field in keys.items() if is_required(field)]
+    properties = {
+        key: {"description": documentation[f"{table.__name__}.{field.name}"], **_property(field, hints[field.name])}
+        for key, field in keys.items()
+    }
+    schema: dict[str, Any] = {"description": documentation[table.__name__], "type": "object", "properties": properties}
+    return schema | ({"required": required} if required else {}) | {"additionalProperties": False}
+
+
+def _property(field: dataclasses.Field[Any], hint: Any) -> dict[str, Any]:
+    schema = _type(hint)
+    if "$ref" in schema:
+        schema = {"allOf": [schema]}  # draft-07 ignores what stands beside `$ref`, the description too
+    if hint is str and is_required(field):
+        schema["minLength"] = 1
+    rules = field.metadata
+    names = {"min_length": "minLength", "max_length": "maxLength", "minimum": "minimum"}
+    schema |= {names[rule]: rules[rule] for rule in names if rule in rules}
+    if "pattern" in rules:
+        schema["pattern"] = f"^(?:{rules['pattern']})$"
+    if isinstance(field.default, str | bool | int) and field.default != "":
+        schema["default"] = field.default
+    return schema
+
+
+def _type(hint: Any) -> dict[str, Any]:
+    """Describe a type; the same ones that `read` can read."""
+    origin, arguments = get_origin(hint), get_args(hint)
+    if hint in _SCALARS:
+        return {"type": _SCALARS[hint]}
+    if isinstance(hint, type) and issubclass(hint, Table):
+        return {"$ref": f"#/definitions/{hint.__name__}"}
+    if origin is Literal:
+        return {"type": "string", "enum": list(arguments)}
+    if origin is tuple:
+        return {"type": "array", "items": _type(arguments[0])}
+    if origin is Mapping:
+        return {"type": "object", "additionalProperties": _type(arguments[1])}
+    if origin in (Union, types.UnionType):
+        rest = [each for each in arguments if each is not types.NoneType]
+        return {"type": "number"} if set(rest) == {int, float} else _type(rest[0])
+    return {}  # a free value
+
+
+def _inner_tables(hint: Any, seen: set[type[Table]]) -> Iterator[type[Table]]:
+    """Find the table classes that stand anywhere under `hint`, each once."""
+    if isinstance(hint, type) and issubclass(hint, Table):
+        for inner in get_type_hints(hint).values():
+            yield from _inner_tables(inner, seen)
+        if hint is not ManifestTables and hint not in seen:
+            seen.add(hint)
+            yield hint
+        return
+    for argument in get_args(hint):
+        yield from _inner_tables(argument, seen)
