@@ -1,0 +1,52 @@
+"""Results of the meta-tools on the wire."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from toolwright_runtime.tokens import estimate_tokens
+
+Result = dict[str, Any]
+"""A `CallToolResult` of the MCP schema."""
+
+
+def compact(value: Any) -> str:
+    """Give `value` as JSON without spaces."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def cost(value: Any) -> int:
+    """Estimate the tokens of `value` as a model reads it."""
+    return estimate_tokens(compact(value))
+
+
+def answer(value: dict[str, Any]) -> Result:
+    """Give `value` both ways: some clients show a model only the text, others only the structure."""
+    return {"content": [{"type": "text", "text": compact(value)}], "structuredContent": value}
+
+
+def failure(message: str | dict[str, Any]) -> Result:
+    """Give an error, as text alone."""
+    text = message if isinstance(message, str) else compact(message)
+    return {"content": [{"type": "text", "text": text}], "isError": True}
+
+
+def fitting(items: Iterable[Any], budget: int) -> list[Any]:
+    """Give the first of `items` that cost at most `budget` tokens together, and one at least if there is any."""
+    kept: list[Any] = []
+    for item in items:
+        budget -= cost(item) + 1
+        if kept and budget < 0:
+            break
+        kept.append(item)
+    return kept
+
+
+def shortened(text: str, length: int) -> str:
+    """Cut `text` to at most `length` characters, at a word's end where there is one."""
+    if len(text) <= length:
+        return text
+    head = text[: length - 1]
+    return f"{head[: head.rfind(' ')] if ' ' in head else head}…"

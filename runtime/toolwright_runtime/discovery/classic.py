@@ -1,0 +1,39 @@
+"""The style without meta-tools: every visible tool is listed and called by its own name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from toolwright_runtime.catalogue import WireTool
+from toolwright_runtime.discovery.answers import Result
+from toolwright_runtime.discovery.style import Run, Served, unknown_tool
+from toolwright_runtime.index import ToolIndex
+
+
+class Classic:
+    """All tools of the tier. The index is there (FR-014), but no tool shows it."""
+
+    def __init__(self, served: Served) -> None:
+        self._served = served
+
+    @property
+    def index(self) -> ToolIndex:
+        """The visible tools."""
+        return self._served.index
+
+    def listed(self) -> list[WireTool]:
+        """Give every visible tool, in the order of the manifest."""
+        return [entry["tool"] for entry in self.index.tools.values()]
+
+    def handles(self, name: str) -> bool:  # noqa: ARG002  the style has no meta-tools
+        """Say no: there are no meta-tools."""
+        return False
+
+    def permits(self, name: str) -> bool:
+        """Whether the tool is visible."""
+        return self.index.get(name) is not None
+
+    async def call(self, name: str, arguments: Mapping[str, Any] | None, run: Run) -> Result:  # noqa: ARG002  as above
+        """Answer that there is no such meta-tool."""
+        return unknown_tool(self.index, name)

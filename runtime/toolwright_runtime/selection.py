@@ -1,0 +1,63 @@
+"""What of a catalogue a running server serves, as flags and environment chose at its start."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Final
+
+from toolwright_runtime.catalogue import Catalogue, ToolEntry
+
+STYLES: Final = ("search-call", "list-describe", "discover-schema", "classic")
+"""The styles of discovery: which meta-tools stand in `tools/list`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The style of discovery, whether tools of the tier `all` are served, and the categories to keep (empty: each)."""
+
+    style: str
+    all_tools: bool = False
+    toolsets: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.style not in STYLES:
+            raise ValueError(_unknown("discovery style", self.style, STYLES))
+
+
+def visible_tools(catalogue: Catalogue, selection: Selection) -> dict[str, ToolEntry]:
+    """Give the tools that can be found and called, in the order of the manifest.
+
+    Raises:
+        ValueError: a toolset is no category; the text names those there are.
+    """
+    kept = frozenset(_category(toolset, catalogue) for toolset in selection.toolsets)
+    return {name: entry for name, entry in served_tools(catalogue, selection, kept).items() if is_enabled(entry)}
+
+
+def served_tools(catalogue: Catalogue, selection: Selection, categories: frozenset[str]) -> dict[str, ToolEntry]:
+    """Give the tools of the tier and of `categories` (empty: each), disabled ones too."""
+    return {
+        name: entry
+        for name, entry in catalogue["tools"].items()
+        if (selection.all_tools or entry["tier"] == "core") and (not categories or entry["category"] in categories)
+    }
+
+
+def is_enabled(entry: ToolEntry) -> bool:
+    """Whether the tool may be called at all."""
+    return entry.get("enabled", True)
+
+
+def _category(toolset: str, catalogue: Catalogue) -> str:
+    wanted = toolset.strip()
+    if wanted not in catalogue["categories"]:
+        raise ValueError(_unknown("toolset", wanted, tuple(catalogue["categories"])))
+    return wanted
+
+
+def _unknown(what: str, given: str, known: Sequence[str]) -> str:
+    close = get_close_matches(given, known, n=1)
+    guess = f"; did you mean `{close[0]}`?" if close else ""
+    return f"unknown {what} `{given}`: there are {', '.join(f'`{each}`' for each in known) or 'none'}{guess}"

@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from toolwright_runtime.catalogue import Catalogue
+
+MakeDesk = Callable[..., Any]
+
+
+def test_us4_1_classic_lists_all_tools_as_they_are(catalogue: Catalogue, desk: MakeDesk) -> None:
+    classic = desk(catalogue, "classic", all_tools=True)
+
+    assert classic.style.listed() == [entry["tool"] for name, entry in catalogue["tools"].items() if name != "fax"]
+
+
+def test_us4_2_fr_012_classic_has_no_meta_tools(catalogue: Catalogue, desk: MakeDesk) -> None:
+    classic = desk(catalogue, "classic")
+
+    assert not {"search", "call", "call_read"} & set(classic.listed())
+    assert not classic.style.handles("search")
+    assert classic.refusal("search", query="x").startswith("Unknown tool `search`.")
+
+
+def test_us4_3_fr_014_classic_still_has_the_index(catalogue: Catalogue, desk: MakeDesk) -> None:
+    classic = desk(catalogue, "classic")
+
+    assert classic.style.index.search("commit")[0].name == "git_commit"
+
+
+def test_classic_permits_every_visible_tool_and_no_other(catalogue: Catalogue, desk: MakeDesk) -> None:
+    style = desk(catalogue, "classic").style
+
+    assert style.permits("git_log")
+    assert style.permits("findFiles")
+    assert not style.permits("purge_mailbox")
+    assert not style.permits("fax")
+
+
+def test_sc_006_classic_lists_the_same_each_time(catalogue: Catalogue, desk: MakeDesk) -> None:
+    assert desk(catalogue, "classic").style.listed() == desk(catalogue, "classic").style.listed()

@@ -1,0 +1,222 @@
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from random import Random
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from toolwright_runtime.catalogue import Catalogue
+from toolwright_runtime.index import SearchData, ToolIndex
+from toolwright_runtime.text import STOP_WORDS
+
+from toolwright.search_index import build_index
+
+MakeIndex = Callable[[Catalogue], ToolIndex]
+
+
+def found(index: ToolIndex, query: str = "", **filters: str) -> list[str]:
+    return [hit.name for hit in index.search(query, **filters)]
+
+
+@pytest.mark.parametrize(
+    "query", ["git_log", "git log", "git-log", "GitLog", "gitLog", "GIT_LOG", "mcp__desk__git_log"]
+)
+def test_a_name_comes_first_however_it_is_written(catalogue: Catalogue, make_index: MakeIndex, query: str) -> None:
+    hit = make_index(catalogue).search(query)[0]
+
+    assert (hit.name, hit.reason) == ("git_log", "name")
+
+
+@pytest.mark.parametrize("query", ["findFiles", "find_files", "find files"])
+def test_an_alias_comes_first_however_it_is_written(catalogue: Catalogue, make_index: MakeIndex, query: str) -> None:
+    assert found(make_index(catalogue), query)[0] == "search_files"
+
+
+def test_every_name_of_a_large_catalogue_comes_first(large: Catalogue, make_index: MakeIndex) -> None:
+    index = make_index(large)
+    spellings = [(name, query) for name in large["tools"] for query in (name, name.replace("_", " "))]
+
+    assert [query for name, query in spellings if found(index, query)[0] != name] == []
+
+
+def test_two_or_three_words_of_a_description_find_their_tool(large: Catalogue, make_index: MakeIndex) -> None:
+    index = make_index(large)
+    random = Random(7)
+    missed = []
+    for name, entry in large["tools"].items():
+        said = dict.fromkeys(re.findall(r"\w+", entry["tool"]["description"].lower()))
+        own = [word for word in said if word not in STOP_WORDS]
+        for count in (2, 3):
+            query = " ".join(random.sample(own, count))
+            if name not in found(index, query)[:5]:
+                missed.append((name, query))
+
+    assert len(missed) <= 0.05 * 2 * len(large["tools"]), missed
+
+
+@pytest.mark.parametrize(
+    ("query", "tool"),
+    [
+        ("which commits are on this branch", "git_log"),
+        ("save my changes", "git_commit"),
+        ("report a bug", "create_issue"),
+        ("open the readme", "read_file"),
+        ("project layout", "directory_tree"),
+        ("urgent", "create_issue"),
+    ],
+)
+def test_words_find_the_tool_that_was_meant(catalogue: Catalogue, make_index: MakeIndex, query: str, tool: str) -> None:
+    assert tool in found(make_index(catalogue), query)[:3]
+
+
+def test_a_literal_piece_of_one_tools_text_is_honoured_first(catalogue: Catalogue, make_index: MakeIndex) -> None:
+    hit = make_index(catalogue).search("ith GP")[0]
+
+    assert (hit.name, hit.reason) == ("git_commit", "literal")
+
+
+def test_a_literal_piece_gives_way_to_a_tool_named_so(catalogue: Catalogue, make_index: MakeIndex) -> None:
+    catalogue["tools"]["git_diff"]["keywords"] = ["emails"]
+
+    assert found(make_index(catalogue), "emails")[0] == "send_email"
+
+
+def test_a_typing_mistake_is_forgiven(large: Catalogue, catalogue: Catalogue, make_index: MakeIndex) -> None:
+    assert found(make_index(catalogue), "emial")[0] == "send_email"
+    assert found(make_index(catalogue), "serch files")[0] == "search_files"
+    hits = make_index(large).search(next(iter(large["tools"])).split("_")[1] + "x")
+    assert {hit.reason for hit in hits} == {"spelling"}
+
+
+def test_a_repeated_word_counts_once(catalogue: Catalogue, make_index: MakeIndex) -> None:
+    index = make_index(catalogue)
+
+    assert found(index, "branch files files files") == found(index, "files branch")
+
+
+def test_a_small_catalogue_is_given_back_whole(catalogue: Catalogue, make_index: MakeIndex) -> None:
+    for name in ("fax", "purge_mailbox"):
+        del catalogue["tools"][name]
+    hits = make_index(catalogue).search("commit")
+
+    assert len(hits) == len(catalogue["tools"]) == 12
+    assert hits[0].name == "git_commit"
+    assert hits[-1].reason == "rest"
+
+
+def test_a_large_catalogue_gives_only_what_matches(large: Catalogue, make_index: MakeIndex) -> None:
+    assert 0 < len(found(make_index(large), "archive")) < len(large["tools"])
+
+
+@pytest.mark.parametrize("query", ["???", "- _ .", "…", "\u200b!", "zzzqqqxx"])
+def test_a_query_that_matches_nothing_finds_nothing(catalogue: Catalogue, make_index: MakeIndex, query: str) -> None:
+    assert found(make_index(catalogue), query) == []
+
+
+def test_filters_must_both_hold(catalogue: Catalogue, make_index: MakeIndex) -> None:
+    index = make_index(catalogue)
+
+    assert found(index, "list", category="git")[0] in ("git_log", "git_branch")
+    assert set(found(index, "list", category="GIT")) == {"git_log", "git_branch"}
+    assert found(index, cli="git-tools", category="files") == []
+    assert set(found(index, cli="files")) == set(found(index, category="files"))
+
+
+def test_browsing_keeps_the_order_of_the_manifest(catalogue: Catalogue, make_index: MakeIndex) -> None:
+    index = make_index(catalogue)
+
+    assert found(index, category="issues") == ["create_issue", "list_issues", "find_issue"]
+    assert found(index) == [name for name in catalogue["tools"] if name != "fax"]
+
+
+def test_a_deprecated_tool_is_found_after_its_equal(catalogue: Catalogue, make_index: MakeIndex) -> None:
+    names = found(make_index(catalogue), "list open tickets")
+
+    assert names[:2] == ["list_issues", "find_issue"]
+    assert names.index("find_issue") == 1
+
+
+def test_a_deprecated_tool_is_found_after_its_equal_even_if_it_stands_before_it(
+    catalogue: Catalogue, make_index: MakeIndex
+) -> None:
+    tools = catalogue["tools"]
+    tools["list_tickets"] = json.loads(json.dumps(tools["list_issues"]))
+    tools["list_tickets"]["tool"]["name"] = "list_issues"
+    tools["list_issues"]["deprecated"] = {"since": "1.0", "replaced_by": "", "message": ""}
+
+    names = found(make_index(catalogue), "show open tickets")
+    assert names.index("list_tickets") < names.index("list_issues")
+
+
+def test_get_resolves_names_and_aliases(catalogue: Catalogue, make_index: MakeIndex) -> None:
+    index = make_index(catalogue)
+
+    assert index.get("git_log") is catalogue["tools"]["git_log"]
+    assert index.get("findFiles") is catalogue["tools"]["search_files"]
+    assert index.get("nonexistent") is None
+    assert index.get("fax") is None
+
+
+def test_nearest_names_are_the_likest(catalogue: Catalogue, make_index: MakeIndex) -> None:
+    index = make_index(catalogue)
+
+    assert index.nearest("read_fiel")[0] == "read_file"
+    assert index.nearest("issueCreate")[0] == "create_issue"
+    assert len(index.nearest("qqq")) == 3
+
+
+def test_summary_counts_the_tools_of_each_program_or_category(catalogue: Catalogue, make_index: MakeIndex) -> None:
+    groups = {group.name: group for group in make_index(catalogue).summary()}
+
+    assert list(groups) == ["files", "git-tools", "issues", "messages"]
+    assert (groups["git-tools"].tool_count, groups["git-tools"].category) == (4, "git")
+    assert groups["git-tools"].tags == ("vcs", "history")
+
+
+def test_the_index_is_read_at_the_first_search_and_only_once(catalogue: Catalogue) -> None:
+    reads: list[str] = []
+
+    def load() -> SearchData:
+        reads.append("read")
+        return build_index(catalogue)
+
+    index = ToolIndex(catalogue, catalogue["tools"], load)
+    index.summary()
+    index.get("git_log")
+    index.nearest("gitlog")
+    index.search(category="git")
+    assert reads == []
+
+    index.search("commit")
+    index.search("branch")
+    assert reads == ["read"]
+
+
+class ByLength:
+    """A ranker that has nothing to do with words."""
+
+    def rank(self, query: str) -> Mapping[str, float]:
+        return {"git_diff": 1.0, "write_file": 2.0 + len(query), "fax": -1.0, "unheard_of": 9.0}
+
+
+def test_another_ranker_takes_the_place_of_the_words(catalogue: Catalogue) -> None:
+    index = ToolIndex(catalogue, catalogue["tools"], lambda: build_index(catalogue), ranker=ByLength())
+
+    assert found(index, "something to keep") == ["write_file", "git_diff"]
+    assert found(index, "git log")[0] == "git_log"
+
+
+@given(query=st.text())
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_query_is_answered_with_each_tool_once_at_most(
+    catalogue: Catalogue, make_index: MakeIndex, query: str
+) -> None:
+    index = make_index(catalogue)
+    names = found(index, query)
+
+    assert len(names) == len(set(names))
+    assert set(names) <= set(index.tools)
+    assert found(index, query) == names

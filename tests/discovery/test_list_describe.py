@@ -1,0 +1,257 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from toolwright_runtime.catalogue import Catalogue
+from toolwright_runtime.tokens import estimate_tokens
+
+MakeDesk = Callable[..., Any]
+
+
+def cost(value: object) -> int:
+    return estimate_tokens(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+
+
+def names(answer: dict[str, Any]) -> list[str]:
+    return [tool["name"] for tool in answer["tools"]]
+
+
+@pytest.fixture
+def server(catalogue: Catalogue, desk: MakeDesk) -> Any:
+    return desk(catalogue, "list-describe")
+
+
+def test_req_015_1_returns_all_registered_tools(server: Any) -> None:
+    answer = server.ask("list_available_tools")
+
+    assert list(answer) == ["tools", "total", "categories"]
+    assert answer["tools"][0] == {
+        "name": "read_file",
+        "summary": "Read a text file, whole or in part",
+        "category": "files",
+        "enabled": True,
+    }
+    assert len(answer["tools"]) == answer["total"] == 12
+    assert answer["categories"] == ["files", "git", "issues", "messages"]
+
+
+def test_req_015_1_summaries_have_at_most_80_characters(server: Any) -> None:
+    assert max(len(tool["summary"]) for tool in server.ask("list_available_tools")["tools"]) <= 80
+
+
+def test_req_015_1_category_filtering_works(server: Any) -> None:
+    answer = server.ask("list_available_tools", category="issues")
+
+    assert names(answer) == ["create_issue", "list_issues", "find_issue"]
+    assert answer["total"] == 3
+
+
+def test_req_015_1_an_unknown_category_names_the_known_ones(server: Any) -> None:
+    message = server.refusal("list_available_tools", category="nope")
+
+    assert message == "Unknown category `nope`. Categories: files, git, issues, messages."
+
+
+def test_req_015_1_full_listing_of_twelve_tools_costs_at_most_500_tokens(server: Any) -> None:
+    assert cost(server.ask("list_available_tools")) <= 500
+
+
+def test_a_listing_of_twelve_tools_with_summaries_of_two_words_costs_at_most_260_tokens(
+    catalogue: Catalogue, desk: MakeDesk
+) -> None:
+    for name, entry in catalogue["tools"].items():
+        entry["summary"] = name.replace("_", " ")
+
+    assert cost(desk(catalogue, "list-describe").ask("list_available_tools")) <= 260
+
+
+def test_disabled_tools_are_listed_when_asked_for(server: Any) -> None:
+    assert "fax" not in names(server.ask("list_available_tools"))
+    tools = {tool["name"]: tool for tool in server.ask("list_available_tools", include_disabled="true")["tools"]}
+
+    assert tools["fax"]["enabled"] is False
+    assert "purge_mailbox" not in tools
+
+
+def test_a_deprecated_tool_is_marked_in_the_listing(server: Any) -> None:
+    marked = [tool["name"] for tool in server.ask("list_available_tools")["tools"] if tool.get("deprecated")]
+
+    assert marked == ["find_issue"]
+
+
+def test_long_catalogues_come_in_pages_that_join(huge: Catalogue, desk: MakeDesk) -> None:
+    server = desk(huge, "list-describe")
+    seen: list[str] = []
+    offset: int | None = 0
+    while offset is not None:
+        page = server.ask("list_available_tools", offset=offset)
+        assert cost(page) <= 500
+        assert page["total"] == 1000
+        seen += names(page)
+        offset = page.get("next_offset")
+
+    assert seen == list(huge["tools"])
+
+
+def test_req_015_2_returns_the_complete_parameter_schema(server: Any) -> None:
+    answer = server.ask("get_tool_description", tool_name="create_issue")
+
+    assert list(answer) == ["name", "description", "parameters", "examples", "related_tools"]
+    assert answer["parameters"] == {
+        "title": {"type": "string", "description": "One line", "required": True},
+        "labels": {
+            "type": "array",
+            "items": {"type": "string"},
+            "description": "Labels to set",
+            "required": False,
+        },
+        "priority": {
+            "type": "string",
+            "description": "How urgent it is",
+            "enum": ["low", "normal", "high"],
+            "required": False,
+        },
+    }
+
+
+def test_req_015_2_nested_parameters_say_what_they_require(catalogue: Catalogue, desk: MakeDesk) -> None:
+    item = {"type": "object", "properties": {"path": {"type": "string"}, "head": {"type": "integer"}}}
+    catalogue["tools"]["read_file"]["tool"]["inputSchema"]["properties"]["more"] = {
+        "type": "array",
+        "items": item | {"required": ["path"]},
+    }
+    answer = desk(catalogue, "list-describe").ask("get_tool_description", tool_name="read_file")
+
+    assert answer["parameters"]["more"] == {
+        "type": "array",
+        "items": {
+            "type": "object",
+            "properties": {
+                "path": {"type": "string", "required": True},
+                "head": {"type": "integer", "required": False},
+            },
+        },
+        "required": False,
+    }
+
+
+def test_req_015_2_examples_are_those_of_the_manifest(server: Any) -> None:
+    answer = server.ask("get_tool_description", tool_name="git_log")
+
+    assert answer["examples"] == [
+        {
+            "description": "List commits of a branch, newest first, the usual way",
+            "invocation": "git_log(branch='main', limit=5)",
+        }
+    ]
+    assert "examples" not in server.ask("get_tool_description", tool_name="git_log", include_examples=False)
+
+
+def test_req_015_2_related_tools_are_named(server: Any) -> None:
+    assert server.ask("get_tool_description", tool_name="git_log")["related_tools"] == ["git_diff"]
+
+
+@pytest.mark.parametrize("name", ["git_lgo", "purge_mailbox"])
+def test_req_015_2_unknown_tool_name_returns_helpful_error(server: Any, name: str) -> None:
+    message = server.refusal("get_tool_description", tool_name=name)
+
+    assert message.startswith(f"Unknown tool `{name}`. Nearest names: ")
+    assert message.count("`") == 8
+
+
+def test_descriptions_cost_at_most_200_tokens_as_a_rule(server: Any) -> None:
+    costs = [cost(server.ask("get_tool_description", tool_name=name)) for name in server.style.index.tools]
+
+    assert max(costs) <= 200
+
+
+def test_a_deprecated_tool_says_what_to_use_instead(server: Any) -> None:
+    answer = server.ask("get_tool_description", tool_name="find_issue")
+
+    assert answer["deprecated"] == "since 2.0; use `list_issues`; Goes in 3.0."
+
+
+def test_too_long_a_description_loses_examples_first_and_says_so(catalogue: Catalogue, desk: MakeDesk) -> None:
+    entry = catalogue["tools"]["git_log"]
+    entry["examples"] *= 30
+    answer = desk(catalogue, "list-describe").ask("get_tool_description", tool_name="git_log")
+
+    assert cost(answer) <= 400
+    assert answer["trimmed"] == ["examples"]
+    assert 0 < len(answer["examples"]) < 30
+    assert answer["description"] == entry["tool"]["description"]
+
+
+def test_too_long_a_text_is_cut_after_the_examples(catalogue: Catalogue, desk: MakeDesk) -> None:
+    catalogue["tools"]["git_log"]["tool"]["description"] = "Some words. " * 300
+    answer = desk(catalogue, "list-describe").ask("get_tool_description", tool_name="git_log")
+
+    assert cost(answer) <= 400
+    assert answer["trimmed"] == ["examples", "description"]
+    assert answer["description"].endswith("…")
+
+
+def test_a_parameter_without_a_schema_may_be_anything(catalogue: Catalogue, desk: MakeDesk) -> None:
+    catalogue["tools"]["git_log"]["tool"]["inputSchema"]["properties"]["extra"] = True
+    answer = desk(catalogue, "list-describe").ask("get_tool_description", tool_name="git_log")
+
+    assert answer["parameters"]["extra"] == {"type": "any", "required": False}
+
+
+def test_what_cannot_be_cut_further_is_given_as_it_is(catalogue: Catalogue, desk: MakeDesk) -> None:
+    properties = {f"option_{number}": {"type": "string"} for number in range(80)}
+    catalogue["tools"]["git_diff"]["tool"]["inputSchema"]["properties"] = properties
+    answer = desk(catalogue, "list-describe").ask("get_tool_description", tool_name="git_diff")
+
+    assert list(answer["parameters"]) == list(properties)
+    assert answer["trimmed"] == ["examples", "description", "parameters"]
+
+
+def test_even_huge_parameters_fit(catalogue: Catalogue, desk: MakeDesk) -> None:
+    deep = {
+        "type": "array",
+        "description": "Some words. " * 20,
+        "items": {"type": "object", "properties": {"inner": {"type": "string", "description": "More words. " * 40}}},
+    }
+    schema = catalogue["tools"]["git_diff"]["tool"]["inputSchema"]
+    schema["properties"] = {f"option_{number}": deep for number in range(12)}
+    answer = desk(catalogue, "list-describe").ask("get_tool_description", tool_name="git_diff", include_examples=False)
+
+    assert cost(answer) <= 400
+    assert answer["trimmed"] == ["description", "parameters"]
+    assert list(answer["parameters"]) == list(schema["properties"])
+    assert answer["parameters"]["option_0"]["type"] == "array"
+
+
+def test_req_015_4_all_tools_remain_directly_callable(server: Any) -> None:
+    assert all(server.style.permits(name) for name in server.style.index.tools)
+    assert server.style.permits("findFiles")
+    assert not server.style.permits("fax")
+
+
+def test_call_tool_runs_a_tool(server: Any) -> None:
+    result = server.call("call_tool", {"tool_name": "git_log", "arguments": '{"limit": 1}'})
+
+    assert result == {"content": [{"type": "text", "text": "git_log ran"}], "isError": False}
+    assert server.ran == [("git_log", {"limit": 1})]
+    assert "Nearest names" in server.refusal("call_tool", tool_name="nope")
+
+
+def test_three_meta_tools_and_the_pinned_are_listed(catalogue: Catalogue, desk: MakeDesk) -> None:
+    catalogue["discovery"]["pinned"] = ["git_log"]
+
+    assert desk(catalogue, "list-describe").listed() == [
+        "list_available_tools",
+        "get_tool_description",
+        "call_tool",
+        "git_log",
+    ]
+
+
+def test_total_reduction_is_over_40_percent(catalogue: Catalogue, desk: MakeDesk) -> None:
+    full = cost(desk(catalogue, "classic").style.listed())
+
+    assert cost(desk(catalogue, "list-describe").style.listed()) < 0.6 * full

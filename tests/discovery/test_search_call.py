@@ -1,0 +1,390 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from toolwright_runtime.catalogue import Catalogue
+from toolwright_runtime.tokens import estimate_tokens
+
+MakeDesk = Callable[..., Any]
+RESULT = {"tool_name", "description", "cli_name", "category", "tags", "input_schema"}
+GROUP = {"name", "description", "tool_count", "category", "tags"}
+
+
+def names(answer: dict[str, Any]) -> list[str]:
+    return [result["tool_name"] for result in answer["results"]]
+
+
+def cost(value: object) -> int:
+    return estimate_tokens(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+
+
+def read_by_models(tools: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Leave out the hints: clients decide by them, models never see them."""
+    return [{key: value for key, value in tool.items() if key != "annotations"} for tool in tools]
+
+
+@pytest.fixture
+def server(catalogue: Catalogue, desk: MakeDesk) -> Any:
+    return desk(catalogue, "search-call")
+
+
+def test_us1_1_a_query_gives_matching_tools_with_everything_needed_to_call_them(server: Any) -> None:
+    first = server.ask("search", query="commit")["results"][0]
+
+    assert first.keys() == RESULT
+    assert first["tool_name"] == "git_commit"
+    assert first["cli_name"] == "git-tools"
+    assert first["category"] == "git"
+    assert first["tags"] == ["vcs", "history"]
+    assert first["input_schema"]["required"] == ["message"]
+    assert first["input_schema"]["properties"]["sign"]["default"] is False
+
+
+def test_us1_2_a_category_gives_its_tools_alone(server: Any) -> None:
+    assert names(server.ask("search", category="git")) == ["git_log", "git_diff", "git_commit", "git_branch"]
+
+
+def test_us1_3_a_cli_gives_its_tools_alone(server: Any) -> None:
+    assert names(server.ask("search", cli="git-tools")) == ["git_log", "git_diff", "git_commit", "git_branch"]
+
+
+def test_us1_4_query_and_category_must_both_hold(server: Any) -> None:
+    answer = server.ask("search", query="branch", category="git")
+
+    assert names(answer)[0] == "git_branch"
+    assert {result["category"] for result in answer["results"]} == {"git"}
+
+
+@pytest.mark.parametrize("limit", [3, "3", 3.0])
+def test_us1_5_limit_bounds_the_results(server: Any, limit: object) -> None:
+    assert len(server.ask("search", query="file", limit=limit)["results"]) == 3
+
+
+def test_us1_6_no_arguments_give_a_summary_and_no_tools(server: Any) -> None:
+    answer = server.ask("search")
+
+    assert answer["mode"] == "summary"
+    assert [group["name"] for group in answer["summary"]] == ["files", "git-tools", "issues", "messages"]
+    assert all(group.keys() == GROUP for group in answer["summary"])
+    assert answer["summary"][1] == {
+        "name": "git-tools",
+        "description": "Version control",
+        "tool_count": 4,
+        "category": "git",
+        "tags": ["vcs", "history"],
+    }
+
+
+def test_fr_001_search_takes_four_optional_filters_and_an_offset(server: Any) -> None:
+    schema = server.style.listed()[0]["inputSchema"]
+
+    assert {name: part["type"] for name, part in schema["properties"].items()} == {
+        "query": "string",
+        "category": "string",
+        "cli": "string",
+        "limit": "integer",
+        "offset": "integer",
+    }
+    assert schema["properties"]["limit"]["default"] == 10
+    assert "required" not in schema
+
+
+def test_fr_003_no_filters_gives_a_summary_capped_at_limit(server: Any) -> None:
+    answer = server.ask("search", query=None, category="", limit=2)
+
+    assert [group["name"] for group in answer["summary"]] == ["files", "git-tools"]
+    assert (answer["total_matches"], answer["has_more"], answer["total_tools"]) == (4, True, 12)
+    assert [group["name"] for group in server.ask("search", limit=9, offset=2)["summary"]] == ["issues", "messages"]
+
+
+def test_fr_004_results_are_one_of_two_shapes(server: Any) -> None:
+    found, summary = server.ask("search", query="email"), server.ask("search")
+
+    assert list(found)[:2] == ["mode", "results"]
+    assert list(summary)[:2] == ["mode", "summary"]
+
+
+def test_fr_005_call_takes_a_name_and_an_object(server: Any) -> None:
+    schema = server.style.listed()[1]["inputSchema"]
+
+    assert schema["properties"] == {"tool_name": {"type": "string"}, "args": {"type": "object"}}
+    assert schema["required"] == ["tool_name"]
+
+
+def test_fr_006_call_finds_the_tool_by_name_or_alias(server: Any) -> None:
+    server.call("call", {"tool_name": "findFiles", "args": {"pattern": "*"}})
+
+    assert server.ran == [("search_files", {"pattern": "*"})]
+
+
+@pytest.mark.parametrize("args", [{"limit": 5}, '{"limit": 5}'])
+def test_us2_2_call_passes_the_arguments_on(server: Any, args: object) -> None:
+    server.call("call", {"tool_name": "git_log", "args": args})
+
+    assert server.ran == [("git_log", {"limit": 5})]
+
+
+@pytest.mark.parametrize("arguments", [{}, {"args": None}, {"args": {}}, {"args": ""}, {"args": "null"}, {"extra": 1}])
+def test_call_without_arguments_passes_none(server: Any, arguments: dict[str, object]) -> None:
+    server.call("call", {"tool_name": "git_log", **arguments})
+
+    assert server.ran == [("git_log", {})]
+
+
+def test_fr_010_sc_004_call_gives_the_tools_own_result_untouched(server: Any) -> None:
+    assert server.call("call", {"tool_name": "git_log"}) == {
+        "content": [{"type": "text", "text": "git_log ran"}],
+        "isError": False,
+    }
+
+
+def test_us2_5_an_unknown_tool_is_an_error_with_three_nearest_names(server: Any) -> None:
+    message = server.refusal("call", tool_name="git_lgo")
+
+    assert message.startswith("Unknown tool `git_lgo`. Nearest names: `git_log`, ")
+    assert message.count("`") == 8
+    assert server.ran == []
+
+
+@pytest.mark.parametrize("name", ["fax", "purge_mailbox", "search", ""])
+def test_call_does_not_reach_what_is_not_served(server: Any, name: str) -> None:
+    assert server.refusal("call", tool_name=name).startswith("Unknown tool")
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "expected"),
+    [
+        ("call", {}, "call: `tool_name` is required: a string"),
+        ("call", {"tool_name": 5}, "call: `tool_name` must be a string, not 5"),
+        ("call", {"tool_name": "git_log", "args": "x"}, 'call: `args` must be an object, not "x"'),
+        ("call", {"tool_name": "git_log", "args": [1]}, "call: `args` must be an object, not [1]"),
+        ("search", {"limit": 0}, "search: `limit` must be an integer of at least 1, not 0"),
+        ("search", {"limit": 2.9}, "search: `limit` must be an integer of at least 1, not 2.9"),
+        ("search", {"limit": True}, "search: `limit` must be an integer of at least 1, not true"),
+        ("search", {"limit": "many"}, 'search: `limit` must be an integer of at least 1, not "many"'),
+        ("search", {"limit": float("inf")}, "search: `limit` must be an integer of at least 1, not Infinity"),
+        (
+            "search",
+            {"query": ["a"], "offset": -1},
+            'search: `query` must be a string, not ["a"]; `offset` must be an integer of at least 0, not -1',
+        ),
+    ],
+)
+def test_fr_008_wrong_arguments_are_answered_with_what_was_expected(
+    server: Any, tool: str, arguments: dict[str, object], expected: str
+) -> None:
+    assert server.refusal(tool, **arguments) == expected
+    assert server.ran == []
+
+
+def test_us3_1_fr_011_without_split_calls_exactly_two_tools_are_listed(catalogue: Catalogue, desk: MakeDesk) -> None:
+    catalogue["discovery"]["split_calls"] = False
+
+    server = desk(catalogue, "search-call")
+    assert server.listed() == ["search", "call"]
+    assert not server.style.handles("call_read")
+
+
+def test_split_calls_adds_a_tool_that_only_reads(server: Any) -> None:
+    assert server.listed() == ["search", "call", "call_read"]
+    server.call("call_read", {"tool_name": "git_log"})
+    assert server.ran == [("git_log", {})]
+
+
+@pytest.mark.parametrize("name", ["git_commit", "write_file"])
+def test_call_read_refuses_what_may_change_something_and_names_the_other(server: Any, name: str) -> None:
+    assert server.refusal("call_read", tool_name=name) == f"`{name}` is not read-only: run it with `call`."
+    assert server.ran == []
+
+
+def test_call_read_refuses_a_tool_that_does_not_say(catalogue: Catalogue, desk: MakeDesk) -> None:
+    del catalogue["tools"]["git_log"]["tool"]["annotations"]
+
+    assert "not read-only" in desk(catalogue, "search-call").refusal("call_read", tool_name="git_log")
+
+
+def test_call_read_answers_an_unknown_tool_as_call_does(server: Any) -> None:
+    assert server.refusal("call_read", tool_name="nope") == server.refusal("call", tool_name="nope")
+
+
+def test_us3_2_every_tool_can_be_reached_by_call(server: Any) -> None:
+    for name in server.style.index.tools:
+        server.call("call", {"tool_name": name})
+
+    assert [name for name, _ in server.ran] == list(server.style.index.tools)
+
+
+def test_sc_001_two_calls_find_and_run_a_tool(server: Any) -> None:
+    first = server.ask("search", query="urgent ticket")["results"][0]
+    args = dict.fromkeys(first["input_schema"]["required"], "x")
+    server.call("call", {"tool_name": first["tool_name"], "args": args})
+
+    assert server.ran == [("create_issue", {"title": "x"})]
+
+
+def test_sc_002_the_list_does_not_grow_with_the_catalogue(huge: Catalogue, desk: MakeDesk) -> None:
+    assert len(desk(huge, "search-call").style.listed()) == 3
+
+
+def test_a_hidden_tool_does_not_answer_to_its_own_name(server: Any) -> None:
+    assert not server.style.permits("git_log")
+    assert not server.style.handles("git_log")
+
+
+def test_pinned_tools_are_listed_and_answer_to_their_own_names(catalogue: Catalogue, desk: MakeDesk) -> None:
+    catalogue["discovery"]["pinned"] = ["search_files", "purge_mailbox"]
+    style = desk(catalogue, "search-call").style
+
+    assert style.listed()[3:] == [catalogue["tools"]["search_files"]["tool"]]
+    assert style.permits("search_files")
+    assert style.permits("findFiles")
+    assert not style.permits("purge_mailbox")
+
+
+def test_the_prefix_stands_before_all_names(catalogue: Catalogue, desk: MakeDesk) -> None:
+    catalogue["discovery"]["prefix"] = "desk_"
+    server = desk(catalogue, "search-call")
+
+    assert server.listed() == ["desk_search", "desk_call", "desk_call_read"]
+    assert "desk_call" in server.ask("desk_search", query="commit")["hint"]
+    assert "`desk_call`" in server.refusal("desk_call_read", tool_name="git_commit")
+
+
+@pytest.mark.parametrize("arguments", [{"query": "zzzqqq"}, {"query": "?!"}, {"category": "nonexistent"}])
+def test_a_search_without_matches_is_an_empty_list_with_the_categories(server: Any, arguments: dict[str, str]) -> None:
+    answer = server.ask("search", **arguments)
+
+    assert answer["results"] == []
+    assert answer["total_matches"] == 0
+    assert answer["categories"] == ["files", "git", "issues", "messages"]
+
+
+def test_a_deprecated_tool_says_so(server: Any) -> None:
+    results = {result["tool_name"]: result for result in server.ask("search", category="issues")["results"]}
+
+    assert results["find_issue"]["deprecated"] == "since 2.0; use `list_issues`; Goes in 3.0."
+    assert "deprecated" not in results["list_issues"]
+
+
+def test_an_answer_keeps_to_its_budget_and_says_how_to_get_the_rest(huge: Catalogue, desk: MakeDesk) -> None:
+    server = desk(huge, "search-call")
+    answer = server.ask("search", query="archive the records", limit=200)
+
+    assert cost(answer) <= huge["discovery"]["page_tokens"]
+    assert "input_schema" in answer["results"][0]
+    assert answer["returned"] == len(answer["results"]) < answer["total_matches"]
+    assert answer["has_more"]
+    assert answer["hint"].endswith(f"More with offset {answer['returned']}.")
+
+
+def test_pages_join_to_the_whole_ranking(huge: Catalogue, desk: MakeDesk) -> None:
+    server = desk(huge, "search-call")
+    seen: list[str] = []
+    while True:
+        page = server.ask("search", category="area3", limit=40, offset=len(seen))
+        seen += names(page)
+        if not page["has_more"]:
+            break
+
+    assert seen == [name for name, entry in huge["tools"].items() if entry["category"] == "area3"]
+
+
+def test_an_offset_past_the_end_says_so(server: Any) -> None:
+    answer = server.ask("search", category="git", offset=50)
+
+    assert (answer["results"], answer["has_more"]) == ([], False)
+    assert answer["hint"] == "There are only 4 matches: use a smaller offset."
+
+
+def test_the_first_hit_always_has_its_schema_and_large_ones_leave_room_for_others(
+    catalogue: Catalogue, desk: MakeDesk
+) -> None:
+    catalogue["discovery"]["page_tokens"] = 300
+    filler = {f"option_{number}": {"type": "string", "description": "One of many"} for number in range(60)}
+    catalogue["tools"]["git_log"]["tool"]["inputSchema"]["properties"] |= filler
+    server = desk(catalogue, "search-call")
+
+    first, *rest = server.ask("search", query="git_log")["results"]
+    assert first["tool_name"] == "git_log"
+    assert len(first["input_schema"]["properties"]) == 62
+    assert rest
+    assert all("input_schema" not in result for result in rest)
+
+    answer = server.ask("search", category="git", offset=1)
+    assert "input_schema" in answer["results"][0]
+    answer = server.ask("search", query="branch")
+    assert [name for name in names(answer) if name == "git_log"]
+    assert cost(answer) <= 300
+
+
+def test_weak_hits_of_a_small_catalogue_are_called_so(server: Any) -> None:
+    assert "share no word" in server.ask("search", query="commit", limit=12)["hint"]
+    assert "share no word" not in server.ask("search", query="commit", limit=2)["hint"]
+
+
+def test_descriptions_are_given_whole_where_there_is_room(server: Any) -> None:
+    first = server.ask("search", query="read_file", limit=1)["results"][0]
+
+    assert first["description"] == "Read a text file, whole or in part. Give head or tail for large files."
+
+
+def test_the_search_tool_says_how_many_tools_there_are_and_in_which_categories(server: Any) -> None:
+    description = server.style.listed()[0]["description"]
+
+    assert description.endswith("12 tools: files, git, issues, messages")
+
+
+def test_many_categories_are_counted_rather_than_named(huge: Catalogue, desk: MakeDesk) -> None:
+    description = desk(huge, "search-call").style.listed()[0]["description"]
+
+    assert description.endswith("1000 tools: area0, area1, area2, area3, area4 and 7 more")
+
+
+def test_a_server_without_tools_says_so(catalogue: Catalogue, desk: MakeDesk) -> None:
+    catalogue["tools"] = {}
+    server = desk(catalogue, "search-call")
+
+    assert server.style.listed()[0]["description"].endswith("No tools are served")
+    assert server.refusal("call", tool_name="x") == "Unknown tool `x`. No tools are served."
+    assert server.ask("search")["summary"] == []
+
+
+def test_default_surface_costs_at_most_200_tokens(catalogue: Catalogue, desk: MakeDesk) -> None:
+    listed = desk(catalogue, "search-call").style.listed()
+
+    assert cost(read_by_models(listed)) <= 200
+
+
+def test_surface_with_a_pinned_tool_costs_at_most_250_tokens(catalogue: Catalogue, desk: MakeDesk) -> None:
+    catalogue["discovery"]["pinned"] = ["send_email"]
+
+    assert cost(read_by_models(desk(catalogue, "search-call").style.listed())) <= 250
+
+
+@pytest.mark.parametrize("style", ["search-call", "list-describe", "discover-schema"])
+def test_meta_tools_have_portable_schemas_and_all_four_hints(catalogue: Catalogue, desk: MakeDesk, style: str) -> None:
+    for tool in desk(catalogue, style).style.listed():
+        schema = tool["inputSchema"]
+        assert schema.keys() <= {"type", "properties", "required"}
+        assert all(part["type"] in ("string", "integer", "boolean", "object") for part in schema["properties"].values())
+        assert tool["annotations"].keys() == {"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"}
+
+
+def test_call_is_marked_by_the_worst_of_its_tools(catalogue: Catalogue, desk: MakeDesk) -> None:
+    hints = {tool["name"]: tool["annotations"] for tool in desk(catalogue, "search-call").style.listed()}
+    offline = desk(catalogue, "search-call", toolsets=("files",)).style.listed()
+
+    assert hints["search"]["readOnlyHint"]
+    assert not hints["search"]["openWorldHint"]
+    assert hints["call"] == {
+        "readOnlyHint": False,
+        "destructiveHint": True,
+        "idempotentHint": False,
+        "openWorldHint": True,
+    }
+    assert hints["call_read"]["readOnlyHint"]
+    assert hints["call_read"]["openWorldHint"]
+    assert [tool["annotations"]["openWorldHint"] for tool in offline] == [False, False, False]
