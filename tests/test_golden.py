@@ -23,7 +23,7 @@ from toolwright.selfcheck import self_check
 from toolwright.validate import validate
 
 GOLDEN = Path(__file__).parent / "golden"
-CASES = sorted(path.parent for path in GOLDEN.glob("*/manifest.toml"))
+CASES = sorted(path for path in GOLDEN.iterdir() if path.is_dir())
 SAME_EVERYWHERE = PurePosixPath("schemas/manifest.schema.json")
 """Describes the language, not the case; `generated/` holds it once."""
 

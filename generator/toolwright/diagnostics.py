@@ -52,12 +52,11 @@ class Diagnostic:
 class Diagnostics:
     """All that one run has found so far. Stages add to it; the command prints it once, in file order."""
 
-    found: list[Diagnostic] = field(default_factory=list)
+    found: dict[Diagnostic, None] = field(default_factory=dict)
 
     def add(self, diagnostic: Diagnostic) -> None:
         """Note `diagnostic` unless the same one stands already."""
-        if diagnostic not in self.found:
-            self.found.append(diagnostic)
+        self.found[diagnostic] = None
 
     @property
     def has_errors(self) -> bool:

@@ -37,7 +37,7 @@ PARTS = ("python", "schemas", "commands", "clients", "docs")
 class PlannedFile:
     """A file to make: its path under `generated/`, the template, and what the template sees beside `server`.
 
-    JSON that is data for a machine only is not laid out for reading: that is what `readable` says.
+    `readable` JSON is laid out over many lines; the rest is as its template has it.
     """
 
     path: PurePosixPath
@@ -75,7 +75,7 @@ def _python(server: Server) -> Iterator[PlannedFile]:
 def _schemas() -> Iterator[PlannedFile]:
     yield _file("schemas", "schemas/manifest.schema.json", "schemas/manifest.schema.json.jinja")
     for provider in PROVIDERS:
-        yield _file("schemas", f"schemas/{provider}.json", f"schemas/{provider}.json.jinja")
+        yield _file("schemas", f"schemas/{provider}.json", f"schemas/{provider}.json.jinja", readable=False)
 
 
 def _commands(server: Server) -> Iterator[PlannedFile]:

@@ -7,7 +7,6 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
-import jsonref
 from jsonschema import Draft202012Validator, SchemaError
 
 from toolwright.model import JsonSchema
@@ -100,6 +99,8 @@ def _references(value: Any) -> list[str]:
 def _dereferenced(schema: JsonSchema) -> JsonSchema:
     # jsonref merges no siblings on its own and follows any address, so both are said here. It is asked for local
     # references only, and `$id` could still turn one into an address: hence the loader.
+    import jsonref  # it imports requests
+
     try:
         resolved = jsonref.replace_refs(
             deepcopy(schema), proxies=False, lazy_load=False, merge_props=True, loader=_local_only

@@ -1,0 +1,170 @@
+"""The stages in order: `load -> validate -> resolve -> (lint) -> plan, render -> self-check -> write | check`.
+
+The one place that wires them, for the command, for tests and for `--watch`. A stage that found an error ends the
+run: the functions here then return None, and the findings are in `diagnostics`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from json import JSONDecodeError
+from pathlib import Path, PurePosixPath
+from typing import Final
+
+from toolwright.check import check
+from toolwright.comparison import Part, everything
+from toolwright.console import Progress, no_progress
+from toolwright.diagnostics import Diagnostics
+from toolwright.files import Changes, RenderedFile
+from toolwright.load import Document, load
+from toolwright.model import Server
+from toolwright.plan import plan
+from toolwright.project import Project
+from toolwright.resolve import resolve
+from toolwright.signature import is_signable
+from toolwright.validate import validate
+from toolwright.write import write
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a manifest says, and where it says it."""
+
+    document: Document
+    server: Server
+
+
+def read(project: Project, *, diagnostics: Diagnostics, progress: Progress = no_progress) -> Reading | None:
+    """Take the manifest of `project` as far as the model."""
+    progress("reading the manifest")
+    document = load(project.manifest, root=project.root, diagnostics=diagnostics)
+    if document is None:
+        return None
+    tables = validate(document, diagnostics=diagnostics)
+    if tables is None:
+        return None
+    server = resolve(tables, document, root=project.root, diagnostics=diagnostics, handlers=project.handlers)
+    return None if server is None else Reading(document, server)
+
+
+def read_and_lint(project: Project, *, diagnostics: Diagnostics, progress: Progress = no_progress) -> Reading | None:
+    """Take the manifest as far as the model and add what the lint rules find in it."""
+    from toolwright.lint import lint
+
+    reading = read(project, diagnostics=diagnostics, progress=progress)
+    if reading is not None:
+        progress("linting")
+        lint(reading.server, reading.document, diagnostics=diagnostics)
+    return reading
+
+
+def render_files(
+    project: Project, *, diagnostics: Diagnostics, only: str | None = None, progress: Progress = no_progress
+) -> tuple[RenderedFile, ...] | None:
+    """Make the files of `project`, or of one of its `plan.PARTS`, in memory, checked to parse. Writes nothing.
+
+    Raises:
+        SelfCheckError: what came out does not parse.
+        jinja2.TemplateError: a template of the project is wrong.
+    """
+    reading = read(project, diagnostics=diagnostics, progress=progress)
+    if reading is None:
+        return None
+    # Imported late: a mistake in the manifest is told without waiting for the templates.
+    from toolwright.render import render
+    from toolwright.selfcheck import SelfCheckError, self_check
+
+    progress("rendering")
+    previous = _texts(reading.server, project.generated)
+    try:
+        files = render(reading.server, templates=project.templates, previous=previous, part=only)
+    except (SyntaxError, JSONDecodeError) as error:
+        # Layout parses too, and sees it first.
+        raise SelfCheckError([str(error)]) from error
+    progress("checking what was rendered")
+    self_check(reading.server, files, previous=previous)
+    return files
+
+
+def _texts(server: Server, folder: Path) -> dict[PurePosixPath, str]:
+    """Read what now stands where files are planned; what cannot be read is as good as absent."""
+    texts = {}
+    for planned in plan(server):
+        try:
+            texts[planned.path] = (folder / planned.path).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError):
+            continue
+    return texts
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a run did, or found: the differences, and how many files there are when all is well."""
+
+    changes: Changes
+    total: int
+
+
+def generate(
+    project: Project,
+    *,
+    diagnostics: Diagnostics,
+    only: str | None = None,
+    discard_edits: bool = False,
+    progress: Progress = no_progress,
+) -> Outcome | None:
+    """Make `generated/` what the manifest says, or one of its `plan.PARTS` and nothing else.
+
+    Raises:
+        EditedFiles: work of others would be lost. Nothing was written.
+        WriteFailed: the disk refused. The tree is as it was, or the next run repairs it.
+        SelfCheckError: what was rendered does not parse. Nothing was written.
+        jinja2.TemplateError: a template of the project is wrong. Nothing was written.
+    """
+    files = render_files(project, diagnostics=diagnostics, only=only, progress=progress)
+    if files is None:
+        return None
+    progress("writing")
+    return Outcome(write(files, project.generated, discard_edits=discard_edits, part=_part(only)), _count(files))
+
+
+def compare(
+    project: Project, *, diagnostics: Diagnostics, only: str | None = None, progress: Progress = no_progress
+) -> Outcome | None:
+    """Do all that `generate` does but the writing.
+
+    Raises:
+        ReadFailed: `generated/` cannot be read.
+        SelfCheckError: what was rendered does not parse.
+        jinja2.TemplateError: a template of the project is wrong.
+    """
+    files = render_files(project, diagnostics=diagnostics, only=only, progress=progress)
+    if files is None:
+        return None
+    progress("comparing")
+    return Outcome(check(files, project.generated, part=_part(only)), _count(files))
+
+
+def _part(only: str | None) -> Part:
+    """Say by its path whether a file, rendered or found, belongs to the part; no part is the whole."""
+    return everything if only is None else lambda path: part_of(path) == only
+
+
+def _count(files: Sequence[RenderedFile]) -> int:
+    """Count the files with the list of hashes, which is made for those that cannot carry their own."""
+    return len(files) + any(not is_signable(file.path) for file in files)
+
+
+_PART_OF_FOLDER: Final[Mapping[str, str]] = {
+    "schemas": "schemas",
+    "commands": "commands",
+    "skills": "commands",
+    "clients": "clients",
+    "docs": "docs",
+}
+
+
+def part_of(path: PurePosixPath) -> str:
+    """Say which of `plan.PARTS` a path under `generated/` belongs to; what lies in no other folder is Python."""
+    return _PART_OF_FOLDER.get(path.parts[0], "python")

@@ -1,0 +1,72 @@
+"""The search index from a terminal: what a model would find, and why each hit came."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, cast
+
+from toolwright_runtime.discovery import style_for
+from toolwright_runtime.index import Reason
+from toolwright_runtime.selection import Selection
+from toolwright_runtime.text import terms
+
+from toolwright.catalogue import catalogue
+from toolwright.model import Server
+from toolwright.search_index import FIELDS, build_index, field_terms
+
+_REASONS: dict[Reason, str] = {
+    "name": "its name, as typed",
+    "literal": "the only tool that holds these very words",
+    "spelling": "words spelled alike",
+    "rest": "few tools: all are shown",
+    "browse": "no query: all are shown",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A hit. `fields` says where the query's terms stand: `("term", ("name", "summary"))`, terms as in the query."""
+
+    tool: str
+    summary: str
+    reason: Reason
+    fields: tuple[tuple[str, tuple[str, ...]], ...]
+
+    @property
+    def why(self) -> str:
+        """Say in words why it came."""
+        matched = "; ".join(f"{term}: {', '.join(fields)}" for term, fields in self.fields)
+        said = _REASONS.get(self.reason, "")
+        return " - ".join(part for part in (said, matched) if part)
+
+
+def search(server: Server, query: str, *, limit: int) -> tuple[tuple[Found, ...], int]:
+    """Give the first `limit` hits for `query` among all enabled tools of `server`, and how many there are."""
+    served = catalogue(server)
+
+    def load_index() -> dict[str, Any]:
+        return cast("dict[str, Any]", build_index(served))
+
+    selection = Selection(server.discovery.style, all_tools=True)
+    hits = style_for(served, selection, load_index).index.search(query)
+    asked = dict.fromkeys(terms(query))
+    found = []
+    for hit in hits[:limit]:
+        held = field_terms(hit.entry, served)
+        places = ((term, tuple(name for name in FIELDS if term in held[name])) for term in asked)
+        matched = tuple((term, names) for term, names in places if names)
+        found.append(Found(hit.name, hit.entry["summary"], hit.reason, matched))
+    return tuple(found), len(hits)
+
+
+def report_search(server: Server, query: str, *, limit: int) -> str:
+    """Write the hits for `query`, each with its summary and why it came."""
+    found, total = search(server, query, limit=limit)
+    if not found:
+        return f"nothing found for `{query}` in {len(server.tools)} tools\n"
+    lines = []
+    for place, each in enumerate(found, 1):
+        lines.append(f"{place:>2}. {each.tool}  {each.summary}\n    {each.why}\n")
+    if total > len(found):
+        lines.append(f"{total - len(found)} more; --limit shows them\n")
+    return "".join(lines)

@@ -1,0 +1,108 @@
+"""What a server's tools cost a model: bytes and tokens of each tool, and of each way to list them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from toolwright_runtime.catalogue import WireTool
+from toolwright_runtime.discovery import style_for
+from toolwright_runtime.selection import STYLES, Selection
+from toolwright_runtime.tokens import estimate_tokens
+
+from toolwright.catalogue import catalogue
+from toolwright.model import Server
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What something costs where it is listed: UTF-8 bytes on the wire and estimated tokens of the same JSON."""
+
+    name: str
+    size: int
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class StyleCost:
+    """What `tools/list` of one style costs. `tools` counts what it lists, meta-tools included."""
+
+    style: str
+    tools: int
+    size: int
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """The costs of every enabled tool, in the order of the manifest, and of every style, that of the server first."""
+
+    tools: tuple[Cost, ...]
+    styles: tuple[StyleCost, ...]
+
+
+def stats(server: Server) -> Stats:
+    """Measure `server`. Styles are measured with the tools of tier `core`, as served without `--all`."""
+    served = catalogue(server)
+
+    styles = []
+    for style in sorted(STYLES, key=lambda each: each != server.discovery.style):
+        # `dict` for the index: listing reads none.
+        listed = style_for(served, Selection(style), dict).listed()
+        text = _wire(listed)
+        styles.append(StyleCost(style, len(listed), _size(text), estimate_tokens(text)))
+    tools = [entry["tool"] for entry in served["tools"].values() if entry.get("enabled", True)]
+    return Stats(tuple(_cost(tool) for tool in tools), tuple(styles))
+
+
+def _wire(value: WireTool | Sequence[WireTool]) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _size(text: str) -> int:
+    return len(text.encode("utf-8"))
+
+
+def _cost(tool: WireTool) -> Cost:
+    text = _wire(tool)
+    return Cost(tool["name"], _size(text), estimate_tokens(text))
+
+
+def report_stats(server: Server) -> str:
+    """Write the measurements as two tables: tools, dearest first, then styles with their share of the full list."""
+    measured = stats(server)
+    dearest = sorted(measured.tools, key=lambda each: -each.tokens)
+    whole = Cost("all tools", sum(each.size for each in dearest), sum(each.tokens for each in dearest))
+    average = Cost("average", whole.size // max(1, len(dearest)), whole.tokens // max(1, len(dearest)))
+    tools = [(each.name, f"{each.size:,}", f"{each.tokens:,}") for each in (*dearest, whole, average)]
+    full = next(each for each in measured.styles if each.style == "classic")
+    styles = [
+        (
+            f"{each.style}{' (this server)' if each.style == server.discovery.style else ''}",
+            f"{each.tools:,}",
+            f"{each.size:,}",
+            f"{each.tokens:,}",
+            f"{each.tokens / full.tokens:.0%}" if full.tokens else "-",
+        )
+        for each in measured.styles
+    ]
+    return (
+        f"{_table(('tool', 'bytes', 'tokens'), tools)}\n"
+        f"{_table(('style', 'listed', 'bytes', 'tokens', 'of full list'), styles)}\n"
+        "Tokens are estimated; tokenizers differ, some count up to twice as many.\n"
+    )
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Align `rows` under `head`, the first column to the left and numbers to the right."""
+    lines = [head, *rows]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
+    return "".join(
+        "  ".join(
+            cell.ljust(width) if column == 0 else cell.rjust(width)
+            for column, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        + "\n"
+        for line in lines
+    )

@@ -1,0 +1,5 @@
+"""What the book tools do."""
+
+
+async def serach() -> None:
+    """Hold a slip in its name."""

@@ -1,0 +1,39 @@
+"""A project that `toolwright init` laid out, for the tests of the commands."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from toolwright.cli import toolwright
+from toolwright.project import Project, find_project
+
+
+@pytest.fixture(scope="session")
+def laid_out_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("laid-out") / "notes"
+    result = CliRunner().invoke(toolwright, ["init", str(folder)])
+    assert result.exit_code == 0, result.output
+    return folder
+
+
+@pytest.fixture
+def project(laid_out_once: Path, tmp_path: Path) -> Project:
+    """A fresh copy, so that a test may spoil it."""
+    folder = tmp_path / "notes"
+    shutil.copytree(laid_out_once, folder)
+    return find_project(folder)
+
+
+@pytest.fixture
+def run(project: Project) -> Callable[..., Result]:
+    """Run `toolwright` on the project, whatever the working directory."""
+
+    def invoke(command: str, *arguments: str) -> Result:
+        return CliRunner().invoke(toolwright, [command, *arguments, "--manifest", str(project.manifest)])
+
+    return invoke

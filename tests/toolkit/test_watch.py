@@ -1,0 +1,131 @@
+"""`generate --watch`, as a real process: it works, survives mistakes and ends quietly."""
+
+from __future__ import annotations
+
+import queue
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from toolwright.project import Project
+from toolwright.watch import run_on_changes, watched
+
+PATIENCE_S = 60
+"""Bounds a test that has gone wrong; a right one waits for lines, not for time."""
+
+
+class Watch:
+    """A running `toolwright generate --watch` and the lines it says, stdout and stderr together."""
+
+    def __init__(self, project: Project) -> None:
+        command = [sys.executable, "-u", "-m", "toolwright", "generate", "--watch", "--manifest", str(project.manifest)]
+        self.process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8", errors="replace"
+        )
+        self._lines: queue.Queue[str | None] = queue.Queue()
+        self._reader = threading.Thread(target=self._read)
+        self._reader.start()
+
+    def _read(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self._lines.put(line.rstrip("\n"))
+        self._lines.put(None)
+
+    def wait_for(self, text: str) -> list[str]:
+        """Give the lines up to the one that holds `text`."""
+        seen = []
+        while (line := self._lines.get(timeout=PATIENCE_S)) is not None:
+            seen.append(line)
+            if text in line:
+                return seen
+        raise AssertionError(f"ended without `{text}`: {seen}")
+
+    def end(self, number: int) -> tuple[int, list[str]]:
+        """Send a signal; give the exit code and what was said after it."""
+        self.process.send_signal(number)
+        rest = []
+        while (line := self._lines.get(timeout=PATIENCE_S)) is not None:
+            rest.append(line)
+        return self.process.wait(PATIENCE_S), rest
+
+    def close(self) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait(PATIENCE_S)
+        self._reader.join(PATIENCE_S)
+        assert self.process.stdout is not None
+        self.process.stdout.close()
+
+
+@pytest.fixture
+def watch(project: Project) -> Iterator[Watch]:
+    watching = Watch(project)
+    watching.wait_for("watching manifest/, templates/, handlers/; Ctrl-C ends")
+    yield watching
+    watching.close()
+
+
+def replace(path: Path, old: str, new: str) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), encoding="utf-8", newline="\n")
+
+
+def test_work_is_done_at_once_and_after_each_change_until_it_is_interrupted(project: Project) -> None:
+    said: list[str] = []
+
+    def work() -> None:
+        said.append("work")
+        if said == ["work"]:
+            replace(project.manifest, "Measure texts", "Measure long texts")
+        else:
+            raise KeyboardInterrupt
+
+    run_on_changes(project, work, ready=lambda folders: said.append(",".join(folder.name for folder in folders)))
+
+    assert said == ["work", "manifest,templates,handlers", "work"]
+
+
+def test_what_is_generated_is_not_watched(project: Project) -> None:
+    assert project.generated not in watched(project)
+
+
+def test_edit_of_the_manifest_is_generated(watch: Watch, project: Project) -> None:
+    replace(project.manifest, "Measure texts", "Measure long texts")
+    watch.wait_for("written")
+
+    assert "Measure long texts" in (project.generated / "notes_server" / "catalogue.py").read_text(encoding="utf-8")
+
+
+def test_mistake_is_shown_and_the_watch_goes_on(watch: Watch, project: Project) -> None:
+    replace(project.manifest, "[tools.count_words]\n", "[tools.count_words]\nsumary = 1\n")
+    watch.wait_for("did you mean `summary`?")
+    watch.wait_for("Nothing was written.")
+    replace(project.manifest, "sumary = 1\n", "")
+
+    watch.wait_for("generated/ is up to date")
+
+
+def test_new_template_is_used_at_once(watch: Watch, project: Project) -> None:
+    (project.override_folder / "docs").mkdir()
+    (project.override_folder / "docs" / "index.md.jinja").write_text("# Ours\n", encoding="utf-8")
+    watch.wait_for("1 written")
+
+    assert (project.generated / "docs" / "index.md").read_text(encoding="utf-8").startswith("# Ours\n")
+
+
+def test_missing_handler_is_told_when_its_file_changes(watch: Watch, project: Project) -> None:
+    replace(project.root / "handlers" / "notes" / "text.py", "async def count_words", "async def count_word")
+
+    watch.wait_for("no function `count_words`")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT to send to a child there")
+def test_interrupt_ends_it_quietly(watch: Watch) -> None:
+    assert watch.end(signal.SIGINT) == (0, [])
