@@ -12,6 +12,7 @@ from json import JSONDecodeError
 from pathlib import Path, PurePosixPath
 from typing import Final
 
+from toolwright import memory
 from toolwright.check import check
 from toolwright.comparison import Part, everything
 from toolwright.console import Progress, no_progress
@@ -68,6 +69,25 @@ def render_files(
         SelfCheckError: what came out does not parse.
         jinja2.TemplateError: a template of the project is wrong.
     """
+    made = _make(project, diagnostics=diagnostics, only=only, progress=progress)
+    return None if made is None else made.files
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """What a run rendered. `schemas`, the files its manifest names, is None where that need not be remembered."""
+
+    files: tuple[RenderedFile, ...]
+    schemas: Sequence[str] | None = None
+
+    def remember(self, project: Project) -> None:
+        if self.schemas is not None:
+            memory.remember(project, self.files, self.schemas)
+
+
+def _make(project: Project, *, diagnostics: Diagnostics, only: str | None, progress: Progress) -> _Made | None:
+    if only is None and (files := memory.recall(project)) is not None:
+        return _Made(files)
     reading = read(project, diagnostics=diagnostics, progress=progress)
     if reading is None:
         return None
@@ -84,7 +104,7 @@ def render_files(
         raise SelfCheckError([str(error)]) from error
     progress("checking what was rendered")
     self_check(reading.server, files, previous=previous)
-    return files
+    return _Made(files, memory.named_schemas(reading.document.data) if only is None else None)
 
 
 def _texts(server: Server, folder: Path) -> dict[PurePosixPath, str]:
@@ -122,11 +142,13 @@ def generate(
         SelfCheckError: what was rendered does not parse. Nothing was written.
         jinja2.TemplateError: a template of the project is wrong. Nothing was written.
     """
-    files = render_files(project, diagnostics=diagnostics, only=only, progress=progress)
-    if files is None:
+    made = _make(project, diagnostics=diagnostics, only=only, progress=progress)
+    if made is None:
         return None
     progress("writing")
-    return Outcome(write(files, project.generated, discard_edits=discard_edits, part=_part(only)), _count(files))
+    changes = write(made.files, project.generated, discard_edits=discard_edits, part=_part(only))
+    made.remember(project)
+    return Outcome(changes, _count(made.files))
 
 
 def compare(
@@ -139,11 +161,14 @@ def compare(
         SelfCheckError: what was rendered does not parse.
         jinja2.TemplateError: a template of the project is wrong.
     """
-    files = render_files(project, diagnostics=diagnostics, only=only, progress=progress)
-    if files is None:
+    made = _make(project, diagnostics=diagnostics, only=only, progress=progress)
+    if made is None:
         return None
     progress("comparing")
-    return Outcome(check(files, project.generated, part=_part(only)), _count(files))
+    changes = check(made.files, project.generated, part=_part(only))
+    if changes.is_clean:
+        made.remember(project)
+    return Outcome(changes, _count(made.files))
 
 
 def _part(only: str | None) -> Part:
