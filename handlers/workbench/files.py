@@ -1,0 +1,161 @@
+"""The `files` tools: looking at folders, reading files, finding names and lines. They change nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from dataclasses import asdict
+
+from toolwright_runtime import Content, Reply, ToolCall, ToolError
+
+from workbench.grepping import Search, grep
+from workbench.listing import info, listing, tree
+from workbench.media import media
+from workbench.opening import existing, similar
+from workbench.reading import ANSWER_CHARACTERS, Part, read_part, span
+from workbench.roots import Located, RefusedPathError, Root, locate
+from workbench.scanning import in_thread
+from workbench.searching import find
+from workbench.state import Workspace, roots_for
+from workbench_server.files.models import (
+    AllowedDirectories,
+    DirectoryListing,
+    DirectoryTreeParams,
+    FileInfo,
+    FileReadRequest,
+    FoundPaths,
+    GetFileInfoParams,
+    GrepContentParams,
+    ListAllowedDirectoriesParams,
+    ListDirectoryWithSizesParams,
+    PathCheck,
+    ReadFilesParams,
+    ReadMediaFileParams,
+    SearchFilesParams,
+    ValidatePathsParams,
+    ValidatePathsResult,
+)
+
+
+async def list_allowed_directories(params: ListAllowedDirectoriesParams, call: ToolCall) -> AllowedDirectories:  # noqa: ARG001
+    """List the folders that may be read, and who allowed them: all come from one source."""
+    roots = await roots_for(call)
+    return AllowedDirectories(directories=[str(root.path) for root in roots], source=roots[0].source)
+
+
+async def read_files(params: ReadFilesParams, call: ToolCall) -> Reply:
+    """Read files, one block each. One that cannot be read says why in its block; if none can, the call failed."""
+    roots = await roots_for(call)
+    left, failed = ANSWER_CHARACTERS, 0
+    blocks: list[str] = []
+    for done, request in enumerate(params.files, 1):
+        try:
+            block, size = await _read(request, roots, left, passthrough=bool(params.large_file_passthrough))
+            left -= size
+        except ToolError as error:
+            failed += 1
+            block = f"==> {request.path} <==\nerror: {error.message}"
+        blocks.append(block)
+        if len(params.files) > 1:
+            await call.progress(done, len(params.files), request.path)
+    return Reply(blocks, is_error=failed == len(blocks))
+
+
+async def _read(
+    request: FileReadRequest, roots: tuple[Root, ...], budget: int, *, passthrough: bool
+) -> tuple[str, int]:
+    wanted = span(
+        head=request.head,
+        tail=request.tail,
+        start_line=request.start_line,
+        end_line=request.end_line,
+        read_to_next_pattern=request.read_to_next_pattern,
+    )
+    located = existing(request.path, roots)
+    part = await read_part(located, wanted, budget=budget, passthrough=passthrough)
+    return _block(request.path, part), len(part.text)
+
+
+def _block(path: str, part: Part) -> str:
+    """Print a part below a line that says which it is; what was cut stands at the end, where it is missing."""
+    if part.total == 0:
+        where = "empty"
+    elif part.last is None:
+        where = f"last lines of {part.total or 'very many'}" if part.text else f"{part.total or 'very many'} lines"
+    elif part.total is None:
+        where = f"lines {part.first}-{part.last}"
+    else:
+        where = f"lines {part.first}-{part.last} of {part.total}"
+    head = f"==> {path} ({where}{'; ' + part.encoding if part.encoding else ''}) <=="
+    body = part.text if not part.notes or part.text.endswith("\n") or not part.text else f"{part.text}\n"
+    return "\n".join([head, body + "\n".join(f"[{note}]" for note in part.notes)])
+
+
+async def read_media_file(params: ReadMediaFileParams, call: ToolCall) -> Content:
+    """Give a picture, a sound or another binary file as content."""
+    return await asyncio.to_thread(media, existing(params.path, await roots_for(call)))
+
+
+async def list_directory_with_sizes(params: ListDirectoryWithSizesParams, call: ToolCall) -> DirectoryListing:
+    """List one folder with the sizes of its files."""
+    found = await asyncio.to_thread(listing, _top(params.path, await roots_for(call)))
+    return DirectoryListing.model_validate(asdict(found))
+
+
+async def directory_tree(params: DirectoryTreeParams, call: ToolCall) -> str:
+    """Print the folders and files below a folder as an indented tree."""
+    top = _top(params.path, await roots_for(call))
+    return await in_thread(lambda scan: tree(top, params.max_depth, params.exclude_dirs or [], scan), call)
+
+
+async def search_files(params: SearchFilesParams, call: ToolCall) -> FoundPaths:
+    """Find files and folders by name."""
+    top = _top(params.path, await roots_for(call))
+    found = await in_thread(lambda scan: find(top, params.pattern, scan), call)
+    return FoundPaths(paths=found.paths, note=found.note or None)
+
+
+async def get_file_info(params: GetFileInfoParams, call: ToolCall) -> FileInfo:
+    """Say what is known of one file or folder."""
+    found = await asyncio.to_thread(info, existing(params.path, await roots_for(call)))
+    return FileInfo.model_validate(asdict(found))
+
+
+async def grep_content(params: GrepContentParams, call: ToolCall) -> str:
+    """Find lines by a regular expression, with context and the sections they stand in."""
+    roots = await roots_for(call)
+    search = Search(
+        pattern=params.pattern,
+        ignore_case=bool(params.case_insensitive),
+        context=params.context_lines,
+        section_patterns=tuple(params.section_patterns or ()),
+    )
+    return await grep(_top(params.search_path, roots), search, call.state(Workspace).ripgrep, call)
+
+
+def _top(path: str, roots: tuple[Root, ...]) -> Located:
+    """Give the place to start from; `.` is a clear one only where there is a single root."""
+    if path.rstrip("/") == "." and len(roots) > 1:
+        paths = ", ".join(f"`{root.path}`" for root in roots)
+        raise ToolError(f"there are several allowed directories: give one of {paths} as the path to start from")
+    return existing(path, roots)
+
+
+async def validate_paths(params: ValidatePathsParams, call: ToolCall) -> ValidatePathsResult:
+    """Say of each path whether it is there and whether it may be read."""
+    roots = await roots_for(call)
+    results = await asyncio.to_thread(lambda: [_checked(path, roots) for path in params.paths])
+    return ValidatePathsResult(tool="validate_paths", results=results)
+
+
+def _checked(path: str, roots: tuple[Root, ...]) -> PathCheck:
+    written = path.removeprefix("@")  # prompts refer to files as `@src/app.py`
+    try:
+        located = locate(written, roots)
+    except RefusedPathError as error:
+        resolved = error.resolved or written
+        exists = bool(error.resolved) and os.path.lexists(error.resolved)
+        return PathCheck(input=path, resolved=resolved, exists=exists, allowed=False, reason=error.reason)
+    exists = os.path.lexists(located.path)
+    reason = None if exists else f"No such file or directory{similar(located)}"
+    return PathCheck(input=path, resolved=str(located.path), exists=exists, allowed=True, reason=reason)

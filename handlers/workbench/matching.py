@@ -1,0 +1,38 @@
+"""Regular expressions written by a caller, run where they can do no harm.
+
+Python's expressions can take longer than the universe on forty characters and cannot be interrupted, so they run in a
+child process that can.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import Final
+
+from workbench.worker import worker
+
+MATCH_SECONDS: Final = 20.0
+"""How long the expressions of one call may run."""
+
+Match = Callable[[Sequence[str]], Awaitable[list[list[int]]]]
+"""For each text, the 0-based numbers of its matching lines."""
+
+
+@asynccontextmanager
+async def matcher(
+    patterns: Sequence[str], *, ignore_case: bool = False, most: int = 100_000, seconds: float = MATCH_SECONDS
+) -> AsyncIterator[Match]:
+    """Give a function that finds the lines in which one of `patterns` (Python syntax) is found, `most` a text.
+
+    Raises:
+        WorkerError: from that function: no regular expression, or it takes too long.
+    """
+    request = {"work": "match", "patterns": list(patterns), "ignore_case": ignore_case, "most": most}
+    async with worker({"work": "match"}, seconds=seconds) as ask:
+
+        async def match(texts: Sequence[str]) -> list[list[int]]:
+            lines: list[list[int]] = (await ask({**request, "texts": list(texts)}))["lines"]
+            return lines
+
+        yield match

@@ -1,0 +1,78 @@
+"""What the handlers share: made once when the server starts, and the folders that one call may read."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from toolwright_runtime import ToolCall, ToolError
+
+from workbench.roots import Root, root_of_uri
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """The folders the server was started with, and what it found on the machine."""
+
+    roots: tuple[Root, ...]
+    """As given; empty if the client's folders, or the working directory, are to be used."""
+    working_directory: Path
+    ripgrep: str
+    """Path of the `rg` program, or empty."""
+
+
+@asynccontextmanager
+async def lifespan(options: Mapping[str, str | tuple[str, ...]]) -> AsyncIterator[tuple[Workspace]]:
+    """Give the workspace for the server's options."""
+    given = options.get("root", ())
+    yield (workspace((given,) if isinstance(given, str) else given),)
+
+
+def workspace(given: Sequence[str]) -> Workspace:
+    """Give the workspace for the roots in `given`, as a person wrote them."""
+    roots = tuple(Root.of(each, "given when the server was started") for each in given if each.strip())
+    return Workspace(_distinct(roots), Path.cwd(), shutil.which("rg") or "")
+
+
+async def roots_for(call: ToolCall) -> tuple[Root, ...]:
+    """Give the folders this call may read: those given at start, else the client's, else the working directory.
+
+    Raises:
+        ToolError: there are none. A working directory that is the whole disk or a whole home is nobody's project.
+    """
+    shared = call.state(Workspace)
+    if shared.roots:
+        return _present(shared.roots)
+    client = tuple(
+        Root.of(path, "a folder of the client")
+        for each in await call.client_roots()
+        if (path := root_of_uri(str(each.get("uri", "")))) is not None
+    )
+    if folders := tuple(root for root in _distinct(client) if root.path.is_dir()):
+        return folders
+    root = Root.of(str(shared.working_directory), "the directory the server was started in")
+    if is_too_wide(root.path):
+        message = f"no directory is allowed: the server was started in `{root.path}` without --root or WORKBENCH_ROOTS"
+        raise ToolError(f"{message}; ask the user to set one of them", code="NO_ROOTS")
+    return (root,)
+
+
+def _present(roots: tuple[Root, ...]) -> tuple[Root, ...]:
+    """Give the roots that are folders. If none is, there is no other choice: reading elsewhere would be worse."""
+    if found := tuple(root for root in roots if root.path.is_dir()):
+        return found
+    names = ", ".join(f"`{root.path}`" for root in roots)
+    raise ToolError(f"what --root or WORKBENCH_ROOTS names is no directory: {names}", code="NO_ROOTS")
+
+
+def is_too_wide(path: Path) -> bool:
+    """Whether `path` is a whole disk, or a home folder or above: where desktop programs start their servers."""
+    home = Path.home().resolve()
+    return path == path.parent or home.is_relative_to(path)
+
+
+def _distinct(roots: tuple[Root, ...]) -> tuple[Root, ...]:
+    return tuple({root.path: root for root in roots}.values())

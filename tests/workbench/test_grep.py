@@ -1,0 +1,309 @@
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+import stat
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from toolwright_runtime import ToolCall, ToolError
+
+from workbench.grepping import Search, grep
+from workbench.opening import existing
+from workbench.sections import boundaries, section_at
+
+RIPGREP = shutil.which("rg")
+NO_MATCH = "no matches"
+
+
+@pytest.fixture(params=["ripgrep", "python"])
+def program(request: pytest.FixtureRequest) -> str:
+    """Both ways to search must answer the same."""
+    if request.param == "python":
+        return ""
+    assert RIPGREP, "install ripgrep: both ways of searching are tested"
+    return RIPGREP
+
+
+@pytest.fixture
+def find(room: Any, tool_call: ToolCall, program: str) -> Any:
+    def run(pattern: str, path: str = ".", **search: Any) -> str:
+        return asyncio.run(grep(existing(path, room.roots), Search(pattern=pattern, **search), program, tool_call))
+
+    return run
+
+
+def files_of(answer: str) -> list[str]:
+    return [block.partition("\n")[0] for block in answer.split("\n\n")[:-1]]
+
+
+def test_matches_come_by_file_with_context_and_count(room: Any, find: Any) -> None:
+    room.write("b.txt", "one\ntwo\nthree\nfour\nfive\nsix\nseven\nthree\n")
+    room.write("a/c.txt", "three\r\nend\r\n")
+    assert find("thr.e", context=1) == (
+        "a/c.txt\n1: three\n2- end\n\n"
+        "b.txt\n2- two\n3: three\n4- four\n--\n7- seven\n8: three\n\n"
+        "[3 matching lines in 2 files]"
+    )
+
+
+def test_matches_that_touch_are_shown_together(room: Any, find: Any) -> None:
+    room.write("a.txt", "1 x\n2\n3\n4 x\n5\n")
+    assert find("x", context=1) == "a.txt\n1: 1 x\n2- 2\n3- 3\n4: 4 x\n5- 5\n\n[2 matching lines in 1 files]"
+
+
+def test_nothing_found_is_said(room: Any, find: Any) -> None:
+    room.write("a.txt", "one\n")
+    assert find("two") == NO_MATCH
+
+
+def test_case_counts_unless_it_is_told_not_to(room: Any, find: Any) -> None:
+    room.write("a.txt", "Écho\necho\n")
+    assert "[1 matching line]" in find("echo")
+    assert "1: Écho" in find("écho", ignore_case=True)
+
+
+def test_a_single_file_is_searched_even_if_it_is_ignored(room: Any, find: Any) -> None:
+    room.write(".gitignore", "*.log\n")
+    room.write("a.log", "word\n")
+    assert find("word") == NO_MATCH
+    assert files_of(find("word", "a.log")) == ["a.log"]
+
+
+def test_ignored_entries_are_left_out_at_every_level(room: Any, find: Any) -> None:
+    for name in (
+        "kept.txt",
+        "x.log",
+        "keep.log",
+        "sub/y.log",
+        "sub/kept.txt",
+        "sub/deep/tmp/z.txt",
+        "sub/deep/kept.tmp",
+        "build/out.txt",
+        "node_modules/m/index.js",
+        ".git/config",
+        ".hidden/kept.txt",
+    ):
+        room.write(name, "word\n")
+    room.write(".gitignore", "*.log\n!keep.log\n/build/\n")
+    room.write("sub/.gitignore", "tmp/\n!y.log\n")
+    everything = [".hidden/kept.txt", "keep.log", "kept.txt", "sub/deep/kept.tmp", "sub/kept.txt", "sub/y.log"]
+    assert sorted(files_of(find("word"))) == everything
+    assert sorted(files_of(find("word", "sub"))) == ["sub/deep/kept.tmp", "sub/kept.txt", "sub/y.log"]
+    assert files_of(find("word", "sub/deep")) == ["sub/deep/kept.tmp"]
+    assert files_of(find("word", "node_modules")) == ["node_modules/m/index.js"]
+
+
+def test_rules_above_the_root_do_not_count(room: Any, find: Any) -> None:
+    (room.project.parent / ".gitignore").write_text("*.txt\n", encoding="utf-8")
+    room.write("a.txt", "word\n")
+    assert files_of(find("word")) == ["a.txt"]
+
+
+def test_other_encodings_are_searched_and_binary_files_are_not(room: Any, find: Any) -> None:
+    room.write("utf16.txt", "wörd\n".encode("utf-16"))
+    room.write("bin.dat", b"\0w\xc3\xb6rd\n")
+    assert files_of(find("w.rd")) == ["utf16.txt"]
+
+
+def test_links_are_not_followed(room: Any, find: Any) -> None:
+    (room.outside / "more.txt").write_text("word\n", encoding="utf-8")
+    (room.project / "file.txt").symlink_to(room.outside / "more.txt")
+    (room.project / "folder").symlink_to(room.outside)
+    (room.project / "loop").symlink_to(".")
+    assert find("word") == NO_MATCH
+    with pytest.raises(ToolError, match="outside of the allowed"):
+        find("word", "folder")
+
+
+@pytest.mark.parametrize("pattern", ["--pre=./evil.sh", "--help", "-e", "-", "--files", "-f/etc/passwd"])
+def test_a_pattern_that_looks_like_an_option_is_a_pattern(room: Any, find: Any, pattern: str) -> None:
+    room.write("a.txt", f"before {pattern} after\n")
+    evil = room.write("evil.sh", "#!/bin/sh\ntouch ran\n")
+    evil.chmod(evil.stat().st_mode | stat.S_IXUSR)
+    assert "1: before" in find(pattern, "a.txt")
+    assert not (room.project / "ran").exists()
+
+
+def test_a_file_that_looks_like_an_option_is_a_file(room: Any, find: Any) -> None:
+    room.write("--pre=x", "word\n")
+    room.write("-", "word\n")
+    assert sorted(files_of(find("word"))) == ["-", "--pre=x"]
+    assert files_of(find("word", "--pre=x")) == ["--pre=x"]
+
+
+def test_settings_of_the_user_do_not_change_the_answer(room: Any, find: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = room.write("rc", "--max-count=1\n")
+    monkeypatch.setenv("RIPGREP_CONFIG_PATH", str(settings))
+    room.write("a.txt", "word\nword\n")
+    assert "[2 matching lines in 1 files]" in find("word", "a.txt")
+
+
+def test_what_rust_lacks_is_left_to_python(room: Any, find: Any) -> None:
+    room.write("a.txt", "aXX\nbXX\n")
+    assert "2: bXX" in find(r"(?<=b)(X)\1")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "message"), [("(", "no regular expression"), ("a\nb", "within one line"), ("a\0", "within one line")]
+)
+def test_what_is_no_pattern_is_refused(room: Any, find: Any, pattern: str, message: str) -> None:
+    room.write("a.txt", "word\n")
+    with pytest.raises(ToolError, match=message):
+        find(pattern)
+
+
+def test_long_lines_are_cut(room: Any, find: Any) -> None:
+    room.write("a.txt", "x" * 5000 + "word\n")
+    assert "... (5,004 characters)" in find("word")
+
+
+def test_many_matches_are_cut_and_said_to_be(room: Any, find: Any) -> None:
+    room.write("a.txt", "word\n" * 150)
+    room.write("b.txt", "word\n" * 150)
+    answer = find("word")
+    assert answer.count(": word") == 200
+    assert answer.endswith(
+        "[200 matching lines in 2 files; there are more: narrow `pattern` or `search_path` to see them]"
+    )
+    room.write("b.txt", "word\n" * 50)
+    assert find("word").endswith("[200 matching lines in 2 files]")
+
+
+def test_each_match_says_where_its_section_ends(room: Any, find: Any) -> None:
+    room.write("a.md", "# One\n\n## Two\nword\n### Three\ntext\n```\n# no heading\n```\n## Four\nword\n")
+    assert find("word") == (
+        "a.md\n4: word\n  (section `## Two` starts at line 3 and ends at line 9)\n--\n"
+        "11: word\n  (section `## Four` starts at line 10 and ends at line 11)\n\n[2 matching lines in 1 files]"
+    )
+
+
+def test_the_hint_gives_read_files_what_it_needs(room: Any) -> None:
+    room.write("a.md", "# One\n\n## Two\nword\nmore\n## Four\n")
+    assert "starts at line 3 and ends at line 5" in room.call("grep_content", pattern="word").text
+    assert room.read("a.md", start_line=3, end_line=5).text.endswith("## Two\nword\nmore\n")
+
+
+def test_sections_may_be_told_by_patterns_of_ones_own(room: Any, find: Any) -> None:
+    room.write("a.log", "== boot\nword\n== run\nword\nend\n")
+    answer = find("word", section_patterns=("^== ",))
+    assert "(section `== boot` starts at line 1 and ends at line 2)" in answer
+    assert "(section `== run` starts at line 3 and ends at line 5)" in answer
+    with pytest.raises(ToolError, match="no regular expression"):
+        find("word", section_patterns=("(",))
+
+
+def test_a_pattern_that_would_take_for_ever_in_python_is_ended(room: Any, tool_call: ToolCall) -> None:
+    async def search() -> str:
+        found = Search(pattern=r"(?=a)(a+)+$", seconds=0.5)
+        return await grep(existing(".", room.roots), found, RIPGREP or "", tool_call)
+
+    room.write("a.txt", "a" * 60 + "b\n")
+    assert asyncio.run(search()).startswith("stopped after the time allowed")
+
+
+def test_a_cancelled_search_leaves_no_process_behind(room: Any, tool_call: ToolCall) -> None:
+    async def cancel() -> None:
+        search = Search(pattern=r"(?=a)(a+)+$")
+        running = asyncio.ensure_future(grep(existing(".", room.roots), search, "", tool_call))
+        await until_there_are(children)
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+        assert not children()
+
+    if not sys.platform.startswith("linux"):
+        pytest.skip("children are listed by /proc")
+    room.write("a.txt", "a" * 60 + "b\n")
+    asyncio.run(cancel())
+
+
+async def until_there_are(things: Callable[[], list[str]]) -> None:
+    """Let other tasks go on until there are `things`."""
+    while not things():  # noqa: ASYNC110  nobody tells of a new process
+        await asyncio.sleep(0)
+
+
+def children() -> list[str]:
+    tasks = Path(f"/proc/{os.getpid()}/task")
+    return [child for task in tasks.iterdir() for child in (task / "children").read_text(encoding="ascii").split()]
+
+
+@pytest.mark.parametrize("found", ["link.txt", "folder/secret.txt"])
+def test_what_was_swapped_for_a_link_after_it_was_found_is_not_shown(
+    room: Any, tool_call: ToolCall, tmp_path: Path, found: str
+) -> None:
+    (room.project / "link.txt").symlink_to(room.outside / "secret.txt")
+    (room.project / "folder").symlink_to(room.outside)
+    path = {"path": {"text": f"./{found}"}}
+    events = [
+        {"type": "begin", "data": path},
+        {"type": "match", "data": {**path, "line_number": 1}},
+        {"type": "end", "data": path},
+    ]
+    finder = tmp_path / "rg"
+    finder.write_text("#!/bin/sh\n" + "".join(f"echo '{json.dumps(event)}'\n" for event in events), encoding="utf-8")
+    finder.chmod(0o700)
+    searched = grep(existing(".", room.roots), Search(pattern="secret"), str(finder), tool_call)
+    assert asyncio.run(searched) == NO_MATCH
+
+
+def test_without_ripgrep_at_its_place_python_searches(room: Any, tool_call: ToolCall) -> None:
+    room.write("a.txt", "word\n")
+    searched = grep(existing(".", room.roots), Search(pattern="word"), str(room.outside / "rg"), tool_call)
+    assert "1: word" in asyncio.run(searched)
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("grep_content", {"pattern": "secret"}),
+        ("search_files", {"path": ".", "pattern": "*"}),
+        ("directory_tree", {"path": "./"}),
+        ("list_directory_with_sizes", {"path": "."}),
+    ],
+)
+def test_several_roots_ask_for_one_to_start_from(room: Any, tool: str, arguments: dict[str, Any]) -> None:
+    roots = (str(room.project), str(room.outside))
+    answer = room.call(tool, options={"root": roots}, **arguments)
+    assert answer.is_error
+    assert f"give one of `{room.project}`, `{room.outside}`" in answer.text
+
+
+def test_each_of_several_roots_can_be_searched(room: Any) -> None:
+    roots = (str(room.project), str(room.outside))
+    found = room.call("grep_content", options={"root": roots}, pattern="secret", search_path=str(room.outside))
+    assert f"{room.outside}/secret.txt\n1: the secret" in found.text
+
+
+@pytest.mark.parametrize(
+    ("suffix", "text", "line", "expected"),
+    [
+        (
+            ".py",
+            "import x\n\nclass A:\n    def f(self):\n        pass\n\n    async def g(self):\n        pass\nx = 1\n",
+            5,
+            (4, 6),
+        ),
+        (".py", "import x\n\nclass A:\n    def f(self):\n        pass\n", 1, None),
+        (".py", "class A:\n    x = 1\n    def f(self):\n        pass\nclass B:\n    y = 1\n", 2, (1, 4)),
+        (".ts", "export class A {\n  x() {}\n}\nexport async function f() {\n  return 1\n}\n", 5, (4, 6)),
+        (".rs", "pub(crate) fn a() {\n}\nimpl B for C {\n  fn d() {}\n}\n", 1, (1, 2)),
+        (".go", "func (s *S) A() {\n}\nfunc B() {\n}\n", 2, (1, 2)),
+        (".toml", "[a]\nx = 1\n[[b]]\ny = 2\n", 2, (1, 2)),
+        (".md", "~~~\n# no\n~~~\n# yes\ntext\n", 2, None),
+        (".md", "````\n```\n# no\n````\n# yes\ntext\n", 6, (5, 6)),
+        (".txt", "plain\ntext\n", 1, None),
+    ],
+)
+def test_sections_are_found_by_the_kind_of_file(
+    suffix: str, text: str, line: int, expected: tuple[int, int] | None
+) -> None:
+    lines = text.splitlines()
+    section = section_at(line, boundaries(lines, suffix), len(lines))
+    assert (section and (section.start, section.end)) == expected

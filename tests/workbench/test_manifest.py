@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+import pytest
+from toolwright_runtime.catalogue import ToolEntry
+
+from workbench_server.catalogue import CATALOGUE
+
+READING = {
+    "analyze_work_log",
+    "directory_tree",
+    "get_file_info",
+    "grep_content",
+    "list_allowed_directories",
+    "list_directory_with_sizes",
+    "query_json",
+    "query_yaml",
+    "read_files",
+    "read_media_file",
+    "search_files",
+    "validate_paths",
+}
+
+
+def test_the_reading_half_of_the_file_tools_is_there() -> None:
+    assert CATALOGUE["tools"].keys() >= READING
+
+
+@pytest.mark.parametrize("entry", [CATALOGUE["tools"][name] for name in sorted(READING)], ids=sorted(READING))
+def test_a_reading_tool_says_that_it_only_reads_and_what_it_is_for(entry: ToolEntry) -> None:
+    hints = {"readOnlyHint": True, "destructiveHint": False, "idempotentHint": True, "openWorldHint": False}
+    assert hints.items() <= entry["tool"]["annotations"].items()
+    assert entry["tier"] == "core"
+    assert len(entry["use_cases"]) >= 3
+    assert entry["examples"]
+    assert entry["related"]
+
+
+def test_the_name_of_the_specification_still_calls_the_work_log_tool() -> None:
+    assert CATALOGUE["tools"]["analyze_work_log"].get("aliases") == ["analyze_gsd_work_log"]

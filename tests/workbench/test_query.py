@@ -1,0 +1,225 @@
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from workbench import worker_main
+from workbench.opening import existing
+from workbench.querying import query
+
+
+def jq(room: Any, text: str, expression: str, **more: Any) -> Any:
+    room.write("a.json", text)
+    return room.call("query_json", file_path="a.json", jq_expression=expression, **more)
+
+
+def yq(room: Any, text: str, expression: str = ".", **more: Any) -> Any:
+    room.write("a.yml", text)
+    return room.call("query_yaml", file_path="a.yml", yq_expression=expression, **more)
+
+
+@pytest.mark.parametrize(
+    ("text", "expression", "expected"),
+    [
+        ('{"a": {"b": [1, 2]}}', ".a.b[]", "1\n2"),
+        ('{"a": 1}', " ", '{"a":1}'),
+        ('{"b": "é", "a": 1}', ". # with a comment", '{"b":"é","a":1}'),
+        ('{"n": 100000000000000000000}', ".n", "100000000000000000000"),
+        ('{"a": 1}\n{"a": 2}\n', ".a", "1\n2"),
+        ("\ufeff[1]", ".[0]", "1"),
+        ("{}", ".a", "null"),
+        ("[]", ".[]", "[no results]"),
+        ("", ".", "[no results]"),
+        ("{}", "def f: 1; f, 2", "1\n2"),
+        ('{"a": 1}', '.a | "is \\(.)"', '"is 1"'),
+    ],
+)
+def test_results_come_as_json_one_a_line(room: Any, text: str, expression: str, expected: str) -> None:
+    assert jq(room, text, expression).text == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expression", "message"),
+    [
+        ("{}", ".a b", "failed: jq: error: syntax error"),
+        ("[1]", ".a", 'failed: Cannot index array with string ("a")'),
+        ("{", ".", "`a.json` is no valid JSON"),
+        ("{}", "input", "nothing to read here"),
+        ("{}", 'error("mine")', "failed: mine"),
+        ("{}", ".\0", "NUL"),
+    ],
+)
+def test_what_goes_wrong_is_told(room: Any, text: str, expression: str, message: str) -> None:
+    answer = jq(room, text, expression)
+    assert answer.is_error
+    assert message in answer.text
+
+
+def test_the_environment_is_not_there(room: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SECRET_KEY", "hunter2")
+    assert jq(room, "{}", "env, $ENV").text == "{}\n{}"
+    assert "hunter2" not in jq(room, "{}", "env.SECRET_KEY, $ENV.SECRET_KEY, (env | tostring)").text
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        'import "secret" as $d {search: "SEARCH"}; $d',
+        'include "module" {search: "SEARCH"}; f',
+        ' import "module" as m {search: "SEARCH"}; m::f',
+        '# comment\nimport "secret" as $d {search: "SEARCH"}; $d',
+        'module {}; import "secret" as $d {search: "SEARCH"}; $d',
+        '.) | . ; import "secret" as $d {search: "SEARCH"}; ($d',
+        '"SEARCH/module" | modulemeta',
+        '"secret" | modulemeta',
+        "input_filename // error",
+        "get_search_list[]? // error",
+        "$__prog_args",
+    ],
+)
+def test_no_expression_reads_another_file(room: Any, expression: str) -> None:
+    (room.outside / "secret.json").write_text('"the secret outside"', encoding="utf-8")
+    (room.outside / "module.jq").write_text('def f: "the secret outside";', encoding="utf-8")
+    answer = jq(room, "{}", expression.replace("SEARCH", str(room.outside)))
+    assert answer.is_error
+    assert "the secret outside" not in answer.text
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such limits")
+def test_the_child_that_runs_expressions_cannot_open_a_file(room: Any) -> None:
+    text = f"""
+import sys
+sys.path.append({str(Path(worker_main.__file__).parent)!r})
+import worker_main
+worker_main.confine(5)
+open({str(room.outside / "secret.txt")!r})
+"""
+    ran = subprocess.run([sys.executable, "-I", "-c", text], capture_output=True, text=True, check=False)
+    assert "Too many open files" in ran.stderr
+
+
+def test_a_query_without_end_is_ended(room: Any) -> None:
+    answer = jq(room, "{}", "last(repeat(1))", timeout=1)
+    assert answer.is_error
+    assert "did not end within 1 seconds" in answer.text
+
+
+def test_results_without_end_are_cut(room: Any) -> None:
+    lines = jq(room, "{}", "repeat(123456789)").text.splitlines()
+    assert lines[-1].startswith("[cut after 8000 results, there are more; narrow the expression")
+    assert set(lines[:-1]) == {"123456789"}
+
+
+def test_a_result_that_is_too_long_is_cut(room: Any) -> None:
+    answer = jq(room, "{}", '"x" * 100000')
+    assert answer.text.endswith("`.[0:20]`, `first(...)`, `keys`, `length`]")
+    assert "[cut: the first result is longer than 80,000 characters" in answer.text
+    assert len(answer.text) < 80_300
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux grants a limit of memory")
+def test_a_query_that_wants_all_memory_is_ended(room: Any) -> None:
+    answer = jq(room, "{}", '[range(40) | ("x" * 100000000) + tostring] | length')
+    assert answer.is_error
+    assert "more memory" in answer.text
+
+
+def test_a_query_is_not_for_what_is_binary_or_outside(room: Any) -> None:
+    room.write("a.bin", b"\0")
+    assert "is a binary file" in room.call("query_json", file_path="a.bin", jq_expression=".").text
+    (room.project / "out.json").symlink_to(room.outside / "secret.txt")
+    assert "outside of the allowed" in room.call("query_json", file_path="out.json", jq_expression=".").text
+
+
+def test_a_cancelled_query_leaves_no_process_behind(room: Any) -> None:
+    async def cancel() -> None:
+        running = asyncio.ensure_future(query(existing("a.json", room.roots), "last(repeat(1))", "json", 60))
+        await until_there_are(children)
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+        assert not children()
+
+    if not sys.platform.startswith("linux"):
+        pytest.skip("children are listed by /proc")
+    room.write("a.json", "{}")
+    asyncio.run(cancel())
+
+
+async def until_there_are(things: Callable[[], list[str]]) -> None:
+    """Let other tasks go on until there are `things`."""
+    while not things():  # noqa: ASYNC110  nobody tells of a new process
+        await asyncio.sleep(0)
+
+
+def children() -> list[str]:
+    tasks = Path(f"/proc/{os.getpid()}/task")
+    return [child for task in tasks.iterdir() for child in (task / "children").read_text(encoding="ascii").split()]
+
+
+@pytest.mark.parametrize(
+    ("text", "expression", "expected"),
+    [
+        ("on: push\nyes: no\n", ".on, .yes", '"push"\n"no"'),
+        ("a: 2024-01-31\nb: 12:30:45\n", ".a, .b", '"2024-01-31"\n"12:30:45"'),
+        ("a: 010\nb: 0o10\nc: 0x1F\nd: 1_000\n", "[.a, .b, .c, .d] | tojson", '"[10,8,31,\\"1_000\\"]"'),
+        ("a: ~\nb:\nc: null\n", "[.[]]", "[null,null,null]"),
+        ("a: .inf\nb: .nan\nc: 1e3\n", "[.b, .c, (.a > 1e308)]", "[null,1000,true]"),
+        ("--- {a: 1}\n--- {a: 2}\n", ".a", "1\n2"),
+        ("1: a\nfalse: b\n~: c\n", ".", '{"1":"a","false":"b","null":"c"}'),
+        ("a: &x {b: 1}\nc: {<<: *x, d: 2}\n", ".c", '{"b":1,"d":2}'),
+        ("a: !Ref b\nc: !Sub [d]\ne: !Map {f: 1}\n", ".", '{"a":"b","c":["d"],"e":{"f":1}}'),
+        ("a: é\n", ".a", '"é"'),
+        ("a: !!set {x, y}\n", ".a | length", "2"),
+        ("a: !!timestamp 2024-01-31\n", ".a", '"2024-01-31"'),
+        ("", ".", "[no results]"),
+    ],
+)
+def test_yaml_is_read_as_version_1_2_has_it(room: Any, text: str, expression: str, expected: str) -> None:
+    assert yq(room, text, expression).text == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a: [", "no valid YAML"),
+        ("a: !!python/object/apply:os.system [echo]", "no valid YAML"),
+        ("a: &a [*a]", "aliases stand for"),
+        (
+            "a0: &a0 [x]\n" + "".join(f"a{n}: &a{n} [{','.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 12)),
+            "aliases stand for",
+        ),
+        ("[" * 3000, "nested deeper|no valid YAML"),
+    ],
+    ids=["broken", "python tag", "itself", "billion laughs", "deep"],
+)
+def test_yaml_that_is_wrong_or_harmful_is_refused(room: Any, text: str, message: str) -> None:
+    answer = yq(room, text)
+    assert answer.is_error
+    assert any(part in answer.text for part in message.split("|"))
+
+
+TEXT = st.text(alphabet="aé\n\t\"'{}[]:#- \U0001f600", max_size=5)
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | TEXT,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(value=JSON)
+def test_any_value_comes_back_as_it_was_through_both(room: Any, value: Any) -> None:
+    text = json.dumps(value, ensure_ascii=False)
+    assert json.loads(jq(room, text, ".").text) == value
+    assert json.loads(yq(room, text, ".").text) == value

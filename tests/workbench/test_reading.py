@@ -1,0 +1,257 @@
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from toolwright_runtime import ToolError
+
+from workbench.reading import ANSWER_CHARACTERS, Part, Span, read_part, span
+from workbench.roots import Root, locate
+
+TEN = "".join(f"line {number}\n" for number in range(1, 11))
+
+
+def body(answer: Any) -> str:
+    """Give what stands below the header of a block."""
+    return str(answer.text.partition("\n")[2])
+
+
+@pytest.mark.parametrize(
+    ("part", "header", "first", "last"),
+    [
+        ({}, "lines 1-10 of 10", 1, 10),
+        ({"head": 3}, "lines 1-3 of 10", 1, 3),
+        ({"head": 99}, "lines 1-10 of 10", 1, 10),
+        ({"tail": 3}, "lines 8-10 of 10", 8, 10),
+        ({"tail": 99}, "lines 1-10 of 10", 1, 10),
+        ({"start_line": 4}, "lines 4-10 of 10", 4, 10),
+        ({"end_line": 4}, "lines 1-4 of 10", 1, 4),
+        ({"start_line": 4, "end_line": 6}, "lines 4-6 of 10", 4, 6),
+        ({"start_line": 10, "end_line": 99}, "lines 10-10 of 10", 10, 10),
+    ],
+    ids=str,
+)
+def test_the_part_that_was_asked_for_is_read(
+    room: Any, part: dict[str, Any], header: str, first: int, last: int
+) -> None:
+    room.write("a.txt", TEN)
+    answer = room.read("a.txt", **part)
+    assert answer.texts == [f"==> a.txt ({header}) <==\n" + "".join(f"line {n}\n" for n in range(first, last + 1))]
+
+
+@pytest.mark.parametrize(
+    ("part", "message"),
+    [
+        ({"head": 1, "tail": 1}, "head and tail exclude each other"),
+        ({"head": 1, "start_line": 1}, "head and start_line/end_line exclude each other"),
+        ({"tail": 1, "end_line": 1}, "tail and start_line/end_line exclude each other"),
+        ({"head": 1, "read_to_next_pattern": "x"}, "head and read_to_next_pattern exclude each other"),
+        ({"end_line": 5, "start_line": 1, "read_to_next_pattern": "x"}, "exclude each other"),
+        ({"start_line": 5, "end_line": 4}, "end_line 4 is before start_line 5"),
+        ({"start_line": 11}, "start_line 11 is past the end: there are 10 lines"),
+        ({"read_to_next_pattern": "("}, "no regular expression"),
+    ],
+    ids=str,
+)
+def test_parts_that_make_no_sense_are_refused_in_words(room: Any, part: dict[str, Any], message: str) -> None:
+    room.write("a.txt", TEN)
+    answer = room.read("a.txt", **part)
+    assert answer.is_error
+    assert message in answer.text
+
+
+def test_a_file_that_fails_does_not_keep_the_others_from_being_read(room: Any) -> None:
+    room.write("a.txt", "first")
+    room.write("b.bin", b"\0\1")
+    room.write("c.txt", "third")
+    paths = ["a.txt", "nothing.txt", "../proj-evil/secret.txt", "b.bin", ".", "c.txt"]
+    answer = room.call("read_files", files=[{"path": path} for path in paths])
+    assert not answer.is_error
+    texts = answer.texts
+    assert texts[0] == "==> a.txt (lines 1-1 of 1) <==\nfirst"
+    assert "error: no such file or directory: `nothing.txt`" in texts[1]
+    assert "error: `../proj-evil/secret.txt` leads outside of the allowed directories" in texts[2]
+    assert "error: `b.bin` is a binary file (application/octet-stream, 2 bytes): use read_media_file" in texts[3]
+    assert "is a directory: list it with directory_tree" in texts[4]
+    assert texts[5] == "==> c.txt (lines 1-1 of 1) <==\nthird"
+
+
+def test_a_call_in_which_every_file_fails_is_an_error(room: Any) -> None:
+    assert room.call("read_files", files=[{"path": "x"}, {"path": "y"}]).is_error
+
+
+def test_progress_is_told_for_each_of_several_files(room: Any, client: Any) -> None:
+    room.write("a.txt", "a")
+    room.call("read_files", client=client, files=[{"path": "a.txt"}] * 3)
+    assert client.told == [1, 2, 3]
+
+
+@pytest.mark.parametrize("part", [{}, {"head": 5}, {"tail": 5}, {"read_to_next_pattern": "x"}], ids=str)
+def test_an_empty_file_is_empty(room: Any, part: dict[str, Any]) -> None:
+    room.write("a.txt", "")
+    assert room.read("a.txt", **part).texts == ["==> a.txt (empty) <==\n"]
+
+
+@pytest.mark.parametrize("tail", [None, 1], ids=["whole", "tail"])
+@pytest.mark.parametrize(
+    ("data", "text", "note"),
+    [
+        ("é\r\nü\r\n".encode(), "é\r\nü\r\n", ""),
+        ("é\nü".encode("utf-8-sig"), "é\nü", ""),
+        ("é\r\nü\r\n".encode("utf-16"), "é\r\nü\r\n", "; UTF-16"),
+        (b"\xfe\xff" + "é\nü\n".encode("utf-16-be"), "é\nü\n", "; UTF-16"),
+        ("é\nü\n".encode("utf-32"), "é\nü\n", "; UTF-32"),
+        ("é\nü\n".encode("latin-1"), "é\nü\n", "; not UTF-8, shown as Latin-1"),
+        ("a\x0bb\x0c\u2028c\rd\n e\n".encode(), "a\x0bb\x0c\u2028c\rd\n e\n", ""),
+    ],
+    ids=["crlf", "bom", "utf-16", "utf-16-be", "utf-32", "latin-1", "odd separators"],
+)
+def test_text_comes_as_it_is_in_whatever_encoding(
+    room: Any, data: bytes, text: str, note: str, tail: int | None
+) -> None:
+    room.write("a.txt", data)
+    answer = room.read("a.txt") if tail is None else room.read("a.txt", tail=tail)
+    lines = text.split("\n")
+    last = text if tail is None else (f"{lines[-2]}\n" if text.endswith("\n") else lines[-1])
+    assert answer.text == f"==> a.txt (lines {1 if tail is None else 2}-2 of 2{note}) <==\n{last}"
+
+
+def test_bytes_that_are_no_text_far_into_a_file_are_replaced(room: Any) -> None:
+    room.write("a.txt", b"a" * 70_000 + b"\n\xff\n")
+    assert body(room.read("a.txt", start_line=2)) == "\ufffd\n"
+
+
+def test_a_section_ends_before_the_next_line_that_matches(room: Any) -> None:
+    room.write("a.md", "# One\ntext\n## Two\nmore\n# Three\nend\n")
+    answer = room.read("a.md", read_to_next_pattern="^# ")
+    assert answer.text == (
+        "==> a.md (lines 1-4 of 6) <==\n# One\ntext\n## Two\nmore\n[line 5 matches read_to_next_pattern]"
+    )
+    from_two = room.read("a.md", start_line=3, read_to_next_pattern="^#+ ")
+    assert body(from_two) == "## Two\nmore\n[line 5 matches read_to_next_pattern]"
+
+
+@pytest.mark.parametrize("start", [5, 6])
+def test_a_section_without_a_next_one_goes_to_the_end(room: Any, start: int) -> None:
+    room.write("a.md", "# One\ntext\n## Two\nmore\n# Three\nend\n")
+    answer = room.read("a.md", start_line=start, read_to_next_pattern="^# ")
+    assert answer.text.endswith("end\n[no line after the first one matches read_to_next_pattern]")
+
+
+def test_a_pattern_that_would_take_for_ever_is_ended(room: Any) -> None:
+    async def read() -> Part:
+        return await read_part(
+            locate("a.txt", room.roots), Span(until=r"(a+)+$"), budget=1000, passthrough=False, seconds=0.5
+        )
+
+    room.write("a.txt", "x\n" + "a" * 60 + "b\n")
+    with pytest.raises(ToolError, match="stopped after"):
+        asyncio.run(read())
+
+
+def test_a_large_file_is_cut_between_lines_and_says_where_to_go_on(room: Any) -> None:
+    text = "".join(f"{number:09}\n" for number in range(1, 20_001))
+    room.write("a.log", text)
+    parts, start = [], 1
+    while True:
+        answer = room.read("a.log", start_line=start)
+        lines = body(answer).split("\n")
+        parts += [f"{line}\n" for line in lines if line.isdigit()]
+        if not lines[-1].startswith("["):
+            break
+        start = int(lines[-1].removeprefix("[cut here; go on with start_line=").removesuffix("]"))
+        assert "of 20000)" in answer.text
+        assert len(answer.text) < ANSWER_CHARACTERS + 200
+    assert "".join(parts) == text
+
+
+def test_files_share_the_room_of_one_answer(room: Any) -> None:
+    room.write("a.log", "a" * 79_990 + "\n")
+    room.write("b.log", "b\n" * 10)
+    texts = room.call("read_files", files=[{"path": path} for path in ("a.log", "b.log", "b.log")]).texts
+    assert texts[1].startswith("==> b.log (lines 1-4 of 10) <==")
+    assert texts[1].endswith("[cut here; go on with start_line=5]")
+    assert "[not shown, this answer is full" in texts[2] or "line 1 is cut" in texts[2]
+
+
+def test_a_line_longer_than_an_answer_is_cut_and_said_to_be(room: Any) -> None:
+    room.write("a.txt", "a" * 200_000 + "\nb\n")
+    assert (
+        body(room.read("a.txt"))
+        == "a" * 80_000 + "\n[line 1 is cut after 80,000 characters; find the place in it with grep_content]"
+    )
+    assert body(room.read("a.txt", start_line=2)) == "b\n"
+    room.write("b.txt", "b\n" + "a" * 200_000)
+    assert (
+        body(room.read("b.txt", tail=1)) == "a" * 80_000 + "\n[only the last 80,000 characters of the line are shown]"
+    )
+
+
+def test_a_long_tail_is_cut_at_its_beginning(room: Any) -> None:
+    room.write("a.log", "".join(f"{number:09}\n" for number in range(1, 20_001)))
+    answer = room.read("a.log", tail=15_000)
+    assert "(lines 12001-20000 of 20000)" in answer.text
+    assert "[cut to the last 8000 lines; read the ones before with start_line and end_line]" in answer.text
+
+
+@pytest.mark.parametrize(
+    ("name", "tool"), [("a.json", "query_json"), ("a.YAML", "query_yaml"), ("a.yml", "query_yaml")]
+)
+def test_large_data_files_are_left_to_queries_unless_asked_for(room: Any, name: str, tool: str) -> None:
+    room.write(name, json.dumps(list(range(30_000)), indent=1))
+    refused = room.read(name)
+    assert refused.is_error
+    assert f'use {tool}(file_path="{name}"' in refused.text
+    assert "large_file_passthrough" in refused.text
+    passed = room.call("read_files", files=[{"path": name}], large_file_passthrough=True)
+    assert body(passed).startswith("[\n 0,\n 1,")
+    assert body(room.read(name, head=2)) == "[\n 0,\n"
+
+
+def test_small_data_files_are_read_like_others(room: Any) -> None:
+    room.write("a.json", "{}")
+    assert body(room.read("a.json")) == "{}"
+
+
+def test_a_span_is_whole_only_when_nothing_was_said() -> None:
+    assert span().is_whole
+    assert not span(head=1).is_whole
+    assert not span(start_line=2).is_whole
+
+
+TEXTS = st.lists(st.text(alphabet="ab \r\x0b\x0c\u2028é", max_size=5), max_size=30).map("\n".join)
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    text=TEXTS,
+    codec=st.sampled_from(["utf-8", "utf-8-sig", "utf-16", "utf-32"]),
+    first=st.integers(1, 35),
+    count=st.integers(1, 35),
+    is_tail=st.booleans(),
+)
+def test_any_part_is_what_splitting_at_line_feeds_gives(
+    tmp_path: Path, *, text: str, codec: str, first: int, count: int, is_tail: bool
+) -> None:
+    (tmp_path / "a.txt").write_bytes(text.encode(codec))
+    located = locate("a.txt", (Root.of(str(tmp_path), "a test"),))
+    lines = [f"{line}\n" for line in text.split("\n")]
+    lines = [*lines[:-1], *([lines[-1][:-1]] if lines[-1] != "\n" else [])]
+    wanted = Span(tail=count) if is_tail else Span(start=first, end=first + count - 1)
+    expected = lines[-count:] if is_tail else lines[first - 1 : first + count - 1]
+    read = read_part(located, wanted, budget=10_000, passthrough=False)
+    if not is_tail and first > max(1, len(lines)):
+        with pytest.raises(ToolError, match=f"there are {len(lines)} lines"):
+            asyncio.run(read)
+        return
+    part = asyncio.run(read)
+    assert part.text == "".join(expected)
+    assert part.total == len(lines)
+    if expected:
+        assert part.first == (len(lines) - len(expected) + 1 if is_tail else first)
+        assert part.last == (part.first or 0) + len(expected) - 1

@@ -1,0 +1,177 @@
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workbench.work_log import analyse, table
+
+LOG = """\
+# GSD-Lite Work Log
+
+---
+
+## 1. Current Understanding (Read First)
+
+<current_mode>
+housekeeping
+</current_mode>
+
+<parked_tasks>
+- LOG-010: one
+- two
+</parked_tasks>
+
+---
+
+## 2. Key Events Index
+
+### Architecture Decisions
+- LOG-001: something
+
+---
+
+## 3. Atomic Session Log
+
+### [LOG-001] - [DISCOVERY] - `$ref` Incompatibility — Root - Cause - Task: SCHEMA-DEBUG
+
+**Date:** 2026-02-16
+**Session:** Debugging
+
+---
+
+#### 1. Executive Summary
+
+```markdown
+### [LOG-900] - [QUOTED] - In a fence - Task: NONE
+## 9. Not a section
+```
+
+---
+
+### [LOG-002] - [PLAN] - A | B - Task: SCHEMA-DEBUG
+
+**Date:** 2026-02-17
+
+Text.
+
+---
+
+### [LOG-003] - [VERIFIED] - Done - Task: COMPLETED (LOG-001)
+
+**Timestamp:** 2026-02-18
+"""
+
+
+def test_a_log_is_outlined_with_lines_to_read_it_by(room: Any) -> None:
+    room.write("gsd-lite/WORK.md", LOG)
+    data = room.call("analyze_work_log").data
+    assert data == {
+        "path": "gsd-lite/WORK.md",
+        "lines": 53,
+        "current": {"current_mode": "housekeeping", "parked_tasks": "- LOG-010: one\n- two"},
+        "sections": [
+            {"title": "1. Current Understanding (Read First)", "start_line": 5, "end_line": 14},
+            {"title": "2. Key Events Index", "start_line": 18, "end_line": 21},
+            {"title": "3. Atomic Session Log", "start_line": 25, "end_line": 53},
+        ],
+        "entries": [
+            {
+                "id": "LOG-001",
+                "type": "DISCOVERY",
+                "title": "`$ref` Incompatibility — Root - Cause",
+                "start_line": 27,
+                "end_line": 39,
+                "task": "SCHEMA-DEBUG",
+                "date": "2026-02-16",
+            },
+            {
+                "id": "LOG-002",
+                "type": "PLAN",
+                "title": "A | B",
+                "start_line": 43,
+                "end_line": 47,
+                "task": "SCHEMA-DEBUG",
+                "date": "2026-02-17",
+            },
+            {
+                "id": "LOG-003",
+                "type": "VERIFIED",
+                "title": "Done",
+                "start_line": 51,
+                "end_line": 53,
+                "task": "COMPLETED (LOG-001)",
+                "date": "2026-02-18",
+            },
+        ],
+        "types": {"DISCOVERY": 1, "PLAN": 1, "VERIFIED": 1},
+        "tasks": {"SCHEMA-DEBUG": 2, "COMPLETED (LOG-001)": 1},
+        "problems": [],
+    }
+
+
+def test_the_lines_of_an_entry_are_the_entry(room: Any) -> None:
+    room.write("gsd-lite/WORK.md", LOG)
+    entry = room.call("analyze_work_log").data["entries"][1]
+    read = room.read("gsd-lite/WORK.md", start_line=entry["start_line"], end_line=entry["end_line"])
+    assert (
+        read.text.partition("\n")[2]
+        == "### [LOG-002] - [PLAN] - A | B - Task: SCHEMA-DEBUG\n\n**Date:** 2026-02-17\n\nText.\n"
+    )
+
+
+def test_a_table_is_shorter_and_keeps_its_cells_apart(room: Any) -> None:
+    room.write("notes/LOG.md", LOG)
+    data = room.call("analyze_gsd_work_log", file_path="notes/LOG.md", output_format="table").data
+    assert "entries" not in data
+    assert data["table"].splitlines()[:2] == [
+        "| ID | Type | Date | Lines | Task | Title |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
+    assert data["table"].splitlines()[3] == "| LOG-002 | PLAN | 2026-02-17 | 43-47 | SCHEMA-DEBUG | A \\| B |"
+
+
+def test_what_is_malformed_is_told_with_its_line() -> None:
+    log = analyse(
+        "## Log\n### LOG-001: no brackets\n### [LOG-002] - [A] - b\n### [LOG-002] - [A] - c - Task: T\n**Date:** x\n"
+    )
+    assert log.problems == [
+        "line 2: `### LOG-001: no brackets` is no entry heading: write `### [LOG-NNN] - [TYPE] - Title - Task: NAME`",
+        "line 3: LOG-002 has no Task and no Date",
+        "line 4: LOG-002 is there already, at line 3",
+    ]
+
+
+def test_a_fence_left_open_does_not_swallow_the_entries_after_it() -> None:
+    log = analyse(
+        "### [LOG-001] - [A] - b - Task: T\n**Date:** x\n```\n\n---\n\n"
+        "### [LOG-002] - [A] - b - Task: T\n\n**Date:** y\n"
+    )
+    assert [entry.id for entry in log.entries] == ["LOG-001", "LOG-002"]
+
+
+def test_windows_line_endings_make_no_difference() -> None:
+    assert analyse(LOG.replace("\n", "\r\n")) == analyse(LOG)
+
+
+def test_an_empty_log_has_nothing(room: Any) -> None:
+    room.write("gsd-lite/WORK.md", "")
+    data = room.call("analyze_work_log").data
+    assert (data["lines"], data["entries"], data["sections"]) == (0, [], [])
+
+
+def test_a_missing_or_binary_log_is_told(room: Any) -> None:
+    assert "no such file or directory: `gsd-lite/WORK.md`" in room.call("analyze_work_log").text
+    room.write("gsd-lite/WORK.md", b"\0")
+    assert "is a binary file" in room.call("analyze_work_log").text
+
+
+@given(st.lists(st.sampled_from([*LOG.splitlines(), "```", "~~~~", "<a>", "</a>"]), max_size=40))
+def test_whatever_stands_in_a_log_entries_are_in_order_and_apart(lines: list[str]) -> None:
+    log = analyse("\n".join(lines))
+    last = 0
+    for entry in log.entries:
+        assert last < entry.start_line <= entry.end_line <= log.lines
+        last = entry.end_line
+    assert len(table(log).splitlines()) == len(log.entries) + 2
