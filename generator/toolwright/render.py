@@ -25,6 +25,7 @@ from toolwright.model import Category, Server
 from toolwright.plan import PlannedFile, plan
 from toolwright.search_index import build_index
 from toolwright.signature import State, sign, verify
+from toolwright.stats import Stats, stats
 
 PACKAGED = "toolwright"
 """Prefix under which an override can extend the template it replaces."""
@@ -51,6 +52,11 @@ class Facts:
     def manifest_schema(self) -> dict[str, Any]:
         """JSON Schema of the manifest."""
         return manifest_schema()
+
+    @cached_property
+    def stats(self) -> Stats:
+        """What tools and styles cost a model."""
+        return stats(self.catalogue)
 
     def models(self, category: Category) -> str:
         """The Pydantic models of `category`, from the last run where its schemas are the same."""

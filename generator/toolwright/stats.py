@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from toolwright_runtime.catalogue import WireTool
+from toolwright_runtime.catalogue import Catalogue, WireTool
 from toolwright_runtime.discovery import style_for
 from toolwright_runtime.selection import STYLES, Selection
 from toolwright_runtime.tokens import estimate_tokens
@@ -42,12 +42,10 @@ class Stats:
     styles: tuple[StyleCost, ...]
 
 
-def stats(server: Server) -> Stats:
-    """Measure `server`. Styles are measured with the tools of tier `core`, as served without `--all`."""
-    served = catalogue(server)
-
+def stats(served: Catalogue) -> Stats:
+    """Measure a server. Styles are measured with the tools of tier `core`, as served without `--all`."""
     styles = []
-    for style in sorted(STYLES, key=lambda each: each != server.discovery.style):
+    for style in sorted(STYLES, key=lambda each: each != served["discovery"]["style"]):
         # `dict` for the index: listing reads none.
         listed = style_for(served, Selection(style), dict).listed()
         text = _wire(listed)
@@ -71,7 +69,7 @@ def _cost(tool: WireTool) -> Cost:
 
 def report_stats(server: Server) -> str:
     """Write the measurements as two tables: tools, dearest first, then styles with their share of the full list."""
-    measured = stats(server)
+    measured = stats(catalogue(server))
     dearest = sorted(measured.tools, key=lambda each: -each.tokens)
     whole = Cost("all tools", sum(each.size for each in dearest), sum(each.tokens for each in dearest))
     average = Cost("average", whole.size // max(1, len(dearest)), whole.tokens // max(1, len(dearest)))

@@ -32,21 +32,21 @@ def server(project: Project) -> Server:
 
 
 def test_tool_is_measured_as_it_is_sent(server: Server) -> None:
-    (first, *_others) = stats(server).tools
+    (first, *_others) = stats(catalogue(server)).tools
     sent = json.dumps(catalogue(server)["tools"]["count_words"]["tool"], ensure_ascii=False, separators=(",", ":"))
 
     assert (first.name, first.size, first.tokens) == ("count_words", len(sent.encode()), estimate_tokens(sent))
 
 
 def test_every_style_is_measured_that_of_the_server_first(server: Server) -> None:
-    measured = [each.style for each in stats(server).styles]
+    measured = [each.style for each in stats(catalogue(server)).styles]
 
     assert measured[0] == "search-call"
     assert sorted(measured) == sorted(STYLES)
 
 
 def test_classic_lists_every_tool_and_costs_most(server: Server) -> None:
-    styles = {each.style: each for each in stats(server).styles}
+    styles = {each.style: each for each in stats(catalogue(server)).styles}
 
     assert styles["classic"].tools == 30
     assert all(styles[each].tokens < styles["classic"].tokens for each in STYLES if each != "classic")

@@ -26,6 +26,9 @@ CHECKED = {
     "server.name",
     "server.package",
     "server.source",
+    "style.size",
+    "style.tokens",
+    "style.tools",
     "tool.constant",
     "tool.handler.function",
     "tool.handler.module",
@@ -33,6 +36,8 @@ CHECKED = {
     "tool.params_class",
     "tool.protocol",
     "tool.result_class",
+    "tool.size",
+    "tool.tokens",
     "workflow.name",
 }
 """What may be printed as it is: names whose form the manifest language or `names` guarantees, and counts."""
