@@ -40,6 +40,8 @@ def workspace(given: Sequence[str]) -> Workspace:
 async def roots_for(call: ToolCall) -> tuple[Root, ...]:
     """Give the folders this call may read: those given at start, else the client's, else the working directory.
 
+    Over HTTP the client's do not count: whoever reaches the port could name the whole disk.
+
     Raises:
         ToolError: there are none. A working directory that is the whole disk or a whole home is nobody's project.
     """
@@ -48,7 +50,7 @@ async def roots_for(call: ToolCall) -> tuple[Root, ...]:
         return _present(shared.roots)
     client = tuple(
         Root.of(path, "a folder of the client")
-        for each in await call.client_roots()
+        for each in (await call.client_roots() if call.is_local else ())
         if (path := root_of_uri(str(each.get("uri", "")))) is not None
     )
     if folders := tuple(root for root in _distinct(client) if root.path.is_dir()):

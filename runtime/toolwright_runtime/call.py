@@ -26,6 +26,11 @@ class Context(Protocol):
         """The client's capabilities, as sent."""
         ...
 
+    @property
+    def is_local(self) -> bool:
+        """Whether the client started this server, and so may say what it may touch; over a network it did not."""
+        ...
+
     async def progress(self, progress: float, total: float | None, message: str | None) -> None:
         """Send progress if the client asked for it."""
         ...
@@ -73,6 +78,14 @@ class ToolCall:
     def client_capabilities(self) -> Mapping[str, Any]:
         """What the client said it can do."""
         return self._context.capabilities
+
+    @property
+    def is_local(self) -> bool:
+        """Whether the client started this server itself, and so may say what the server may touch.
+
+        True over stdio and in one process, false over HTTP, where anybody who reaches the port may ask.
+        """
+        return self._context.is_local
 
     def state(self, kind: type[State]) -> State:
         """Give the object of type `kind` that the server's lifespan yielded.

@@ -24,6 +24,7 @@ class Client:
     """The far end of one call: what it can do, and what it was told."""
 
     operation_id: str = "1"
+    is_local: bool = True
     capabilities: Mapping[str, Any] = field(default_factory=dict)
     roots: list[dict[str, Any]] = field(default_factory=list)
     told: list[float] = field(default_factory=list)

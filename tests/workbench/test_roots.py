@@ -27,6 +27,13 @@ def test_without_them_the_folders_of_the_client_are_allowed(room: Any, client: A
     assert directories(answer) == [(str(spaced), "a folder of the client")]
 
 
+def test_a_client_that_came_over_the_network_cannot_name_folders(room: Any, client: Any) -> None:
+    client.capabilities, client.roots = {"roots": {}}, [{"uri": "file:///"}]
+    client.is_local = False
+    answer = room.call("list_allowed_directories", client=client, options={})
+    assert all(source != "a folder of the client" for _path, source in directories(answer))
+
+
 @pytest.mark.parametrize("roots", [[], [{"uri": "https://example.com"}]])
 def test_without_any_the_working_directory_is_allowed(
     room: Any, client: Any, roots: list[dict[str, str]], monkeypatch: pytest.MonkeyPatch

@@ -1,0 +1,256 @@
+"""From what a client sent to what a handler is given: one path, whether a tool is called directly or through another.
+
+Lax where the meaning is plain ("42" is 42, null is absent, unknown names are dropped and noted), strict where it is
+not. All that is wrong is said at once, with what was expected and an example of a call that works.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+from toolwright_runtime.catalogue import ToolEntry
+from toolwright_runtime.errors import ToolError
+from toolwright_runtime.expectation import expected, nullless, shown
+from toolwright_runtime.validation import validator
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+    from pydantic_core import ErrorDetails
+
+Path = tuple[str | int, ...]
+FORWARDED = "wait_for_previous"
+"""An argument that Gemini CLI adds to every call and forwards to the server."""
+MOST_PROBLEMS = 20
+"""So many problems are said; the rest are counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """What a handler is given: a model, or a dict where the tool has a raw schema. `notes` are for the model."""
+
+    value: Any
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that does not fit. `is_null` says that a null stands there, which may mean that it is left out."""
+
+    path: Path
+    text: str
+    is_null: bool = False
+
+
+class ArgumentReader:
+    """Reads the arguments of one tool. `model` is None where they are checked against the raw `inputSchema`."""
+
+    def __init__(self, entry: ToolEntry, model: type[BaseModel] | None) -> None:
+        self._entry = entry
+        self._model = model
+        # The model's own schema knows rules that the portable one, which clients are sent, cannot say.
+        self._schema: dict[str, Any] = entry["tool"]["inputSchema"] if model is None else model.model_json_schema()
+        self._validator = validator(self._schema) if model is None else None
+
+    def read(self, given: Mapping[str, Any]) -> Arguments:
+        """Give the arguments as the handler takes them.
+
+        Raises:
+            ToolError: something is missing or does not fit; the text names each.
+        """
+        sent = deepcopy(dict(given))
+        if FORWARDED not in self._schema.get("properties", {}):
+            sent.pop(FORWARDED, None)
+        notes = tuple(self._drop_unknown(sent))
+        value, problems = self._checked(sent)
+        if nulls := [problem.path for problem in problems if problem.is_null]:
+            for path in nulls:
+                _remove(sent, path)
+            value, problems = self._checked(sent)
+        if problems:
+            raise ToolError(self._complaint(problems, notes, sent), code="INVALID_ARGUMENTS")
+        return Arguments(value, notes)
+
+    def _checked(self, sent: dict[str, Any]) -> tuple[Any, list[Problem]]:
+        """Give the value for the handler, or what is wrong."""
+        confused = [*_not_finite(sent), *((*self._confused(sent), *self._repeated(sent)) if self._model else ())]
+        value, problems = self._modelled(sent) if self._model else self._matched(sent)
+        known = {problem.path for problem in confused}
+        return value, confused + [problem for problem in problems if problem.path not in known]
+
+    def _modelled(self, sent: dict[str, Any]) -> tuple[Any, list[Problem]]:
+        from pydantic import ValidationError
+
+        if self._model is None:
+            raise AssertionError("a tool with a raw schema has no model")
+        try:
+            return self._model.model_validate(sent), []
+        except ValidationError as error:
+            return None, [self._problem(each) for each in error.errors(include_url=False)]
+
+    def _problem(self, error: ErrorDetails) -> Problem:
+        path: Path = error["loc"]
+        schema = self._at(path)
+        if error["type"] == "missing":
+            return Problem(path, _required(path, schema))
+        text = _mismatch(path, schema, error["input"]) or f"{_named(path)}: {error['msg']}"
+        return Problem(path, text, is_null=error["input"] is None)
+
+    def _matched(self, sent: dict[str, Any]) -> tuple[Any, list[Problem]]:
+        if self._validator is None:
+            raise AssertionError("a tool with a model is not checked against its schema")
+        problems: dict[tuple[Path, str], Problem] = {}
+        for error in self._validator.iter_errors(sent):
+            path: Path = tuple(error.absolute_path)
+            for each in _schema_problems(path, error.validator, error.schema, error.instance, error.message):
+                problems.setdefault((each.path, each.text), each)
+        return sent, list(problems.values())
+
+    def _confused(self, sent: dict[str, Any]) -> Iterator[Problem]:
+        """Find booleans where numbers belong and the other way round: Python takes one for the other."""
+        for path, value, schema in self._places(sent, self._schema, ()):
+            kind = schema.get("type")
+            is_flag, is_number = isinstance(value, bool), isinstance(value, int | float)
+            if (is_flag and kind in {"integer", "number"}) or (is_number and not is_flag and kind == "boolean"):
+                yield Problem(path, _mismatch(path, schema, value))
+
+    def _repeated(self, sent: dict[str, Any]) -> Iterator[Problem]:
+        """Find items that stand twice where they must differ: the one rule that a model cannot hold."""
+        for path, value, schema in self._places(sent, self._entry["tool"]["inputSchema"], ()):
+            if schema.get("uniqueItems") and isinstance(value, list):
+                kinds = [json.dumps(item, sort_keys=True, default=str) for item in value]
+                if len(set(kinds)) < len(kinds):
+                    yield Problem(path, _mismatch(path, schema, value))
+
+    def _drop_unknown(self, sent: dict[str, Any]) -> Iterator[str]:
+        """Drop what no schema names, and say so. A raw schema that does not forbid other arguments takes them."""
+        places = list(self._places(sent, self._schema, ())) if self._model else [((), sent, self._schema)]
+        for path, value, schema in places:
+            names = schema.get("properties")
+            if not isinstance(value, dict) or names is None or not _is_closed(schema, by_default=bool(self._model)):
+                continue
+            for name in [name for name in value if name not in names]:
+                del value[name]
+                yield _unknown((*path, name), list(names))
+
+    def _places(self, value: Any, schema: Any, path: Path) -> Iterator[tuple[Path, Any, dict[str, Any]]]:
+        """Give each value inside `value` that `schema` describes, with its path and its schema."""
+        plain = self._resolved(schema)
+        yield path, value, plain
+        if isinstance(value, dict):
+            for name, inner in list(value.items()):
+                yield from self._places(inner, _under(plain, name), (*path, name))
+        elif isinstance(value, list):
+            for place, inner in enumerate(value):
+                yield from self._places(inner, plain.get("items", {}), (*path, place))
+
+    def _at(self, path: Path) -> dict[str, Any]:
+        """Give the schema of what stands at `path`; empty where there is none."""
+        schema = self._resolved(self._schema)
+        for step in path:
+            schema = self._resolved(schema.get("items", {}) if isinstance(step, int) else _under(schema, step))
+        return schema
+
+    def _resolved(self, schema: Any) -> dict[str, Any]:
+        """Give `schema` with its reference followed. A raw schema may point elsewhere than to `$defs`: not followed."""
+        found = nullless(schema)
+        name = str(found.get("$ref", "")).removeprefix("#/$defs/")
+        named = self._schema.get("$defs", {}).get(name)
+        return found if named is None else nullless(named) | ({"nullable": True} if "nullable" in found else {})
+
+    def _complaint(self, problems: Sequence[Problem], notes: Sequence[str], sent: Mapping[str, Any]) -> str:
+        lines = [problem.text for problem in problems[:MOST_PROBLEMS]]
+        if len(problems) > MOST_PROBLEMS:
+            lines.append(f"... and {len(problems) - MOST_PROBLEMS} more.")
+        example = self._nearest_example(sent)
+        return "\n".join([*lines, *notes, *([f"Example: {example}"] if example else [])])
+
+    def _nearest_example(self, sent: Mapping[str, Any]) -> str:
+        """Give the example that shares most arguments with what was sent, in call syntax."""
+        examples = self._entry["examples"]
+        best = max(examples, key=lambda each: len(each["arguments"].keys() & sent.keys()), default=None)
+        return best["invocation"] if best else ""
+
+
+def _schema_problems(path: Path, keyword: Any, schema: Any, value: Any, message: str) -> Iterator[Problem]:
+    if keyword == "required":
+        names = [name for name in schema["required"] if name not in value]
+        yield from (Problem((*path, name), _required((*path, name), _under(schema, name))) for name in names)
+        return
+    text = _mismatch(path, schema, value) if keyword in _SAID else ""
+    yield Problem(path, text or f"{_named(path)}: {message[:300]}", is_null=value is None and bool(path))
+
+
+_SAID = frozenset(
+    {"type", "enum", "const", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"}
+    | {"minLength", "maxLength", "pattern", "minItems", "maxItems", "uniqueItems"}
+)
+"""The keywords whose rule `expected` puts into words."""
+
+
+def _not_finite(value: Any, path: Path = ()) -> Iterator[Problem]:
+    """Find NaN and the infinities, which are no JSON although Python reads them."""
+    if isinstance(value, float) and not math.isfinite(value):
+        yield Problem(path, f"{_named(path)} must be a finite number; got {value}")
+    elif isinstance(value, dict):
+        for name, inner in value.items():
+            yield from _not_finite(inner, (*path, name))
+    elif isinstance(value, list):
+        for place, inner in enumerate(value):
+            yield from _not_finite(inner, (*path, place))
+
+
+def _under(schema: Mapping[str, Any], name: str) -> Any:
+    """Give the schema of the member `name`; empty where there is none."""
+    members = schema.get("properties", {})
+    rest = schema.get("additionalProperties")
+    return members[name] if name in members else rest if isinstance(rest, dict) else {}
+
+
+def _is_closed(schema: Mapping[str, Any], *, by_default: bool) -> bool:
+    if any(keyword in schema for keyword in ("patternProperties", "allOf", "anyOf", "oneOf", "$ref", "if")):
+        return False
+    rest = schema.get("additionalProperties", not by_default)
+    return rest is False
+
+
+def _remove(sent: Any, path: Path) -> None:
+    """Take the member at `path` out of its object; what stands in an array stays."""
+    for step in path[:-1]:
+        sent = sent[step]
+    if isinstance(sent, dict):
+        sent.pop(path[-1], None)
+
+
+def _required(path: Path, schema: Mapping[str, Any]) -> str:
+    plain = nullless(schema)
+    wanted = expected(plain) + (" or null" if plain.get("nullable") else "")
+    return f"{_named(path)} is required{f': {wanted}' if wanted else ''}"
+
+
+def _mismatch(path: Path, schema: Mapping[str, Any], value: Any) -> str:
+    """Say what was expected and what was got; empty if the schema does not tell."""
+    wanted = expected(schema)
+    return f"{_named(path)} must be {wanted}; got {shown(value)}" if wanted else ""
+
+
+def _unknown(path: Path, known: Sequence[str]) -> str:
+    name = str(path[-1])
+    close = get_close_matches(name, known, n=1, cutoff=0.5)
+    hint = f"did you mean '{close[0]}'?" if close else f"known are: {', '.join(known) or 'none'}"
+    return f"Note: unknown argument '{_text(path)}' was ignored; {hint}"
+
+
+def _named(path: Path) -> str:
+    return f"Argument '{_text(path)}'" if path else "The arguments"
+
+
+def _text(path: Path) -> str:
+    """Write a path as in `files[0].path`."""
+    steps = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
+    return steps.removeprefix(".")

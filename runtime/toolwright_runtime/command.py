@@ -1,0 +1,177 @@
+"""The command line of a generated server. Help and `--list-tools` need neither the SDK nor pydantic."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from toolwright_runtime.catalogue import Catalogue, ToolEntry
+from toolwright_runtime.ending import Ending
+from toolwright_runtime.options import OptionSpec, option_values
+from toolwright_runtime.selection import STYLES, Selection, visible_tools
+
+__all__ = ["OptionSpec", "main", "option_values"]
+
+EXPOSE_ALL = "GEMINI_EXPOSE_ALL_TOOLS"
+"""Environment variable that, when `true`, lists every tool."""
+LOG_LEVELS = ("debug", "info", "warning", "error", "critical")
+WRONG_USAGE = 2
+
+
+def main(
+    *,
+    catalogue: Catalogue,
+    load_index: Callable[[], dict[str, Any]],
+    options: Sequence[OptionSpec] = (),
+    prog: str,
+    version: str,
+    argv: Sequence[str] | None = None,
+) -> int:
+    """Run the command and give its exit status: 0, or 2 if the command line is wrong.
+
+    Serving takes the process over: its signals, with stdio its standard streams, and when it is told to end and
+    something hangs, the process ends without coming back here.
+    """
+    parser = _parser(catalogue, options, prog, version)
+    chosen = parser.parse_args(argv)
+    try:
+        selection = _selection(catalogue, chosen)
+        tools = visible_tools(catalogue, selection)
+    except ValueError as error:
+        return _refused(prog, str(error))
+    if chosen.list_tools:
+        return _print_tools(tools)
+    values = option_values(options, {option.name: getattr(chosen, f"option_{option.name}") for option in options})
+
+    def make_server() -> Any:
+        from toolwright_runtime.dispatch import Dispatcher
+        from toolwright_runtime.sdk import sdk_server
+
+        return sdk_server(Dispatcher(catalogue, selection=selection, load_index=load_index, options=values))
+
+    ending = Ending()
+    ending.install()
+    _log_to_stderr(chosen.log_level)
+    return (_serve_http if chosen.http else _serve_stdio)(make_server, chosen, prog, ending)
+
+
+def _serve_stdio(make_server: Callable[[], Any], chosen: argparse.Namespace, prog: str, ending: Ending) -> int:  # noqa: ARG001  as _serve_http
+    if sys.stdin is not None and sys.stdin.isatty():
+        print(f"{prog} speaks MCP on stdin and stdout: register it with an MCP client, or see --help", file=sys.stderr)  # noqa: T201
+    from toolwright_runtime import stdio
+
+    stdio.serve(make_server, ending)
+    return 0
+
+
+def _serve_http(make_server: Callable[[], Any], chosen: argparse.Namespace, prog: str, ending: Ending) -> int:
+    from toolwright_runtime import http
+
+    if not (chosen.allow_remote or http.is_loopback(chosen.host)):
+        return _refused(
+            prog,
+            f"--host {chosen.host} can be reached from other machines and there is no authentication;"
+            " say --allow-remote if that is meant",
+        )
+    try:
+        http.serve(
+            make_server,
+            ending,
+            host=chosen.host,
+            port=chosen.port,
+            allow_remote=chosen.allow_remote,
+            allowed_hosts=chosen.allow_host,
+        )
+    except OSError as error:
+        return _refused(prog, f"cannot listen on {chosen.host}:{chosen.port}: {error.strerror}")
+    return 0
+
+
+def _parser(catalogue: Catalogue, options: Sequence[OptionSpec], prog: str, version: str) -> argparse.ArgumentParser:
+    server = catalogue["server"]
+    parser = argparse.ArgumentParser(
+        prog=prog,
+        description=f"{server['title'] or server['name']}, an MCP server on stdin and stdout, or with --http.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("command", nargs="?", choices=["serve"], default="serve", help="what to do (default: serve)")
+    parser.add_argument("--version", action="version", version=f"{prog} {version}")
+    parser.add_argument("--list-tools", action="store_true", help="print the tools and end")
+    parser.add_argument("--log-level", choices=LOG_LEVELS, default="warning", help="least level logged to stderr")
+    _add_selection(parser.add_argument_group("tools"), catalogue)
+    _add_http(parser.add_argument_group("http"))
+    if options:
+        _add_options(parser.add_argument_group("options of this server"), options)
+    return parser
+
+
+def _add_selection(group: Any, catalogue: Catalogue) -> None:
+    default = catalogue["discovery"]["style"]
+    group.add_argument(
+        "--discovery", metavar="STYLE", help=f"how tools are found: {', '.join(STYLES)} (default: {default})"
+    )
+    group.add_argument("--classic", action="store_true", help="list every tool: the same as --discovery classic")
+    group.add_argument("--all", action="store_true", help="serve the tools of the tier `all` too")
+    categories = ", ".join(catalogue["categories"])
+    group.add_argument("--toolsets", metavar="A,B", help=f"serve these categories only, of {categories}")
+
+
+def _add_http(group: Any) -> None:
+    group.add_argument("--http", action="store_true", help="serve streamable HTTP instead of stdio")
+    group.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
+    group.add_argument("--port", type=int, default=8000, help="port; 0 takes a free one (default: %(default)s)")
+    group.add_argument(
+        "--allow-remote", action="store_true", help="allow an address that other machines can reach: there is no login"
+    )
+    group.add_argument(
+        "--allow-host", action="append", default=[], metavar="NAME", help="host name that clients may use; repeatable"
+    )
+
+
+def _add_options(group: Any, options: Sequence[OptionSpec]) -> None:
+    for option in options:
+        notes = [option.description, f"[env: {option.env}]" if option.env else "", "repeatable" if option.many else ""]
+        notes.append(f"(default: {option.default})" if option.default else "")
+        group.add_argument(
+            option.flag,
+            dest=f"option_{option.name}",
+            action="append" if option.many else "store",
+            metavar=option.metavar or None,
+            help=" ".join(note for note in notes if note).replace("%", "%%"),
+        )
+
+
+def _selection(catalogue: Catalogue, chosen: argparse.Namespace) -> Selection:
+    """Give what the flags choose, then the environment, then the manifest.
+
+    Raises:
+        ValueError: there is no such style.
+    """
+    shows_all = os.environ.get(EXPOSE_ALL, "").strip().lower() == "true"
+    style = chosen.discovery or ("classic" if chosen.classic or shows_all else catalogue["discovery"]["style"])
+    toolsets = tuple(name for name in (chosen.toolsets or "").split(",") if name.strip())
+    return Selection(style, chosen.all or shows_all, toolsets)
+
+
+def _log_to_stderr(level: str) -> None:
+    import logging
+
+    logging.basicConfig(stream=sys.stderr, level=level.upper(), format="%(levelname)s %(name)s: %(message)s")
+
+
+def _print_tools(tools: Mapping[str, ToolEntry]) -> int:
+    try:
+        sys.stdout.writelines(f"{name}: {entry['summary']}\n" for name, entry in tools.items())
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read it has seen enough. Python would complain once more when it closes the stream.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0
+
+
+def _refused(prog: str, reason: str) -> int:
+    print(f"{prog}: {reason}", file=sys.stderr)  # noqa: T201
+    return WRONG_USAGE

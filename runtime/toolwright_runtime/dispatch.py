@@ -1,0 +1,242 @@
+"""The served core: from a request to its result, in plain wire dicts, whatever carries them.
+
+Nothing here or on the way to a list or a search imports pydantic, the SDK or a handler: they come in with the first
+call of a tool, one category at a time.
+"""
+
+from __future__ import annotations
+
+import importlib
+import logging
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from toolwright_runtime.arguments import FORWARDED, ArgumentReader
+from toolwright_runtime.binding import Binding
+from toolwright_runtime.call import Context, InputRequired, ToolCall
+from toolwright_runtime.catalogue import Catalogue, ServerEntry, ToolEntry, WireTool
+from toolwright_runtime.discovery import style_for
+from toolwright_runtime.discovery.answers import failure
+from toolwright_runtime.errors import MethodError, ToolError
+from toolwright_runtime.lifespan import Lifespan, Options
+from toolwright_runtime.registry import deprecation_text
+from toolwright_runtime.results import ResultWriter, WireResult, encodable
+from toolwright_runtime.selection import Selection, is_enabled
+
+METHOD_NOT_FOUND = -32601
+INVALID_PARAMS = -32602
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Tool:
+    """A tool whose category has been imported."""
+
+    binding: Binding
+    arguments: ArgumentReader
+    results: ResultWriter
+
+
+class Dispatcher:
+    """Answers `tools/list` and `tools/call` of one server.
+
+    `selection` is what of the catalogue is shown and how (None: as the manifest says), `load_index` reads
+    `search_index.json`, `options` are the manifest's options for its lifespan, and `state` stands beside what that
+    yields, for those who embed the server.
+
+    Raises:
+        ValueError: `selection` names a toolset that is no category.
+    """
+
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        *,
+        selection: Selection | None = None,
+        load_index: Callable[[], dict[str, Any]],
+        state: Sequence[object] = (),
+        options: Options | None = None,
+    ) -> None:
+        self._catalogue = catalogue
+        self._style = style_for(catalogue, selection or Selection(catalogue["discovery"]["style"]), load_index)
+        self._state = tuple(state)
+        self._lifespan = Lifespan(catalogue["server"]["lifespan"], options or {})
+        self._tools: dict[str, _Tool] = {}
+
+    @property
+    def server(self) -> ServerEntry:
+        """What the catalogue says of the server itself."""
+        return self._catalogue["server"]
+
+    @cached_property
+    def listed(self) -> Mapping[str, WireTool]:
+        """What `tools/list` gives, all pages, by name. It is the same while the process lives."""
+        return {tool["name"]: tool for tool in self._style.listed()}
+
+    async def dispatch(self, method: str, params: Mapping[str, Any], context: Context) -> dict[str, Any]:
+        """Give the result of one request.
+
+        An answer the client has to give first is a result too: `resultType` is then `input_required`.
+
+        Raises:
+            MethodError: the request is refused.
+        """
+        if method == "tools/list":
+            return self._page(params.get("cursor"))
+        if method == "tools/call":
+            return await self._call(*_call_params(params), context)
+        raise MethodError(METHOD_NOT_FOUND, "Method not found", method)
+
+    async def aclose(self) -> None:
+        """End what the lifespan holds."""
+        await self._lifespan.aclose()
+
+    def _page(self, cursor: Any) -> dict[str, Any]:
+        tools, size = list(self.listed.values()), self.server["page_size"]
+        start = 0 if cursor is None else _position(cursor)
+        if cursor is not None and (start % size or not 0 < start < len(tools)):
+            raise MethodError(INVALID_PARAMS, "Invalid cursor")
+        page: dict[str, Any] = {"tools": tools[start : start + size]}
+        if start + size < len(tools):
+            page["nextCursor"] = _cursor(start + size)
+        return page
+
+    async def _call(self, name: str, arguments: dict[str, Any], context: Context) -> WireResult:
+        async def run(name: str, arguments: dict[str, Any]) -> WireResult:
+            return await self._run(name, arguments, context)
+
+        try:
+            if self._style.handles(name):
+                return await _answered(name, self._style.call(name, self._declared(name, arguments), run))
+            return await run(self._direct(name), arguments)
+        except InputRequired as asked:
+            return {"resultType": "input_required", "inputRequests": asked.requests}
+
+    def _declared(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        known = self.listed[name]["inputSchema"].get("properties", {})
+        return {key: value for key, value in arguments.items() if key in known or key != FORWARDED}
+
+    def _direct(self, name: str) -> str:
+        """Give the tool that `name`, sent by a client, stands for; a disabled one will say so itself."""
+        known = self._names.get(name, name)
+        entry = self._catalogue["tools"].get(known)
+        if entry is not None and (self._style.permits(known) or not is_enabled(entry)):
+            return known
+        nearest = self._style.index.nearest(name)
+        hint = f". Nearest names: {', '.join(nearest)}" if nearest else ""
+        raise MethodError(INVALID_PARAMS, f"Unknown tool: {name}{hint}", {"nearest": nearest})
+
+    @cached_property
+    def _names(self) -> dict[str, str]:
+        """The tools by the names they once had."""
+        tools = self._catalogue["tools"]
+        return {alias: name for name, entry in tools.items() for alias in entry.get("aliases", ())}
+
+    async def _run(self, name: str, arguments: dict[str, Any], context: Context) -> WireResult:
+        """Carry out a real tool: the one path for direct and indirect calls."""
+        entry = self._catalogue["tools"][self._names.get(name, name)]
+        if not is_enabled(entry):
+            return failure(f"Tool {name} is disabled on this server")
+        result = await _answered(name, self._carried_out(name, entry, arguments, context))
+        notes = _deprecation(entry)
+        return result | {"content": [*result["content"], *_texts(notes)]} if notes else result
+
+    async def _carried_out(
+        self, name: str, entry: ToolEntry, arguments: dict[str, Any], context: Context
+    ) -> WireResult:
+        tool = self._tools.get(name) or self._imported(name, entry)
+        read = tool.arguments.read(arguments)
+        call = ToolCall(name, context, (*self._state, *await self._lifespan.state()))
+        result: WireResult = encodable(tool.results.wire(await tool.binding.run(read.value, call)))
+        result["content"] += _texts(read.notes)
+        return result
+
+    def _imported(self, name: str, entry: ToolEntry) -> _Tool:
+        module = self._catalogue["categories"][entry["category"]]["module"]
+        bindings = importlib.import_module(f"{self.server['package']}.{module}.bindings").BINDINGS
+        binding: Binding = bindings[name]
+        reader = ArgumentReader(entry, binding.params)
+        self._tools[name] = _Tool(binding, reader, ResultWriter(entry["tool"].get("outputSchema")))
+        return self._tools[name]
+
+
+async def _answered(name: str, work: Awaitable[WireResult]) -> WireResult:
+    """Turn a failure into a result that says no more than the model should know.
+
+    Raises:
+        MethodError: the request itself was refused.
+        InputRequired: the client has to answer first.
+    """
+    try:
+        return await work
+    except (Exception, BaseExceptionGroup) as error:  # noqa: BLE001  a handler may fail in any way
+        return _explained(name, error)
+
+
+def _explained(name: str, error: BaseException) -> WireResult:
+    """Give the result for a failure; what several tasks raised together counts as what each of them raised."""
+    raised = list(_leaves(error))
+    for refusal in (each for each in raised if isinstance(each, MethodError)):
+        raise refusal
+    if asked := [each for each in raised if isinstance(each, InputRequired)]:
+        raise InputRequired({key: request for each in asked for key, request in each.requests.items()})
+    said = [each.message for each in raised if isinstance(each, ToolError)]
+    if len(said) == len(raised):
+        return _failure("\n".join(said))
+    if not isinstance(error, Exception):
+        raise error
+    _log.error("tool %s failed", name, exc_info=error)
+    return failure(f"Error executing tool {name}")
+
+
+def _failure(text: str) -> WireResult:
+    result: WireResult = encodable(failure(text))
+    return result
+
+
+def _leaves(error: BaseException) -> Iterator[BaseException]:
+    if isinstance(error, BaseExceptionGroup):
+        for each in error.exceptions:
+            yield from _leaves(each)
+    else:
+        yield error
+
+
+def _call_params(params: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    name, arguments = params.get("name"), params.get("arguments")
+    if not isinstance(name, str) or not isinstance(arguments, dict | None):
+        raise MethodError(INVALID_PARAMS, "tools/call takes a name and an object of arguments")
+    return name, arguments or {}
+
+
+def _deprecation(entry: ToolEntry) -> list[str]:
+    if "deprecated" not in entry:
+        return []
+    return [f"Note: {entry['tool']['name']} is deprecated: {deprecation_text(entry['deprecated'])}"]
+
+
+def _texts(notes: Sequence[str]) -> list[dict[str, Any]]:
+    return [{"type": "text", "text": note} for note in notes]
+
+
+def _cursor(start: int) -> str:
+    return urlsafe_b64encode(f"tools:{start}".encode()).decode()
+
+
+def _position(cursor: Any) -> int:
+    """Give the place a cursor stands for.
+
+    Raises:
+        MethodError: it is none of ours.
+    """
+    try:
+        kind, _, start = urlsafe_b64decode(cursor).decode().partition(":")
+        if kind == "tools" and _cursor(int(start)) == cursor:
+            return int(start)
+    except (TypeError, ValueError):
+        pass
+    raise MethodError(INVALID_PARAMS, "Invalid cursor")

@@ -1,0 +1,30 @@
+"""Joins the `odd` tools to the functions that carry them out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from toolwright_runtime import Binding
+
+from sample_server import odd_handlers as handlers
+from sample_server.odd.models import NoParams, RefuseParams
+
+BINDINGS: Final[Mapping[str, Binding]] = {
+    "rare": Binding(NoParams, handlers.rare),
+    "raw": Binding(None, handlers.raw),
+    "mixed": Binding(NoParams, handlers.mixed),
+    "refuse": Binding(RefuseParams, handlers.refuse),
+    "crash": Binding(NoParams, handlers.crash),
+    "crash_together": Binding(NoParams, handlers.crash_together),
+    "lie": Binding(NoParams, handlers.lie),
+    "odd_text": Binding(NoParams, handlers.odd_text),
+    "wait": Binding(NoParams, handlers.wait),
+    "stubborn": Binding(NoParams, handlers.stubborn),
+    "chatter": Binding(NoParams, handlers.chatter),
+    "report": Binding(NoParams, handlers.report),
+    "ask": Binding(NoParams, handlers.ask),
+    "sample": Binding(NoParams, handlers.sample),
+    "roots": Binding(NoParams, handlers.roots),
+    "show_state": Binding(NoParams, handlers.show_state),
+}

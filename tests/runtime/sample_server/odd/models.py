@@ -1,0 +1,13 @@
+"""What the `odd` tools take."""
+
+from __future__ import annotations
+
+from toolwright_runtime.model import Model
+
+
+class NoParams(Model):
+    pass
+
+
+class RefuseParams(Model):
+    text: str

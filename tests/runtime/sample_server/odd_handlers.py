@@ -1,0 +1,121 @@
+"""What the `odd` tools do."""
+
+# ruff: noqa: ARG001, T201  a handler is given what it may not need; tests read what is printed
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+import time
+from typing import Any, get_args
+
+import anyio
+from toolwright_runtime import Audio, Content, Image, Reply, Resource, ResourceLink, Text, ToolCall, ToolError
+from toolwright_runtime.call import Level
+
+from sample_server.handlers import Notebook
+from sample_server.odd.models import NoParams, RefuseParams
+
+NAME = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
+CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+
+
+async def rare(params: NoParams, call: ToolCall) -> Content:
+    return "rare"
+
+
+async def raw(params: dict[str, Any], call: ToolCall) -> Content:
+    return json.dumps(params)
+
+
+async def mixed(params: NoParams, call: ToolCall) -> Content:
+    return [
+        "plain",
+        Text("text"),
+        Image(b"\x89PNG", "image/png"),
+        Audio(b"RIFF", "audio/wav"),
+        Resource("file:///a", "whole", "text/plain"),
+        Resource("file:///b", b"\x00", "application/octet-stream"),
+        ResourceLink("file:///c", "c", "text/plain", "a link"),
+    ]
+
+
+async def refuse(params: RefuseParams, call: ToolCall) -> Content | Reply:
+    if params.text == "reply":
+        return Reply("refused in a reply", is_error=True)
+    raise ToolError(f"cannot take {params.text!r}: send 'reply'")
+
+
+async def crash(params: NoParams, call: ToolCall) -> Content:
+    raise RuntimeError("password 12345")
+
+
+async def crash_together(params: NoParams, call: ToolCall) -> Content:
+    async def fail(text: str) -> None:
+        raise ToolError(text)
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(fail, "first")
+        tasks.start_soon(fail, "second")
+    return "never"
+
+
+async def lie(params: NoParams, call: ToolCall) -> dict[str, Any]:
+    return {"words": "many"}
+
+
+async def odd_text(params: NoParams, call: ToolCall) -> dict[str, Any]:
+    return {"name\udc80": "file\udcff.txt", "none": None}
+
+
+async def wait(params: NoParams, call: ToolCall) -> Content:
+    await call.progress(1, 2, "waiting")
+    try:
+        await asyncio.Event().wait()
+    except asyncio.CancelledError:
+        print("the wait was cancelled", file=sys.stderr, flush=True)
+        raise
+    return "never"
+
+
+async def stubborn(params: NoParams, call: ToolCall) -> Content:
+    print("blocking", file=sys.stderr, flush=True)
+    time.sleep(3600)  # noqa: ASYNC251  what a handler should not do
+    return "never"
+
+
+async def chatter(params: NoParams, call: ToolCall) -> Content:
+    print("printed by the handler")
+    child = "import sys; print('printed by a child'); sys.stdout.write(repr(sys.stdin.read()))"
+    subprocess.run([sys.executable, "-c", child], check=True)  # noqa: ASYNC221  short
+    return "done"
+
+
+async def report(params: NoParams, call: ToolCall) -> Content:
+    await call.progress(0.5, 1, "half")
+    for level in get_args(Level):
+        await call.log(level, {"said": level}, "sample")
+    return "done"
+
+
+async def ask(params: NoParams, call: ToolCall) -> Content:
+    name = await call.elicit("Your name?", NAME, key="name")
+    city = await call.elicit("Your city?", CITY, key="city")
+    return f"{name['content']['name']} of {city['content']['city']}"
+
+
+async def sample(params: NoParams, call: ToolCall) -> Content:
+    message = {"role": "user", "content": {"type": "text", "text": "hello"}}
+    answer = await call.sample({"messages": [message], "maxTokens": 10})
+    return str(answer["content"]["text"])
+
+
+async def roots(params: NoParams, call: ToolCall) -> Content:
+    return json.dumps(await call.client_roots())
+
+
+async def show_state(params: NoParams, call: ToolCall) -> Content:
+    notebook = call.state(Notebook)
+    return json.dumps({"options": notebook.options, "is_open": notebook.is_open})

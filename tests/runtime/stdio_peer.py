@@ -1,0 +1,188 @@
+"""The other end of a stdio server, without any SDK: lines of JSON, a clock that only bounds, and an oracle."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from queue import Empty, SimpleQueue
+from typing import Any
+
+from oracle import MODERN, Oracle
+
+PATIENCE_S = 30.0
+"""How long anything may take before a test gives up; the machine may be slow."""
+Message = dict[str, Any]
+
+
+class Peer:
+    """A client of `command` in the era of `version`. `capabilities` are what it says it can do."""
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        version: str,
+        *,
+        capabilities: Mapping[str, Any] | None = None,
+        env: Mapping[str, str] | None = None,
+    ) -> None:
+        self.oracle = Oracle(version)
+        self.version = version
+        self.capabilities = dict(capabilities or {})
+        self.answers: dict[str, Callable[[Message], Message]] = {}
+        """What this client answers to the server's requests, by method."""
+        self.notifications: list[Message] = []
+        self.process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={**os.environ, **(env or {})},
+        )
+        self._lines: SimpleQueue[bytes | None] = SimpleQueue()
+        self._errors: list[bytes] = []
+        self._said = threading.Condition()
+        self._threads = [threading.Thread(target=each) for each in (self._read, self._read_errors)]
+        for each in self._threads:
+            each.start()
+        self._last_id = 0
+
+    def open(self) -> Message:
+        """Shake hands, or ask what there is; give the result."""
+        if self.version == MODERN:
+            return self.result("server/discover")
+        about = {"name": "peer", "version": "0"}
+        opened = self.result(
+            "initialize", protocolVersion=self.version, capabilities=self.capabilities, clientInfo=about
+        )
+        self.notify("notifications/initialized")
+        return opened
+
+    def send(self, method: str, /, *, meta: Mapping[str, Any] | None = None, **params: Any) -> int:
+        """Send a request and give its id."""
+        self._last_id += 1
+        about = dict(meta or {})
+        if self.version == MODERN:
+            about["io.modelcontextprotocol/protocolVersion"] = MODERN
+            about["io.modelcontextprotocol/clientCapabilities"] = self.capabilities
+        message: Message = {"jsonrpc": "2.0", "id": self._last_id, "method": method, "params": params}
+        if about:
+            params["_meta"] = about
+        self.oracle.from_client(message)
+        self.write(json.dumps(message).encode())
+        return self._last_id
+
+    def notify(self, method: str, **params: Any) -> None:
+        self.write(json.dumps({"jsonrpc": "2.0", "method": method, "params": params}).encode())
+
+    def write(self, line: bytes) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(line + b"\n")
+        self.process.stdin.flush()
+
+    def response(self, number: int) -> Message:
+        """Give the response to request `number`; answer the server's requests until it comes."""
+        for message in self._messages():
+            if "method" not in message:
+                assert message["id"] == number, message
+                return message
+            if "id" in message:
+                answer = self.answers[message["method"]](message.get("params", {}))
+                self.write(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": answer}).encode())
+            else:
+                self.notifications.append(message)
+        raise AssertionError(f"the server ended: {self.stderr()}")
+
+    def notification(self) -> Message:
+        """Give the next message, which must be a notification."""
+        message = next(self._messages())
+        assert "method" in message, message
+        assert "id" not in message, message
+        return message
+
+    def result(self, method: str, /, **params: Any) -> Message:
+        """Send a request and give its result."""
+        response = self.response(self.send(method, **params))
+        assert "result" in response, response
+        result: Message = response["result"]
+        return result
+
+    def call(self, tool: str, arguments: Mapping[str, Any] | None = None, **more: Any) -> Message:
+        return self.result("tools/call", name=tool, arguments=dict(arguments or {}), **more)
+
+    def rest(self) -> list[Message]:
+        """Give what the server still says until it closes its output."""
+        return list(self._messages())
+
+    def end_of_input(self) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+
+    def exit_status(self) -> int:
+        """Wait for the server to end, with its input as it is."""
+        return self.process.wait(PATIENCE_S)
+
+    def wait_for_stderr(self, line: bytes) -> None:
+        with self._said:
+            assert self._said.wait_for(lambda: line in self._errors, PATIENCE_S), self._errors
+
+    def stderr(self) -> str:
+        """Give all the server has said there; it must have ended."""
+        self.process.wait(PATIENCE_S)
+        for each in self._threads:
+            each.join(PATIENCE_S)
+        return b"".join(self._errors).decode()
+
+    def close(self) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait(PATIENCE_S)
+        for each in self._threads:
+            each.join(PATIENCE_S)
+        for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
+            assert stream is not None
+            with suppress(BrokenPipeError):
+                stream.close()
+
+    def _messages(self) -> Iterator[Message]:
+        while True:
+            try:
+                line = self._lines.get(timeout=PATIENCE_S)
+            except Empty:
+                raise AssertionError(f"nothing for {PATIENCE_S} s: {b''.join(self._errors).decode()}") from None
+            if line is None:
+                return
+            message: Message = json.loads(line)
+            self.oracle.from_server(message)
+            yield message
+
+    def _read(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self._lines.put(line)
+        self._lines.put(None)
+
+    def _read_errors(self) -> None:
+        assert self.process.stderr is not None
+        for line in self.process.stderr:
+            with self._said:
+                self._errors.append(line)
+                self._said.notify_all()
+
+
+SAMPLE = (sys.executable, "-m", "sample_server", "--classic", "--all")
+
+
+@contextmanager
+def talking(version: str, *more: str, command: Sequence[str] = SAMPLE, **options: Any) -> Iterator[Peer]:
+    """Start the sample server and open the connection; whatever happens, no process stays behind."""
+    peer = Peer([*command, *more], version, **options)
+    try:
+        peer.open()
+        yield peer
+    finally:
+        peer.close()

@@ -1,0 +1,239 @@
+"""What a client may send and what it is told when it does not fit."""
+
+from __future__ import annotations
+
+import math
+from copy import deepcopy
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sample_server.catalogue import CATALOGUE
+from sample_server.text.models import CountWordsParams
+from toolwright_runtime import ToolError
+from toolwright_runtime.arguments import ArgumentReader, Arguments
+
+COUNT = ArgumentReader(CATALOGUE["tools"]["count_words"], CountWordsParams)
+RAW = ArgumentReader(CATALOGUE["tools"]["raw"], None)
+GOOD = {"text": "a", "label": "x"}
+RANGES = "Argument 'ranges' must be an array of at most 3 items"
+
+
+def read(**arguments: Any) -> Arguments:
+    return COUNT.read(GOOD | arguments)
+
+
+def complaint(reader: ArgumentReader, arguments: dict[str, Any]) -> list[str]:
+    with pytest.raises(ToolError) as refused:
+        reader.read(arguments)
+    return refused.value.message.split("\n")
+
+
+def problem(**arguments: Any) -> str:
+    return complaint(COUNT, GOOD | arguments)[0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name", "value"),
+    [
+        ({"limit": "42"}, "limit", 42),
+        ({"limit": 7.0}, "limit", 7),
+        ({"ratio": "2.5"}, "ratio", 2.5),
+        ({"ratio": 2}, "ratio", 2.0),
+        ({"is_strict": "true"}, "is_strict", True),
+        ({"weights": {"a": "1"}}, "weights", {"a": 1}),
+    ],
+)
+def test_plain_meaning_is_taken(arguments: dict[str, Any], name: str, value: Any) -> None:
+    assert getattr(read(**arguments).value, name) == value
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"limit": 2.9}, "Argument 'limit' must be an integer from 1 to 100; got 2.9"),
+        ({"limit": "many"}, "Argument 'limit' must be an integer from 1 to 100; got \"many\""),
+        ({"limit": 0}, "Argument 'limit' must be an integer from 1 to 100; got 0"),
+        ({"limit": True}, "Argument 'limit' must be an integer from 1 to 100; got true"),
+        ({"limit": [1]}, "Argument 'limit' must be an integer from 1 to 100; got an array of 1 item"),
+        ({"ratio": False}, "Argument 'ratio' must be a number; got false"),
+        ({"ratio": "NaN"}, "Argument 'ratio' must be a number; got \"NaN\""),
+        ({"ratio": math.nan}, "Argument 'ratio' must be a finite number; got nan"),
+        ({"ratio": -math.inf}, "Argument 'ratio' must be a finite number; got -inf"),
+        ({"is_strict": 1}, "Argument 'is_strict' must be true or false; got 1"),
+        ({"text": 5}, "Argument 'text' must be a string; got 5"),
+        ({"text": None}, "Argument 'text' is required: a string"),
+        ({"format": "xml"}, "Argument 'format' must be one of: json, text, csv; got \"xml\""),
+        (
+            {"ranges": {"start": 1}},
+            "Argument 'ranges' must be an array of at most 3 items; got an object with 1 member",
+        ),
+        (
+            {"ranges": [{"start": 1}] * 4},
+            "Argument 'ranges' must be an array of at most 3 items; got an array of 4 items",
+        ),
+        ({"ranges": [{"start": "x"}]}, "Argument 'ranges[0].start' must be an integer; got \"x\""),
+        ({"ranges": [{}]}, "Argument 'ranges[0].start' is required: an integer"),
+        ({"ranges": [None]}, "Argument 'ranges[0]' must be an object; got null"),
+        ({"weights": {"a": True}}, "Argument 'weights.a' must be an integer; got true"),
+        ({"weights": {"a": 1.5}}, "Argument 'weights.a' must be an integer; got 1.5"),
+    ],
+)
+def test_what_does_not_fit_is_said_with_what_was_expected(arguments: dict[str, Any], said: str) -> None:
+    assert problem(**arguments) == said
+
+
+def test_all_that_is_wrong_is_said_at_once_with_the_nearest_example() -> None:
+    lines = complaint(COUNT, {"limit": 0, "ranges": [{"stop": "x"}], "colour": 1})
+
+    assert lines == [
+        "Argument 'text' is required: a string",
+        "Argument 'label' is required: a string or null",
+        "Argument 'limit' must be an integer from 1 to 100; got 0",
+        "Argument 'ranges[0].start' is required: an integer",
+        "Argument 'ranges[0].stop' must be an integer; got \"x\"",
+        f"Note: unknown argument 'colour' was ignored; known are: {', '.join(CountWordsParams.model_fields)}",
+        'Example: count_words(text="a b", label="x", ranges=[{"start": 0}])',
+    ]
+
+
+def test_items_that_must_differ_are_held_to_it_however_they_are_written() -> None:
+    entry = deepcopy(CATALOGUE["tools"]["count_words"])
+    entry["tool"]["inputSchema"]["properties"]["ranges"]["uniqueItems"] = True
+    reader = ArgumentReader(entry, CountWordsParams)
+    fitting = {"text": "a", "label": "x", "ranges": [{"start": 1}, {"start": 2}]}
+    assert reader.read(fitting).value.ranges
+
+    (said, *_example) = complaint(reader, {**fitting, "ranges": [{"start": 1, "stop": 2}, {"stop": 2, "start": 1}]})
+    assert said.startswith("Argument 'ranges' must be an array of objects all different; got")
+
+
+def test_very_many_problems_are_counted() -> None:
+    lines = complaint(COUNT, GOOD | {"weights": {str(number): "x" for number in range(50)}})
+
+    assert "... and 30 more." in lines
+    assert len(lines) == 22
+
+
+def test_long_values_are_quoted_in_short() -> None:
+    assert len(problem(format="x" * 10_000)) < 150
+
+
+@pytest.mark.parametrize("name", ["limit", "format", "ratio", "is_strict", "ranges", "weights"])
+def test_null_of_an_optional_argument_is_the_same_as_leaving_it_out(name: str) -> None:
+    assert read(**{name: None}).value == read().value
+
+
+def test_null_inside_an_argument_is_left_out_too() -> None:
+    assert read(ranges=[{"start": 1, "stop": None}]).value == read(ranges=[{"start": 1}]).value
+
+
+def test_null_of_a_nullable_argument_is_a_value() -> None:
+    assert COUNT.read({"text": "a", "label": None}).value.label is None
+    assert complaint(COUNT, {"text": "a"})[0] == "Argument 'label' is required: a string or null"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "note"),
+    [
+        ({"limt": 1}, "Note: unknown argument 'limt' was ignored; did you mean 'limit'?"),
+        (
+            {"ranges": [{"start": 1, "end": 2}]},
+            "Note: unknown argument 'ranges[0].end' was ignored; known are: start, stop",
+        ),
+    ],
+)
+def test_unknown_arguments_are_dropped_and_noted(arguments: dict[str, Any], note: str) -> None:
+    assert read(**arguments).notes == (note,)
+
+
+def test_members_of_a_map_are_not_unknown() -> None:
+    assert read(weights={"anything": 1}).notes == ()
+
+
+def test_what_was_sent_is_not_changed() -> None:
+    sent = GOOD | {"ranges": [{"start": 1, "x": 1, "stop": None}], "limit": None, "wait_for_previous": True}
+    before = repr(sent)
+    COUNT.read(sent)
+
+    assert repr(sent) == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({}, "Argument 'depth' is required: an integer of at least 0"),
+        ({"depth": -1}, "Argument 'depth' must be an integer of at least 0; got -1"),
+        ({"depth": True}, "Argument 'depth' must be an integer of at least 0; got true"),
+        ({"depth": None}, "Argument 'depth' is required: an integer of at least 0"),
+        ({"depth": 1, "mode": "c"}, "Argument 'mode' must be one of: a, b; got \"c\""),
+        ({"depth": math.inf}, "Argument 'depth' must be a finite number; got inf"),
+    ],
+)
+def test_raw_schema_is_enforced_in_the_same_words(arguments: dict[str, Any], said: str) -> None:
+    assert complaint(RAW, arguments)[0] == said
+
+
+def test_raw_schema_gives_the_handler_a_dict_with_nulls_as_the_schema_has_them() -> None:
+    result = RAW.read({"depth": 1, "mode": None, "name": None, "else": 1})
+
+    assert result.value == {"depth": 1, "name": None}
+    assert len(result.notes) == 1
+
+
+def test_raw_schema_that_is_open_takes_what_it_does_not_name() -> None:
+    entry = CATALOGUE["tools"]["raw"]
+    schema = {"type": "object", "properties": {"a": {"type": "integer"}}}
+    reader = ArgumentReader(entry | {"tool": {"name": "raw", "inputSchema": schema}}, None)
+
+    assert reader.read({"a": 1, "b": 2}) == Arguments({"a": 1, "b": 2}, ())
+
+
+def test_raw_schema_never_fetches_another_document() -> None:
+    entry = CATALOGUE["tools"]["raw"]
+    schema = {"type": "object", "properties": {"a": {"$ref": "http://127.0.0.1:1/schema.json"}}}
+    reader = ArgumentReader(entry | {"tool": {"name": "raw", "inputSchema": schema}}, None)
+
+    with pytest.raises(Exception, match="Unresolvable"):
+        reader.read({"a": 1})
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=8,
+)
+NAMES = st.sampled_from([*CountWordsParams.model_fields, "other", "wait_for_previous"])
+
+
+def read_or_refused(reader: ArgumentReader, arguments: dict[str, Any]) -> Arguments | str:
+    try:
+        return reader.read(arguments)
+    except ToolError as error:
+        return error.message
+
+
+@given(st.dictionaries(NAMES, JSON))
+def test_whatever_is_sent_is_read_or_refused_in_words(arguments: dict[str, Any]) -> None:
+    match read_or_refused(COUNT, arguments):
+        case Arguments(value):
+            assert isinstance(value, CountWordsParams)
+        case str(message):
+            assert message.startswith("Argument '")
+
+
+@given(st.dictionaries(st.sampled_from(["depth", "mode", "name", "other"]), JSON))
+def test_whatever_is_sent_to_a_raw_schema_is_read_or_refused_in_words(arguments: dict[str, Any]) -> None:
+    match read_or_refused(RAW, arguments):
+        case Arguments(value):
+            assert value.keys() <= {"depth", "mode", "name"}
+        case str(message):
+            assert message.startswith("Argument '")
+
+
+@given(st.text(max_size=20), st.none() | st.text(max_size=5), st.integers(1, 100))
+def test_good_arguments_are_read_as_they_are(text: str, label: str | None, limit: int) -> None:
+    result = COUNT.read({"text": text, "label": label, "limit": limit})
+
+    assert (result.value.text, result.value.label, result.value.limit, result.notes) == (text, label, limit, ())

@@ -1,0 +1,149 @@
+"""The command line of a generated server, run as people run it."""
+
+from __future__ import annotations
+
+import os
+import pty
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+
+import pytest
+from oracle import LEGACY
+from stdio_peer import PATIENCE_S, talking
+from toolwright_runtime.command import OptionSpec, option_values
+
+SAMPLE = (sys.executable, "-m", "sample_server")
+
+
+def run(*arguments: str, env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*SAMPLE, *arguments],
+        input="",
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+        timeout=PATIENCE_S,
+        env={**os.environ, **(env or {})},
+    )
+
+
+def listed(*arguments: str, env: Mapping[str, str] | None = None) -> list[str]:
+    with talking(LEGACY, *arguments, command=SAMPLE, env=env) as peer:
+        return [tool["name"] for tool in peer.result("tools/list")["tools"]]
+
+
+def test_help_names_every_flag_and_needs_neither_the_sdk_nor_pydantic() -> None:
+    done = run("--help")
+    imported = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "sample_server", "--help"],
+        capture_output=True,
+        encoding="utf-8",
+        check=True,
+        timeout=PATIENCE_S,
+    ).stderr
+
+    assert done.returncode == 0
+    for flag in ("--http", "--host", "--port", "--discovery", "--classic", "--all", "--toolsets", "--log-level"):
+        assert flag in done.stdout
+    assert "100 % of the last words" in done.stdout
+    assert "SAMPLE_ROOTS" in done.stdout
+    modules = {line.rpartition("|")[2].strip() for line in imported.splitlines()}
+    assert "toolwright_runtime.command" in modules
+    assert not modules & {"mcp", "mcp_types", "pydantic", "anyio", "jsonschema"}
+
+
+def test_version_is_the_server_s() -> None:
+    assert run("--version").stdout == "sample 1.2.3\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--toolsets", "texts"], "sample: unknown toolset `texts`: there are `text`, `odd`; did you mean `text`?\n"),
+        (["--discovery", "clasic"], "did you mean `classic`?\n"),
+        (["--http", "--host", "0.0.0.0"], "say --allow-remote if that is meant\n"),
+        (["--http", "--host", "192.0.2.1", "--allow-remote"], "sample: cannot listen on 192.0.2.1:8000"),
+    ],
+)
+def test_wrong_choice_is_one_line_and_exit_2(arguments: Sequence[str], said: str) -> None:
+    done = run(*arguments)
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_unknown_flag_is_exit_2() -> None:
+    assert run("--nonsense").returncode == 2
+
+
+def test_tools_are_listed_for_people_by_name_and_summary() -> None:
+    done = run("--list-tools", "--toolsets", "text")
+
+    assert done.stdout.splitlines() == [
+        "count_words: Count the words of a text",
+        "shout: Give a text in capitals",
+        "old_shout: Give a text in capitals, the old way",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "env", "names"),
+    [
+        ([], {}, ["search", "call", "count_words"]),
+        (["serve"], {}, ["search", "call", "count_words"]),
+        (["--discovery", "list-describe"], {}, ["list_available_tools", "get_tool_description", "call_tool"]),
+        (["--classic", "--toolsets", "text"], {}, ["count_words", "shout", "old_shout"]),
+        (["--classic"], {}, ["count_words", "shout", "old_shout", "raw", "mixed", "refuse", "crash"]),
+        ([], {"GEMINI_EXPOSE_ALL_TOOLS": "true"}, ["count_words", "shout", "old_shout", "rare"]),
+        ([], {"GEMINI_EXPOSE_ALL_TOOLS": "false"}, ["search", "call", "count_words"]),
+        (["--discovery", "search-call"], {"GEMINI_EXPOSE_ALL_TOOLS": "true"}, ["search", "call", "count_words"]),
+    ],
+)
+def test_flags_then_environment_choose_what_is_listed(
+    arguments: Sequence[str], env: Mapping[str, str], names: Sequence[str]
+) -> None:
+    assert listed(*arguments, env=env)[: len(names)] == names
+
+
+def test_who_starts_it_on_a_terminal_is_told_what_it_waits_for() -> None:
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(SAMPLE, stdin=theirs, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as server:
+        os.close(theirs)
+        assert server.stderr is not None
+        said = server.stderr.readline().decode()
+        server.send_signal(signal.SIGINT)
+        status = server.wait(PATIENCE_S)
+        rest = server.stderr.read()
+    os.close(ours)
+
+    assert "MCP on stdin and stdout" in said
+    assert (status, rest) == (0, b"")
+
+
+ROOTS = OptionSpec(name="roots", flag="--root", env="SAMPLE_ROOTS", many=True, default="/here")
+KEY = OptionSpec(name="key", flag="--key", env="SAMPLE_KEY", default="none")
+
+
+def test_option_is_what_was_given_else_the_environment_else_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SAMPLE_KEY", raising=False)
+    default = option_values([ROOTS, KEY], {})
+    monkeypatch.setenv("SAMPLE_ROOTS", os.pathsep.join(["/a", "", "/b"]))
+    monkeypatch.setenv("SAMPLE_KEY", "from env")
+    from_environment = option_values([ROOTS, KEY], {"roots": None})
+    given = option_values([ROOTS, KEY], {"roots": ["/c"], "key": ""})
+
+    assert default == {"roots": ("/here",), "key": "none"}
+    assert from_environment == {"roots": ("/a", "/b"), "key": "from env"}
+    assert given == {"roots": ("/c",), "key": ""}
+
+
+def test_a_reader_that_has_seen_enough_of_the_tools_ends_the_list_silently() -> None:
+    process = subprocess.Popen([*SAMPLE, "--list-tools"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdout
+    process.stdout.close()
+    _out, said = process.communicate(timeout=PATIENCE_S)
+
+    assert (process.returncode, said) == (0, b"")
