@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from toolwright import origin
 from toolwright.project import Project
 from toolwright.render import make_environment
 
@@ -98,7 +99,9 @@ def lay_out(names: ProjectNames) -> dict[str, str]:
     environment = make_environment()
     paths = {"server": names.server, "handlers": names.handlers}
     return {
-        place.format(**paths): environment.get_template(f"init/{template}").render(names=names) if template else ""
+        place.format(**paths): environment.get_template(f"init/{template}").render(names=names, origin=origin)
+        if template
+        else ""
         for place, template in LAYOUT.items()
     }
 

@@ -8,16 +8,28 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from toolwright_runtime.dispatch import Dispatcher
 from toolwright_runtime.lifespan import Options
+from toolwright_runtime.options import OptionSpec, option_values
 from toolwright_runtime.selection import Selection
 
 from library_server.catalogue import CATALOGUE
 
 if TYPE_CHECKING:
     from mcp.server.lowlevel import Server
+
+OPTIONS: Final = (
+    OptionSpec(
+        name="shelf",
+        flag="--shelf",
+        description="A shelf to look at",
+        env="LIBRARY_SHELVES",
+        many=True,
+        metavar="DIR",
+    ),
+)
 
 
 def load_index() -> Any:
@@ -31,9 +43,10 @@ def build_dispatcher(
     """Give what answers requests, bound to no transport.
 
     `selection` says what is visible, `state` stands beside what the lifespan yields, and `options` are the settings
-    the lifespan is given.
+    the lifespan is given; those left out come from the environment.
     """
-    return Dispatcher(CATALOGUE, selection=selection, load_index=load_index, state=state, options=options)
+    values = option_values(OPTIONS, options or {})
+    return Dispatcher(CATALOGUE, selection=selection, load_index=load_index, state=state, options=values)
 
 
 def build_server(
@@ -45,4 +58,4 @@ def build_server(
     return sdk_server(build_dispatcher(selection, state=state, options=options))
 
 
-# toolwright: sha256 ce392b48c7cc3592082b2e4a3b10f9f4
+# toolwright: sha256 4996220d6caf3345d67ed26116e099d0
