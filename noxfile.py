@@ -1,0 +1,132 @@
+"""What there is to run: `nox -l` lists it. Nothing runs in CI that cannot be run here by the same name."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from pathlib import Path
+
+import nox
+
+nox.needs_version = ">=2025.2.9"
+nox.options.default_venv_backend = "uv|virtualenv"  # uv if it is there; nothing needs it
+nox.options.sessions = ["check", "lint", "types", "tests"]
+
+ROOT = Path(__file__).parent
+PYPROJECT = nox.project.load_toml("pyproject.toml")
+EVERYTHING = "-e.[toolkit,workbench]"
+PARALLEL = ("-n", "auto", "--dist", "worksteal")
+FROM_ELSEWHERE = ROOT / "tests" / "wheel"
+"""Tests that build the wheel and install it: a minute that only `wheel` takes."""
+
+
+@nox.session(tags=["gen"])
+def generate(session: nox.Session) -> None:
+    """Rewrite generated/ from manifest/. Takes the options of `toolwright generate`, such as --watch."""
+    session.install("-e.[toolkit]")
+    session.run("toolwright", "generate", *session.posargs)
+
+
+@nox.session
+def check(session: nox.Session) -> None:
+    """Compare generated/ with what manifest/ gives and lint the manifest. Writes nothing."""
+    session.install("-e.[toolkit]")
+    session.run("toolwright", "check", *session.posargs)
+    session.run("toolwright", "lint")
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """Let ruff look at every Python file: the version that also formats what is generated."""
+    session.install(*_requirements("ruff"))
+    session.run("ruff", "check", *session.posargs)
+    session.run("ruff", "format", "--check")
+
+
+@nox.session
+def types(session: nox.Session) -> None:
+    """Prove with mypy that everything fits, handlers to the contract that is generated for them included."""
+    session.install(EVERYTHING, *_group("tests"))
+    session.run("mypy", "generator", "runtime", "handlers", "templates", "generated", "tests", "noxfile.py")
+
+
+@nox.session
+def tests(session: nox.Session) -> None:
+    """Run the tests. Takes arguments of pytest instead: `nox -s tests -- tests/test_golden.py -k sumary`."""
+    session.install(EVERYTHING, *_group("tests"))
+    _install_npm_packages(session)
+    session.run("pytest", *(session.posargs or (*PARALLEL, f"--ignore={FROM_ELSEWHERE}")))
+
+
+@nox.session
+def conformance(session: nox.Session) -> None:
+    """Run the official conformance suite against a server generated for it, at both revisions of the protocol."""
+    session.install(EVERYTHING, *_group("tests"))
+    _install_npm_packages(session)
+    session.run("pytest", "tests/conformance", *session.posargs)
+
+
+@nox.session
+def wheel(session: nox.Session) -> None:
+    """Build the wheel, look at it in fresh environments, and run the tests against it instead of the checkout."""
+    # Not session.create_tmp(), in which the tests would then make their own folders: inside this project.
+    folder = Path(session.virtualenv.location).resolve() / "wheels"
+    shutil.rmtree(folder, ignore_errors=True)
+    session.install("build", *_group("tests"))
+    session.run("python", "-m", "build", "--wheel", "--outdir", str(folder), ".")
+    built = next(folder.glob("*.whl"))
+    # By hand, since pip would keep an installed wheel of the same version.
+    session.install("--force-reinstall", "--no-deps", str(built))
+    session.install(f"{built}[toolkit,workbench]")
+    _install_npm_packages(session)
+    session.run("pytest", "tests/wheel", env={"TOOLWRIGHT_WHEEL": str(built)})
+    session.run("pytest", *(session.posargs or (*PARALLEL, f"--ignore={FROM_ELSEWHERE}")))
+
+
+@nox.session(tags=["gen"])
+def goldens(session: nox.Session) -> None:
+    """Rewrite what the golden cases expect. Review the difference as a colleague's."""
+    session.install(EVERYTHING, *_group("tests"))
+    # A case that is rewritten counts as failed.
+    session.run("pytest", "tests/test_golden.py", "--regen-all", *session.posargs, success_codes=[0, 1])
+
+
+@nox.session
+def docs(session: nox.Session) -> None:
+    """Run what README.md shows and compare it with the output shown there; look at the links of every page."""
+    session.install(EVERYTHING, *_group("tests"))
+    _install_npm_packages(session)
+    session.run("pytest", "tests/test_readme.py", *session.posargs)
+
+
+@nox.session
+def bench(session: nox.Session) -> None:
+    """Measure start, list, search and generation side by side with others; rewrites docs/benchmarks.md."""
+    session.install(EVERYTHING, *_group("bench"))
+    session.run("python", "-m", "bench", *session.posargs)
+
+
+def _group(name: str) -> tuple[str, ...]:
+    return nox.project.dependency_groups(PYPROJECT, name)
+
+
+def _requirements(name: str) -> list[str]:
+    """Give what the toolkit requires of the package `name`."""
+    extras: dict[str, list[str]] = PYPROJECT["project"]["optional-dependencies"]
+    return [requirement for requirement in extras["toolkit"] if requirement.startswith(name)]
+
+
+def _install_npm_packages(session: nox.Session) -> None:
+    """Install what tests/package-lock.json names, unless it was installed before."""
+    if shutil.which("npm") is None:
+        session.error(
+            "npm is missing: the tests drive our servers with programs of others. Install Node.js 20 or later"
+        )
+    folder = ROOT / "tests"
+    lock = hashlib.sha256((folder / "package-lock.json").read_bytes()).hexdigest()
+    stamp = folder / "node_modules" / ".installed"
+    if stamp.is_file() and stamp.read_text(encoding="utf-8") == lock:
+        return
+    with session.chdir(folder):
+        session.run("npm", "ci", external=True)
+    stamp.write_text(lock, encoding="utf-8")

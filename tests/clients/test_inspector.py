@@ -1,0 +1,94 @@
+"""The MCP Inspector, as a user runs it, against the generated Workbench over stdio: a client that is not ours."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from workbench_server.catalogue import CATALOGUE
+
+REPOSITORY = Path(__file__).parents[2]
+NODE_MODULES = REPOSITORY / "tests" / "node_modules"
+ERAS = ("legacy", "modern")
+TOOL_FAILED = 5
+"""Exit status of the Inspector when a tool is not found or says that it failed."""
+
+
+class Inspector:
+    """The Inspector's command line; `era` is how it opens the connection."""
+
+    def __init__(self, era: str, home: Path) -> None:
+        self._era = era
+        self._environment = os.environ | {"MCP_CATALOG_PATH": str(home / "mcp.json")}
+
+    def run(self, method: str, *options: str) -> subprocess.CompletedProcess[str]:
+        node = NODE_MODULES / ".bin" / "node"
+        assert node.exists(), "the npm packages of the tests are missing: run `nox -s tests`, or `npm ci` in tests/"
+        script = NODE_MODULES / "@modelcontextprotocol" / "inspector" / "clients" / "launcher" / "build" / "index.js"
+        asked = ["--protocol-era", self._era, "--format", "json", "--method", method, *options]
+        server = [sys.executable, "-m", "workbench_server", "--root", str(REPOSITORY)]
+        return subprocess.run(
+            [node, script, "--cli", *asked, "--", *server],
+            cwd=REPOSITORY,
+            env=self._environment,
+            capture_output=True,
+            encoding="utf-8",
+            timeout=60,
+            check=False,
+        )
+
+    def result(self, method: str, *options: str) -> dict[str, Any]:
+        """Give the result of a request that must go well."""
+        run = self.run(method, *options)
+        assert run.returncode == 0, run.stderr
+        result: dict[str, Any] = json.loads(run.stdout)["result"]
+        return result
+
+    def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
+        """Give the result of a tool that must go well."""
+        return self.result("tools/call", "--tool-name", tool, "--tool-args-json", json.dumps(arguments))
+
+
+@pytest.fixture(params=ERAS)
+def inspector(request: pytest.FixtureRequest, tmp_path: Path) -> Inspector:
+    return Inspector(request.param, tmp_path)
+
+
+def test_the_list_is_the_meta_tools_and_the_pinned_ones(inspector: Inspector) -> None:
+    listed = [tool["name"] for tool in inspector.result("tools/list")["tools"]]
+
+    assert listed == ["search", "call", "call_read", *CATALOGUE["discovery"]["pinned"]]
+
+
+def test_a_tool_is_found_and_called_on_the_files_of_this_repository(inspector: Inspector) -> None:
+    answer = inspector.call("search", query="the first lines of a file")
+    assert json.loads(answer["content"][0]["text"]) == answer["structuredContent"]
+    found = answer["structuredContent"]["results"][0]
+    assert found["tool_name"] == "read_files"
+    assert "files" in found["input_schema"]["properties"]
+
+    request = {"files": [{"path": "pyproject.toml", "head": 1}]}
+    read = inspector.call("call_read", tool_name=found["tool_name"], args=request)
+
+    first_line = (REPOSITORY / "pyproject.toml").read_text(encoding="utf-8").splitlines()[0]
+    assert first_line in "".join(block["text"] for block in read["content"])
+
+
+def test_a_hidden_tool_called_by_its_own_name_is_unknown(inspector: Inspector) -> None:
+    run = inspector.run("tools/call", "--tool-name", "read_files", "--tool-args-json", '{"files": []}')
+
+    assert run.returncode == TOOL_FAILED
+    assert "read_files" in run.stderr
+
+
+def test_no_schema_in_the_list_has_a_portability_problem(inspector: Inspector) -> None:
+    run = inspector.run("tools/list", "--strict")
+
+    assert run.returncode == 0, run.stderr
+    assert not run.stderr

@@ -1,0 +1,112 @@
+"""The official conformance suite against a server generated from `project/`, at both revisions of the protocol.
+
+What may fail is listed in `expected-failures-*.yml`, each line with its reason.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+NODE_MODULES = HERE.parent / "node_modules"
+REVISIONS = ("2025-11-25", "2026-07-28")
+
+
+def conformance(*arguments: str, cwd: Path = HERE) -> subprocess.CompletedProcess[str]:
+    """Run the suite's command with the Node.js that its package needs."""
+    node = NODE_MODULES / ".bin" / "node"
+    assert node.exists(), "the npm packages of the tests are missing: run `nox -s tests`, or `npm ci` in tests/"
+    script = NODE_MODULES / "@modelcontextprotocol" / "conformance" / "dist" / "index.js"
+    return subprocess.run(
+        [node, script, *arguments], cwd=cwd, capture_output=True, encoding="utf-8", timeout=300, check=False
+    )
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The fixtures' project, generated a moment ago."""
+    project = tmp_path_factory.mktemp("conformance") / "project"
+    shutil.copytree(HERE / "project", project)
+    subprocess.run([sys.executable, "-m", "toolwright", "generate"], cwd=project, check=True, timeout=120)
+    return project
+
+
+def sources(project: Path) -> str:
+    """Where the packages of a project are imported from, as search paths are written."""
+    before = os.environ.get("PYTHONPATH")
+    return os.pathsep.join([str(project / "generated"), str(project / "handlers"), *([before] if before else [])])
+
+
+@pytest.fixture(scope="module")
+def url(project: Path) -> Iterator[str]:
+    """The address of the generated server, which runs."""
+    command = [sys.executable, "-m", "conformance_server", "--http", "--port", "0"]
+    environment = os.environ | {"PYTHONPATH": sources(project)}
+    with subprocess.Popen(command, cwd=project, env=environment, stderr=subprocess.PIPE, encoding="utf-8") as server:
+        try:
+            yield address_of(server)
+            server.terminate()
+            assert server.wait(timeout=10) == 0
+        finally:
+            server.kill()
+
+
+def address_of(server: subprocess.Popen[str]) -> str:
+    """What a server says first on standard error."""
+    assert server.stderr
+    said = server.stderr.readline()
+    address = re.search(r"http://\S+", said)
+    assert address, said
+    return address[0]
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_every_scenario_passes_but_those_that_need_prompts_or_resources(
+    revision: str, url: str, tmp_path: Path
+) -> None:
+    expected = HERE / f"expected-failures-{revision}.yml"
+    options = ["--url", url, "--spec-version", revision, "--suite", "all", "--expected-failures", str(expected)]
+    run = conformance("server", *options, "--output-dir", str(tmp_path), cwd=tmp_path)
+
+    assert run.returncode == 0, run.stdout[run.stdout.find("=== SUMMARY") :] + run.stderr
+    ran = {path.name for path in tmp_path.iterdir()}
+    missing = [name for name in required(revision) if not any(each.startswith(f"server-{name}-") for each in ran)]
+    assert not missing
+
+
+def required(revision: str) -> list[str]:
+    """The scenarios that the revision requires of a server."""
+    listed = conformance("list", "--server", "--requirements", revision)
+    of_servers, _, _ = listed.stdout.partition("Client scenarios")
+    names = re.findall(r"^\s+- (\S+)", of_servers, re.MULTILINE)
+    assert len(names) > 25, listed.stdout + listed.stderr
+    return names
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_every_expected_failure_has_its_reason(revision: str) -> None:
+    text = (HERE / f"expected-failures-{revision}.yml").read_text(encoding="utf-8")
+    entries = [line for line in text.splitlines() if line.lstrip().startswith("- ")]
+    assert entries
+    assert [line for line in entries if not re.search(r" # \S+ \S+", line)] == []
+
+
+def test_the_fixtures_fit_the_contract_that_was_generated_for_them(project: Path) -> None:
+    run = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", "-p", "conformance_server", "-p", "conformance_tools"],
+        cwd=project,
+        env=os.environ | {"MYPYPATH": sources(project)},
+        capture_output=True,
+        encoding="utf-8",
+        timeout=300,
+        check=False,
+    )
+    assert run.returncode == 0, run.stdout + run.stderr

@@ -1,0 +1,151 @@
+"""The wheel in environments that hold nothing else: with no extra, with `workbench`, with `toolkit`."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+import venv
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import Client
+from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp_types import TextContent
+
+REPOSITORY = Path(__file__).parents[2]
+ENVIRONMENT = {name: value for name, value in os.environ.items() if name not in {"PYTHONPATH", "VIRTUAL_ENV"}}
+
+
+class Environment:
+    """A fresh virtual environment. Its programs run in a folder that is not the checkout."""
+
+    def __init__(self, folder: Path) -> None:
+        venv.create(folder, with_pip=True)
+        self._programs = folder / ("Scripts" if sys.platform == "win32" else "bin")
+        self.folder = folder
+
+    def program(self, name: str) -> Path:
+        return self._programs / name
+
+    def run(self, name: str, *arguments: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [self.program(name), *arguments],
+            cwd=cwd or self.folder,
+            env=ENVIRONMENT,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            encoding="utf-8",
+            timeout=300,
+            check=False,
+        )
+
+    def install(self, requirement: str | Path) -> None:
+        run = self.run("python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", requirement)
+        assert run.returncode == 0, run.stderr
+
+    def has(self, module: str) -> bool:
+        return self.run("python", "-c", f"import {module}").returncode == 0
+
+
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel that `TOOLWRIGHT_WHEEL` names, or one that is built from the checkout now."""
+    if given := os.environ.get("TOOLWRIGHT_WHEEL"):
+        return Path(given)
+    folder = tmp_path_factory.mktemp("dist")
+    builder = Environment(tmp_path_factory.mktemp("builder"))
+    run = builder.run("python", "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", folder, REPOSITORY)
+    assert run.returncode == 0, run.stderr
+    return next(folder.glob("*.whl"))
+
+
+@pytest.fixture(scope="session")
+def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Environment]:
+    """Make an environment with the wheel and one of its extras, or none."""
+    made: dict[str, Environment] = {}
+
+    def with_extra(extra: str) -> Environment:
+        if extra not in made:
+            made[extra] = Environment(tmp_path_factory.mktemp(extra or "bare"))
+            made[extra].install(f"{wheel}[{extra}]" if extra else wheel)
+        return made[extra]
+
+    return with_extra
+
+
+def converse(environment: Environment, *calls: tuple[str, dict[str, Any]], cwd: Path) -> list[str]:
+    """Start Workbench over stdio and give the names it lists, then the text of what each call answers."""
+    program = str(environment.program("python"))
+    server = StdioServerParameters(
+        command=program, args=["-m", "workbench_server", "--root", "."], env=ENVIRONMENT, cwd=cwd
+    )
+
+    async def run() -> list[str]:
+        async with Client(stdio_client(server)) as client:
+            said = [" ".join(tool.name for tool in (await client.list_tools()).tools)]
+            for name, arguments in calls:
+                content = (await client.call_tool(name, arguments)).content
+                said.append("\n".join(block.text for block in content if isinstance(block, TextContent)))
+            return said
+
+    return asyncio.run(run())
+
+
+def test_the_server_starts_where_nothing_of_authors_is_installed(
+    environment: Callable[[str], Environment], tmp_path: Path
+) -> None:
+    bare = environment("")
+    assert not bare.has("jinja2")
+
+    listed, found = converse(bare, ("search", {"query": "read files"}), cwd=tmp_path)
+
+    assert listed.startswith("search call")
+    assert "read_files" in found
+
+
+def test_without_the_toolkit_the_command_says_what_to_install(environment: Callable[[str], Environment]) -> None:
+    run = environment("").run("toolwright", "generate")
+
+    assert run.returncode != 0
+    assert "toolwright[toolkit]" in run.stderr
+    assert "Traceback" not in run.stderr
+
+
+def test_the_shipped_tools_work_from_the_wheel(environment: Callable[[str], Environment], tmp_path: Path) -> None:
+    (tmp_path / "facts.json").write_text('{"answer": 42}', encoding="utf-8")
+    arguments: dict[str, Any] = {
+        "tool_name": "query_json",
+        "args": {"file_path": "facts.json", "jq_expression": ".answer"},
+    }
+
+    _, answer = converse(environment("workbench"), ("call_read", arguments), cwd=tmp_path)
+
+    assert "42" in answer
+
+
+def test_the_templates_travel_with_the_toolkit(environment: Callable[[str], Environment], tmp_path: Path) -> None:
+    toolkit = environment("toolkit")
+    made = toolkit.run("toolwright", "init", "notes", cwd=tmp_path)
+    assert made.returncode == 0, made.stderr
+    project = tmp_path / "notes"
+
+    written = toolkit.run("toolwright", "generate", cwd=project)
+    assert written.returncode == 0, written.stderr
+    assert (project / "generated" / "notes_server" / "catalogue.py").is_file()
+    assert toolkit.run("toolwright", "check", cwd=project).returncode == 0
+
+
+def test_the_typed_marker_and_the_index_are_in_the_wheel(environment: Callable[[str], Environment]) -> None:
+    code = (
+        "from importlib.resources import files\n"
+        "assert files('toolwright_runtime').joinpath('py.typed').is_file()\n"
+        "assert files('workbench_server').joinpath('search_index.json').is_file()\n"
+        "assert 'site-packages' in str(files('workbench_server'))\n"
+    )
+    run = environment("").run("python", "-c", code)
+
+    assert run.returncode == 0, run.stderr
