@@ -38,9 +38,15 @@ def recall(project: Project) -> tuple[RenderedFile, ...] | None:
     return None
 
 
-def remember(project: Project, files: Sequence[RenderedFile], schemas: Iterable[str]) -> None:
-    """Note what was made. `schemas` are the files that the manifest names. A disk that refuses is no mistake."""
+def remember(project: Project, files: Sequence[RenderedFile], schemas: Iterable[str], *, began_ns: int) -> None:
+    """Note what a run made that began at `began_ns`, in nanoseconds since the epoch.
+
+    `schemas` are the files that the manifest names. Nothing is noted if an input was saved while the run was under
+    way, since nobody knows which of its states was read. A disk that refuses is no mistake.
+    """
     named = sorted(schemas)
+    if any(path.stat().st_mtime_ns >= began_ns for _, path in _inputs(project, named)):
+        return
     record = {
         "inputs": _fingerprint(project, named),
         "schemas": named,

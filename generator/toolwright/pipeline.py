@@ -6,6 +6,7 @@ run: the functions here then return None, and the findings are in `diagnostics`.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from json import JSONDecodeError
@@ -79,15 +80,17 @@ class _Made:
 
     files: tuple[RenderedFile, ...]
     schemas: Sequence[str] | None = None
+    began_ns: int = 0
 
     def remember(self, project: Project) -> None:
         if self.schemas is not None:
-            memory.remember(project, self.files, self.schemas)
+            memory.remember(project, self.files, self.schemas, began_ns=self.began_ns)
 
 
 def _make(project: Project, *, diagnostics: Diagnostics, only: str | None, progress: Progress) -> _Made | None:
     if only is None and (files := memory.recall(project)) is not None:
         return _Made(files)
+    began_ns = time.time_ns()
     reading = read(project, diagnostics=diagnostics, progress=progress)
     if reading is None:
         return None
@@ -104,7 +107,7 @@ def _make(project: Project, *, diagnostics: Diagnostics, only: str | None, progr
         raise SelfCheckError([str(error)]) from error
     progress("checking what was rendered")
     self_check(reading.server, files, previous=previous)
-    return _Made(files, memory.named_schemas(reading.document.data) if only is None else None)
+    return _Made(files, memory.named_schemas(reading.document.data) if only is None else None, began_ns)
 
 
 def _texts(server: Server, folder: Path) -> dict[PurePosixPath, str]:

@@ -43,7 +43,8 @@ def self_check(
 def _syntax_faults(files: Iterable[RenderedFile]) -> Iterator[str]:
     for file in files:
         parse = _PARSERS.get(file.path.suffix)
-        if parse is None:
+        # The catalogue is one literal, which ruff has parsed to lay it out: with many tools, half of all the parsing.
+        if parse is None or file.path.name == "catalogue.py":
             continue
         try:
             parse(file.text)

@@ -44,17 +44,19 @@ class Stats:
 
 def stats(served: Catalogue) -> Stats:
     """Measure a server. Styles are measured with the tools of tier `core`, as served without `--all`."""
+    tools = {name: _cost(entry["tool"]) for name, entry in served["tools"].items() if entry.get("enabled", True)}
     styles = []
     for style in sorted(STYLES, key=lambda each: each != served["discovery"]["style"]):
         # `dict` for the index: listing reads none.
         listed = style_for(served, Selection(style), dict).listed()
-        text = _wire(listed)
-        styles.append(StyleCost(style, len(listed), _size(text), estimate_tokens(text)))
-    tools = [entry["tool"] for entry in served["tools"].values() if entry.get("enabled", True)]
-    return Stats(tuple(_cost(tool) for tool in tools), tuple(styles))
+        costs = [tools.get(tool["name"]) or _cost(tool) for tool in listed]
+        # Between tools stands a comma, which tokenizers join to the braces around it.
+        size = sum(each.size for each in costs) + len(costs) + 1
+        styles.append(StyleCost(style, len(listed), size, sum(each.tokens for each in costs)))
+    return Stats(tuple(tools.values()), tuple(styles))
 
 
-def _wire(value: WireTool | Sequence[WireTool]) -> str:
+def _wire(value: WireTool) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 

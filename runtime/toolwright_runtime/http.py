@@ -15,8 +15,11 @@ import uvicorn
 from mcp.server.lowlevel import Server
 from mcp.server.transport_security import TransportSecuritySettings
 from toolwright_runtime.ending import Ending
+from toolwright_runtime.replay import RecentEvents
 
 PATH = "/mcp"
+RETRY_MS = 500
+"""Milliseconds after which a client that lost its connection should come back."""
 
 
 def is_loopback(host: str) -> bool:
@@ -50,7 +53,10 @@ def serve(
     with _listening(host, port) as listener:
         number = listener.getsockname()[1]
         app = make_server().streamable_http_app(
-            streamable_http_path=PATH, transport_security=_security(host, allowed_hosts)
+            streamable_http_path=PATH,
+            transport_security=_security(host, allowed_hosts),
+            event_store=RecentEvents(),
+            retry_interval=RETRY_MS,
         )
         config = uvicorn.Config(
             app, log_config=None, access_log=False, lifespan="on", ws="none", timeout_graceful_shutdown=0

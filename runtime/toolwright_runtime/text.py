@@ -73,7 +73,12 @@ def grams(word: str) -> frozenset[str]:
     return frozenset(marked[start : start + 2] for start in range(len(marked) - 1))
 
 
-def _split(run: str) -> Iterator[str]:
+@lru_cache(maxsize=8192)
+def _split(run: str) -> tuple[str, ...]:
+    return tuple(_pieces(run))
+
+
+def _pieces(run: str) -> Iterator[str]:
     if run.isascii():
         pieces = _ASCII_PIECE.findall(run)
     elif _IS_CJK.search(run):

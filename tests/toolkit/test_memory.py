@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -67,12 +69,24 @@ def test_a_changed_schema_that_the_manifest_names_is_not_recalled(known: Project
     schema.write_text("{}", encoding="utf-8")
     files = recall(known)
     assert files
-    remember(known, files, ["a.json"])
+    remember(known, files, ["a.json"], began_ns=time.time_ns())
     assert recall(known) == files
     schema.write_text("[]", encoding="utf-8")
     assert recall(known) is None
     schema.unlink()
     assert recall(known) is None
+
+
+def test_an_input_saved_while_the_run_was_under_way_leaves_nothing_to_recall(known: Project) -> None:
+    files = recall(known)
+    assert files
+    record(known).unlink()
+    began_ns = time.time_ns()
+    os.utime(known.manifest, ns=(began_ns, began_ns))
+    remember(known, files, [], began_ns=began_ns)
+    assert not record(known).exists()
+    remember(known, files, [], began_ns=began_ns + 1)
+    assert recall(known) == files
 
 
 def test_schemas_are_those_that_tools_give_by_file_name() -> None:

@@ -30,7 +30,7 @@ from workbench_server.files.models import (
 class ListAllowedDirectories(Protocol):
     """List the directories that may be read"""
 
-    async def __call__(self, params: ListAllowedDirectoriesParams, call: ToolCall) -> AllowedDirectories:
+    async def __call__(self, params: ListAllowedDirectoriesParams, call: ToolCall, /) -> AllowedDirectories:
         """Carry out one call."""
         ...
 
@@ -38,7 +38,7 @@ class ListAllowedDirectories(Protocol):
 class ReadFiles(Protocol):
     """Read several text files, whole or in part"""
 
-    async def __call__(self, params: ReadFilesParams, call: ToolCall) -> Content | Reply:
+    async def __call__(self, params: ReadFilesParams, call: ToolCall, /) -> Content | Reply:
         """Carry out one call."""
         ...
 
@@ -46,7 +46,7 @@ class ReadFiles(Protocol):
 class ReadMediaFile(Protocol):
     """Read an image, audio or other binary file"""
 
-    async def __call__(self, params: ReadMediaFileParams, call: ToolCall) -> Content | Reply:
+    async def __call__(self, params: ReadMediaFileParams, call: ToolCall, /) -> Content | Reply:
         """Carry out one call."""
         ...
 
@@ -54,7 +54,7 @@ class ReadMediaFile(Protocol):
 class ListDirectoryWithSizes(Protocol):
     """List one directory with the size of each file"""
 
-    async def __call__(self, params: ListDirectoryWithSizesParams, call: ToolCall) -> DirectoryListing:
+    async def __call__(self, params: ListDirectoryWithSizesParams, call: ToolCall, /) -> DirectoryListing:
         """Carry out one call."""
         ...
 
@@ -62,7 +62,7 @@ class ListDirectoryWithSizes(Protocol):
 class SearchFiles(Protocol):
     """Find files and directories by name or glob pattern"""
 
-    async def __call__(self, params: SearchFilesParams, call: ToolCall) -> FoundPaths:
+    async def __call__(self, params: SearchFilesParams, call: ToolCall, /) -> FoundPaths:
         """Carry out one call."""
         ...
 
@@ -70,7 +70,7 @@ class SearchFiles(Protocol):
 class GetFileInfo(Protocol):
     """Get size, line count, dates and type of a file or directory"""
 
-    async def __call__(self, params: GetFileInfoParams, call: ToolCall) -> FileInfo:
+    async def __call__(self, params: GetFileInfoParams, call: ToolCall, /) -> FileInfo:
         """Carry out one call."""
         ...
 
@@ -78,7 +78,7 @@ class GetFileInfo(Protocol):
 class DirectoryTree(Protocol):
     """Show the structure of a project as an indented tree"""
 
-    async def __call__(self, params: DirectoryTreeParams, call: ToolCall) -> Content | Reply:
+    async def __call__(self, params: DirectoryTreeParams, call: ToolCall, /) -> Content | Reply:
         """Carry out one call."""
         ...
 
@@ -86,7 +86,7 @@ class DirectoryTree(Protocol):
 class GrepContent(Protocol):
     """Search what files hold by regular expression, with section hints"""
 
-    async def __call__(self, params: GrepContentParams, call: ToolCall) -> Content | Reply:
+    async def __call__(self, params: GrepContentParams, call: ToolCall, /) -> Content | Reply:
         """Carry out one call."""
         ...
 
@@ -94,9 +94,9 @@ class GrepContent(Protocol):
 class ValidatePaths(Protocol):
     """Check that paths exist and may be read, before using them"""
 
-    async def __call__(self, params: ValidatePathsParams, call: ToolCall) -> ValidatePathsResult:
+    async def __call__(self, params: ValidatePathsParams, call: ToolCall, /) -> ValidatePathsResult:
         """Carry out one call."""
         ...
 
 
-# toolwright: sha256 2efa2093299889c52ac29274998294bb
+# toolwright: sha256 0d67188429bf27344ba6013f184d08b0

@@ -18,9 +18,9 @@ from workbench_server.notes.models import (
 class AnalyzeWorkLog(Protocol):
     """Outline a GSD-Lite work log: sections, entries, types, tasks"""
 
-    async def __call__(self, params: AnalyzeWorkLogParams, call: ToolCall) -> WorkLog:
+    async def __call__(self, params: AnalyzeWorkLogParams, call: ToolCall, /) -> WorkLog:
         """Carry out one call."""
         ...
 
 
-# toolwright: sha256 402b42e2fc3d6338a54ba6ac7750a602
+# toolwright: sha256 dbe9fdbc76f9f2f58cf9fc26e82bcd69

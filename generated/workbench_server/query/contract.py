@@ -18,7 +18,7 @@ from workbench_server.query.models import (
 class QueryJson(Protocol):
     """Run a jq expression over a JSON file"""
 
-    async def __call__(self, params: QueryJsonParams, call: ToolCall) -> Content | Reply:
+    async def __call__(self, params: QueryJsonParams, call: ToolCall, /) -> Content | Reply:
         """Carry out one call."""
         ...
 
@@ -26,9 +26,9 @@ class QueryJson(Protocol):
 class QueryYaml(Protocol):
     """Run a jq expression over a YAML file"""
 
-    async def __call__(self, params: QueryYamlParams, call: ToolCall) -> Content | Reply:
+    async def __call__(self, params: QueryYamlParams, call: ToolCall, /) -> Content | Reply:
         """Carry out one call."""
         ...
 
 
-# toolwright: sha256 d98752f1fd07cccb56a853dd214d656a
+# toolwright: sha256 ab41e5dccf0b835faaa027af8b82953f

@@ -18,9 +18,9 @@ from library_server.books.models import (
 class FindBooks(Protocol):
     """Find books by title, author or year"""
 
-    async def __call__(self, params: FindBooksParams, call: ToolCall) -> Books:
+    async def __call__(self, params: FindBooksParams, call: ToolCall, /) -> Books:
         """Carry out one call."""
         ...
 
 
-# toolwright: sha256 c112544e46a75886401b0474ac9a83c0
+# toolwright: sha256 ad1f286e27911ab780c56fdd6e2fe11a

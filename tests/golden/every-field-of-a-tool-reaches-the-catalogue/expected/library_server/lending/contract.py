@@ -18,7 +18,7 @@ from library_server.lending.models import (
 class LendBook(Protocol):
     """Lend a book to a reader"""
 
-    async def __call__(self, params: LendBookParams, call: ToolCall) -> Content | Reply:
+    async def __call__(self, params: LendBookParams, call: ToolCall, /) -> Content | Reply:
         """Carry out one call."""
         ...
 
@@ -26,9 +26,9 @@ class LendBook(Protocol):
 class Reserve(Protocol):
     """Keep a book for a reader"""
 
-    async def __call__(self, params: ReserveParams, call: ToolCall) -> Content | Reply:
+    async def __call__(self, params: ReserveParams, call: ToolCall, /) -> Content | Reply:
         """Carry out one call."""
         ...
 
 
-# toolwright: sha256 946b3a53a7534c3dabb7f4d8f88463ee
+# toolwright: sha256 853f1b2bac3654240c96d10b1f7ea434

@@ -17,9 +17,9 @@ from hostile_server.odd.models import (
 class Import(Protocol):
     """Ends with a quote \""""
 
-    async def __call__(self, params: ImportParams, call: ToolCall) -> Content | Reply:
+    async def __call__(self, params: ImportParams, call: ToolCall, /) -> Content | Reply:
         """Carry out one call."""
         ...
 
 
-# toolwright: sha256 083735e86c99e093c5a05aed2d2c80cc
+# toolwright: sha256 52ff95c0135a7dadaf65d7a9037587da

@@ -18,9 +18,9 @@ from catalog_server.books.models import (
 class FindBooks(Protocol):
     """Find books by title or author"""
 
-    async def __call__(self, params: FindBooksParams, call: ToolCall) -> SearchResult:
+    async def __call__(self, params: FindBooksParams, call: ToolCall, /) -> SearchResult:
         """Carry out one call."""
         ...
 
 
-# toolwright: sha256 9a2bf1be2711f2daa6e6be840248a885
+# toolwright: sha256 99c20995ea6765686200077bc780b8d7

@@ -13,9 +13,9 @@ from toolwright_runtime import Content, Reply, ToolCall
 class FindBooks(Protocol):
     """Find books by what is known of them"""
 
-    async def __call__(self, params: dict[str, Any], call: ToolCall) -> Content | Reply:
+    async def __call__(self, params: dict[str, Any], call: ToolCall, /) -> Content | Reply:
         """Carry out one call."""
         ...
 
 
-# toolwright: sha256 eaed9fc3501d93efde99c7c89805d63b
+# toolwright: sha256 97e0cd5a96d753847d2494315b960e3c
