@@ -12,6 +12,8 @@ from typing import Any
 
 import tomli_w
 
+_INLINE_CODE = re.compile(r"((?<![`\\])(`+)(?!`)[^\n]*?(?<!`)\2(?!`))")
+"""A code span (CommonMark section 6.1) that ends on its line."""
 _PLAIN_YAML = re.compile(r"[A-Za-z][A-Za-z0-9 ,.()/'_-]*[A-Za-z0-9.)]")
 _YAML_WORDS = frozenset({"true", "false", "yes", "no", "on", "off", "null", "y", "n"})
 
@@ -49,13 +51,22 @@ def _escaped(text: str, *, keep: str) -> str:
 
 def cell(text: str) -> str:
     """Write `text` into a cell of a Markdown table (GFM section 4.10)."""
-    return one_line(text).replace("\\|", "|").replace("|", "\\|").replace("<", "&lt;")
+    return _without_html(one_line(text).replace("\\|", "|").replace("|", "\\|"))
 
 
 def markdown(text: str) -> str:
     """Write `text` as paragraphs of a Markdown page: no heading, HTML or fence of it can change the page."""
-    lines = _escaped(text, keep="\n").replace("<", "&lt;").split("\n")
+    lines = _without_html(_escaped(text, keep="\n")).split("\n")
     return "\n".join(re.sub(r"^(\s*)(#{1,6}\s|```|~~~|---|===|\|)", r"\1\\\2", line) for line in lines)
+
+
+def _without_html(text: str) -> str:
+    """Escape what could start a tag or a comment, and leave inline code alone, where an escape would show."""
+    pieces = _INLINE_CODE.split(text)
+    # Every third piece is the run of backticks that the pattern refers back to; after each comes plain text.
+    return "".join(
+        piece if place % 3 == 1 else piece.replace("<", "&lt;") for place, piece in enumerate(pieces) if place % 3 != 2
+    )
 
 
 def code(text: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import json
+import re
 import tomllib
 
 import pytest
@@ -36,6 +37,7 @@ HOSTILE = [
     "${input:x} $ARGUMENTS !{rm}",
     "-->",
 ]
+CODE = re.compile(r"(?<![`\\])(`+)(?!`).*?(?<!`)\1(?!`)")
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
@@ -104,14 +106,31 @@ def test_cell_neither_ends_its_cell_nor_its_row(text: str) -> None:
     shown = filters.cell(text)
     assert "\n" not in shown
     assert "|" not in shown.replace("\\|", "")
-    assert "<" not in shown
+    assert "<" not in CODE.sub("", shown)
 
 
 @given(no_surrogates)
 def test_markdown_starts_no_heading_html_or_fence(text: str) -> None:
     for line in filters.markdown(text).splitlines():
         assert not line.lstrip().startswith(("# ", "## ", "```", "~~~", "---"))
-        assert "<" not in line
+        assert "<" not in CODE.sub("", line)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("a <b> `c <d>` e", "a &lt;b> `c <d>` e"),
+        ("`` a ` <b> ``<c>", "`` a ` <b> ``&lt;c>"),
+        ("\\`<a>`", "\\`&lt;a>`"),
+        ("`<a>", "`&lt;a>"),
+        ("`<a>\n`", "`&lt;a>\n`"),
+        ("``<a>`", "``&lt;a>`"),
+    ],
+)
+def test_tags_are_escaped_outside_of_inline_code_and_shown_inside(text: str, shown: str) -> None:
+    assert filters.markdown(text) == shown
+    # A cell is one line, so that code which ends on the next line of a page ends within it.
+    assert filters.cell(text) == (filters.one_line(text) if "\n" in text else shown)
 
 
 @given(no_surrogates)
