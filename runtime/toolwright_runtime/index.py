@@ -188,11 +188,16 @@ class ToolIndex:
 
         Without a query they come in the order of the manifest. A query without a letter or digit finds nothing.
         """
-        among = {name: entry for name, entry in self._tools.items() if _stands_in(entry, category, cli)}
+        among = self._among(category, cli)
         if not query.strip():
             return [Hit(name, entry, "browse") for name, entry in among.items()]
         reasons = {name: reason for name, reason in self._ranked(query, among).items() if name in among}
         return [Hit(name, among[name], reason) for name, reason in reasons.items()]
+
+    def _among(self, category: str, cli: str) -> Mapping[str, ToolEntry]:
+        if not (category.strip() or cli.strip()):
+            return self._tools
+        return {name: entry for name, entry in self._tools.items() if _stands_in(entry, category, cli)}
 
     def summary(self) -> list[Group]:
         """Give the command-line programs and categories, in the order in which they first occur."""

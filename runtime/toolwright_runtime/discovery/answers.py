@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any
 
 from toolwright_runtime.tokens import estimate_tokens
@@ -19,7 +20,11 @@ def compact(value: Any) -> str:
 
 def cost(value: Any) -> int:
     """Estimate the tokens of `value` as a model reads it."""
-    return estimate_tokens(compact(value))
+    return _tokens(compact(value))
+
+
+# The same schemas and summaries are weighed for each answer, and weighing them was most of a search.
+_tokens = lru_cache(maxsize=4096)(estimate_tokens)
 
 
 def answer(value: dict[str, Any]) -> Result:
