@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
+import socket
 import threading
 from collections.abc import Callable
 from types import FrameType
@@ -18,45 +18,67 @@ SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP"
 class Ending:
     """Takes over the signals that end a process.
 
-    They are handled outside of the event loop, which a handler may block. The first one asks what is served to stop,
-    a second one does not wait for it.
+    A thread of its own answers them: Python runs handlers in the main thread, which a tool may block, and a signal that
+    comes just before it blocks would wait as long as it does. The first one asks what is served to stop, a second one
+    does not wait for it.
     """
 
     def __init__(self) -> None:
         self._stop: Callable[[], None] | None = None
+        self._lock = threading.Lock()
         self.has_begun = False
         """Whether the end was asked for."""
 
     def install(self) -> None:
-        """Handle the signals from now on. Until something is served, they end the process at once.
+        """Answer the signals from now on. Until something is served, they end the process at once.
 
         A hang-up that is ignored stays ignored, as `nohup` wants it.
         """
+        # Sockets, since Windows takes nothing else here.
+        heard, told = socket.socketpair()
+        told.setblocking(False)
+        signal.set_wakeup_fd(told.fileno(), warn_on_full_buffer=False)
         for number in SIGNALS:
             if number is signal.SIGINT or signal.getsignal(number) is not signal.SIG_IGN:
-                signal.signal(number, self._on_signal)
+                signal.signal(number, _do_nothing)
+        threading.Thread(target=self._listen, args=(heard, told), daemon=True).start()
 
     def serve(self, stop: Callable[[], None]) -> None:
-        """Have `stop` called when the end is asked for; a signal does so between any two instructions."""
+        """Have `stop` called, in another thread, when the end is asked for."""
         self._stop = stop
 
     def stop(self) -> None:
         """Ask what is served to stop, and allow `GRACE_S`: what hangs must not keep the process."""
-        if self.has_begun or self._stop is None:
-            return
-        self.has_begun = True
+        with self._lock:
+            if self.has_begun or self._stop is None:
+                return
+            self.has_begun = True
         watch = threading.Timer(GRACE_S, leave)
         watch.daemon = True
         watch.start()
         self._stop()
 
-    def _on_signal(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002  as signal.signal calls it
+    def _listen(self, heard: socket.socket, told: socket.socket) -> None:
+        """Answer signals. `told` is held here, lest the descriptor that Python writes to be closed."""
+        with heard, told:
+            while numbers := heard.recv(16):
+                for number in numbers:
+                    if number in SIGNALS:
+                        self._on_signal()
+
+    def _on_signal(self) -> None:
         if self.has_begun or self._stop is None:
             leave()
         self.stop()
 
 
+def _do_nothing(number: int, frame: FrameType | None) -> None:
+    """Keep the signal from ending the process: its number has reached the thread that listens."""
+
+
 def leave() -> NoReturn:
-    """End the process now, without a word."""
-    sys.stderr.flush()
+    """End the process now, without a word.
+
+    Nothing is flushed: whatever the signal interrupted may hold the stream, or wait for a client that does not read.
+    """
     os._exit(0)

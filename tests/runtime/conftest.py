@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -23,3 +24,9 @@ def reachable_sample(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def anyio_backend() -> str:
     return "asyncio"
+
+
+@pytest.fixture(autouse=True, scope="session")
+def heed_a_hang_up() -> None:
+    """Let programs we start heed SIGHUP: whoever runs the tests under `nohup` passes on that it is ignored."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)

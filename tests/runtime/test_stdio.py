@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import subprocess
 from typing import Any
@@ -12,6 +13,8 @@ from stdio_peer import PATIENCE_S, SAMPLE, Peer, talking
 
 both_eras = pytest.mark.parametrize("version", ERAS)
 SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
+HANDSHAKE = {"protocolVersion": LEGACY, "capabilities": {}, "clientInfo": {"name": "deaf", "version": "0"}}
+CALL_FLOOD = {"method": "tools/call", "params": {"name": "flood", "arguments": {}}}
 
 
 def test_handshake_says_who_the_server_is() -> None:
@@ -55,7 +58,7 @@ def test_list_is_given_page_by_page(version: str) -> None:
 
     assert names[0] == "count_words"
     assert names[-1] == "show_state"
-    assert len(names) == len(set(names)) == 19
+    assert len(names) == len(set(names)) == 20
     assert "secret" not in names
 
 
@@ -272,6 +275,23 @@ def test_handler_that_blocks_the_loop_does_not_keep_the_server(ending: str) -> N
 
         assert peer.exit_status() == 0
         assert peer.stderr() == "blocking\n"
+
+
+@pytest.mark.parametrize("signals", [1, 2])
+def test_handler_that_nobody_listens_to_does_not_keep_the_server(signals: int) -> None:
+    with subprocess.Popen(SAMPLE, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as server:
+        assert server.stdin is not None
+        assert server.stderr is not None
+        try:
+            for message in ({"id": 1, "method": "initialize", "params": HANDSHAKE}, {"id": 2, **CALL_FLOOD}):
+                server.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+            server.stdin.flush()
+            assert server.stderr.readline() == b"flooding\n"
+            for _ in range(signals):
+                server.send_signal(signal.SIGTERM)
+            assert server.wait(PATIENCE_S) == 0
+        finally:
+            server.kill()
 
 
 def test_server_ends_when_nobody_reads_its_output() -> None:

@@ -105,6 +105,7 @@ _TOOLS: Final[list[ToolEntry]] = [
     _tool("odd_text", "Give text that UTF-8 cannot carry", output={"type": "object", "additionalProperties": True}),
     _tool("wait", "Report progress, then wait for ever"),
     _tool("stubborn", "Block the event loop for ever"),
+    _tool("flood", "Say more on standard error than anybody reads"),
     _tool("chatter", "Print on standard output, and start a program that does"),
     _tool("report", "Send progress and a log message of each level"),
     _tool("ask", "Ask the user two things, one after the other"),

@@ -86,6 +86,12 @@ async def stubborn(params: NoParams, call: ToolCall) -> Content:
     return "never"
 
 
+async def flood(params: NoParams, call: ToolCall) -> Content:
+    sys.stderr.write("flooding\n")
+    while True:
+        sys.stderr.write("more than a pipe holds\n" * 1000)
+
+
 async def chatter(params: NoParams, call: ToolCall) -> Content:
     print("printed by the handler")
     child = "import sys; print('printed by a child'); sys.stdout.write(repr(sys.stdin.read()))"

@@ -21,6 +21,7 @@ BINDINGS: Final[Mapping[str, Binding]] = {
     "odd_text": Binding(NoParams, handlers.odd_text),
     "wait": Binding(NoParams, handlers.wait),
     "stubborn": Binding(NoParams, handlers.stubborn),
+    "flood": Binding(NoParams, handlers.flood),
     "chatter": Binding(NoParams, handlers.chatter),
     "report": Binding(NoParams, handlers.report),
     "ask": Binding(NoParams, handlers.ask),

@@ -1,0 +1,139 @@
+"""Search: how long an answer takes, in process and over stdio, and whether names are found at the first place."""
+
+from __future__ import annotations
+
+import json
+import runpy
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from statistics import median, quantiles
+from time import perf_counter
+from typing import Any
+
+from toolwright_runtime.index import ToolIndex
+
+from bench.session import Room, Session, session
+from bench.workshop import FASTMCP_SEARCH, OURS_DEFAULT, Workshop, module_folder
+
+MOST_QUERIES = 60
+"""Queries of one round; evenly drawn from what the tools are for."""
+MOST_NAMES = 40
+"""Names looked up over stdio; in process all are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Latency:
+    """Milliseconds: the first answer, which may load or build an index, then the typical and the slow ones."""
+
+    first: float
+    typical: float
+    slow: float
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """What was measured at one size."""
+
+    size: int
+    in_process: Latency
+    ours: Latency
+    fastmcp: Latency
+    named: float
+    """Share of exact names that stood first, of all tools."""
+    spaced: float
+    """The same for names written with spaces."""
+    fastmcp_named: float
+    fastmcp_spaced: float
+
+
+def measure_search(room: Room, shop: Workshop, rounds: int) -> Search:
+    """Ask the same questions of our index, our server and FastMCP's, in turn."""
+    queries = _drawn([tool.use_case for tool in shop.project.tools], MOST_QUERIES)
+    names = [tool.name for tool in shop.project.tools]
+    index = _index(shop)
+    ours, fastmcp = _over_stdio(room, shop, queries, rounds)
+    with session(room, shop.programs[FASTMCP_SEARCH]) as running:
+        asked = _drawn(names, MOST_NAMES)
+        fastmcp_named = sum(_fastmcp_first(running, name) == name for name in asked) / len(asked)
+        fastmcp_spaced = sum(_fastmcp_first(running, _spaced(name)) == name for name in asked) / len(asked)
+    return Search(
+        size=shop.size,
+        in_process=_in_process(shop, queries, rounds),
+        ours=ours,
+        fastmcp=fastmcp,
+        named=sum(_is_first(index, name, name) for name in names) / len(names),
+        spaced=sum(_is_first(index, _spaced(name), name) for name in names) / len(names),
+        fastmcp_named=fastmcp_named,
+        fastmcp_spaced=fastmcp_spaced,
+    )
+
+
+def _index(shop: Workshop) -> ToolIndex:
+    """Give the index as a server that has just started has it: nothing is loaded yet."""
+    folder = module_folder(shop.project)
+    catalogue = runpy.run_path(str(folder / "catalogue.py"))["CATALOGUE"]
+
+    def load() -> Any:
+        return json.loads(folder.joinpath("search_index.json").read_text(encoding="utf-8"))
+
+    return ToolIndex(catalogue, catalogue["tools"], load)
+
+
+def _in_process(shop: Workshop, queries: Sequence[str], rounds: int) -> Latency:
+    times = []
+    for _ in range(rounds):
+        index = _index(shop)
+        times.append([_timed(partial(index.search, query)) for query in queries])
+    return _latency(times)
+
+
+def _over_stdio(room: Room, shop: Workshop, queries: Sequence[str], rounds: int) -> tuple[Latency, Latency]:
+    """Ask both servers each query in turn, in fresh processes each round."""
+    ours, fastmcp = [], []
+    for _ in range(rounds):
+        with (
+            session(room, shop.programs[OURS_DEFAULT]) as mine,
+            session(room, shop.programs[FASTMCP_SEARCH]) as other,
+        ):
+            pairs = [(_asked(mine, "search", query), _asked(other, "search_tools", query)) for query in queries]
+        ours.append([pair[0] for pair in pairs])
+        fastmcp.append([pair[1] for pair in pairs])
+    return _latency(ours), _latency(fastmcp)
+
+
+def _asked(running: Session, tool: str, query: str) -> float:
+    return _timed(partial(running.request, "tools/call", {"name": tool, "arguments": {"query": query}}))
+
+
+def _timed(work: Callable[[], object]) -> float:
+    """Give how many milliseconds `work` takes."""
+    begun = perf_counter()
+    work()
+    return (perf_counter() - begun) * 1000
+
+
+def _latency(rounds: Sequence[Sequence[float]]) -> Latency:
+    rest = [each for times in rounds for each in times[1:]]
+    return Latency(median(times[0] for times in rounds), median(rest), quantiles(rest, n=20)[-1])
+
+
+def _is_first(index: ToolIndex, query: str, name: str) -> bool:
+    hits = index.search(query)
+    return bool(hits) and hits[0].name == name
+
+
+def _fastmcp_first(running: Session, query: str) -> str:
+    answer = running.request("tools/call", {"name": "search_tools", "arguments": {"query": query}})
+    found = json.loads(answer["content"][0]["text"]) if answer["content"] else []
+    return str(found[0]["name"]) if found else ""
+
+
+def _spaced(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def _drawn(items: Sequence[str], most: int) -> list[str]:
+    """Give at most `most` of `items`, evenly spread."""
+    step = max(1, len(items) / most)
+    return [items[int(place * step)] for place in range(min(most, len(items)))]
