@@ -51,7 +51,7 @@ def _escaped(text: str, *, keep: str) -> str:
 
 def cell(text: str) -> str:
     """Write `text` into a cell of a Markdown table (GFM section 4.10)."""
-    return _without_html(one_line(text).replace("\\|", "|").replace("|", "\\|"))
+    return _without_html(_escaped(one_line(text), keep="").replace("\\|", "|").replace("|", "\\|"))
 
 
 def markdown(text: str) -> str:
@@ -98,7 +98,7 @@ def toml(table: Mapping[str, Any]) -> str:
 
 def to_json(value: Any) -> str:
     """Write a JSON value on one line. Characters that end a line in JavaScript are escaped."""
-    text = json.dumps(value, ensure_ascii=False)
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False)
     return text.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
@@ -26,7 +27,7 @@ def format_python(files: Mapping[PurePosixPath, str]) -> dict[PurePosixPath, str
             places[path].write_text(text, encoding="utf-8", newline="\n")
         settings = ["--isolated", "--no-cache", "--line-length", str(LINE_LENGTH), "--target-version", "py311"]
         ran = subprocess.run(  # noqa: S603  # our own binary, our own files
-            [find_ruff_bin(), "format", "--quiet", *settings, folder],
+            [find_ruff_bin(), "format", *settings, folder],
             capture_output=True,
             check=False,
             encoding="utf-8",
@@ -37,7 +38,7 @@ def format_python(files: Mapping[PurePosixPath, str]) -> dict[PurePosixPath, str
 
 
 def _readable(message: str, places: Mapping[PurePosixPath, Path]) -> str:
-    """Name the generated file in ruff's message instead of the temporary one."""
-    for path, place in places.items():
-        message = message.replace(str(place), str(path)).replace(f" {place.name}:", f" {path}:")
-    return message.strip()
+    """Give ruff's message as `path:line:column: what`, with the generated file instead of the temporary one."""
+    paths = {place.name: path for path, place in places.items()}
+    found = re.findall(r"Failed to parse .*?(\d+\.py):(\S+ .*)", message)
+    return "\n".join(f"{paths[name]}:{rest}" for name, rest in found) or message.strip()

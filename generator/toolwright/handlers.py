@@ -8,7 +8,9 @@ from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 
+from toolwright.filters import docstring
 from toolwright.model import Tool
+from toolwright.names import identifier
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +24,9 @@ class Missing:
 class HandlerIndex:
     """The top-level names of each module under a source folder. Read as text: importing could run anything."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, package: str) -> None:
         self._folder = folder
+        self._package = package
         self._names = cache(self._read)
 
     def missing(self, tool: Tool) -> Missing | None:
@@ -33,13 +36,14 @@ class HandlerIndex:
         if names is None:
             where = self._folder.name + "/" + module.replace(".", "/") + ".py"
             return Missing(
-                f"no module `{module}`: `{where}` is not there or is no Python", f"write it:\n\n{signature(tool)}"
+                f"no module `{module}`: `{where}` is not there or is no Python",
+                f"write it:\n\n{signature(tool, self._package)}",
             )
         if function in names:
             return None
         near = get_close_matches(function, names, n=1)
         hint = f"did you mean `{near[0]}`? If not, write:" if near else "write:"
-        return Missing(f"no function `{function}` in `{module}`", f"{hint}\n\n{signature(tool)}")
+        return Missing(f"no function `{function}` in `{module}`", f"{hint}\n\n{signature(tool, self._package)}")
 
     def _read(self, module: str) -> frozenset[str] | None:
         base = self._folder.joinpath(*module.split("."))
@@ -69,11 +73,18 @@ def _defined(tree: ast.Module) -> list[str]:
     return names
 
 
-def signature(tool: Tool) -> str:
-    """Give the head of the function that carries `tool` out."""
-    params = tool.params_class or "dict[str, Any]"
-    result = tool.result_class or "Content"
-    return (
-        f"    async def {tool.handler.function}(params: {params}, call: ToolCall) -> {result}:\n"
-        f'        """{tool.summary}"""'
-    )
+def signature(tool: Tool, package: str) -> str:
+    """Give the function that carries `tool` out, imports included, ready to paste and fill in."""
+    models = ", ".join(sorted({name for name in (tool.params_class, tool.result_class) if name}))
+    params, result = tool.params_class or "dict[str, Any]", tool.result_class or "Content"
+    lines = [
+        *([] if tool.params_class else ["from typing import Any", ""]),
+        f"from toolwright_runtime import {'ToolCall' if tool.result_class else 'Content, ToolCall'}",
+        *(["", f"from {package}.{identifier(tool.category)}.models import {models}"] if models else []),
+        "",
+        "",
+        f"async def {tool.handler.function}(params: {params}, call: ToolCall) -> {result}:",
+        f"    {docstring(tool.summary)}",
+        "    raise NotImplementedError",
+    ]
+    return "\n".join(f"    {line}".rstrip() for line in lines)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from json import JSONDecodeError
 from pathlib import Path, PurePosixPath
 from typing import Final
 
@@ -102,7 +101,7 @@ def _make(project: Project, *, diagnostics: Diagnostics, only: str | None, progr
     previous = _texts(reading.server, project.generated)
     try:
         files = render(reading.server, templates=project.templates, previous=previous, part=only)
-    except (SyntaxError, JSONDecodeError) as error:
+    except SyntaxError as error:
         # Layout parses too, and sees it first.
         raise SelfCheckError([str(error)]) from error
     progress("checking what was rendered")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -70,8 +71,8 @@ def _plain(value: Any, level: int) -> Any:
         return {name: _plain(inner, level + 1) for name, inner in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(inner, level + 1) for inner in value]
-    if isinstance(value, float) and value != value:  # noqa: PLR0124  # NaN is the number unlike itself
-        raise RawSchemaError("`input_schema` holds a NaN")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise RawSchemaError(f"`input_schema` holds the number {value}, which JSON cannot")
     if value is None or isinstance(value, str | int | float | bool):
         return value
     raise RawSchemaError(f"`input_schema` holds a {type(value).__name__}, which JSON cannot")

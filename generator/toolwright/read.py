@@ -56,7 +56,8 @@ def read(
 ) -> _T | None:
     """Read the whole of `document` as `table`, and run `rules` on each table met on the way.
 
-    Returns None, with diagnostics TW202 to TW209 and TW214 added, if anything in it is not as the dataclasses say.
+    What is not as the dataclasses say is reported (TW202 to TW209 and TW214). Where it is one of many under names of
+    their own, a tool or a parameter, it is left out; elsewhere the table it stands in is, and None is the whole.
     """
     result = _read_table(_Run(document, diagnostics, rules), _plan(table), document.data, ())
     return None if result is _WRONG else result
@@ -286,7 +287,8 @@ def _mapping(item: Any) -> _Reader:
             return _mistyped(run, value, "a table", at, key)
         place = (*at, key)
         items = {name: inner(run, each, place, name) for name, each in value.items()}
-        return _WRONG if any(each is _WRONG for each in items.values()) else items
+        # The rest is read on: what a person wrote wrong in one tool must not hide what is wrong in another.
+        return {name: each for name, each in items.items() if each is not _WRONG}
 
     return mapping
 

@@ -21,8 +21,9 @@ from toolwright.files import RenderedFile
 from toolwright.filters import FILTERS
 from toolwright.format_python import format_python
 from toolwright.manifest_schema import manifest_schema
-from toolwright.model import Category, Server
+from toolwright.model import Category, JsonSchema, Server
 from toolwright.plan import PlannedFile, plan
+from toolwright.schema_rows import Row, rows
 from toolwright.search_index import build_index
 from toolwright.signature import State, sign, verify
 from toolwright.stats import Stats, stats
@@ -58,6 +59,10 @@ class Facts:
         """What tools and styles cost a model."""
         return stats(self.catalogue)
 
+    def rows(self, schema: JsonSchema) -> tuple[Row, ...]:
+        """Give a schema as the rows of a table."""
+        return rows(schema)
+
     def models(self, category: Category) -> str:
         """The Pydantic models of `category`, from the last run where its schemas are the same."""
         path = PurePosixPath(self._server.package, category.module, "models.py")
@@ -82,6 +87,7 @@ def render(
 
     Raises:
         jinja2.TemplateError: an override is wrong.
+        SyntaxError: what came out is no Python or no JSON; the message names the file and the place in it.
     """
     environment = make_environment(templates)
     facts = Facts(server, previous or {})
@@ -99,7 +105,7 @@ def make_environment(templates: Path | None = None) -> Environment:
         loaders.insert(0, FileSystemLoader(templates))
     environment = Environment(
         loader=ChoiceLoader(loaders),
-        undefined=StrictUndefined,
+        undefined=NotThere,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
@@ -114,5 +120,20 @@ def _draft(environment: Environment, planned: PlannedFile, server: Server, facts
     template = environment.get_template(planned.template)
     text = template.render(server=server, facts=facts, **planned.subject)
     if planned.path.suffix == ".json" and planned.readable:
-        text = json.dumps(json.loads(text), indent=2, ensure_ascii=False)
+        text = _laid_out_json(planned.path, text)
     return text.strip("\n") + "\n"
+
+
+def _laid_out_json(path: PurePosixPath, text: str) -> str:
+    try:
+        return json.dumps(json.loads(text), indent=2, ensure_ascii=False)
+    except json.JSONDecodeError as error:
+        raise SyntaxError(f"{path}:{error.lineno}:{error.colno}: {error.msg}") from error
+
+
+class NotThere(StrictUndefined):
+    """A name that a template uses and nothing has, told in the template's own words."""
+
+    @property
+    def _undefined_message(self) -> str:
+        return f"there is no `{self._undefined_name}`"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
+from typing import Any
 
 from toolwright.diagnostics import Diagnostics
 from toolwright.load import Document
@@ -23,6 +24,13 @@ class Resolution:
     root: Path
     diagnostics: Diagnostics
     types: dict[str, ObjectType] = field(default_factory=dict)
+
+    def written(self, *path: str) -> Mapping[str, Any]:
+        """Give the table at `path` as it stands in the document, with what `validate` left out of it."""
+        found: Any = self.document.data
+        for key in path:
+            found = found.get(key, {}) if isinstance(found, Mapping) else {}
+        return found if isinstance(found, Mapping) else {}
 
     def error(self, code: str, message: str, at: KeyPath, *, hint: str = "", value: bool = True) -> None:
         """Note a mistake at a value, or at its key."""

@@ -65,7 +65,7 @@ def resolve(
     checker = SchemaChecker(compile_schema.definitions(tuple(run.types.values())))
     tools = [tool for name, table in tables.tools.items() if (tool := _tool(run, checker, name, table))]
     if handlers is not None:
-        _check_handlers(run, tools, HandlerIndex(handlers))
+        _check_handlers(run, tools, HandlerIndex(handlers, run.tables.server.package))
     return None if diagnostics.has_errors else _server(run, tools)
 
 
@@ -202,7 +202,7 @@ def _tool(run: Resolution, checker: SchemaChecker, name: str, table: ToolTable) 
     params = resolve_types.values(run, table.params)
     raw = _raw_schema(run, table)
     result = _result(run, table)
-    if resolve_types.is_recursive(run, params) or len(params) < len(table.params):
+    if resolve_types.is_recursive(run, params) or len(params) < len(run.written("tools", name, "params")):
         return None
     if table.input_schema is not None and raw is None:
         return None
@@ -269,10 +269,9 @@ def _raw_schema(run: Resolution, table: ToolTable) -> JsonSchema | None:
 def _result(run: Resolution, table: ToolTable) -> ObjectType | None:
     if not table.returns:
         return None
-    if table.returns not in run.types:
+    if table.returns not in run.written("types"):
         run.unknown("TW315", "result type", table.returns, run.types, (*table.at, "returns"))
-        return None
-    return run.types[table.returns]
+    return run.types.get(ClassName(table.returns))
 
 
 def _examples(
@@ -351,7 +350,7 @@ def _check_references(run: Resolution) -> None:
     """Look up each name that one part of the manifest uses of another."""
     tables, tools = run.tables, run.tables.tools
     for tool in tools.values():
-        if tool.category not in tables.categories:
+        if tool.category not in run.written("categories"):
             run.unknown("TW301", "category", tool.category, tables.categories, (*tool.at, "category"))
         _look_up(run, "TW304", "related tool", tool.related, (*tool.at, "related"))
         if tool.deprecated and tool.deprecated.replaced_by:
@@ -370,7 +369,7 @@ def _look_up(run: Resolution, code: str, what: str, names: str | Sequence[str], 
         [(names, at)] if isinstance(names, str) else [(name, (*at, place)) for place, name in enumerate(names)]
     )
     for name, where in places:
-        if name not in run.tables.tools:
+        if name not in run.written("tools"):
             run.unknown(code, what, name, run.tables.tools, where)
 
 

@@ -72,10 +72,9 @@ def _type(run: Resolution, table: ValueTable) -> TypeRef | None:
     except MalformedTypeError as error:
         run.error("TW303", str(error), at)
         return None
-    unknown = sorted(names(ref) - run.tables.types.keys())
-    for name in unknown:
+    for name in sorted(names(ref) - run.written("types").keys()):
         run.unknown("TW302", "type", name, [*PRIMITIVES, *run.tables.types], at)
-    return None if unknown else ref
+    return ref if names(ref) <= run.tables.types.keys() else None
 
 
 def _value(run: Resolution, name: str, table: ValueTable, ref: TypeRef) -> Value | None:

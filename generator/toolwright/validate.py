@@ -32,14 +32,13 @@ WAYS: Final = ("handler",)
 def validate(document: Document, *, diagnostics: Diagnostics) -> ManifestTables | None:
     """Read the tables of `document`.
 
-    Returns None, with TW2xx diagnostics added, if one of them is not as it should be. A manifest of another edition
-    is not looked into: what is wrong there may be right in its own edition.
+    What is not as it should be gets a TW2xx diagnostic and is left out, so that the next stage can look at the rest;
+    None is given where nothing sensible is left. A manifest of another edition is not looked into: what is wrong there
+    may be right in its own edition.
     """
     if not _is_our_edition(document, diagnostics):
         return None
-    before = len(diagnostics)
-    tables = read(ManifestTables, document, diagnostics=diagnostics, rules=LOCAL_RULES)
-    return tables if len(diagnostics) == before else None
+    return read(ManifestTables, document, diagnostics=diagnostics, rules=LOCAL_RULES)
 
 
 def _is_our_edition(document: Document, diagnostics: Diagnostics) -> bool:

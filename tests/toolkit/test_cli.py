@@ -279,30 +279,33 @@ def test_template_that_is_no_template_is_named_with_its_line(run: Toolwright, pr
 
 
 def test_template_that_asks_for_what_is_not_there_is_told(run: Toolwright, project: Project) -> None:
-    override(project, "docs/index.md.jinja", "{{ server.nam }}\n")
+    override(project, "docs/index.md.jinja", "Fine.\n{{ server.nam }}\n")
     result = run("generate")
 
     assert result.exit_code == 1
-    assert "nam" in result.stderr
-    assert "nothing was written" in result.stderr
+    assert "templates/docs/index.md.jinja:2: there is no `nam`; nothing was written" in result.stderr
 
 
 @pytest.mark.parametrize(
-    ("name", "text"),
+    ("name", "text", "place"),
     [
-        ("python/server.py.jinja", "def broken(:\n"),
-        ("schemas/openai.json.jinja", "[1, 2\n"),
-        ("clients/codex.toml.jinja", "a = = 1\n"),
+        ("python/server.py.jinja", "def broken(:\n", "_server/server.py:1:"),
+        ("schemas/manifest.schema.json.jinja", "[1, 2\n", "schemas/manifest.schema.json:2:1:"),
+        ("schemas/openai.json.jinja", "[1, 2\n", "schemas/openai.json:"),
+        ("clients/codex.toml.jinja", "a = = 1\n", "config.toml:"),
     ],
-    ids=["python", "json", "toml"],
+    ids=["python", "json", "json of a line a tool", "toml"],
 )
-def test_output_that_does_not_parse_is_never_written(name: str, text: str, run: Toolwright, project: Project) -> None:
+def test_output_that_does_not_parse_is_never_written_and_its_place_is_named(
+    name: str, text: str, place: str, run: Toolwright, project: Project
+) -> None:
     override(project, name, text)
     before = tree(project.generated)
     result = run("generate")
 
     assert result.exit_code == 1
-    assert "internal error: what was rendered does not parse" in result.stderr
+    assert "what your templates give does not parse; nothing was written\n  generated/" in result.stderr
+    assert place in result.stderr
     assert tree(project.generated) == before
 
 

@@ -50,7 +50,7 @@ def sample(ref: TypeRef) -> st.SearchStrategy[Any]:
 
 
 refs: st.SearchStrategy[TypeRef] = st.recursive(
-    st.sampled_from([*map(Primitive, _SAMPLES), Named(ClassName("Range"))]),  # type: ignore[arg-type]
+    st.sampled_from([*map(Primitive, _SAMPLES), Named(ClassName("Range"))]),  # type: ignore[arg-type]  # keys are kinds
     lambda inner: inner.map(ListOf) | inner.map(MapOf),
     max_leaves=3,
 )
@@ -103,7 +103,7 @@ def assert_portable(schema: dict[str, Any]) -> None:
 
 
 def value(kind: str, **constraints: Any) -> Value:
-    return Value(name="x", type=Primitive(kind), description="It", constraints=constraints)  # type: ignore[arg-type]
+    return Value(name="x", type=Primitive(kind), description="It", constraints=constraints)  # type: ignore[arg-type]  # a kind
 
 
 @pytest.mark.parametrize(

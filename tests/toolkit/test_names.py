@@ -16,7 +16,7 @@ from toolwright.type_expression import MalformedTypeError, parse, spell
 
 PRIMITIVES = ["string", "integer", "number", "boolean", "object"]
 type_refs: st.SearchStrategy[TypeRef] = st.recursive(
-    st.sampled_from(PRIMITIVES).map(Primitive) | st.sampled_from(["Book", "Req_2"]).map(Named),  # type: ignore[arg-type]
+    st.sampled_from(PRIMITIVES).map(Primitive) | st.sampled_from(["Book", "Req_2"]).map(Named),  # type: ignore[arg-type]  # they are kinds
     lambda inner: inner.map(ListOf) | inner.map(MapOf),
     max_leaves=4,
 )

@@ -42,8 +42,18 @@ def document(text: str) -> Document:
 
 def told(text: str, table: type[Table] = Whole) -> list[tuple[str, int, int, str, str]]:
     diagnostics = Diagnostics()
-    assert read(table, document(text), diagnostics=diagnostics) is None
+    read(table, document(text), diagnostics=diagnostics)
+    assert diagnostics.has_errors
     return [(each.code, each.location.line, each.location.column, each.message, each.hint) for each in diagnostics]
+
+
+def test_what_is_wrong_in_one_of_many_leaves_the_others_to_be_read() -> None:
+    diagnostics = Diagnostics()
+    whole = read(Whole, document('by_name.a.label = 1\nby_name.b.label = "y"\n'), diagnostics=diagnostics)
+
+    assert [each.code for each in diagnostics] == ["TW204"]
+    assert whole is not None
+    assert list(whole.by_name) == ["b"]
 
 
 def test_every_kind_of_value_reaches_its_field() -> None:

@@ -300,7 +300,7 @@ def test_whichever_operation_fails_once_the_tree_is_old_or_new(tmp_path: Path, c
             write(rendered(NEW), target, disk=disk)
         except WriteFailed as failure:
             assert os.strerror(code) in failure.reason  # noqa: PT017 - the loop ends when nothing fails
-            assert failure.path.is_relative_to(target)  # noqa: PT017
+            assert failure.path.is_relative_to(target)  # noqa: PT017 - likewise
         if disk.count < number:
             break
         if (target / STAGING).exists():

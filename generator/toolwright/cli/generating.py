@@ -70,7 +70,10 @@ def generate(  # noqa: PLR0917 - click passes options by name
 @format_option
 @manifest_option
 def check(show_diff: bool, only: str | None, layout: Layout, manifest: Path | None) -> None:
-    """Compare generated/ with what the manifest gives; the same as `generate --check`."""
+    """Compare generated/ with the manifest.
+
+    The same as `generate --check`: it writes nothing, and exits with 3 if anything differs.
+    """
     from toolwright.cli.run import Run
 
     end_with(Run(project_here(manifest), layout, only, show_diff=show_diff).check())

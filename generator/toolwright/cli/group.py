@@ -58,7 +58,14 @@ def _print_version(context: click.Context, _option: click.Parameter, wanted: boo
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version, help="Show it.")
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_version,
+    help="Show the version and exit.",
+)
 def toolwright() -> None:
     """Generate an MCP server, its schemas, docs and commands from one manifest.
 

@@ -30,7 +30,7 @@ SHELLS = ("bash", "zsh", "fish")
 @format_option
 @manifest_option
 def lint(layout: Layout, manifest: Path | None) -> None:
-    """Look for what is legal in a manifest and still a mistake.
+    """Look for mistakes that are legal.
 
     A rule is switched off for one tool with [[tools.NAME.allow]], `rule` and `reason`. Notes alone do not fail.
     """
@@ -53,7 +53,10 @@ def lint(layout: Layout, manifest: Path | None) -> None:
 @click.command()
 @manifest_option
 def stats(manifest: Path | None) -> None:
-    """Show what each tool and each discovery style costs a model, in bytes and tokens."""
+    """Show what tools and styles cost a model.
+
+    In bytes on the wire and estimated tokens: each tool, and what `tools/list` sends in each style.
+    """
     server = _server(manifest)
 
     from toolwright.stats import report_stats
@@ -66,7 +69,10 @@ def stats(manifest: Path | None) -> None:
 @click.option("--limit", type=click.IntRange(min=1), default=10, show_default=True, help="Most hits shown.")
 @manifest_option
 def search(words: tuple[str, ...], limit: int, manifest: Path | None) -> None:
-    """Search the tools as a model would, and show why each hit came."""
+    """Search the tools as a model would.
+
+    Shows why each hit came: the words that matched, and in which fields.
+    """
     server = _server(manifest)
 
     from toolwright.search_command import report_search
@@ -96,7 +102,10 @@ def _complete_code(_context: click.Context, _argument: click.Parameter, incomple
 @click.command()
 @click.argument("code", shell_complete=_complete_code)
 def explain(code: str) -> None:
-    """Explain a finding's CODE: the rule, why it exists, a bad and a good example."""
+    """Explain the CODE of a finding.
+
+    The rule, why it exists, a bad and a good example.
+    """
     from toolwright.explain import UnknownCodeError, explain
 
     try:
@@ -108,7 +117,7 @@ def explain(code: str) -> None:
 @click.command()
 @click.argument("shell", type=click.Choice(SHELLS))
 def completion(shell: str) -> None:
-    """Print the script that makes SHELL complete this command.
+    """Print the completion script of SHELL.
 
     \b
     bash:  eval "$(toolwright completion bash)"         in ~/.bashrc

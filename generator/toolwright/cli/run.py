@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
+import traceback
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Final
 
 import click
@@ -112,7 +113,7 @@ class Run:
         except TemplateError as error:
             if self.project.templates is None:
                 raise  # pragma: no cover  # a template of ours is wrong, which is a bug
-            return _fail(f"{_template_place(error)}: {error.message}; nothing was written")
+            return _fail(f"{_template_place(error, self.project)}: {error.message}; nothing was written")
         if outcome is None:
             self._print_findings(diagnostics)
             return Exit.FINDINGS
@@ -205,16 +206,23 @@ def _painted(line: str, *, colour: bool) -> str:
 
 
 def _internal(error: SelfCheckError, *, has_overrides: bool) -> str:
-    faults = "\n".join(f"  {fault}" for fault in error.faults)
-    whose = "a template, perhaps one of yours in templates/," if has_overrides else "toolwright, not your manifest,"
-    return f"internal error: what was rendered does not parse; nothing was written\n{faults}\n{whose} is wrong"
+    faults = "\n".join(f"  generated/{fault}" for fault in error.faults)
+    if has_overrides:
+        return f"what your templates give does not parse; nothing was written\n{faults}"
+    whose = "toolwright is wrong here, not your manifest"
+    return f"internal error: what was rendered does not parse; nothing was written\n{faults}\n{whose}"
 
 
-def _template_place(error: TemplateError) -> str:
-    """Name the template where its mistake is known, else the folder."""
+def _template_place(error: TemplateError, project: Project) -> str:
+    """Name the template and line of a mistake: jinja says it of syntax, and the traceback of the rest."""
     if isinstance(error, TemplateSyntaxError):
         return f"templates/{error.name}:{error.lineno}"
-    return "templates/"
+    places = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename.endswith(".jinja")]
+    # The last place may be in a template of ours that one of theirs extends.
+    own = [place for place in places if Path(place.filename).is_relative_to(project.override_folder)]
+    if not own:
+        return "templates/"
+    return f"{Path(own[-1].filename).relative_to(project.root).as_posix()}:{own[-1].lineno}"
 
 
 def _fail(text: str) -> Exit:

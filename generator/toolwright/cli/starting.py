@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 @click.option("--name", help="Name of the server; that of DIR if left out.")
 def init(folder: Path, name: str | None) -> None:
-    """Lay out a new project in DIR, which must be new or empty.
+    """Lay out a new project in DIR.
 
     It generates, serves and passes its own tests at once.
     """
@@ -51,7 +51,10 @@ def _generate(project: Project) -> None:
 
 @click.group()
 def templates() -> None:
-    """Look at the templates, take one over into templates/, see who changed it since."""
+    """List, take over and compare templates.
+
+    One that is taken over into templates/ goes before ours.
+    """
 
 
 @templates.command("list")
