@@ -1,7 +1,7 @@
 """Every code that a diagnostic can bear, with its rule: the one table that `explain`, `report` and the docs read.
 
 TW1xx: the file cannot be read. TW2xx: a key or a value is not as it should be. TW3xx: names and references.
-TW4xx: planning. TW5xx: lint. TW6xx: drift.
+TW5xx: lint. TW6xx: drift. TW4xx is kept for planning, which cannot fail: `resolve` settles every name.
 """
 
 from __future__ import annotations
@@ -701,6 +701,13 @@ arguments = {}
         why="A file, link or folder that toolwright did not make stands where it would write. It is not ours to remove.",
         bad="# your own notes in generated/docs/index.md",
         good="# your own notes anywhere outside generated/",
+    ),
+    Rule(
+        code="TW606",
+        title="A run was ended in the middle of writing",
+        why="Some files are of the new state and some of the old. The next `generate` finishes or undoes it, whichever the journal says.",
+        bad="# `generate` was killed, and generated/.toolwright-staging/ is still there",
+        good="# `nox -s generate` has run once more",
     ),
 )
 """Sorted by code."""

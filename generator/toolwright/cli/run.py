@@ -37,6 +37,9 @@ CODES: Final = {
 }
 """What a difference is called where it fails a run. Foreign files are nobody's mistake."""
 
+INTERRUPTED: Final = "TW606"
+"""What it is called that a run was ended in the middle of writing."""
+
 _WAYS_OUT = """\
 ways out:
   what it says      edit {manifest}, then generate
@@ -81,6 +84,8 @@ class Run:
 
         def tell(outcome: Outcome, diagnostics: Diagnostics) -> Exit:
             changes = outcome.changes
+            if changes.is_interrupted and self.layout != "text":
+                diagnostics.add(_interrupted(self.project))
             self._print_findings(diagnostics, () if changes.is_clean else changes.all)
             if self.layout == "text":
                 if changes.is_clean:
@@ -130,7 +135,7 @@ class Run:
         click.echo(f"{self.project.generated.name}/ is not what {self.project.shown_manifest} gives:", err=True)
         _print_list(changes.all)
         if changes.is_interrupted:
-            click.echo("  a run was ended in the middle of writing", err=True)
+            click.echo(f"  {INTERRUPTED} a run was ended in the middle of writing", err=True)
         self._print_diff(changes.all)
         click.echo("run: nox -s generate", err=True)
         if changes.refused:
@@ -196,6 +201,12 @@ def _as_findings(changes: Iterable[Change]) -> Iterator[Diagnostic]:
             path = PurePosixPath("generated") / change.path
             note = f": {change.note}" if change.note else ""
             yield Diagnostic(code=code, message=f"{word}{note}", location=Location(path), hint=hint)
+
+
+def _interrupted(project: Project) -> Diagnostic:
+    hint = "run: nox -s generate, which first finishes what was begun"
+    place = Location(PurePosixPath(project.generated.name))
+    return Diagnostic(code=INTERRUPTED, message="a run was ended in the middle of writing", location=place, hint=hint)
 
 
 def _painted(line: str, *, colour: bool) -> str:
