@@ -11,21 +11,17 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from toolwright_runtime.catalogue import ToolEntry
 from toolwright_runtime.errors import ToolError
-from toolwright_runtime.expectation import expected, nullless, shown
+from toolwright_runtime.expectation import nullless
 from toolwright_runtime.validation import validator
+from toolwright_runtime.wording import FORWARDED, Path, mismatch, named, required, unknown
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
-    from pydantic_core import ErrorDetails
 
-Path = tuple[str | int, ...]
-FORWARDED = "wait_for_previous"
-"""An argument that Gemini CLI adds to every call and forwards to the server."""
 MOST_PROBLEMS = 20
 """So many problems are said; the rest are counted."""
 
@@ -93,12 +89,12 @@ class ArgumentReader:
         except ValidationError as error:
             return None, [self._problem(each) for each in error.errors(include_url=False)]
 
-    def _problem(self, error: ErrorDetails) -> Problem:
+    def _problem(self, error: Mapping[str, Any]) -> Problem:
         path: Path = error["loc"]
         schema = self._at(path)
         if error["type"] == "missing":
-            return Problem(path, _required(path, schema))
-        text = _mismatch(path, schema, error["input"]) or f"{_named(path)}: {error['msg']}"
+            return Problem(path, required(path, schema))
+        text = mismatch(path, schema, error["input"]) or f"{named(path)}: {error['msg']}"
         return Problem(path, text, is_null=error["input"] is None)
 
     def _matched(self, sent: dict[str, Any]) -> tuple[Any, list[Problem]]:
@@ -117,7 +113,7 @@ class ArgumentReader:
             kind = schema.get("type")
             is_flag, is_number = isinstance(value, bool), isinstance(value, int | float)
             if (is_flag and kind in {"integer", "number"}) or (is_number and not is_flag and kind == "boolean"):
-                yield Problem(path, _mismatch(path, schema, value))
+                yield Problem(path, mismatch(path, schema, value))
 
     def _repeated(self, sent: dict[str, Any]) -> Iterator[Problem]:
         """Find items that stand twice where they must differ: the one rule that a model cannot hold."""
@@ -125,7 +121,7 @@ class ArgumentReader:
             if schema.get("uniqueItems") and isinstance(value, list):
                 kinds = [json.dumps(item, sort_keys=True, default=str) for item in value]
                 if len(set(kinds)) < len(kinds):
-                    yield Problem(path, _mismatch(path, schema, value))
+                    yield Problem(path, mismatch(path, schema, value))
 
     def _drop_unknown(self, sent: dict[str, Any]) -> Iterator[str]:
         """Drop what no schema names, and say so. A raw schema that does not forbid other arguments takes them."""
@@ -136,7 +132,7 @@ class ArgumentReader:
                 continue
             for name in [name for name in value if name not in names]:
                 del value[name]
-                yield _unknown((*path, name), list(names))
+                yield unknown((*path, name), list(names))
 
     def _places(self, value: Any, schema: Any, path: Path) -> Iterator[tuple[Path, Any, dict[str, Any]]]:
         """Give each value inside `value` that `schema` describes, with its path and its schema."""
@@ -180,10 +176,10 @@ class ArgumentReader:
 def _schema_problems(path: Path, keyword: Any, schema: Any, value: Any, message: str) -> Iterator[Problem]:
     if keyword == "required":
         names = [name for name in schema["required"] if name not in value]
-        yield from (Problem((*path, name), _required((*path, name), _under(schema, name))) for name in names)
+        yield from (Problem((*path, name), required((*path, name), _under(schema, name))) for name in names)
         return
-    text = _mismatch(path, schema, value) if keyword in _SAID else ""
-    yield Problem(path, text or f"{_named(path)}: {message[:300]}", is_null=value is None and bool(path))
+    text = mismatch(path, schema, value) if keyword in _SAID else ""
+    yield Problem(path, text or f"{named(path)}: {message[:300]}", is_null=value is None and bool(path))
 
 
 _SAID = frozenset(
@@ -196,7 +192,7 @@ _SAID = frozenset(
 def _not_finite(value: Any, path: Path = ()) -> Iterator[Problem]:
     """Find NaN and the infinities, which are no JSON although Python reads them."""
     if isinstance(value, float) and not math.isfinite(value):
-        yield Problem(path, f"{_named(path)} must be a finite number; got {value}")
+        yield Problem(path, f"{named(path)} must be a finite number; got {value}")
     elif isinstance(value, dict):
         for name, inner in value.items():
             yield from _not_finite(inner, (*path, name))
@@ -225,32 +221,3 @@ def _remove(sent: Any, path: Path) -> None:
         sent = sent[step]
     if isinstance(sent, dict):
         sent.pop(path[-1], None)
-
-
-def _required(path: Path, schema: Mapping[str, Any]) -> str:
-    plain = nullless(schema)
-    wanted = expected(plain) + (" or null" if plain.get("nullable") else "")
-    return f"{_named(path)} is required{f': {wanted}' if wanted else ''}"
-
-
-def _mismatch(path: Path, schema: Mapping[str, Any], value: Any) -> str:
-    """Say what was expected and what was got; empty if the schema does not tell."""
-    wanted = expected(schema)
-    return f"{_named(path)} must be {wanted}; got {shown(value)}" if wanted else ""
-
-
-def _unknown(path: Path, known: Sequence[str]) -> str:
-    name = str(path[-1])
-    close = get_close_matches(name, known, n=1, cutoff=0.5)
-    hint = f"did you mean '{close[0]}'?" if close else f"known are: {', '.join(known) or 'none'}"
-    return f"Note: unknown argument '{_text(path)}' was ignored; {hint}"
-
-
-def _named(path: Path) -> str:
-    return f"Argument '{_text(path)}'" if path else "The arguments"
-
-
-def _text(path: Path) -> str:
-    """Write a path as in `files[0].path`."""
-    steps = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
-    return steps.removeprefix(".")

@@ -17,6 +17,7 @@ __all__ = ["OptionSpec", "main", "option_values"]
 
 EXPOSE_ALL = "GEMINI_EXPOSE_ALL_TOOLS"
 """Environment variable that, when `true`, lists every tool."""
+_ENVIRONMENT = f"{EXPOSE_ALL}=true in the environment stands for --classic --all; --discovery still chooses the style."
 LOG_LEVELS = ("debug", "info", "warning", "error", "critical")
 WRONG_USAGE = 2
 
@@ -36,11 +37,11 @@ def main(
     something hangs, the process ends without coming back here.
     """
     parser = _parser(catalogue, options, prog, version)
-    chosen = parser.parse_args(argv)
     try:
+        chosen = parser.parse_args(argv)
         selection = _selection(catalogue, chosen)
         tools = visible_tools(catalogue, selection)
-    except ValueError as error:
+    except (argparse.ArgumentError, ValueError) as error:
         return _refused(prog, str(error))
     if chosen.list_tools:
         return _print_tools(tools)
@@ -60,7 +61,7 @@ def main(
 
 def _serve_stdio(make_server: Callable[[], Any], chosen: argparse.Namespace, prog: str, ending: Ending) -> int:  # noqa: ARG001  as _serve_http
     if sys.stdin is not None and sys.stdin.isatty():
-        print(f"{prog} speaks MCP on stdin and stdout: register it with an MCP client, or see --help", file=sys.stderr)  # noqa: T201
+        print(f"{prog} speaks MCP on stdin and stdout: register it with an MCP client, or see --help", file=sys.stderr)  # noqa: T201  said to a person
     from toolwright_runtime import stdio
 
     stdio.serve(make_server, ending)
@@ -96,12 +97,13 @@ def _parser(catalogue: Catalogue, options: Sequence[OptionSpec], prog: str, vers
         prog=prog,
         description=f"{server['title'] or server['name']}, an MCP server on stdin and stdout, or with --http.",
         allow_abbrev=False,
+        exit_on_error=False,
     )
     parser.add_argument("command", nargs="?", choices=["serve"], default="serve", help="what to do (default: serve)")
     parser.add_argument("--version", action="version", version=f"{prog} {version}")
     parser.add_argument("--list-tools", action="store_true", help="print the tools and end")
     parser.add_argument("--log-level", choices=LOG_LEVELS, default="warning", help="least level logged to stderr")
-    _add_selection(parser.add_argument_group("tools"), catalogue)
+    _add_selection(parser.add_argument_group("tools", _ENVIRONMENT), catalogue)
     _add_http(parser.add_argument_group("http"))
     if options:
         _add_options(parser.add_argument_group("options of this server"), options)
@@ -111,23 +113,35 @@ def _parser(catalogue: Catalogue, options: Sequence[OptionSpec], prog: str, vers
 def _add_selection(group: Any, catalogue: Catalogue) -> None:
     default = catalogue["discovery"]["style"]
     group.add_argument(
-        "--discovery", metavar="STYLE", help=f"how tools are found: {', '.join(STYLES)} (default: {default})"
+        "--discovery",
+        type=_filled,
+        metavar="STYLE",
+        help=f"how tools are found: {', '.join(STYLES)} (default: {default})",
     )
-    group.add_argument("--classic", action="store_true", help="list every tool: the same as --discovery classic")
+    group.add_argument(
+        "--classic",
+        action="store_true",
+        help="list every tool of the tier `core`, with --all of each tier: the same as --discovery classic",
+    )
     group.add_argument("--all", action="store_true", help="serve the tools of the tier `all` too")
     categories = ", ".join(catalogue["categories"])
-    group.add_argument("--toolsets", metavar="A,B", help=f"serve these categories only, of {categories}")
+    group.add_argument("--toolsets", type=_filled, metavar="A,B", help=f"serve these categories only, of {categories}")
 
 
 def _add_http(group: Any) -> None:
     group.add_argument("--http", action="store_true", help="serve streamable HTTP instead of stdio")
-    group.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
+    group.add_argument("--host", type=_filled, default="127.0.0.1", help="address to listen on (default: %(default)s)")
     group.add_argument("--port", type=int, default=8000, help="port; 0 takes a free one (default: %(default)s)")
     group.add_argument(
         "--allow-remote", action="store_true", help="allow an address that other machines can reach: there is no login"
     )
     group.add_argument(
-        "--allow-host", action="append", default=[], metavar="NAME", help="host name that clients may use; repeatable"
+        "--allow-host",
+        action="append",
+        type=_filled,
+        default=[],
+        metavar="NAME",
+        help="host name that clients may use; repeatable",
     )
 
 
@@ -139,9 +153,17 @@ def _add_options(group: Any, options: Sequence[OptionSpec]) -> None:
             option.flag,
             dest=f"option_{option.name}",
             action="append" if option.many else "store",
+            type=_filled,
             metavar=option.metavar or None,
             help=" ".join(note for note in notes if note).replace("%", "%%"),
         )
+
+
+def _filled(value: str) -> str:
+    """Refuse an empty value: it is a variable that was not set, and must not pass for leaving the flag out."""
+    if not value:
+        raise argparse.ArgumentTypeError("expected a value, got an empty one")
+    return value
 
 
 def _selection(catalogue: Catalogue, chosen: argparse.Namespace) -> Selection:
@@ -173,5 +195,5 @@ def _print_tools(tools: Mapping[str, ToolEntry]) -> int:
 
 
 def _refused(prog: str, reason: str) -> int:
-    print(f"{prog}: {reason}", file=sys.stderr)  # noqa: T201
+    print(f"{prog}: {reason}", file=sys.stderr)  # noqa: T201  said to a person
     return WRONG_USAGE

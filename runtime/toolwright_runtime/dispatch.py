@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from toolwright_runtime.arguments import FORWARDED, ArgumentReader
+from toolwright_runtime.arguments import ArgumentReader
 from toolwright_runtime.binding import Binding
 from toolwright_runtime.call import Context, InputRequired, ToolCall
 from toolwright_runtime.catalogue import Catalogue, ServerEntry, ToolEntry, WireTool
 from toolwright_runtime.discovery import style_for
-from toolwright_runtime.discovery.answers import failure
+from toolwright_runtime.discovery.answers import failure, noted
 from toolwright_runtime.errors import MethodError, ToolError
 from toolwright_runtime.lifespan import Lifespan, Options
 from toolwright_runtime.registry import deprecation_text
@@ -111,14 +111,10 @@ class Dispatcher:
 
         try:
             if self._style.handles(name):
-                return await _answered(name, self._style.call(name, self._declared(name, arguments), run))
+                return await _answered(name, self._style.call(name, arguments, run))
             return await run(self._direct(name), arguments)
         except InputRequired as asked:
             return {"resultType": "input_required", "inputRequests": asked.requests}
-
-    def _declared(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        known = self.listed[name]["inputSchema"].get("properties", {})
-        return {key: value for key, value in arguments.items() if key in known or key != FORWARDED}
 
     def _direct(self, name: str) -> str:
         """Give the tool that `name`, sent by a client, stands for; a disabled one will say so itself."""
@@ -126,9 +122,7 @@ class Dispatcher:
         entry = self._catalogue["tools"].get(known)
         if entry is not None and (self._style.permits(known) or not is_enabled(entry)):
             return known
-        nearest = self._style.index.nearest(name)
-        hint = f". Nearest names: {', '.join(nearest)}" if nearest else ""
-        raise MethodError(INVALID_PARAMS, f"Unknown tool: {name}{hint}", {"nearest": nearest})
+        raise MethodError(INVALID_PARAMS, self._style.refusal(name), {"nearest": self._style.index.nearest(name)})
 
     @cached_property
     def _names(self) -> dict[str, str]:
@@ -142,8 +136,7 @@ class Dispatcher:
         if not is_enabled(entry):
             return failure(f"Tool {name} is disabled on this server")
         result = await _answered(name, self._carried_out(name, entry, arguments, context))
-        notes = _deprecation(entry)
-        return result | {"content": [*result["content"], *_texts(notes)]} if notes else result
+        return noted(result, _deprecation(entry))
 
     async def _carried_out(
         self, name: str, entry: ToolEntry, arguments: dict[str, Any], context: Context
@@ -152,8 +145,7 @@ class Dispatcher:
         read = tool.arguments.read(arguments)
         call = ToolCall(name, context, (*self._state, *await self._lifespan.state()))
         result: WireResult = encodable(tool.results.wire(await tool.binding.run(read.value, call)))
-        result["content"] += _texts(read.notes)
-        return result
+        return noted(result, read.notes)
 
     def _imported(self, name: str, entry: ToolEntry) -> _Tool:
         module = self._catalogue["categories"][entry["category"]]["module"]
@@ -217,10 +209,6 @@ def _deprecation(entry: ToolEntry) -> list[str]:
     if "deprecated" not in entry:
         return []
     return [f"Note: {entry['tool']['name']} is deprecated: {deprecation_text(entry['deprecated'])}"]
-
-
-def _texts(notes: Sequence[str]) -> list[dict[str, Any]]:
-    return [{"type": "text", "text": note} for note in notes]
 
 
 def _cursor(start: int) -> str:

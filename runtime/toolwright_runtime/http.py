@@ -63,7 +63,7 @@ def serve(
         )
         server = _Uvicorn(config)
         ending.serve(server.stop)
-        print(f"serving MCP at http://{_bracketed(host)}:{number}{PATH}", file=sys.stderr, flush=True)  # noqa: T201
+        print(f"serving MCP at http://{_bracketed(host)}:{number}{PATH}", file=sys.stderr, flush=True)  # noqa: T201  said to a person
         asyncio.run(server.serve(sockets=[listener]))
 
 

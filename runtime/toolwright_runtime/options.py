@@ -27,7 +27,7 @@ OptionValues = dict[str, str | tuple[str, ...]]
 def option_values(options: Sequence[OptionSpec], given: Mapping[str, Any]) -> OptionValues:
     """Give each option its value: as `given`, else from the environment, else its default; a tuple if `many`.
 
-    Several values in one environment variable are separated as in `PATH`.
+    Several values in one environment variable are separated as in `PATH`; one that holds none counts as not set.
     """
     return {option.name: _value(option, given.get(option.name)) for option in options}
 
@@ -37,6 +37,6 @@ def _value(option: OptionSpec, given: Any) -> str | tuple[str, ...]:
         return tuple(given) if option.many else str(given)
     said = os.environ.get(option.env, "") if option.env else ""
     if option.many:
-        parts = said.split(os.pathsep) if said else [option.default]
-        return tuple(part for part in parts if part)
+        parts = tuple(part for part in said.split(os.pathsep) if part)
+        return parts or ((option.default,) if option.default else ())
     return said or option.default

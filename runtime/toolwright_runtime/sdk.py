@@ -16,15 +16,15 @@ from typing import Any, Final, cast, get_args
 from uuid import uuid4
 
 import anyio
-import mcp_types as types
+from mcp import types
 from mcp.server.caching import CacheableMethod, CacheHint
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import ServerMessageMetadata
-from mcp_types import methods
-from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from mcp.types import methods
+from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import BaseModel, ConfigDict, ValidationError
 from toolwright_runtime.call import InputRequired, Level
 from toolwright_runtime.dispatch import Dispatcher

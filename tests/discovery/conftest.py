@@ -260,7 +260,7 @@ class Desk:
     def call(self, name: str, arguments: Mapping[str, Any] | None = None) -> dict[str, Any]:
         return asyncio.run(self.style.call(name, arguments, self.run))
 
-    def ask(self, name: str, **arguments: Any) -> dict[str, Any]:
+    def ask(self, name: str, /, **arguments: Any) -> dict[str, Any]:
         """Call, and check that both forms of the answer agree."""
         result = self.call(name, arguments)
         assert not result.get("isError"), result
@@ -270,7 +270,7 @@ class Desk:
         answer: dict[str, Any] = result["structuredContent"]
         return answer
 
-    def refusal(self, name: str, **arguments: Any) -> str:
+    def refusal(self, name: str, /, **arguments: Any) -> str:
         """Call, and give the text of the error."""
         result = self.call(name, arguments)
         assert result["isError"] is True

@@ -147,11 +147,15 @@ def test_feature_3_4_get_tool_schema_gives_the_real_parameter_schema(catalogue: 
 
 
 def test_feature_3_4_an_unknown_tool_is_an_error_with_the_nearest_names(server: Any) -> None:
-    error = json.loads(server.refusal("get_tool_schema", tool_name="creat_isue"))
+    message = server.refusal("get_tool_schema", tool_name="creat_isue")
 
-    assert error["error"] == "Tool not found: creat_isue"
-    assert error["nearest_tools"][0] == "create_issue"
-    assert len(error["nearest_tools"]) == 3
+    assert message.startswith("Unknown tool `creat_isue`. Nearest names: `create_issue`, ")
+    assert message.count("`") == 8
+    assert message == server.refusal("call_tool", tool_name="creat_isue") == server.style.refusal("creat_isue")
+
+
+def test_a_tool_named_under_another_name_is_said_to_be_tool_name(server: Any) -> None:
+    assert server.refusal("get_tool_schema", name="git_log").endswith("did you mean 'tool_name'?")
 
 
 def test_feature_3_7_hidden_tools_stay_directly_callable(server: Any) -> None:

@@ -160,6 +160,7 @@ def test_req_015_2_unknown_tool_name_returns_helpful_error(server: Any, name: st
 
     assert message.startswith(f"Unknown tool `{name}`. Nearest names: ")
     assert message.count("`") == 8
+    assert message == server.refusal("call_tool", tool_name=name) == server.style.refusal(name)
 
 
 def test_descriptions_cost_at_most_200_tokens_as_a_rule(server: Any) -> None:
@@ -238,6 +239,15 @@ def test_call_tool_runs_a_tool(server: Any) -> None:
     assert result == {"content": [{"type": "text", "text": "git_log ran"}], "isError": False}
     assert server.ran == [("git_log", {"limit": 1})]
     assert "Nearest names" in server.refusal("call_tool", tool_name="nope")
+
+
+@pytest.mark.parametrize("sent_as", ["args", "params", "parameters", "input"])
+def test_arguments_under_another_name_are_not_passed_on_and_the_right_name_is_said(server: Any, sent_as: str) -> None:
+    result = server.call("call_tool", {"tool_name": "git_log", sent_as: {"limit": 1}})
+
+    assert result["content"][1]["text"] == (
+        f"Note: unknown argument '{sent_as}' was ignored; did you mean 'arguments'?"
+    )
 
 
 def test_three_meta_tools_and_the_pinned_are_listed(catalogue: Catalogue, desk: MakeDesk) -> None:

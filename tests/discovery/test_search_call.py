@@ -157,19 +157,32 @@ def test_call_does_not_reach_what_is_not_served(server: Any, name: str) -> None:
 @pytest.mark.parametrize(
     ("tool", "arguments", "expected"),
     [
-        ("call", {}, "call: `tool_name` is required: a string"),
-        ("call", {"tool_name": 5}, "call: `tool_name` must be a string, not 5"),
-        ("call", {"tool_name": "git_log", "args": "x"}, 'call: `args` must be an object, not "x"'),
-        ("call", {"tool_name": "git_log", "args": [1]}, "call: `args` must be an object, not [1]"),
-        ("search", {"limit": 0}, "search: `limit` must be an integer of at least 1, not 0"),
-        ("search", {"limit": 2.9}, "search: `limit` must be an integer of at least 1, not 2.9"),
-        ("search", {"limit": True}, "search: `limit` must be an integer of at least 1, not true"),
-        ("search", {"limit": "many"}, 'search: `limit` must be an integer of at least 1, not "many"'),
-        ("search", {"limit": float("inf")}, "search: `limit` must be an integer of at least 1, not Infinity"),
+        ("call", {}, "Argument 'tool_name' is required: a string"),
+        ("call", {"tool_name": 5}, "Argument 'tool_name' must be a string; got 5"),
+        ("call", {"tool_name": "git_log", "args": "x"}, "Argument 'args' must be an object; got \"x\""),
+        ("call", {"tool_name": "git_log", "args": [1]}, "Argument 'args' must be an object; got an array of 1 item"),
+        ("search", {"limit": 0}, "Argument 'limit' must be an integer of at least 1; got 0"),
+        ("search", {"limit": 2.9}, "Argument 'limit' must be an integer of at least 1; got 2.9"),
+        ("search", {"limit": True}, "Argument 'limit' must be an integer of at least 1; got true"),
+        ("search", {"limit": "many"}, "Argument 'limit' must be an integer of at least 1; got \"many\""),
+        ("search", {"limit": float("inf")}, "Argument 'limit' must be an integer of at least 1; got Infinity"),
         (
             "search",
-            {"query": ["a"], "offset": -1},
-            'search: `query` must be a string, not ["a"]; `offset` must be an integer of at least 0, not -1',
+            {"query": ["a"], "offset": -1, "catgory": "git"},
+            (
+                "Argument 'query' must be a string; got an array of 1 item\n"
+                "Argument 'offset' must be an integer of at least 0; got -1\n"
+                "Note: unknown argument 'catgory' was ignored; did you mean 'category'?"
+            ),
+        ),
+        (
+            "call",
+            {"name": "git_log", "arguments": {"limit": 5}},
+            (
+                "Argument 'tool_name' is required: a string\n"
+                "Note: unknown argument 'name' was ignored; did you mean 'tool_name'?\n"
+                "Note: unknown argument 'arguments' was ignored; did you mean 'args'?"
+            ),
         ),
     ],
 )
@@ -178,6 +191,55 @@ def test_fr_008_wrong_arguments_are_answered_with_what_was_expected(
 ) -> None:
     assert server.refusal(tool, **arguments) == expected
     assert server.ran == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "note"),
+    [
+        ({"querry": "x"}, "Note: unknown argument 'querry' was ignored; did you mean 'query'?"),
+        ({"query": "read", "catgory": "git"}, "Note: unknown argument 'catgory' was ignored; did you mean 'category'?"),
+        (
+            {"zzz": None},
+            "Note: unknown argument 'zzz' was ignored; known are: query, category, cli, limit, offset",
+        ),
+    ],
+)
+def test_an_unknown_argument_of_search_is_noted_in_a_block_of_its_own(
+    server: Any, arguments: dict[str, object], note: str
+) -> None:
+    known = {name: value for name, value in arguments.items() if name == "query"}
+    plain, noted = server.call("search", known), server.call("search", arguments)
+
+    assert noted == plain | {"content": [*plain["content"], {"type": "text", "text": note}]}
+
+
+@pytest.mark.parametrize("sent_as", ["arguments", "params", "parameters", "input"])
+def test_arguments_under_another_name_are_not_passed_on_and_the_right_name_is_said(server: Any, sent_as: str) -> None:
+    result = server.call("call", {"tool_name": "git_log", sent_as: {"limit": 5}})
+
+    assert server.ran == [("git_log", {})]
+    assert [block["text"] for block in result["content"]] == [
+        "git_log ran",
+        f"Note: unknown argument '{sent_as}' was ignored; did you mean 'args'?",
+    ]
+
+
+@pytest.mark.parametrize("sent_as", ["name", "tool"])
+def test_a_tool_named_under_another_name_is_said_to_be_tool_name(server: Any, sent_as: str) -> None:
+    message = server.refusal("call_read", **{sent_as: "git_log"})
+
+    assert f"unknown argument '{sent_as}' was ignored; did you mean 'tool_name'?" in message
+
+
+def test_an_unknown_argument_beside_an_unknown_tool_is_noted_too(server: Any) -> None:
+    result = server.call("call", {"tool_name": "nope", "input": {}})
+
+    assert result["isError"] is True
+    assert result["content"][1]["text"].endswith("did you mean 'args'?")
+
+
+def test_what_gemini_adds_to_every_call_is_no_argument_to_speak_of(server: Any) -> None:
+    assert server.ask("search", query="commit", wait_for_previous=True) == server.ask("search", query="commit")
 
 
 def test_us3_1_fr_011_without_split_calls_exactly_two_tools_are_listed(catalogue: Catalogue, desk: MakeDesk) -> None:
@@ -232,6 +294,50 @@ def test_sc_002_the_list_does_not_grow_with_the_catalogue(huge: Catalogue, desk:
 def test_a_hidden_tool_does_not_answer_to_its_own_name(server: Any) -> None:
     assert not server.style.permits("git_log")
     assert not server.style.handles("git_log")
+
+
+@pytest.mark.parametrize(
+    ("name", "runner"), [("git_log", "call_read"), ("findFiles", "call_read"), ("git_commit", "call")]
+)
+def test_a_hidden_tool_called_by_its_own_name_says_what_runs_it(server: Any, name: str, runner: str) -> None:
+    assert server.style.refusal(name) == f"Unknown tool `{name}`: it is not listed; run it with `{runner}`."
+
+
+def test_without_split_calls_call_runs_every_hidden_tool(catalogue: Catalogue, desk: MakeDesk) -> None:
+    catalogue["discovery"]["split_calls"] = False
+
+    assert desk(catalogue, "search-call").style.refusal("git_log").endswith("; run it with `call`.")
+
+
+@pytest.mark.parametrize("name", ["git_lgo", "fax", "purge_mailbox"])
+def test_an_unknown_tool_is_answered_in_the_same_words_by_its_own_name_and_through_call(server: Any, name: str) -> None:
+    assert server.style.refusal(name) == server.refusal("call", tool_name=name)
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"query": "git_log", "limit": 1}, "Run with call_read."),
+        ({"query": "git_commit", "limit": 1}, "Run with call."),
+        ({"category": "git", "limit": 3}, "Run with call_read, but git_commit with call."),
+        ({"category": "git"}, "Run with call_read, but git_commit, git_branch with call."),
+        ({"category": "git", "offset": 1}, "Run with call, but git_diff with call_read."),
+    ],
+)
+def test_a_search_says_which_tool_runs_what_it_found(server: Any, asked: dict[str, object], said: str) -> None:
+    assert server.ask("search", **asked)["hint"].startswith(said)
+
+
+def test_a_search_whose_hits_are_too_many_to_name_says_how_to_tell_them_apart(huge: Catalogue, desk: MakeDesk) -> None:
+    hint = desk(huge, "search-call").ask("search", category="area3", limit=100)["hint"]
+
+    assert hint.startswith("Run with call_read; what it refuses, with call. ")
+
+
+def test_without_split_calls_a_search_names_the_one_tool_that_runs(catalogue: Catalogue, desk: MakeDesk) -> None:
+    catalogue["discovery"]["split_calls"] = False
+
+    assert desk(catalogue, "search-call").ask("search", query="git_log", limit=1)["hint"].startswith("Run with call.")
 
 
 def test_pinned_tools_are_listed_and_answer_to_their_own_names(catalogue: Catalogue, desk: MakeDesk) -> None:
@@ -371,6 +477,57 @@ def test_meta_tools_have_portable_schemas_and_all_four_hints(catalogue: Catalogu
         assert schema.keys() <= {"type", "properties", "required"}
         assert all(part["type"] in ("string", "integer", "boolean", "object") for part in schema["properties"].values())
         assert tool["annotations"].keys() == {"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"}
+
+
+RUNNERS = pytest.mark.parametrize(
+    ("style", "runner"), [("search-call", "call"), ("list-describe", "call_tool"), ("discover-schema", "call_tool")]
+)
+
+
+def hints_of(catalogue: Catalogue, desk: MakeDesk, style: str, runner: str) -> list[bool]:
+    """Give whether the tool that runs others reads only, destroys, is idempotent and reaches out."""
+    (hints,) = (tool["annotations"] for tool in desk(catalogue, style).style.listed() if tool["name"] == runner)
+    return [hints[f"{name}Hint"] for name in ("readOnly", "destructive", "idempotent", "openWorld")]
+
+
+@RUNNERS
+@pytest.mark.parametrize(
+    ("annotations", "expected"),
+    [
+        ({}, [True, False, True, False]),
+        ({"readOnlyHint": False}, [False, False, True, False]),
+        ({"readOnlyHint": False, "destructiveHint": True}, [False, True, True, False]),
+        ({"idempotentHint": False}, [True, False, False, False]),
+        ({"openWorldHint": True}, [True, False, True, True]),
+        (None, [False, True, False, True]),
+    ],
+)
+def test_what_runs_others_is_marked_by_what_it_can_run(
+    catalogue: Catalogue,
+    desk: MakeDesk,
+    *,
+    style: str,
+    runner: str,
+    annotations: dict[str, bool] | None,
+    expected: list[bool],
+) -> None:
+    tools = {name: catalogue["tools"][name] for name in ("read_file", "git_log", "git_diff")}
+    catalogue["tools"] = tools
+    if annotations is None:
+        del tools["git_diff"]["tool"]["annotations"]
+    else:
+        tools["git_diff"]["tool"]["annotations"] |= annotations
+
+    assert hints_of(catalogue, desk, style, runner) == expected
+
+
+@RUNNERS
+def test_tools_that_are_not_served_do_not_count_for_the_marks(
+    catalogue: Catalogue, desk: MakeDesk, style: str, runner: str
+) -> None:
+    catalogue["tools"] = {name: catalogue["tools"][name] for name in ("read_file", "purge_mailbox", "fax")}
+
+    assert hints_of(catalogue, desk, style, runner) == [True, False, True, False]
 
 
 def test_call_is_marked_by_the_worst_of_its_tools(catalogue: Catalogue, desk: MakeDesk) -> None:

@@ -11,7 +11,7 @@ import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.server.lowlevel import Server
 from mcp.shared.message import SessionMessage
-from mcp_types import ErrorData, methods
+from mcp.types import ErrorData, methods
 
 MODERN = "2026-07-28"
 LEGACY = "2025-11-25"

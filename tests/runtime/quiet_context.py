@@ -21,7 +21,7 @@ class QuietContext:
         self._answers = dict(answers or {})
         self.progressed = asyncio.Event()
 
-    async def progress(self, progress: float, total: float | None, message: str | None) -> None:  # noqa: ARG002
+    async def progress(self, progress: float, total: float | None, message: str | None) -> None:  # noqa: ARG002  it only counts
         self.progressed.set()
 
     async def log(self, level: str, data: Any, logger: str | None) -> None:

@@ -49,9 +49,19 @@ def test_help_names_every_flag_and_needs_neither_the_sdk_nor_pydantic() -> None:
         assert flag in done.stdout
     assert "100 % of the last words" in done.stdout
     assert "SAMPLE_ROOTS" in done.stdout
+    assert "GEMINI_EXPOSE_ALL_TOOLS=true" in done.stdout
     modules = {line.rpartition("|")[2].strip() for line in imported.splitlines()}
     assert "toolwright_runtime.command" in modules
     assert not modules & {"mcp", "mcp_types", "pydantic", "anyio", "jsonschema"}
+
+
+def test_help_says_what_classic_lists_and_what_the_variable_stands_for() -> None:
+    said = " ".join(run("--help").stdout.split())
+
+    assert (
+        "--classic list every tool of the tier `core`, with --all of each tier: the same as --discovery classic" in said
+    )
+    assert "GEMINI_EXPOSE_ALL_TOOLS=true in the environment stands for --classic --all" in said
 
 
 def test_version_is_the_server_s() -> None:
@@ -65,6 +75,13 @@ def test_version_is_the_server_s() -> None:
         (["--discovery", "clasic"], "did you mean `classic`?\n"),
         (["--http", "--host", "0.0.0.0"], "say --allow-remote if that is meant\n"),
         (["--http", "--host", "192.0.2.1", "--allow-remote"], "sample: cannot listen on 192.0.2.1:8000"),
+        (["--root", ""], "sample: argument --root: expected a value, got an empty one\n"),
+        (["--root", "/", "--root="], "sample: argument --root: expected a value, got an empty one\n"),
+        (["--farewell", ""], "sample: argument --farewell: expected a value, got an empty one\n"),
+        (["--toolsets", ""], "sample: argument --toolsets: expected a value, got an empty one\n"),
+        (["--discovery", ""], "sample: argument --discovery: expected a value, got an empty one\n"),
+        (["--allow-host", ""], "sample: argument --allow-host: expected a value, got an empty one\n"),
+        (["--port", "many"], "sample: argument --port: invalid int value: 'many'\n"),
     ],
 )
 def test_wrong_choice_is_one_line_and_exit_2(arguments: Sequence[str], said: str) -> None:
@@ -138,6 +155,16 @@ def test_option_is_what_was_given_else_the_environment_else_the_default(monkeypa
     assert default == {"roots": ("/here",), "key": "none"}
     assert from_environment == {"roots": ("/a", "/b"), "key": "from env"}
     assert given == {"roots": ("/c",), "key": ""}
+
+
+@pytest.mark.parametrize("said", ["", os.pathsep])
+def test_environment_variable_that_is_set_but_empty_counts_as_not_given(
+    monkeypatch: pytest.MonkeyPatch, said: str
+) -> None:
+    monkeypatch.setenv("SAMPLE_ROOTS", said)
+    monkeypatch.setenv("SAMPLE_KEY", "")
+
+    assert option_values([ROOTS, KEY], {}) == {"roots": ("/here",), "key": "none"}
 
 
 def test_a_reader_that_has_seen_enough_of_the_tools_ends_the_list_silently() -> None:

@@ -72,7 +72,7 @@ async def test_pages_join_to_the_whole_list_in_order() -> None:
             break
         params = {"cursor": page["nextCursor"]}
 
-    assert sizes == [7, 7, 5]
+    assert sizes == [7, 7, 6]
     assert names == [name for name in CATALOGUE["tools"] if name != "secret"]
 
 
@@ -107,12 +107,22 @@ async def test_direct_and_indirect_calls_answer_the_same() -> None:
     assert json.dumps(direct) == json.dumps(indirect)
 
 
+async def test_notes_on_a_call_stand_after_those_of_the_tool_that_it_runs() -> None:
+    arguments = {"text": "to be or", "label": None, "lable": 1}
+    plain = await call("call", {"tool_name": "count_words", "args": arguments}, selection=None)
+    noted = await call("call", {"tool_name": "count_words", "args": arguments, "extra": 1}, selection=None)
+
+    note = "Note: unknown argument 'extra' was ignored; known are: tool_name, args"
+    assert noted == plain | {"content": [*plain["content"], {"type": "text", "text": note}]}
+
+
 async def test_hidden_tool_does_not_answer_to_its_own_name_where_the_style_forbids_it() -> None:
-    with pytest.raises(MethodError, match="Unknown tool: shout") as refused:
+    with pytest.raises(MethodError) as refused:
         await call("shout", {"text": "a"}, selection=None)
     indirect = await call("call", {"tool_name": "shout", "args": {"text": "a"}}, selection=None)
 
-    assert refused.value.data["nearest"][0] == "shout"
+    assert refused.value.code == -32602
+    assert refused.value.message == "Unknown tool `shout`: it is not listed; run it with `call`."
     assert texts(indirect) == ["A"]
 
 
@@ -121,7 +131,7 @@ async def test_hidden_tool_answers_to_its_own_name_where_the_style_permits_it() 
 
 
 async def test_tool_of_another_tier_is_unknown() -> None:
-    with pytest.raises(MethodError, match="Unknown tool: rare"):
+    with pytest.raises(MethodError, match=r"Unknown tool `rare`\. Nearest names: "):
         await call("rare", selection=Selection("classic"))
 
 
@@ -130,8 +140,10 @@ async def test_unknown_tool_names_three_others_and_never_more() -> None:
         await call("coutn_wrods")
 
     assert refused.value.code == -32602
+    assert refused.value.data["nearest"][0] == "count_words"
     assert len(refused.value.data["nearest"]) == 3
-    assert "count_words" in refused.value.message
+    assert refused.value.message.startswith("Unknown tool `coutn_wrods`. Nearest names: `count_words`, `")
+    assert refused.value.message.count("`") == 8
 
 
 async def test_disabled_tool_says_so() -> None:
@@ -161,6 +173,7 @@ async def test_argument_that_gemini_forwards_is_dropped_everywhere() -> None:
     assert texts(direct) == ["A"]
     assert texts(raw) == ['{"depth": 1}']
     assert "isError" not in meta
+    assert len(texts(meta)) == 1
 
 
 async def test_tool_error_gives_its_text_and_nothing_else() -> None:

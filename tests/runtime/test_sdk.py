@@ -8,9 +8,8 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
-import mcp_types as types
 import pytest
-from mcp import Client
+from mcp import Client, types
 from mcp.client.context import ClientRequestContext
 from mcp.shared.exceptions import MCPError
 from oracle import LEGACY, MODERN, Oracle, watched

@@ -104,7 +104,7 @@ def test_unknown_tool_is_refused_with_the_nearest_names(version: str) -> None:
         error = peer.response(peer.send("tools/call", name="count_word"))["error"]
 
     assert error["code"] == -32602
-    assert error["message"].startswith("Unknown tool: count_word")
+    assert error["message"].startswith("Unknown tool `count_word`. Nearest names: `count_words`, ")
     assert error["data"]["nearest"][0] == "count_words"
     assert len(error["data"]["nearest"]) == 3
 

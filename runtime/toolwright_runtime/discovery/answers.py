@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -36,6 +36,12 @@ def failure(message: str | dict[str, Any]) -> Result:
     """Give an error, as text alone."""
     text = message if isinstance(message, str) else compact(message)
     return {"content": [{"type": "text", "text": text}], "isError": True}
+
+
+def noted(result: Result, notes: Sequence[str]) -> Result:
+    """Give `result` with each note as a text block of its own after the others, untouched if there is none."""
+    blocks = [{"type": "text", "text": note} for note in notes]
+    return result | {"content": [*result["content"], *blocks]} if blocks else result
 
 
 def fitting(items: Iterable[Any], budget: int) -> list[Any]:

@@ -1,7 +1,7 @@
 """The parameters of the meta-tools: one table gives their schema and reads what a model sends.
 
 Reading is lax, since models are: "10" is 10, null is absent, an object may come as JSON text, what is unknown is
-ignored. All that is wrong is said at once.
+ignored and noted. All that is wrong is said at once, in the words in which tools say it.
 """
 
 from __future__ import annotations
@@ -9,22 +9,22 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from toolwright_runtime.catalogue import WireTool
+from toolwright_runtime.errors import ToolError
+from toolwright_runtime.wording import FORWARDED, mismatch, required, unknown
 
-_ARTICLES = {"string": "a string", "integer": "an integer", "boolean": "true or false", "object": "an object"}
 _FLAGS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 _MISSING = object()
 
 
-class ArgumentError(ValueError):
-    """What a model sent does not fit; the text says what was expected."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameter:
-    """One parameter of a meta-tool. `values` are advertised, not enforced; `default` is used when it is absent."""
+    """One parameter of a meta-tool. `values` are advertised, not enforced; `default` is used when it is absent.
+
+    `also` are names under which models send it by mistake: they are not read, but answered with the right one.
+    """
 
     type: Literal["string", "integer", "boolean", "object"] = "string"
     description: str = ""
@@ -32,11 +32,12 @@ class Parameter:
     default: Any = None
     minimum: int | None = None
     values: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
 
     @property
-    def expected(self) -> str:
-        """What to send, in words."""
-        return _ARTICLES[self.type] + ("" if self.minimum is None else f" of at least {self.minimum}")
+    def rule(self) -> dict[str, Any]:
+        """What is enforced, as JSON Schema."""
+        return {"type": self.type} | ({} if self.minimum is None else {"minimum": self.minimum})
 
     def schema(self) -> dict[str, Any]:
         """Give the JSON Schema, in the form that every client's converter leaves whole."""
@@ -51,6 +52,15 @@ class Parameter:
 
 
 Parameters = Mapping[str, Parameter]
+TOOL_NAME: Final = Parameter(required=True, also=("name", "tool"))
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A value for each parameter, and notes for the model on what was ignored."""
+
+    values: dict[str, Any]
+    notes: tuple[str, ...]
 
 
 def input_schema(parameters: Parameters) -> dict[str, Any]:
@@ -64,37 +74,29 @@ def input_schema(parameters: Parameters) -> dict[str, Any]:
     return schema
 
 
-def read(parameters: Parameters, arguments: Mapping[str, Any] | None) -> dict[str, Any]:
+def read(parameters: Parameters, arguments: Mapping[str, Any] | None) -> Given:
     """Give a value for each of `parameters`: what was sent, made to fit, or the default.
 
     Raises:
-        ArgumentError: something required is absent or something sent has the wrong type.
+        ToolError: something required is absent or something sent has the wrong type; the text names each.
     """
+    sent = arguments or {}
     values: dict[str, Any] = {}
     problems: list[str] = []
     for name, parameter in parameters.items():
-        given = (arguments or {}).get(name)
+        given = sent.get(name)
         if given is None:
             values[name] = parameter.default
             if parameter.required:
-                problems.append(f"`{name}` is required: {parameter.expected}")
+                problems.append(required((name,), parameter.rule))
             continue
         values[name] = _fitted(parameter, given)
         if values[name] is _MISSING:
-            problems.append(f"`{name}` must be {parameter.expected}, not {_shown(given)}")
+            problems.append(mismatch((name,), parameter.rule, given))
+    notes = tuple(_note(parameters, name) for name in sent if name not in parameters and name != FORWARDED)
     if problems:
-        raise ArgumentError("; ".join(problems))
-    return values
-
-
-def four_hints(*, read_only: bool, open_world: bool) -> dict[str, bool]:
-    """Give all four hints: clients decide by them what may run unasked. What is not read-only counts as destructive."""
-    return {
-        "readOnlyHint": read_only,
-        "destructiveHint": not read_only,
-        "idempotentHint": read_only,
-        "openWorldHint": open_world,
-    }
+        raise ToolError("\n".join([*problems, *notes]), code="INVALID_ARGUMENTS")
+    return Given(values, notes)
 
 
 def wire_tool(name: str, description: str, parameters: Parameters, hints: Mapping[str, bool]) -> WireTool:
@@ -105,6 +107,11 @@ def wire_tool(name: str, description: str, parameters: Parameters, hints: Mappin
         "inputSchema": input_schema(parameters),
         "annotations": dict(hints),
     }
+
+
+def _note(parameters: Parameters, name: str) -> str:
+    meant = next((right for right, parameter in parameters.items() if name in parameter.also), "")
+    return unknown((name,), list(parameters), meant=meant)
 
 
 def _fitted(parameter: Parameter, given: Any) -> Any:
@@ -146,8 +153,3 @@ def _object(given: Any) -> Any:
     if given is None:
         return {}
     return given if isinstance(given, dict) else _MISSING
-
-
-def _shown(given: Any) -> str:
-    text = json.dumps(given, ensure_ascii=False, default=str)
-    return text if len(text) <= 40 else f"{text[:39]}…"

@@ -7,7 +7,7 @@ from typing import Any
 
 from toolwright_runtime.catalogue import WireTool
 from toolwright_runtime.discovery.answers import Result
-from toolwright_runtime.discovery.style import Run, Served, unknown_tool
+from toolwright_runtime.discovery.style import Run, Served, unknown_text, unknown_tool
 from toolwright_runtime.index import ToolIndex
 
 
@@ -33,6 +33,10 @@ class Classic:
     def permits(self, name: str) -> bool:
         """Whether the tool is visible."""
         return self.index.get(name) is not None
+
+    def refusal(self, name: str) -> str:
+        """Name the tools with the nearest names."""
+        return unknown_text(self.index, name)
 
     async def call(self, name: str, arguments: Mapping[str, Any] | None, run: Run) -> Result:  # noqa: ARG002  as above
         """Answer that there is no such meta-tool."""

@@ -9,7 +9,8 @@ from typing import Any
 
 from toolwright_runtime.catalogue import ToolEntry
 from toolwright_runtime.discovery.answers import Result, answer, failure, fitting
-from toolwright_runtime.discovery.arguments import Parameter, four_hints
+from toolwright_runtime.discovery.arguments import TOOL_NAME, Parameter
+from toolwright_runtime.discovery.hints import LOOKS_UP
 from toolwright_runtime.discovery.style import (
     MetaStyle,
     MetaTool,
@@ -18,6 +19,7 @@ from toolwright_runtime.discovery.style import (
     call_meta,
     deprecation_note,
     overview,
+    unknown_tool,
 )
 
 LEVELS = ("name_only", "with_description", "with_use_cases", "full")
@@ -34,7 +36,6 @@ CALL = "call_tool"
 
 def discover_schema(served: Served) -> MetaStyle:
     """Make the style: `discover_tools`, `get_tool_schema` and `call_tool`."""
-    reading = four_hints(read_only=True, open_world=False)
     categories = tuple(served.index.categories)
     metas = (
         MetaTool(
@@ -46,19 +47,19 @@ def discover_schema(served: Served) -> MetaStyle:
                 "detail_level": Parameter(default="with_description", values=LEVELS),
                 "offset": Parameter(type="integer", default=0, minimum=0),
             },
-            reading,
+            LOOKS_UP,
             _Discover(served).answer,
         ),
         MetaTool(
             SCHEMA,
             f"Get the parameters of a tool found by {DISCOVER}",
-            {"tool_name": Parameter(required=True)},
-            reading,
+            {"tool_name": TOOL_NAME},
+            LOOKS_UP,
             _Schema(served).answer,
         ),
         call_meta(served, CALL, "arguments", description=f"Run a tool, with arguments as {SCHEMA} says"),
     )
-    return MetaStyle(served, metas, direct=True)
+    return MetaStyle(served, metas)
 
 
 class _Discover:
@@ -129,7 +130,7 @@ class _Schema:
         name = values["tool_name"].strip()
         entry = self._served.index.get(name)
         if entry is None:
-            return failure({"error": f"Tool not found: {name}", "nearest_tools": self._served.index.nearest(name)})
+            return unknown_tool(self._served.index, name)
         tool = entry["tool"]
         said = {
             "name": tool["name"],

@@ -10,7 +10,8 @@ from typing import Any
 
 from toolwright_runtime.catalogue import ToolEntry
 from toolwright_runtime.discovery.answers import Result, answer, cost, failure, fitting, shortened
-from toolwright_runtime.discovery.arguments import Parameter, four_hints
+from toolwright_runtime.discovery.arguments import TOOL_NAME, Parameter
+from toolwright_runtime.discovery.hints import LOOKS_UP
 from toolwright_runtime.discovery.style import (
     MetaStyle,
     MetaTool,
@@ -18,8 +19,8 @@ from toolwright_runtime.discovery.style import (
     Served,
     call_meta,
     deprecation_note,
-    nearest_text,
     overview,
+    unknown_tool,
 )
 from toolwright_runtime.registry import type_text
 from toolwright_runtime.selection import is_enabled, served_tools
@@ -36,7 +37,6 @@ CALL = "call_tool"
 
 def list_describe(served: Served) -> MetaStyle:
     """Make the style: `list_available_tools`, `get_tool_description` and `call_tool`."""
-    reading = four_hints(read_only=True, open_world=False)
     metas = (
         MetaTool(
             LIST,
@@ -46,22 +46,22 @@ def list_describe(served: Served) -> MetaStyle:
                 "include_disabled": Parameter(type="boolean", default=False),
                 "offset": Parameter(type="integer", default=0, minimum=0),
             },
-            reading,
+            LOOKS_UP,
             _Listing(served).answer,
         ),
         MetaTool(
             DESCRIBE,
             "Get a tool's description, parameters and examples",
             {
-                "tool_name": Parameter(required=True),
+                "tool_name": TOOL_NAME,
                 "include_examples": Parameter(type="boolean", default=True),
             },
-            reading,
+            LOOKS_UP,
             _Description(served).answer,
         ),
         call_meta(served, CALL, "arguments", description=f"Run a tool described by {DESCRIBE}"),
     )
-    return MetaStyle(served, metas, direct=True)
+    return MetaStyle(served, metas)
 
 
 class _Listing:
@@ -106,7 +106,7 @@ class _Description:
         name = values["tool_name"].strip()
         entry = self._served.index.get(name)
         if entry is None:
-            return failure(f"Unknown tool `{name}`. {nearest_text(self._served.index, name)}")
+            return unknown_tool(self._served.index, name)
         whole = _whole(entry, with_examples=values["include_examples"])
         for each in _versions(whole, entry["summary"]):
             if cost(each) <= DESCRIPTION_TOKENS:

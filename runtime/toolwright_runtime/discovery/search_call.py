@@ -7,12 +7,14 @@ calls. Hidden tools do not answer to their own names.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from toolwright_runtime.catalogue import ToolEntry
 from toolwright_runtime.discovery.answers import Result, answer, cost, failure, fitting, shortened
-from toolwright_runtime.discovery.arguments import Parameter, four_hints
+from toolwright_runtime.discovery.arguments import Parameter
+from toolwright_runtime.discovery.hints import LOOKS_UP, is_read_only, joint_hints
 from toolwright_runtime.discovery.style import (
     MetaStyle,
     MetaTool,
@@ -21,15 +23,15 @@ from toolwright_runtime.discovery.style import (
     call_meta,
     call_parameters,
     deprecation_note,
-    is_read_only,
     overview,
-    reaches_out,
     unknown_tool,
 )
 from toolwright_runtime.index import Group, Hit, ToolIndex, command_line
 
-FRAME = 60
+FRAME = 90
 """Tokens kept free for what stands around the results."""
+NAMED_TOKENS = 20
+"""Most tokens of the names of tools that are run in another way than most of an answer."""
 LONGEST_DESCRIPTION = 1200
 """Characters of a description beyond which even the room that is left over is not spent on it."""
 
@@ -46,44 +48,68 @@ def search_call(served: Served) -> MetaStyle:
     """Make the style: `search`, `call` and, where the manifest splits calls, `call_read`."""
     discovery = served.catalogue["discovery"]
     search, call, call_read = (discovery["prefix"] + name for name in ("search", "call", "call_read"))
+    runners = _Runners(call, call_read if discovery["split_calls"] else call)
     metas = [
-        _Search(served, search, call).meta(),
+        _Search(served, search, runners).meta(),
         call_meta(served, call, "args", description="Run a found tool; args must fit its input_schema"),
     ]
     if discovery["split_calls"]:
         metas.append(_call_read(served, call_read, call))
-    return MetaStyle(served, metas, direct=False)
+    return MetaStyle(served, metas, runner=runners.of)
+
+
+@dataclass(frozen=True, slots=True)
+class _Runners:
+    """The meta-tools that run what was found: `each` runs any tool, `reading` those that are read-only."""
+
+    each: str
+    reading: str
+
+    def of(self, entry: ToolEntry) -> str:
+        return self.reading if is_read_only(entry) else self.each
+
+    def said(self, entries: Sequence[ToolEntry]) -> str:
+        """Say what runs each of `entries`, which are some; the fewer are named, if that is short."""
+        names: dict[str, list[str]] = {}
+        for entry in entries:
+            names.setdefault(self.of(entry), []).append(entry["tool"]["name"])
+        if len(names) == 1:
+            return f"Run with {next(iter(names))}."
+        most, least = sorted((self.reading, self.each), key=lambda runner: -len(names[runner]))
+        exceptions = ", ".join(names[least])
+        if cost(exceptions) > NAMED_TOKENS:
+            return f"Run with {self.reading}; what it refuses, with {self.each}."
+        return f"Run with {most}, but {exceptions} with {least}."
 
 
 def _call_read(served: Served, name: str, other: str) -> MetaTool:
     """Make the meta-tool that runs only what changes nothing: clients may then run it unasked."""
 
     async def run_reading(values: dict[str, Any], run: Run) -> Result:
-        entry = served.index.get(values["tool_name"].strip())
+        wanted = values["tool_name"].strip()
+        entry = served.index.get(wanted)
         if entry is None:
-            return unknown_tool(served.index, values["tool_name"])
+            return unknown_tool(served.index, wanted)
         if not is_read_only(entry):
             return failure(f"`{entry['tool']['name']}` is not read-only: run it with `{other}`.")
         return await run(entry["tool"]["name"], values["args"] or {})
 
     reading = [entry for entry in served.index.tools.values() if is_read_only(entry)]
-    hints = four_hints(read_only=True, open_world=reaches_out(reading))
-    return MetaTool(name, f"Like {other}, for read-only tools", call_parameters("args"), hints, run_reading)
+    about = f"Like {other}, for read-only tools"
+    return MetaTool(name, about, call_parameters("args"), joint_hints(reading), run_reading)
 
 
 class _Search:
-    """The meta-tool that finds. `runner` is the name of the one that runs what is found."""
+    """The meta-tool that finds."""
 
-    def __init__(self, served: Served, name: str, runner: str) -> None:
+    def __init__(self, served: Served, name: str, runners: _Runners) -> None:
         self._served = served
         self._name = name
-        self._runner = runner
+        self._runners = runners
 
     def meta(self) -> MetaTool:
         about = f"Find tools and their arguments. {overview(self._index)}"
-        return MetaTool(
-            self._name, about, SEARCH_PARAMETERS, four_hints(read_only=True, open_world=False), self._answer
-        )
+        return MetaTool(self._name, about, SEARCH_PARAMETERS, LOOKS_UP, self._answer)
 
     @cached_property
     def _index(self) -> ToolIndex:
@@ -125,7 +151,7 @@ class _Search:
         end = offset + len(page)
         if not page:
             return f"There are only {len(hits)} matches: use a smaller offset."
-        parts = [f"Run with {self._runner}."]
+        parts = [self._runners.said([hit.entry for hit in hits[offset:end]])]
         if any("input_schema" not in result for result in page):
             parts.append("For a missing input_schema search the tool_name.")
         if any(hit.reason == "rest" for hit in hits[offset:end]):

@@ -8,8 +8,10 @@ from itertools import accumulate
 from typing import Any, Protocol
 
 from toolwright_runtime.catalogue import Catalogue, ToolEntry, WireTool
-from toolwright_runtime.discovery.answers import Result, failure
-from toolwright_runtime.discovery.arguments import ArgumentError, Parameter, Parameters, four_hints, read, wire_tool
+from toolwright_runtime.discovery.answers import Result, failure, noted
+from toolwright_runtime.discovery.arguments import TOOL_NAME, Parameter, Parameters, read, wire_tool
+from toolwright_runtime.discovery.hints import joint_hints
+from toolwright_runtime.errors import ToolError
 from toolwright_runtime.index import ToolIndex
 from toolwright_runtime.registry import deprecation_text
 from toolwright_runtime.selection import Selection
@@ -18,6 +20,8 @@ from toolwright_runtime.tokens import estimate_tokens
 Run = Callable[[str, dict[str, Any]], Awaitable[Result]]
 """The dispatcher's own path for a real tool: its name and the arguments, to the result."""
 
+ARGUMENT_KEYS = ("args", "arguments", "params", "parameters", "input")
+"""What models call the object with a tool's arguments."""
 CATEGORY_TOKENS = 16
 """Room for the names of categories in a description that every conversation pays for; the rest are counted."""
 
@@ -40,6 +44,10 @@ class Style(Protocol):
 
     def permits(self, name: str) -> bool:
         """Whether the real tool `name` (or one that was once called so) may be called by its own name."""
+        ...
+
+    def refusal(self, name: str) -> str:
+        """Say why `name`, which is no meta-tool and not permitted, cannot be called, and what can."""
         ...
 
     async def call(self, name: str, arguments: Mapping[str, Any] | None, run: Run) -> Result:
@@ -80,12 +88,17 @@ class MetaTool:
 
 
 class MetaStyle:
-    """Meta-tools, then pinned tools. `direct` says whether hidden tools answer to their own names as well."""
+    """Meta-tools, then pinned tools.
 
-    def __init__(self, served: Served, metas: Sequence[MetaTool], *, direct: bool) -> None:
+    `runner` names the meta-tool that runs a hidden tool; None where hidden tools answer to their own names as well.
+    """
+
+    def __init__(
+        self, served: Served, metas: Sequence[MetaTool], *, runner: Callable[[ToolEntry], str] | None = None
+    ) -> None:
         self._served = served
         self._metas = {meta.name: meta for meta in metas}
-        self._direct = direct
+        self._runner = runner
         self._listed = [*(meta.wire() for meta in metas), *served.pinned()]
 
     @property
@@ -104,63 +117,54 @@ class MetaStyle:
     def permits(self, name: str) -> bool:
         """Whether the tool `name` is visible and either pinned or in a style that lets each be called."""
         entry = self.index.get(name)
-        return entry is not None and (self._direct or entry["tool"]["name"] in self._served.pinned_names())
+        return entry is not None and (self._runner is None or entry["tool"]["name"] in self._served.pinned_names())
+
+    def refusal(self, name: str) -> str:
+        """Name what runs a hidden tool, or the tools with the nearest names."""
+        entry = self.index.get(name)
+        if entry is None or self._runner is None:
+            return unknown_text(self.index, name)
+        return f"Unknown tool `{name}`: it is not listed; run it with `{self._runner(entry)}`."
 
     async def call(self, name: str, arguments: Mapping[str, Any] | None, run: Run) -> Result:
-        """Read the arguments and answer; what does not fit is answered with what was expected."""
+        """Read the arguments and answer, with a note on each that is unknown; what does not fit is refused in words."""
         meta = self._metas[name]
         try:
-            values = read(meta.parameters, arguments)
-        except ArgumentError as error:
-            return failure(f"{name}: {error}")
-        return await meta.answer(values, run)
+            given = read(meta.parameters, arguments)
+        except ToolError as error:
+            return failure(error.message)
+        return noted(await meta.answer(given.values, run), given.notes)
 
 
 def call_meta(served: Served, name: str, arguments_key: str, *, description: str) -> MetaTool:
-    """Make the meta-tool that runs any tool, with the arguments under `arguments_key`.
-
-    It must count as destructive, since some tool behind it may be.
-    """
+    """Make the meta-tool that runs any visible tool, with the arguments under `arguments_key`."""
 
     async def answer(values: dict[str, Any], run: Run) -> Result:
-        entry = served.index.get(values["tool_name"].strip())
+        name = values["tool_name"].strip()
+        entry = served.index.get(name)
         if entry is None:
-            return unknown_tool(served.index, values["tool_name"])
+            return unknown_tool(served.index, name)
         return await run(entry["tool"]["name"], values[arguments_key] or {})
 
-    hints = four_hints(read_only=False, open_world=reaches_out(served.index.tools.values()))
+    hints = joint_hints(served.index.tools.values())
     return MetaTool(name, description, call_parameters(arguments_key), hints, answer)
 
 
 def call_parameters(arguments_key: str) -> dict[str, Parameter]:
     """Give the parameters of a meta-tool that runs a tool."""
-    return {"tool_name": Parameter(required=True), arguments_key: Parameter(type="object")}
+    also = tuple(key for key in ARGUMENT_KEYS if key != arguments_key)
+    return {"tool_name": TOOL_NAME, arguments_key: Parameter(type="object", also=also)}
 
 
 def unknown_tool(index: ToolIndex, name: str) -> Result:
-    """Answer a name that no visible tool has, with the nearest ones."""
-    return failure(f"Unknown tool `{name}`. {nearest_text(index, name)}")
+    """Answer a name that no visible tool has."""
+    return failure(unknown_text(index, name))
 
 
-def nearest_text(index: ToolIndex, name: str) -> str:
-    """Name the three visible tools whose names are most like `name`."""
+def unknown_text(index: ToolIndex, name: str) -> str:
+    """Say that no visible tool is called `name`, and name the three whose names are most like it."""
     nearest = ", ".join(f"`{each}`" for each in index.nearest(name))
-    return f"Nearest names: {nearest}." if nearest else "No tools are served."
-
-
-def reaches_out(entries: Sequence[ToolEntry] | Any) -> bool:
-    """Whether any of the tools reaches beyond this machine; one that does not say counts as doing so."""
-    return any(hint(entry, "openWorldHint", absent=True) for entry in entries)
-
-
-def is_read_only(entry: ToolEntry) -> bool:
-    """Whether the tool says that it changes nothing."""
-    return hint(entry, "readOnlyHint", absent=False)
-
-
-def hint(entry: ToolEntry, name: str, *, absent: bool) -> bool:
-    """Give one hint of a tool; `absent` is what the MCP specification takes it for when it is not said."""
-    return bool(entry["tool"].get("annotations", {}).get(name, absent))
+    return f"Unknown tool `{name}`. {f'Nearest names: {nearest}.' if nearest else 'No tools are served.'}"
 
 
 def overview(index: ToolIndex) -> str:

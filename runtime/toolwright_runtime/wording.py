@@ -1,0 +1,45 @@
+"""What a model is told of the arguments it sent, in the same words whether a tool or a meta-tool reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any
+
+from toolwright_runtime.expectation import expected, nullless, shown
+
+Path = tuple[str | int, ...]
+"""Where a value stands inside the arguments."""
+FORWARDED = "wait_for_previous"
+"""An argument that Gemini CLI adds to every call and forwards to the server: dropped silently where undeclared."""
+
+
+def required(path: Path, schema: Mapping[str, Any]) -> str:
+    """Say that what should stand at `path` is missing, and what it should be."""
+    plain = nullless(schema)
+    wanted = expected(plain) + (" or null" if plain.get("nullable") else "")
+    return f"{named(path)} is required{f': {wanted}' if wanted else ''}"
+
+
+def mismatch(path: Path, schema: Mapping[str, Any], value: Any) -> str:
+    """Say what was expected and what was got; empty if the schema does not tell."""
+    wanted = expected(schema)
+    return f"{named(path)} must be {wanted}; got {shown(value)}" if wanted else ""
+
+
+def unknown(path: Path, known: Sequence[str], *, meant: str = "") -> str:
+    """Note that what stands at `path` was ignored, with the name that was `meant`, else the nearest of `known`."""
+    guess = meant or next(iter(get_close_matches(str(path[-1]), known, n=1, cutoff=0.5)), "")
+    hint = f"did you mean '{guess}'?" if guess else f"known are: {', '.join(known) or 'none'}"
+    return f"Note: unknown argument '{_text(path)}' was ignored; {hint}"
+
+
+def named(path: Path) -> str:
+    """Name the argument at `path`, as a sentence begins."""
+    return f"Argument '{_text(path)}'" if path else "The arguments"
+
+
+def _text(path: Path) -> str:
+    """Write a path as in `files[0].path`."""
+    steps = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
+    return steps.removeprefix(".")
