@@ -7,8 +7,11 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import Distribution, PackageNotFoundError, distribution, packages_distributions
 from pathlib import Path
 from typing import Final
 
@@ -34,9 +37,18 @@ LAYOUT: Final[Mapping[str, str]] = {
 LONGEST_NAME = 32
 """Characters of a server's name that leave room for those of its tools."""
 
-_TAKEN = frozenset(
-    {"mcp", "pydantic", "jsonschema", "snowballstemmer", "toolwright", "toolwright_runtime", "toolwright_templates"}
+OWN_MODULES: Final = frozenset(
+    {"toolwright", "toolwright_runtime", "toolwright_templates", "workbench", "workbench_server"}
 )
+"""What the wheel of toolwright holds; an editable installation does not tell."""
+INSTALLED_BESIDE: Final = frozenset({"hatchling", "mypy", "nox", "pip", "pytest"})
+"""Distributions that a new project is built, tested and checked with."""
+EXTRAS: Final = ("toolkit", "workbench")
+"""Those of toolwright."""
+
+_REQUIREMENT: Final = re.compile(r"([\w.-]+)\s*(?:\[([^]]*)\])?(?:[^;]*;.*\bextra\s*==\W*([\w.-]+))?")
+"""A requirement of a distribution (PEP 508): its name, its extras, and the extra with which alone it is required."""
+
 _IGNORED = frozenset({".git"})
 """What may stand in a folder that counts as empty: `git init` first is as good an order."""
 
@@ -59,17 +71,50 @@ class ProjectNames:
     handlers: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TakenNames:
+    """Names of what is installed beside a new server: distributions as pip compares them, commands, modules."""
+
+    distributions: frozenset[str]
+    commands: frozenset[str]
+    modules: frozenset[str]
+
+    def allow_module(self, name: str) -> bool:
+        """Tell whether a new package may have this name."""
+        return not (name in self.modules or name in sys.stdlib_module_names or keyword.iskeyword(name))
+
+
 def project_names(wanted: str) -> ProjectNames:
     """Make the names of a project called `wanted`, any text.
 
     `My Server` gives the server `my-server`, the package `my_server` and the handlers `my_tools`;
-    `notes` gives `notes`, `notes_server` and `notes`.
+    `notes` gives `notes`, `notes_server` and `notes`. Letters lose their accents; other characters separate words.
 
     Raises:
-        InitError: nothing in `wanted` can start a name, or it is too long.
+        InitError: `wanted` has letters that are not ASCII, or cannot start a name; or it is too long, or the name of
+            something that every server is installed with.
     """
-    server = re.sub(r"[^a-z0-9]+", "-", wanted.lower()).strip("-")
-    if not re.match("[a-z]", server):
+    server = _server_name(wanted)
+    base = server.replace("-", "_")
+    stem = base.removesuffix("_server")
+    taken = taken_names()
+    package = f"{stem}_server"
+    handlers = base if base == stem and taken.allow_module(base) else f"{stem}_tools"
+    modules = (package, handlers)
+    if server in taken.distributions | taken.commands or not all(taken.allow_module(each) for each in modules):
+        raise InitError(
+            f"`{server}` is taken by what a server is installed with: toolwright, what it needs, or a command of "
+            "these; say another name with --name"
+        )
+    title = server.replace("-", " ").capitalize()
+    return ProjectNames(server=server, title=title, package=package, handlers=handlers)
+
+
+def _server_name(wanted: str) -> str:
+    letters = unicodedata.normalize("NFKD", wanted).lower()
+    plain = "".join(each for each in letters if not unicodedata.combining(each))
+    server = re.sub(r"[^a-z0-9]+", "-", plain).strip("-")
+    if not re.match("[a-z]", server) or any(each.isalnum() and not each.isascii() for each in plain):
         raise InitError(
             f"`{wanted}` cannot name a server: it needs ASCII letters or digits, a letter first; "
             "say another name with --name"
@@ -79,19 +124,62 @@ def project_names(wanted: str) -> ProjectNames:
             f"`{server}` is too long for a server: clients put it before each tool's name and take 64 characters "
             f"in all; say one of at most {LONGEST_NAME} with --name"
         )
-    base = server.replace("-", "_")
-    stem = base.removesuffix("_server")
-    own = base == stem and not _is_taken(base)
-    return ProjectNames(
-        server=server,
-        title=server.replace("-", " ").capitalize(),
-        package=f"{stem}_server",
-        handlers=base if own else f"{stem}_tools",
+    return server
+
+
+@cache
+def taken_names() -> TakenNames:
+    """Give the names of toolwright, of all that it and a new project need, and of their commands and modules.
+
+    Of what is required but not installed here, only the name is known.
+    """
+    found = _requirements()
+    scripts = (each.entry_points.select(group="console_scripts") for each in found.values() if each)
+    modules = (
+        module
+        for module, owners in packages_distributions().items()
+        if not found.keys().isdisjoint(_normal(owner) for owner in owners)
+    )
+    return TakenNames(
+        distributions=frozenset(found),
+        commands=frozenset(script.name for group in scripts for script in group),
+        modules=OWN_MODULES | frozenset(modules),
     )
 
 
-def _is_taken(name: str) -> bool:
-    return name in sys.stdlib_module_names or name in _TAKEN or keyword.iskeyword(name)
+def _requirements() -> dict[str, Distribution | None]:
+    """Follow what is required, from toolwright on, by normal name; None for what is not installed here."""
+    found: dict[str, Distribution | None] = {}
+    pending = [("toolwright", each) for each in ("", *EXTRAS)] + [(name, "") for name in INSTALLED_BESIDE]
+    seen = set[tuple[str, str]]()
+    while pending:
+        wanted = name, extra = pending.pop()
+        if wanted in seen:
+            continue
+        seen.add(wanted)
+        try:
+            found[name] = known = distribution(name)
+        except PackageNotFoundError:
+            found[name] = None
+        else:
+            pending += _required(known, extra)
+    return found
+
+
+def _required(known: Distribution, extra: str) -> Iterator[tuple[str, str]]:
+    """Give what a distribution with one of its extras requires on any system: each name without, and with an extra."""
+    for requirement in known.requires or ():
+        if (parts := _REQUIREMENT.match(requirement)) and (parts[3] or "") == extra:
+            yield _normal(parts[1]), ""
+            yield from ((_normal(parts[1]), each.strip()) for each in (parts[2] or "").split(",") if each)
+
+
+def _normal(name: str) -> str:
+    """Give the name of a distribution as pip compares it.
+
+    https://packaging.python.org/en/latest/specifications/name-normalization/
+    """
+    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def lay_out(names: ProjectNames) -> dict[str, str]:

@@ -219,6 +219,8 @@ class Command:
     tools: tuple[str, ...]
     claude_tools: tuple[str, ...]
     """What Claude Code may run for it without asking, in its own spelling."""
+    runner: str
+    """The meta-tool that runs those of its tools that are not listed; empty if all are."""
     prompt: str
 
 
@@ -239,6 +241,8 @@ class Workflow:
     summary: str
     description: str
     steps: tuple[Step, ...]
+    runner: str
+    """The meta-tool that runs those of its tools that are not listed; empty if all are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -264,6 +268,16 @@ class Server:
     workflows: tuple[Workflow, ...]
     skill_description: str
     """When a model should load the skill of this server; 1,024 characters at most (Agent Skills)."""
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The environment variables the server reads, in the order of its options."""
+        return tuple(option.env for option in self.options if option.env)
+
+    @property
+    def example_arguments(self) -> tuple[str, ...]:
+        """Each option with a placeholder to fill in, for clients that start servers outside of any project."""
+        return tuple(word for option in self.options for word in (option.flag, f"<{option.metavar}>"))
 
     @property
     def tools(self) -> tuple[Tool, ...]:

@@ -162,6 +162,7 @@ def _commands(run: Resolution) -> tuple[Command, ...]:
             argument_hint=each.argument_hint,
             tools=each.tools,
             claude_tools=_claude_tools(run, each.tools),
+            runner=_runner(run, each.tools),
             prompt=each.prompt.strip(),
         )
         for name, each in run.tables.commands.items()
@@ -170,18 +171,32 @@ def _commands(run: Resolution) -> tuple[Command, ...]:
 
 def _claude_tools(run: Resolution, tools: Sequence[str]) -> tuple[str, ...]:
     """Name what must be allowed for `tools` to run: those that are not listed go through a meta-tool."""
-    written = run.tables.discovery
-    found: set[str] = set()
-    for name in tools:
-        if name in written.pinned or written.style == "classic" or name not in run.tables.tools:
-            found.add(name)
-        elif written.style != "search-call":
-            found.add("call_tool")
-        elif written.split_calls and run.tables.tools[name].hints.read_only:
-            found |= {f"{written.prefix}search", f"{written.prefix}call_read"}
-        else:
-            found |= {f"{written.prefix}search", f"{written.prefix}call"}
+    found = {name for name in tools if _is_listed(run, name)}
+    hidden = [name for name in tools if name not in found]
+    if hidden:
+        found |= {_runner(run, [name]) for name in hidden}
+        found.add(_FINDERS[run.tables.discovery.style].format(run.tables.discovery.prefix))
     return tuple(client_name(name, run.tables.server.name) for name in sorted(found))
+
+
+_FINDERS = {"search-call": "{}search", "list-describe": "get_tool_description", "discover-schema": "get_tool_schema"}
+"""The meta-tool of each style that tells the arguments of a hidden tool."""
+
+
+def _is_listed(run: Resolution, tool: str) -> bool:
+    return run.tables.discovery.style == "classic" or tool in run.tables.discovery.pinned
+
+
+def _runner(run: Resolution, tools: Sequence[str]) -> str:
+    """Name the meta-tool that runs the hidden ones of `tools`; the one that only reads if that will do."""
+    written = run.tables.discovery
+    hidden = [run.tables.tools[name] for name in tools if name in run.tables.tools and not _is_listed(run, name)]
+    if not hidden:
+        return ""
+    if written.style != "search-call":
+        return "call_tool"
+    only_reads = written.split_calls and all(tool.hints.read_only for tool in hidden)
+    return f"{written.prefix}call_read" if only_reads else f"{written.prefix}call"
 
 
 def _workflows(run: Resolution) -> tuple[Workflow, ...]:
@@ -191,6 +206,7 @@ def _workflows(run: Resolution) -> tuple[Workflow, ...]:
             summary=each.summary,
             description=each.description or each.summary,
             steps=tuple(Step(title=step.title, tool=step.tool, text=step.text.strip()) for step in each.steps),
+            runner=_runner(run, [step.tool for step in each.steps if step.tool]),
         )
         for name, each in run.tables.workflows.items()
     )

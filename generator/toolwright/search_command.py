@@ -21,6 +21,13 @@ _REASONS: dict[Reason, str] = {
     "rest": "few tools: all are shown",
     "browse": "no query: all are shown",
 }
+_FIELD_WORDS = {
+    "parameter_texts": "parameter descriptions",
+    "parameters": "parameter names",
+    "use_cases": "use cases",
+    "values": "choices",
+}
+"""What people call the fields of the index; the rest are called what they are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +40,15 @@ class Found:
     fields: tuple[tuple[str, tuple[str, ...]], ...]
 
     @property
-    def why(self) -> str:
-        """Say in words why it came."""
-        matched = "; ".join(f"{term}: {', '.join(fields)}" for term, fields in self.fields)
-        said = _REASONS.get(self.reason, "")
-        return " - ".join(part for part in (said, matched) if part)
+    def why(self) -> tuple[str, ...]:
+        """Say in words why it came, a line a term."""
+        width = max((len(term) for term, _ in self.fields), default=0)
+        said = _REASONS.get(self.reason)
+        matched = (
+            f"{term:{width}}  in {', '.join(_FIELD_WORDS.get(name, name) for name in names)}"
+            for term, names in self.fields
+        )
+        return (*([said] if said else []), *matched)
 
 
 def search(server: Server, query: str, *, limit: int) -> tuple[tuple[Found, ...], int]:
@@ -66,7 +77,8 @@ def report_search(server: Server, query: str, *, limit: int) -> str:
         return f"nothing found for `{query}` in {len(server.tools)} tools\n"
     lines = []
     for place, each in enumerate(found, 1):
-        lines.append(f"{place:>2}. {each.tool}  {each.summary}\n    {each.why}\n")
+        lines.append(f"{place:>2}. {each.tool}  {each.summary}\n")
+        lines += [f"    {why}\n" for why in each.why]
     if total > len(found):
         lines.append(f"{total - len(found)} more; --limit shows them\n")
     return "".join(lines)

@@ -481,7 +481,7 @@ def test_search_says_which_terms_matched_in_which_fields(run: Toolwright) -> Non
 
     assert result.exit_code == 0
     assert " 1. count_words  Say how many words, lines and characters a text has\n" in result.stdout
-    assert "word: name, summary" in result.stdout
+    assert "word  in name, summary" in result.stdout
 
 
 def test_search_by_name_says_so(run: Toolwright) -> None:

@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -16,9 +17,10 @@ from hypothesis import strategies as st
 from mcp import Client, StdioServerParameters
 
 from toolwright.cli import toolwright
-from toolwright.init import InitError, project_names
+from toolwright.init import OWN_MODULES, InitError, lay_out, project_names, taken_names
 from toolwright.project import Project
 
+PYPROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))
 SOURCES = [path for path in sys.path if path]
 
 
@@ -149,11 +151,23 @@ def test_new_folder_may_be_entered_as_any_other(tmp_path: Path) -> None:
         ("My Notes", "my-notes", "my_notes_server", "my_notes"),
         ("notes_server", "notes-server", "notes_server", "notes_tools"),
         ("json", "json", "json_server", "json_tools"),
-        ("mcp", "mcp", "mcp_server", "mcp_tools"),
+        ("yaml", "yaml", "yaml_server", "yaml_tools"),
         ("class", "class", "class_server", "class_tools"),
         ("--x--", "x", "x_server", "x"),
+        ("Über Crème", "uber-creme", "uber_creme_server", "uber_creme"),
+        ("\uff2e\uff4f\uff54\uff45\uff53", "notes", "notes_server", "notes"),
     ],
-    ids=["plain", "spaces and capitals", "a server", "a standard module", "a dependency", "a keyword", "dashes"],
+    ids=[
+        "plain",
+        "spaces and capitals",
+        "a server",
+        "a standard module",
+        "a module of a dependency",
+        "a keyword",
+        "dashes",
+        "accents",
+        "wide letters",
+    ],
 )
 def test_names_follow_from_what_was_asked_for(wanted: str, server: str, package: str, handlers: str) -> None:
     names = project_names(wanted)
@@ -161,13 +175,60 @@ def test_names_follow_from_what_was_asked_for(wanted: str, server: str, package:
     assert (names.server, names.package, names.handlers) == (server, package, handlers)
 
 
-@pytest.mark.parametrize("wanted", ["", "123", "...", "日本", "-"])
+@pytest.mark.parametrize("wanted", ["", "123", "...", "日本", "-", "日本 notes", "straße", "notes ٣"])
 def test_name_that_cannot_be_one_says_what_to_do(wanted: str, tmp_path: Path) -> None:
     with pytest.raises(InitError, match="say another name with --name"):
         project_names(wanted)
     result = init(str(tmp_path / "house"), f"--name={wanted or '-'}")
     assert result.exit_code == 2
     assert not (tmp_path / "house").exists()
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        "workbench",
+        "Workbench Server",
+        "toolwright",
+        "mcp",
+        "jinja2",
+        "jq",
+        "typing.extensions",
+        "cryptography",
+        "pytest",
+        "hatchling",
+        "datamodel-codegen",
+        "pygmentize",
+    ],
+)
+def test_name_of_what_a_server_is_installed_with_is_refused(wanted: str, tmp_path: Path) -> None:
+    result = init(str(tmp_path / wanted))
+
+    assert result.exit_code == 2
+    assert "is taken by what a server is installed with" in result.stderr
+    assert "--name" in result.stderr
+    assert list(tmp_path.iterdir()) == []
+    assert init(str(tmp_path / wanted), "--name=notes").exit_code == 0
+
+
+def test_modules_that_count_as_ours_are_those_of_the_wheel() -> None:
+    wheel = PYPROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
+
+    assert {path.rpartition("/")[2] for path in wheel} == OWN_MODULES
+
+
+def test_everything_a_new_project_installs_is_taken() -> None:
+    project = tomllib.loads(lay_out(project_names("notes"))["pyproject.toml"])
+    ours = PYPROJECT["project"]
+    required = [
+        *project["build-system"]["requires"],
+        *(each for group in project["dependency-groups"].values() for each in group),
+        *ours["dependencies"],
+        *(each for extra in ours["optional-dependencies"].values() for each in extra),
+    ]
+
+    assert {re.split(r"[^\w-]", each)[0] for each in required} <= taken_names().distributions
+    assert ours["scripts"].keys() <= taken_names().commands
 
 
 @pytest.mark.parametrize(("length", "code"), [(32, 0), (33, 2)], ids=["the longest", "one more"])
@@ -178,7 +239,7 @@ def test_name_leaves_room_for_those_of_tools(length: int, code: int, tmp_path: P
     assert ("at most 32" in result.stderr) is bool(code)
 
 
-@given(st.text(max_size=40) | st.text("ab-_ 1", max_size=40))
+@given(st.text(max_size=40) | st.text("ab-_ 1üß", max_size=40) | st.sampled_from(sorted(taken_names().modules)))
 def test_names_are_always_legal_and_apart(wanted: str) -> None:
     try:
         names = project_names(wanted)
@@ -189,6 +250,9 @@ def test_names_are_always_legal_and_apart(wanted: str) -> None:
     assert names.package != names.handlers
     assert names.server.strip("-") == names.server
     assert names.handlers not in sys.stdlib_module_names
+    assert {names.package, names.handlers}.isdisjoint(taken_names().modules)
+    assert names.server not in taken_names().distributions | taken_names().commands
+    assert sum(map(str.isalnum, names.server)) >= sum(map(str.isalnum, wanted))
 
 
 @pytest.mark.parametrize("wanted", ["json", "x-1", "Server", "my.notes server"])

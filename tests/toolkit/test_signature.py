@@ -10,6 +10,7 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+from ruff import find_ruff_bin
 
 from toolwright.files import RenderedFile
 from toolwright.signature import LISTING, State, listing, parse_listing, sign, verify
@@ -105,11 +106,8 @@ def test_signed_toml_and_yaml_mean_what_they_meant() -> None:
 )
 def test_signed_python_is_as_its_formatter_wants_it(body: str) -> None:
     text = sign(PurePosixPath("a.py"), body)
-    ruff = shutil.which("ruff")
-    assert ruff is not None
-    run = subprocess.run(
-        [ruff, "format", "--isolated", "-"], input=text, capture_output=True, text=True, encoding="utf-8", check=True
-    )
+    command = [find_ruff_bin(), "format", "--isolated", "-"]
+    run = subprocess.run(command, input=text, capture_output=True, encoding="utf-8", check=True)
 
     assert run.stdout == text
 
