@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from toolwright.init import lay_out, project_names
+
 REPOSITORY = Path(__file__).parents[1]
-OF_AUTHORS = {"toolwright", "jinja2", "toolwright_templates"}
+PROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+OF_AUTHORS = {"toolwright", "toolwright_templates"} | {
+    re.split(r"[^\w-]", requirement)[0].replace("-", "_") for requirement in PROJECT["optional-dependencies"]["toolkit"]
+}
 """Packages that an author of servers has, and a server that runs has not."""
-SERVED = ("runtime", "handlers", "generated")
+SERVED = ("runtime", "handlers", "generated", "templates")
 BINARY = {".png", ".jpg", ".gif", ".wav", ".ico", ".pdf", ".zip"}
 OF_ONE_MACHINE = tuple(f"{place}/" for place in (REPOSITORY, Path.home(), Path(sys.prefix)))
 """Where things lie here, and so nowhere else."""
@@ -37,36 +44,152 @@ FILES = committed()
 TEXTS = [path for path in FILES if path.suffix not in BINARY]
 
 
-def imported(path: Path) -> Iterator[str]:
-    """The packages that a module imports, anywhere in it."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            yield from (alias.name.partition(".")[0] for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            yield node.module.partition(".")[0]
+def imported(source: str) -> Iterator[str]:
+    """The dotted names that a module imports, anywhere in it: modules, and what is taken from them."""
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.Import():
+                yield from (alias.name for alias in node.names)
+            case ast.ImportFrom(module=str(module), level=0):
+                yield from (f"{module}.{alias.name}" for alias in node.names)
+            case ast.Call(args=[ast.Constant(value=str(name)), *_]):
+                if ast.unparse(node.func).endswith(("import_module", "__import__")):
+                    yield name
 
 
-def modules(root: str) -> list[Path]:
-    return [path for path in FILES if path.suffix == ".py" and path.is_relative_to(REPOSITORY / root)]
+def forbidden_to_handlers(source: str, package: str) -> list[str]:
+    """What handlers must not import: of the package generated for them all but the models, and nothing of authors."""
+    models = re.compile(rf"{package}\.\w+\.models(\.|$)")
+    names = [name for name in imported(source) if not models.match(name)]
+    return [name for name in names if top(name) in OF_AUTHORS | {package}]
+
+
+def forbidden_to_the_runtime(source: str) -> list[str]:
+    """What the runtime must not import: any server, and nothing of authors."""
+    return [name for name in imported(source) if top(name) in OF_AUTHORS | {"workbench", "workbench_server"}]
+
+
+def forbidden_to_what_is_served(source: str) -> list[str]:
+    """What nothing that a server runs may import."""
+    return [name for name in imported(source) if top(name) in OF_AUTHORS]
+
+
+def forbidden_to_the_toolkit(source: str) -> list[str]:
+    """What the toolkit must not import: the server we ship is one of many."""
+    return [name for name in imported(source) if top(name) in {"workbench", "workbench_server"}]
+
+
+def top(name: str) -> str:
+    return name.partition(".")[0]
+
+
+def sources(root: str) -> dict[str, str]:
+    """The text of each Python file below a folder."""
+    found = [path for path in FILES if path.suffix == ".py" and path.is_relative_to(REPOSITORY / root)]
+    assert found
+    return {path.relative_to(REPOSITORY).as_posix(): path.read_text(encoding="utf-8") for path in found}
+
+
+def broken(found: dict[str, list[str]]) -> dict[str, list[str]]:
+    return {path: names for path, names in found.items() if names}
 
 
 @pytest.mark.parametrize("root", SERVED)
 def test_what_a_server_runs_imports_nothing_of_authors(root: str) -> None:
-    found = {path.relative_to(REPOSITORY): OF_AUTHORS.intersection(imported(path)) for path in modules(root)}
-
-    assert found
-    assert {path: names for path, names in found.items() if names} == {}
+    assert broken({path: forbidden_to_what_is_served(source) for path, source in sources(root).items()}) == {}
 
 
 def test_the_runtime_knows_no_server() -> None:
-    found = {name for path in modules("runtime") for name in imported(path)}
-
-    assert "toolwright_runtime" in found
-    assert found.isdisjoint({"workbench", "workbench_server"})
+    assert broken({path: forbidden_to_the_runtime(source) for path, source in sources("runtime").items()}) == {}
 
 
-def test_only_the_toolkit_renders() -> None:
-    assert {"jinja2", "toolwright"} <= {name for path in modules("generator") for name in imported(path)}
+def test_the_toolkit_knows_no_server() -> None:
+    assert broken({path: forbidden_to_the_toolkit(source) for path, source in sources("generator").items()}) == {}
+
+
+def test_handlers_import_only_models_of_what_is_generated_for_them() -> None:
+    found = sources("handlers")
+    assert "workbench_server.files.models.PathCheck" in {name for source in found.values() for name in imported(source)}
+    assert broken({path: forbidden_to_handlers(source, "workbench_server") for path, source in found.items()}) == {}
+
+
+def test_handlers_of_a_new_project_do_so_too() -> None:
+    names = project_names("notes")
+    found = {path: text for path, text in lay_out(names).items() if path.startswith("handlers/") and text}
+    assert f"{names.package}.text.models.TextSize" in {name for source in found.values() for name in imported(source)}
+    assert broken({path: forbidden_to_handlers(source, names.package) for path, source in found.items()}) == {}
+
+
+def test_packages_of_authors_are_those_of_the_extra() -> None:
+    assert {"toolwright", "jinja2", "datamodel_code_generator", "jsonref", "tomli_w", "click", "filelock"} <= OF_AUTHORS
+
+
+def test_only_who_makes_and_measures_servers_imports_the_toolkit() -> None:
+    importing = {
+        path.partition("/")[0]
+        for path, source in sources(".").items()
+        if "tests/golden/" not in path and forbidden_to_what_is_served(source)
+    }
+    assert importing == {"generator", "tests", "bench"}
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import workbench_server",
+        "import workbench_server.server as server",
+        "from workbench_server import files",
+        "from workbench_server.catalogue import CATALOGUE",
+        "from workbench_server.files import contract",
+        "from workbench_server.files.contract import ReadFiles",
+        "from workbench_server.files.models_of_old import ReadFiles",
+        "from workbench_server import models",
+        "def late():\n    import workbench_server.files.bindings",
+        "importlib.import_module('workbench_server.server')",
+        "from toolwright.names import identifier",
+        "import os, jinja2",
+        "if TYPE_CHECKING:\n    import filelock",
+    ],
+)
+def test_a_handler_that_imports_more_is_found(source: str) -> None:
+    assert forbidden_to_handlers(source, "workbench_server")
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "from workbench_server.files.models import ReadFilesParams, ReadFilesResult",
+        "from workbench_server.files import models",
+        "import workbench_server.files.models",
+        "from toolwright_runtime import ToolCall",
+        "from workbench.roots import Root",
+        "from . import toolwright",
+        "print('import jinja2')",
+    ],
+)
+def test_a_handler_that_imports_what_it_may_is_not_found(source: str) -> None:
+    assert forbidden_to_handlers(source, "workbench_server") == []
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        ("import workbench", True),
+        ("from workbench_server.files.models import PathCheck", True),
+        ("from toolwright import names", True),
+        ("from toolwright_runtime.call import ToolCall", False),
+        ("import toolwright_runtime", False),
+    ],
+)
+def test_a_runtime_that_imports_a_server_or_the_toolkit_is_found(source: str, found: bool) -> None:
+    assert bool(forbidden_to_the_runtime(source)) is found
+
+
+@pytest.mark.parametrize("package", sorted(OF_AUTHORS))
+def test_each_package_of_authors_is_found_wherever_it_is_imported(package: str) -> None:
+    for source in (f"import {package}", f"from {package}.inner import name", f"def late():\n    import {package}"):
+        assert forbidden_to_what_is_served(source)
+        assert forbidden_to_the_runtime(source)
 
 
 def test_no_file_names_a_place_on_one_machine() -> None:

@@ -73,7 +73,7 @@ class ProjectNames:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TakenNames:
-    """Names of what is installed beside a new server: distributions as pip compares them, commands, modules."""
+    """Names of what every server comes with: distributions as pip compares them, commands, modules."""
 
     distributions: frozenset[str]
     commands: frozenset[str]
@@ -92,7 +92,7 @@ def project_names(wanted: str) -> ProjectNames:
 
     Raises:
         InitError: `wanted` has letters that are not ASCII, or cannot start a name; or it is too long, or the name of
-            something that every server is installed with.
+            something that every server comes with.
     """
     server = _server_name(wanted)
     base = server.replace("-", "_")
@@ -103,8 +103,8 @@ def project_names(wanted: str) -> ProjectNames:
     modules = (package, handlers)
     if server in taken.distributions | taken.commands or not all(taken.allow_module(each) for each in modules):
         raise InitError(
-            f"`{server}` is taken by what a server is installed with: toolwright, what it needs, or a command of "
-            "these; say another name with --name"
+            f"`{server}` is taken by what every server comes with: toolwright, what that needs, or their commands "
+            "and modules; say another name with --name"
         )
     title = server.replace("-", " ").capitalize()
     return ProjectNames(server=server, title=title, package=package, handlers=handlers)
@@ -134,6 +134,7 @@ def taken_names() -> TakenNames:
     Of what is required but not installed here, only the name is known.
     """
     found = _requirements()
+    laid_out = (Path(place).stem for place in LAYOUT if place.endswith(".py") and not place.startswith("handlers/"))
     scripts = (each.entry_points.select(group="console_scripts") for each in found.values() if each)
     modules = (
         module
@@ -143,7 +144,7 @@ def taken_names() -> TakenNames:
     return TakenNames(
         distributions=frozenset(found),
         commands=frozenset(script.name for group in scripts for script in group),
-        modules=OWN_MODULES | frozenset(modules),
+        modules=OWN_MODULES.union(modules, laid_out),
     )
 
 

@@ -112,6 +112,8 @@ def load(path: Path, *, root: Path, diagnostics: Diagnostics) -> Document | None
 
 def _read(path: Path) -> bytes | _Failure:
     try:
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            return _Failure("TW101", "this is no regular file")  # a pipe might never end
         return path.read_bytes()
     except FileNotFoundError:
         return _Failure("TW101", "there is no such file", "run this in the project's folder, or name the manifest")

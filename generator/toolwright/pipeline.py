@@ -6,8 +6,8 @@ run: the functions here then return None, and the findings are in `diagnostics`.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Final
@@ -75,21 +75,24 @@ def render_files(
 
 @dataclass(frozen=True, slots=True)
 class _Made:
-    """What a run rendered. `schemas`, the files its manifest names, is None where that need not be remembered."""
+    """What a run rendered. `inputs`, the fingerprint of what it read, is empty where nothing is to be remembered."""
 
     files: tuple[RenderedFile, ...]
-    schemas: Sequence[str] | None = None
-    began_ns: int = 0
+    inputs: str = ""
 
     def remember(self, project: Project) -> None:
-        if self.schemas is not None:
-            memory.remember(project, self.files, self.schemas, began_ns=self.began_ns)
+        if self.inputs:
+            memory.remember(project, self.files, self.inputs)
 
 
 def _make(project: Project, *, diagnostics: Diagnostics, only: str | None, progress: Progress) -> _Made | None:
     if only is None and (files := memory.recall(project)) is not None:
         return _Made(files)
-    began_ns = time.time_ns()
+    inputs = ""
+    if only is None:
+        # What cannot be read is told by the stage that needs it.
+        with suppress(OSError):
+            inputs = memory.fingerprint(project)
     reading = read(project, diagnostics=diagnostics, progress=progress)
     if reading is None:
         return None
@@ -106,17 +109,18 @@ def _make(project: Project, *, diagnostics: Diagnostics, only: str | None, progr
         raise SelfCheckError([str(error)]) from error
     progress("checking what was rendered")
     self_check(reading.server, files, previous=previous)
-    return _Made(files, memory.named_schemas(reading.document.data) if only is None else None, began_ns)
+    return _Made(files, inputs)
 
 
 def _texts(server: Server, folder: Path) -> dict[PurePosixPath, str]:
     """Read what now stands where files are planned; what cannot be read is as good as absent."""
     texts = {}
     for planned in plan(server):
-        try:
-            texts[planned.path] = (folder / planned.path).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError):
-            continue
+        path = folder / planned.path
+        # What is no file, a pipe above all, might never end.
+        with suppress(OSError, UnicodeDecodeError):
+            if path.is_file():
+                texts[planned.path] = path.read_text(encoding="utf-8")
     return texts
 
 

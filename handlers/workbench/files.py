@@ -37,7 +37,7 @@ from workbench_server.files.models import (
 )
 
 
-async def list_allowed_directories(params: ListAllowedDirectoriesParams, call: ToolCall) -> AllowedDirectories:  # noqa: ARG001
+async def list_allowed_directories(params: ListAllowedDirectoriesParams, call: ToolCall) -> AllowedDirectories:  # noqa: ARG001  the tool takes no arguments
     """List the folders that may be read, and who allowed them: all come from one source."""
     roots = await roots_for(call)
     return AllowedDirectories(directories=[str(root.path) for root in roots], source=roots[0].source)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from pathspec import GitIgnoreSpec
 from toolwright_runtime import ToolError
 
 from workbench.decoding import decode
 from workbench.opening import open_child, open_folder
+from workbench.packages import require
 from workbench.roots import Located
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
 
 ALWAYS_IGNORED: Final = frozenset({".git", ".hg", ".svn", "node_modules", "__pycache__", ".venv", "venv"})
 """Names that are left out wherever they stand, unless they are asked for by name."""
@@ -49,7 +52,11 @@ def rules_above(folder: Located) -> IgnoreRules:
     """Give the rules that hold for the entries of `folder` by the files above it.
 
     They are dropped where they would leave out `folder` itself: whoever names an ignored folder wants to see it.
+
+    Raises:
+        NotInstalledError: what reads such files is missing, and so no tree can be walked.
     """
+    require("pathspec")
     rules = IgnoreRules()
     for depth in range(len(folder.parts)):
         parent = Located(folder.root, folder.parts[:depth], "")
@@ -92,6 +99,8 @@ class IgnoreCheck:
 
 
 def _read(folder: Located, descriptor: int) -> GitIgnoreSpec | None:
+    from pathspec import GitIgnoreSpec
+
     try:
         with open_child(folder.child(".gitignore"), descriptor) as stream:
             text = decode(stream.read(MOST_RULE_BYTES)) or ""

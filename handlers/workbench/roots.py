@@ -26,7 +26,7 @@ class Root:
     def of(cls, path: str, source: str) -> Root:
         """Give the root for `path` as a person wrote it: `~` is expanded, links are followed."""
         # Not `Path.expanduser` and `resolve`: they raise for an unknown user and for links in a circle.
-        return cls(Path(os.path.realpath(os.path.expanduser(path))), source)  # noqa: PTH111
+        return cls(Path(os.path.realpath(os.path.expanduser(path))), source)  # noqa: PTH111  see above
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +100,8 @@ def locate(path: str, roots: Sequence[Root]) -> Located:
 
 def _candidates(path: str, roots: Sequence[Root]) -> list[str]:
     """Give what `path` may mean, those that are there first. Text, since `Path` would fold a `..` away."""
-    written = os.path.expanduser(path)  # noqa: PTH111
-    if os.path.isabs(written):  # noqa: PTH117
+    written = os.path.expanduser(path)  # noqa: PTH111  see `Root.of`
+    if os.path.isabs(written):  # noqa: PTH117  text, see above
         return [written]
     return sorted((f"{root.path}{os.sep}{written}" for root in roots), key=lambda each: not os.path.lexists(each))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import shutil
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -11,6 +12,8 @@ from pathlib import Path
 from toolwright_runtime import ToolCall, ToolError
 
 from workbench.roots import Root, root_of_uri
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +35,16 @@ async def lifespan(options: Mapping[str, str | tuple[str, ...]]) -> AsyncIterato
 
 
 def workspace(given: Sequence[str]) -> Workspace:
-    """Give the workspace for the roots in `given`, as a person wrote them."""
-    roots = tuple(Root.of(each, "given when the server was started") for each in given if each.strip())
-    return Workspace(_distinct(roots), Path.cwd(), shutil.which("rg") or "")
+    """Give the workspace for the roots in `given`, as a person wrote them.
+
+    One that is no directory is kept, since it may become one, and logged, since whoever wrote it does not see what
+    the tools answer.
+    """
+    roots = _distinct(tuple(Root.of(each, "given when the server was started") for each in given if each.strip()))
+    for root in roots:
+        if not root.path.is_dir():
+            _log.warning("%s is no directory, but --root or WORKBENCH_ROOTS names it", root.path)
+    return Workspace(roots, Path.cwd(), shutil.which("rg") or "")
 
 
 async def roots_for(call: ToolCall) -> tuple[Root, ...]:

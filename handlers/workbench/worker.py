@@ -10,11 +10,12 @@ import sys
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
 from toolwright_runtime import ToolError
+
+from workbench.packages import require
 
 Ask = Callable[[Mapping[str, Any]], Awaitable[dict[str, Any]]]
 
@@ -84,9 +85,6 @@ async def _exchange(process: Process, request: Mapping[str, Any]) -> dict[str, A
 
 
 def _folder_of(module: str) -> str:
-    spec = find_spec(module)
-    if spec is None or spec.origin is None:
-        message = f"the package `{module}` is not installed: pip install 'toolwright[workbench]'"
-        raise ToolError(message, code="NOT_INSTALLED")
-    origin = Path(spec.origin)
+    spec = require(module)
+    origin = Path(spec.origin or "")
     return str(origin.parent.parent if spec.submodule_search_locations else origin.parent)

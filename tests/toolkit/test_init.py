@@ -153,6 +153,7 @@ def test_new_folder_may_be_entered_as_any_other(tmp_path: Path) -> None:
         ("json", "json", "json_server", "json_tools"),
         ("yaml", "yaml", "yaml_server", "yaml_tools"),
         ("class", "class", "class_server", "class_tools"),
+        ("noxfile", "noxfile", "noxfile_server", "noxfile_tools"),
         ("--x--", "x", "x_server", "x"),
         ("Über Crème", "uber-creme", "uber_creme_server", "uber_creme"),
         ("\uff2e\uff4f\uff54\uff45\uff53", "notes", "notes_server", "notes"),
@@ -164,6 +165,7 @@ def test_new_folder_may_be_entered_as_any_other(tmp_path: Path) -> None:
         "a standard module",
         "a module of a dependency",
         "a keyword",
+        "a file of the project",
         "dashes",
         "accents",
         "wide letters",
@@ -199,13 +201,14 @@ def test_name_that_cannot_be_one_says_what_to_do(wanted: str, tmp_path: Path) ->
         "hatchling",
         "datamodel-codegen",
         "pygmentize",
+        "test",
     ],
 )
-def test_name_of_what_a_server_is_installed_with_is_refused(wanted: str, tmp_path: Path) -> None:
+def test_name_of_what_every_server_comes_with_is_refused(wanted: str, tmp_path: Path) -> None:
     result = init(str(tmp_path / wanted))
 
     assert result.exit_code == 2
-    assert "is taken by what a server is installed with" in result.stderr
+    assert "is taken by what every server comes with" in result.stderr
     assert "--name" in result.stderr
     assert list(tmp_path.iterdir()) == []
     assert init(str(tmp_path / wanted), "--name=notes").exit_code == 0

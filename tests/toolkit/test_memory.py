@@ -6,15 +6,15 @@ import json
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
 from click.testing import Result
 
 from toolwright.diagnostics import Diagnostics
-from toolwright.memory import named_schemas, recall, remember
+from toolwright.memory import fingerprint, named_schemas, recall, remember
 from toolwright.pipeline import render_files
 from toolwright.project import Project
 
@@ -64,35 +64,98 @@ def test_a_changed_input_is_not_recalled(known: Project, name: str) -> None:
     assert recall(known) is None
 
 
-def test_a_changed_schema_that_the_manifest_names_is_not_recalled(known: Project) -> None:
+def test_a_changed_schema_that_the_manifest_names_is_not_recalled(known: Project, run: Callable[..., Result]) -> None:
     schema = known.root / "a.json"
-    schema.write_text("{}", encoding="utf-8")
-    files = recall(known)
-    assert files
-    remember(known, files, ["a.json"], began_ns=time.time_ns())
-    assert recall(known) == files
-    schema.write_text("[]", encoding="utf-8")
+    schema.write_text('{"type": "object", "properties": {"a": {"type": "string"}}}', encoding="utf-8")
+    text = known.manifest.read_text(encoding="utf-8")
+    start = text.index("params.")
+    known.manifest.write_text(without_params(text, start, 'input_schema = "a.json"\n'), encoding="utf-8")
+    assert run("generate").exit_code == 0
+    assert recall(known) is not None
+    schema.write_text('{"type": "object", "properties": {"b": {"type": "string"}}}', encoding="utf-8")
     assert recall(known) is None
     schema.unlink()
     assert recall(known) is None
 
 
-def test_an_input_saved_while_the_run_was_under_way_leaves_nothing_to_recall(known: Project) -> None:
+def without_params(text: str, start: int, instead: str) -> str:
+    """Give a manifest with a schema instead of the parameters of its tool, and without the examples of that."""
+    lines = [line for line in text[start:].splitlines(keepends=True) if not line.startswith("params.")]
+    rest = "".join(lines)
+    end = rest.find("[[tools.")
+    return text[:start] + instead + (rest if end < 0 else rest[:end])
+
+
+def test_an_input_changed_while_the_run_was_under_way_leaves_nothing_to_recall(known: Project) -> None:
     files = recall(known)
     assert files
     record(known).unlink()
-    began_ns = time.time_ns()
-    os.utime(known.manifest, ns=(began_ns, began_ns))
-    remember(known, files, [], began_ns=began_ns)
+    before = fingerprint(known)
+    newer = known.root / "newer.toml"
+    newer.write_text(known.manifest.read_text(encoding="utf-8") + "# later\n", encoding="utf-8")
+    os.utime(newer, ns=(0, 0))
+    newer.rename(known.manifest)
+    remember(known, files, before)
     assert not record(known).exists()
-    remember(known, files, [], began_ns=began_ns + 1)
+    remember(known, files, fingerprint(known))
     assert recall(known) == files
 
 
+@pytest.mark.parametrize("suffix", [".txt", ".jinja", ""])
+def test_whatever_a_template_may_include_counts(known: Project, suffix: str) -> None:
+    part = known.override_folder / f"part{suffix}"
+    part.parent.mkdir(exist_ok=True)
+    part.write_text("mine\n", encoding="utf-8")
+    assert recall(known) is None
+
+
+@pytest.mark.parametrize("folder", ["handlers", "templates"])
+def test_what_stands_behind_a_link_counts(
+    folder: str, known: Project, run: Callable[..., Result], tmp_path: Path
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "part.py").write_text("a = 1\n", encoding="utf-8")
+    (known.root / folder).mkdir(exist_ok=True)
+    (known.root / folder / "linked").symlink_to(elsewhere)
+    (elsewhere / "round").symlink_to(elsewhere)
+    assert run("generate").exit_code == 0
+    assert recall(known) is not None
+    (elsewhere / "part.py").write_text("a = 2\n", encoding="utf-8")
+    assert recall(known) is None
+
+
 def test_schemas_are_those_that_tools_give_by_file_name() -> None:
-    data = {"tools": {"a": {"input_schema": "a.json"}, "b": {"input_schema": {"type": "object"}}, "c": {}}}
-    assert named_schemas(data) == ["a.json"]
-    assert named_schemas({}) == []
+    manifest = b'[tools.a]\ninput_schema = "a.json"\n[tools.b]\ninput_schema = { type = "object" }\n[tools.c]\n'
+    assert named_schemas(manifest) == ["a.json"]
+    assert named_schemas(b"") == []
+
+
+def test_a_record_that_vouches_for_an_edit_is_not_believed(known: Project) -> None:
+    edited = next(known.generated.rglob("server.py"))
+    edited.write_text(edited.read_text(encoding="utf-8") + "# mine\n", encoding="utf-8")
+    said = json.loads(record(known).read_text(encoding="utf-8"))
+    name = edited.relative_to(known.generated).as_posix()
+    said["files"][name] = sha256(edited.read_bytes()).hexdigest()
+    record(known).write_text(json.dumps(said), encoding="utf-8")
+    assert recall(known) is None
+
+
+@pytest.mark.parametrize("name", ["../manifest/{}.toml", "{}/etc/hostname"])
+def test_a_record_cannot_name_what_lies_outside(known: Project, name: str) -> None:
+    said = json.loads(record(known).read_text(encoding="utf-8"))
+    path = Path(name.format(known.manifest.stem if name.startswith("..") else ""))
+    target = known.generated / path
+    said["files"][str(path)] = sha256(target.read_bytes()).hexdigest() if target.is_file() else ""
+    record(known).write_text(json.dumps(said), encoding="utf-8")
+    assert recall(known) is None
+
+
+def test_a_pipe_in_the_place_of_a_file_is_not_opened(known: Project) -> None:
+    page = next(known.generated.rglob("index.md"))
+    page.unlink()
+    os.mkfifo(page)
+    assert recall(known) is None
 
 
 def test_a_hand_edit_is_still_refused_after_a_remembered_run(known: Project, run: Callable[..., Result]) -> None:
@@ -111,7 +174,7 @@ def test_a_missing_file_is_made_again_and_a_stale_one_is_pruned(known: Project, 
     assert lost.exists()
 
 
-@pytest.mark.parametrize("text", ["", "{}", "[]", "{", '{"inputs": 1, "schemas": [], "files": {}}', "\x00"])
+@pytest.mark.parametrize("text", ["", "{}", "[]", "{", '{"inputs": 1, "files": {}}', "\x00", "[" * 100_000])
 def test_a_broken_record_is_worth_nothing(known: Project, text: str) -> None:
     record(known).write_text(text, encoding="utf-8")
     assert recall(known) is None

@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import venv
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ import pytest
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp_types import TextContent
+from oracle import MODERN, Oracle
 
 REPOSITORY = Path(__file__).parents[2]
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name not in {"PYTHONPATH", "VIRTUAL_ENV"}}
@@ -77,31 +78,35 @@ def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Callab
     return with_extra
 
 
-def converse(environment: Environment, *calls: tuple[str, dict[str, Any]], cwd: Path) -> list[str]:
-    """Start Workbench over stdio and give the names it lists, then the text of what each call answers."""
-    program = str(environment.program("python"))
-    server = StdioServerParameters(
-        command=program, args=["-m", "workbench_server", "--root", "."], env=ENVIRONMENT, cwd=cwd
-    )
+Call = tuple[str, dict[str, Any]]
+Converse = Callable[..., list[str]]
 
-    async def run() -> list[str]:
-        async with Client(stdio_client(server)) as client:
+
+@pytest.fixture
+def converse(overheard: Any, tmp_path: Path) -> Converse:
+    """Start Workbench over stdio and give the names it lists, then the text of what each call answers."""
+
+    async def run(environment: Environment, *calls: Call, options: Sequence[str] = ()) -> list[str]:
+        program = str(environment.program("python"))
+        arguments = ["-m", "workbench_server", "--root", ".", *options]
+        server = StdioServerParameters(command=program, args=arguments, env=ENVIRONMENT, cwd=tmp_path)
+        async with Client(overheard(stdio_client(server), Oracle(MODERN))) as client:
             said = [" ".join(tool.name for tool in (await client.list_tools()).tools)]
-            for name, arguments in calls:
-                content = (await client.call_tool(name, arguments)).content
+            for name, each in calls:
+                content = (await client.call_tool(name, each)).content
                 said.append("\n".join(block.text for block in content if isinstance(block, TextContent)))
             return said
 
-    return asyncio.run(run())
+    return lambda environment, *calls, **more: asyncio.run(run(environment, *calls, **more))
 
 
 def test_the_server_starts_where_nothing_of_authors_is_installed(
-    environment: Callable[[str], Environment], tmp_path: Path
+    environment: Callable[[str], Environment], converse: Converse
 ) -> None:
     bare = environment("")
     assert not bare.has("jinja2")
 
-    listed, found = converse(bare, ("search", {"query": "read files"}), cwd=tmp_path)
+    listed, found = converse(bare, ("search", {"query": "read files"}))
 
     assert listed.startswith("search call")
     assert "read_files" in found
@@ -115,16 +120,51 @@ def test_without_the_toolkit_the_command_says_what_to_install(environment: Calla
     assert "Traceback" not in run.stderr
 
 
-def test_the_shipped_tools_work_from_the_wheel(environment: Callable[[str], Environment], tmp_path: Path) -> None:
-    (tmp_path / "facts.json").write_text('{"answer": 42}', encoding="utf-8")
-    arguments: dict[str, Any] = {
-        "tool_name": "query_json",
-        "args": {"file_path": "facts.json", "jq_expression": ".answer"},
-    }
+CALLS: dict[str, tuple[dict[str, Any], str, str]] = {
+    "list_allowed_directories": ({}, "given when the server was started", ""),
+    "read_files": ({"files": [{"path": "facts.json"}]}, "answer", ""),
+    "read_media_file": ({"path": "picture.png"}, "", ""),
+    "list_directory_with_sizes": ({"path": "."}, "facts.json", ""),
+    "search_files": ({"path": ".", "pattern": "facts"}, "facts.json", "pathspec"),
+    "get_file_info": ({"path": "facts.json"}, "application/json", ""),
+    "directory_tree": ({"path": "."}, "facts.json", "pathspec"),
+    "grep_content": ({"pattern": "answer"}, "1 matching line", "pathspec"),
+    "validate_paths": ({"paths": ["facts.json"]}, "facts.json", ""),
+    "query_json": ({"file_path": "facts.json", "jq_expression": ".answer"}, "42", "jq"),
+    "query_yaml": ({"file_path": "facts.json", "yq_expression": ".answer"}, "42", "jq"),
+    "analyze_work_log": ({"file_path": "log.md"}, "log.md", ""),
+}
+"""For each tool arguments, a part of the answer, and the package it needs beside those of the server."""
 
-    _, answer = converse(environment("workbench"), ("call_read", arguments), cwd=tmp_path)
 
-    assert "42" in answer
+def answers_of_every_tool(environment: Environment, converse: Converse, folder: Path) -> dict[str, str]:
+    (folder / "facts.json").write_text('{"answer": 42}', encoding="utf-8")
+    (folder / "picture.png").write_bytes(b"\x89PNG\r\n\x1a\n")
+    (folder / "log.md").write_text("# Log\n", encoding="utf-8")
+    calls = [(tool, arguments) for tool, (arguments, *_) in CALLS.items()]
+    listed, *answers = converse(environment, *calls, options=["--classic", "--all"])
+    assert listed.split() == list(CALLS)
+    return dict(zip(CALLS, answers, strict=True))
+
+
+def test_every_shipped_tool_works_from_the_wheel(
+    environment: Callable[[str], Environment], converse: Converse, tmp_path: Path
+) -> None:
+    answers = answers_of_every_tool(environment("workbench"), converse, tmp_path)
+
+    assert [tool for tool, (_, part, _) in CALLS.items() if part not in answers[tool]] == []
+    assert [answer for answer in answers.values() if "Error executing tool" in answer] == []
+
+
+def test_without_extras_each_tool_answers_or_says_what_to_install(
+    environment: Callable[[str], Environment], converse: Converse, tmp_path: Path
+) -> None:
+    answers = answers_of_every_tool(environment(""), converse, tmp_path)
+
+    for tool, (_, part, package) in CALLS.items():
+        missing = f"the package `{package}` is not installed: pip install 'toolwright[workbench]'"
+        assert (answers[tool] == missing) if package else (part in answers[tool]), tool
+    assert [answer for answer in answers.values() if "Error executing tool" in answer] == []
 
 
 def test_the_templates_travel_with_the_toolkit(environment: Callable[[str], Environment], tmp_path: Path) -> None:

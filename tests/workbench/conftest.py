@@ -1,14 +1,19 @@
-"""A project folder beside things that must not be read, and the real server over both."""
+"""A project folder beside things that must not be read, and the real server over both, its results held against MCP."""
 
 from __future__ import annotations
 
 import asyncio
+import os
+import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp_types import methods
+from oracle import ERAS, MODERN
 from toolwright_runtime import ToolCall
 from toolwright_runtime.call import Level
 from toolwright_runtime.selection import Selection
@@ -17,6 +22,23 @@ from workbench.roots import Root
 from workbench_server.server import build_dispatcher
 
 SECRET = "the secret outside"
+PATIENCE_S = 30.0
+"""How long a test waits for what must happen; the machine may be slow."""
+CARRIED: dict[str, dict[str, Any]] = {
+    "tools/list": {"resultType": "complete", "ttlMs": 0, "cacheScope": "public"},
+    "tools/call": {"resultType": "complete"},
+}
+"""What the carrier adds to a result at 2026-07-28."""
+
+
+def heard(method: str, result: dict[str, Any]) -> dict[str, Any]:
+    """Give a dispatcher's result that both revisions of MCP know."""
+    for version in ERAS:
+        sent = {**(CARRIED[method] if version == MODERN else {}), **result}
+        known = methods.serialize_server_result(method, version, sent)
+        # A call may also end in a question to the client, which needs no field: anything would pass as that.
+        assert known.keys() == sent.keys(), sent
+    return result
 
 
 @dataclass
@@ -87,17 +109,29 @@ class Room:
         self, tool: str, /, *, client: Client | None = None, options: dict[str, Any] | None = None, **arguments: Any
     ) -> Answer:
         """Call a tool of the generated server."""
-        return asyncio.run(self._call(tool, client or Client(), options, arguments))
+        params = {"name": tool, "arguments": arguments}
+        return Answer(self.request("tools/call", params, Selection(style="classic"), client=client, options=options))
 
-    async def _call(
-        self, tool: str, client: Client, options: dict[str, Any] | None, arguments: dict[str, Any]
-    ) -> Answer:
+    def request(
+        self,
+        method: str,
+        params: dict[str, Any],
+        selection: Selection,
+        *,
+        client: Client | None = None,
+        options: dict[str, Any] | None = None,
+    ) -> dict[str, Any]:
+        """Ask the generated server for the result of one request."""
         given = {"root": (str(self.project),)} if options is None else options
-        dispatcher = build_dispatcher(Selection(style="classic"), options=given)
-        try:
-            return Answer(await dispatcher.dispatch("tools/call", {"name": tool, "arguments": arguments}, client))
-        finally:
-            await dispatcher.aclose()
+
+        async def ask() -> dict[str, Any]:
+            dispatcher = build_dispatcher(selection, options=given)
+            try:
+                return await dispatcher.dispatch(method, params, client or Client())
+            finally:
+                await dispatcher.aclose()
+
+        return heard(method, asyncio.run(ask()))
 
     def read(self, path: str, **part: Any) -> Answer:
         """Read one file."""
@@ -121,3 +155,33 @@ def client() -> Client:
 @pytest.fixture
 def tool_call(client: Client) -> ToolCall:
     return ToolCall("a test", client, ())
+
+
+class Children:
+    """The processes that this one has started and that have not ended."""
+
+    def now(self) -> list[str]:
+        """Give their ids."""
+        return [process.name for process in Path("/proc").iterdir() if _parent(process) == os.getpid()]
+
+    async def some(self) -> None:
+        """Let other tasks go on until there is one."""
+        async with asyncio.timeout(PATIENCE_S):
+            while not self.now():  # noqa: ASYNC110  nobody tells of a new process
+                await asyncio.sleep(0)
+
+
+def _parent(process: Path) -> int | None:
+    """Give the id of the parent of what is in `/proc`; None if that is no process, or it has just ended."""
+    if process.name.isdecimal():
+        with suppress(FileNotFoundError, ProcessLookupError):
+            # The name stands in brackets before it and may hold any character, see proc_pid_stat(5).
+            return int((process / "stat").read_bytes().rpartition(b")")[2].split()[1])
+    return None
+
+
+@pytest.fixture
+def children() -> Children:
+    if not sys.platform.startswith("linux"):
+        pytest.skip("children are listed by /proc")
+    return Children()

@@ -69,6 +69,19 @@ def test_a_root_that_is_no_directory_is_told_and_nothing_else_is_read(room: Any)
     assert directories(both) == [(str(room.project), "given when the server was started")]
 
 
+def test_a_root_that_is_no_directory_is_logged_and_any_other_is_not(
+    room: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    workspace([str(room.project)])
+    assert not caplog.records
+    workspace([str(room.project / "nothing"), str(room.write("a.txt", "x")), str(room.project)])
+    assert [record.levelname for record in caplog.records] == ["WARNING", "WARNING"]
+    assert [record.getMessage().partition(" is no directory")[0] for record in caplog.records] == [
+        str(room.project / "nothing"),
+        str(room.project / "a.txt"),
+    ]
+
+
 def test_roots_are_expanded_resolved_and_told_once(room: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(room.project.parent))
     (room.project.parent / "link").symlink_to(room.project)

@@ -1,0 +1,28 @@
+"""The packages that only some tools need. Who installs the server alone has none of them, and all other tools."""
+
+from __future__ import annotations
+
+from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
+
+from toolwright_runtime import ToolError
+
+
+class NotInstalledError(ToolError):
+    """A tool needs a package that is not there. The model cannot help that, but can pass it on."""
+
+    def __init__(self, package: str) -> None:
+        message = f"the package `{package}` is not installed: pip install 'toolwright[workbench]'"
+        super().__init__(message, code="NOT_INSTALLED")
+
+
+def require(package: str) -> ModuleSpec:
+    """Say where `package` is installed, without importing it.
+
+    Raises:
+        NotInstalledError: it is not.
+    """
+    spec = find_spec(package)
+    if spec is None:
+        raise NotInstalledError(package)
+    return spec

@@ -1,0 +1,51 @@
+"""The oracle of the wire, `tests/runtime/oracle.py`, within reach of all tests, and an ear for any transport."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+
+import anyio
+import pytest
+from mcp.client import Transport
+from mcp.shared.message import SessionMessage
+
+sys.path.insert(0, str(Path(__file__).parent / "runtime"))
+
+from oracle import Ends, Oracle, plain
+
+Overheard = Callable[[Transport, Oracle], AbstractAsyncContextManager[Ends]]
+
+
+@pytest.fixture(scope="session")
+def overheard() -> Overheard:
+    """Put an oracle between a client and its transport: every message is held against its revision of MCP."""
+    return _overheard
+
+
+@asynccontextmanager
+async def _overheard(transport: Transport, oracle: Oracle) -> AsyncIterator[Ends]:
+    to_client, client_in = anyio.create_memory_object_stream[SessionMessage | Exception](16)
+    client_out, from_client = anyio.create_memory_object_stream[SessionMessage](16)
+    async with transport as (from_server, to_server), anyio.create_task_group() as tasks:
+
+        async def forth() -> None:
+            async with from_client, to_server:
+                async for message in from_client:
+                    oracle.from_client(plain(message))
+                    await to_server.send(message)
+
+        async def back() -> None:
+            async with to_client:
+                async for message in from_server:
+                    assert isinstance(message, SessionMessage), message
+                    oracle.from_server(plain(message))
+                    await to_client.send(message)
+
+        tasks.start_soon(forth)
+        tasks.start_soon(back)
+        async with client_in, client_out:
+            yield client_in, client_out
+        tasks.cancel_scope.cancel()
