@@ -823,7 +823,7 @@ CATALOGUE: Final[Catalogue] = {
             "tool": {
                 "name": "analyze_work_log",
                 "title": "Analyze work log",
-                "description": "Outline a work log in the GSD-Lite format without reading it whole: what the project is working on (current mode, active task, blockers, next action), each section and each `### [LOG-NNN] - [TYPE] - Title - Task: NAME` entry with its lines, how many there are of each type and task, and what is malformed. Then read the entries that matter with read_files, by start_line and end_line.",
+                "description": "Outline a work log in the GSD-Lite format without reading it whole: what the project is working on (current mode, active task, blockers, next action), each section and each `### [LOG-NNN] - [TYPE] - Title - Task: NAME` entry with its lines, how many there are of each type and task, and what is malformed. Then read the entries that matter with read_files, by start_line and end_line. `omitted` says how many of what are left out of a long log, of entries the oldest; titles are cut after 200 characters.",
                 "inputSchema": {
                     "type": "object",
                     "properties": {
@@ -903,9 +903,13 @@ CATALOGUE: Final[Catalogue] = {
                             "type": "string",
                             "description": "The entries as a Markdown table, in place of `entries`",
                         },
-                        "omitted_entries": {"type": "integer", "description": "Older entries that are not shown"},
+                        "omitted": {
+                            "type": "object",
+                            "additionalProperties": {"type": "integer"},
+                            "description": "How many entries (the oldest), sections, problems, types, tasks or fields of `current` are not shown; empty if all are",
+                        },
                     },
-                    "required": ["path", "lines", "types", "tasks", "problems"],
+                    "required": ["path", "lines", "types", "tasks", "problems", "omitted"],
                 },
                 "annotations": {
                     "readOnlyHint": True,
@@ -952,4 +956,4 @@ CATALOGUE: Final[Catalogue] = {
 }
 
 
-# toolwright: sha256 145f09d2633a41c398e26695e58a7aea
+# toolwright: sha256 356e66c778e40245f718e3723c5ba44a

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
+from collections.abc import Sequence
 from dataclasses import asdict
+from typing import Final
 
 from toolwright_runtime import Content, Reply, ToolCall, ToolError
 
@@ -36,6 +39,9 @@ from workbench_server.files.models import (
     ValidatePathsResult,
 )
 
+MOST_SUGGESTIONS: Final = 5
+"""Missing paths of one call for which similar names are looked for."""
+
 
 async def list_allowed_directories(params: ListAllowedDirectoriesParams, call: ToolCall) -> AllowedDirectories:  # noqa: ARG001  the tool takes no arguments
     """List the folders that may be read, and who allowed them: all come from one source."""
@@ -46,24 +52,33 @@ async def list_allowed_directories(params: ListAllowedDirectoriesParams, call: T
 async def read_files(params: ReadFilesParams, call: ToolCall) -> Reply:
     """Read files, one block each. One that cannot be read says why in its block; if none can, the call failed."""
     roots = await roots_for(call)
-    left, failed = ANSWER_CHARACTERS, 0
+    left, failed, missing = ANSWER_CHARACTERS, 0, 0
     blocks: list[str] = []
     for done, request in enumerate(params.files, 1):
         try:
-            block, size = await _read(request, roots, left, passthrough=bool(params.large_file_passthrough))
+            located = await _there(request.path, roots, suggest=missing < MOST_SUGGESTIONS)
+            block, size = await _read(request, located, left, passthrough=bool(params.large_file_passthrough))
             left -= size
-        except ToolError as error:
+        except (OSError, ToolError) as error:
             failed += 1
-            block = f"==> {request.path} <==\nerror: {error.message}"
+            missing += isinstance(error, ToolError) and error.code == "NOT_FOUND"
+            block = f"==> {request.path} <==\nerror: {_reason(error)}"
         blocks.append(block)
         if len(params.files) > 1:
             await call.progress(done, len(params.files), request.path)
     return Reply(blocks, is_error=failed == len(blocks))
 
 
-async def _read(
-    request: FileReadRequest, roots: tuple[Root, ...], budget: int, *, passthrough: bool
-) -> tuple[str, int]:
+def _reason(error: OSError | ToolError) -> str:
+    return error.message if isinstance(error, ToolError) else f"cannot read: {error.strerror}"
+
+
+async def _there(path: str, roots: tuple[Root, ...], *, suggest: bool = True) -> Located:
+    """Give the place of what exists, looked for in a thread, since a disk may be slow and a folder large."""
+    return await asyncio.to_thread(existing, path, roots, suggest=suggest)
+
+
+async def _read(request: FileReadRequest, located: Located, budget: int, *, passthrough: bool) -> tuple[str, int]:
     wanted = span(
         head=request.head,
         tail=request.tail,
@@ -71,7 +86,6 @@ async def _read(
         end_line=request.end_line,
         read_to_next_pattern=request.read_to_next_pattern,
     )
-    located = existing(request.path, roots)
     part = await read_part(located, wanted, budget=budget, passthrough=passthrough)
     return _block(request.path, part), len(part.text)
 
@@ -93,31 +107,31 @@ def _block(path: str, part: Part) -> str:
 
 async def read_media_file(params: ReadMediaFileParams, call: ToolCall) -> Content:
     """Give a picture, a sound or another binary file as content."""
-    return await asyncio.to_thread(media, existing(params.path, await roots_for(call)))
+    return await asyncio.to_thread(media, await _there(params.path, await roots_for(call)))
 
 
 async def list_directory_with_sizes(params: ListDirectoryWithSizesParams, call: ToolCall) -> DirectoryListing:
     """List one folder with the sizes of its files."""
-    found = await asyncio.to_thread(listing, _top(params.path, await roots_for(call)))
+    found = await asyncio.to_thread(listing, await _top(params.path, await roots_for(call)))
     return DirectoryListing.model_validate(asdict(found))
 
 
 async def directory_tree(params: DirectoryTreeParams, call: ToolCall) -> str:
     """Print the folders and files below a folder as an indented tree."""
-    top = _top(params.path, await roots_for(call))
+    top = await _top(params.path, await roots_for(call))
     return await in_thread(lambda scan: tree(top, params.max_depth, params.exclude_dirs or [], scan), call)
 
 
 async def search_files(params: SearchFilesParams, call: ToolCall) -> FoundPaths:
     """Find files and folders by name."""
-    top = _top(params.path, await roots_for(call))
+    top = await _top(params.path, await roots_for(call))
     found = await in_thread(lambda scan: find(top, params.pattern, scan), call)
     return FoundPaths(paths=found.paths, note=found.note or None)
 
 
 async def get_file_info(params: GetFileInfoParams, call: ToolCall) -> FileInfo:
     """Say what is known of one file or folder."""
-    found = await asyncio.to_thread(info, existing(params.path, await roots_for(call)))
+    found = await asyncio.to_thread(info, await _there(params.path, await roots_for(call)))
     return FileInfo.model_validate(asdict(found))
 
 
@@ -130,32 +144,51 @@ async def grep_content(params: GrepContentParams, call: ToolCall) -> str:
         context=params.context_lines,
         section_patterns=tuple(params.section_patterns or ()),
     )
-    return await grep(_top(params.search_path, roots), search, call.state(Workspace).ripgrep, call)
+    return await grep(await _top(params.search_path, roots), search, call.state(Workspace).ripgrep, call)
 
 
-def _top(path: str, roots: tuple[Root, ...]) -> Located:
+async def _top(path: str, roots: tuple[Root, ...]) -> Located:
     """Give the place to start from; `.` is a clear one only where there is a single root."""
     if path.rstrip("/") == "." and len(roots) > 1:
         paths = ", ".join(f"`{root.path}`" for root in roots)
         raise ToolError(f"there are several allowed directories: give one of {paths} as the path to start from")
-    return existing(path, roots)
+    return await _there(path, roots)
 
 
 async def validate_paths(params: ValidatePathsParams, call: ToolCall) -> ValidatePathsResult:
     """Say of each path whether it is there and whether it may be read."""
     roots = await roots_for(call)
-    results = await asyncio.to_thread(lambda: [_checked(path, roots) for path in params.paths])
-    return ValidatePathsResult(tool="validate_paths", results=results)
+    return ValidatePathsResult(
+        tool="validate_paths", results=await asyncio.to_thread(_all_checked, params.paths, roots)
+    )
 
 
-def _checked(path: str, roots: tuple[Root, ...]) -> PathCheck:
+def _all_checked(paths: Sequence[str], roots: tuple[Root, ...]) -> list[PathCheck]:
+    results: list[PathCheck] = []
+    missing = 0
+    for path in paths:
+        results.append(_checked(path, roots, suggest=missing < MOST_SUGGESTIONS))
+        missing += results[-1].allowed and not results[-1].exists
+    return results
+
+
+def _checked(path: str, roots: tuple[Root, ...], *, suggest: bool) -> PathCheck:
     written = path.removeprefix("@")  # prompts refer to files as `@src/app.py`
     try:
         located = locate(written, roots)
     except RefusedPathError as error:
         resolved = error.resolved or written
-        exists = bool(error.resolved) and os.path.lexists(error.resolved)
+        exists = bool(error.resolved) and os.path.exists(error.resolved)  # noqa: PTH110  `Path.exists` raises
         return PathCheck(input=path, resolved=resolved, exists=exists, allowed=False, reason=error.reason)
-    exists = os.path.lexists(located.path)
-    reason = None if exists else f"No such file or directory{similar(located)}"
+    except ToolError as error:
+        return PathCheck(input=path, resolved=written, exists=False, allowed=False, reason=error.message)
+    exists, reason = True, None
+    try:
+        located.path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        exists, reason = False, f"No such file or directory{similar(located) if suggest else ''}"
+    except OSError as error:
+        is_loop = error.errno == errno.ELOOP
+        reason = "Path leads in a circle of links" if is_loop else f"Path cannot be looked at: {error.strerror}"
+        return PathCheck(input=path, resolved=str(located.path), exists=False, allowed=False, reason=reason)
     return PathCheck(input=path, resolved=str(located.path), exists=exists, allowed=True, reason=reason)

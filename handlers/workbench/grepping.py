@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass, field
 from typing import Final
 
 from toolwright_runtime import ToolCall, ToolError
 
 from workbench import ripgrep
-from workbench.decoding import decode
+from workbench.decoding import SAMPLE_BYTES, decode, sniff_encoding
 from workbench.ignoring import IgnoreCheck
-from workbench.matching import MATCH_SECONDS, matcher
+from workbench.matching import MATCH_SECONDS, Match, Place, matcher
 from workbench.opening import open_file
 from workbench.reading import ANSWER_CHARACTERS
 from workbench.roots import Located
-from workbench.scanning import in_thread
+from workbench.scanning import PROGRESS_SECONDS, in_thread, telling
 from workbench.sections import Boundary, boundaries, flat, section_at
 from workbench.walking import Walk
 from workbench.worker import WorkerError
@@ -45,14 +45,20 @@ class Search:
     """Patterns of the lines at which sections begin; none: by the kind of file."""
     seconds: float = MATCH_SECONDS
     """How long expressions may run in Python."""
+    progress_seconds: float = PROGRESS_SECONDS
+    """How often progress is told."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A file with its matching lines, 1-based."""
+    """A file with its lines, and where they match."""
 
     located: Located
-    lines: list[int]
+    lines: list[str]
+    places: list[Place]
+
+
+Hits = AsyncGenerator[Hit, None]
 
 
 @dataclass(slots=True)
@@ -63,6 +69,8 @@ class Answer:
     matches: int = 0
     files: int = 0
     size: int = 0
+    notes: list[str] = field(default_factory=list)
+    """What is missing, and why."""
 
     @property
     def is_full(self) -> bool:
@@ -76,27 +84,28 @@ class Answer:
         self.files += 1
         self.size += len(block)
 
-    def text(self, ending: str) -> str:
+    def text(self) -> str:
         """Give the whole answer."""
         if not self.matches:
-            return ending or "no matches"
+            return "; ".join(self.notes) or "no matches"
         count = f"{self.matches} matching lines in {self.files} files" if self.matches > 1 else "1 matching line"
-        return "\n\n".join([*self.blocks, f"[{count}{'; ' + ending if ending else ''}]"])
+        return "\n\n".join([*self.blocks, f"[{'; '.join([count, *self.notes])}]"])
 
 
 async def grep(top: Located, search: Search, program: str, call: ToolCall) -> str:
     """Search the file or folder `top`, with the ripgrep at `program` or, if that is empty, with Python.
 
     Raises:
-        ToolError: the pattern is no regular expression.
+        ToolError: a pattern is no regular expression.
     """
     _check(search)
+    start = asyncio.get_running_loop().time()
     if program:
         try:
-            return await _within_time(_ripgrep_hits(top, search, program, call), search)
+            return await _answer(lambda answer: _ripgrep_hits(top, search, program, answer), search, call, start)
         except (ripgrep.PatternRefusedError, OSError):  # what Rust lacks, Python may have; or it is gone
             pass
-    return await _within_time(_python_hits(top, search, call), search)
+    return await _answer(lambda _: _python_hits(top, search), search, call, start)
 
 
 def _check(search: Search) -> None:
@@ -106,71 +115,151 @@ def _check(search: Search) -> None:
             raise ToolError(message, code="INVALID_ARGUMENT")
 
 
-async def _within_time(hits: AsyncGenerator[Hit, None], search: Search) -> str:
-    answer = Answer()
+async def _answer(find: Callable[[Answer], Hits], search: Search, call: ToolCall, start: float) -> str:
+    """Collect hits within the time allowed, and tell progress meanwhile, which is the time since `start`."""
+    answer, clock = Answer(), asyncio.get_running_loop().time
+    running = asyncio.ensure_future(_within_time(find(answer), search, answer))
+
+    def progress() -> tuple[float, str]:
+        elapsed = clock() - start
+        return elapsed, f"{answer.matches:,} matching lines in {answer.files:,} files after {elapsed:.0f} seconds"
+
     try:
-        async with asyncio.timeout(GREP_SECONDS):
-            return answer.text(await _collect(hits, search, answer))
+        await telling(running, call, progress, every=search.progress_seconds)
+    finally:
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+    return answer.text()
+
+
+async def _within_time(hits: Hits, search: Search, answer: Answer) -> None:
+    try:
+        async with asyncio.timeout(GREP_SECONDS), aclosing(hits) as found:
+            await _collect(found, search, answer)
     except TimeoutError:
-        pass
+        answer.notes.append(_late(search))
     except WorkerError as error:
         if error.code != "TIMEOUT":
-            raise ToolError(f"`{search.pattern}`: {error.message}", code=error.code) from None
-    return answer.text("stopped after the time allowed for one search: simplify `pattern` or narrow `search_path`")
+            raise
+        answer.notes.append(_late(search))
 
 
-async def _collect(hits: AsyncGenerator[Hit, None], search: Search, answer: Answer) -> str:
-    """Add hits to the answer until it is full; give a note on what is missing."""
-    async with aclosing(hits) as found:
-        async for hit in found:
-            lines = await asyncio.to_thread(_lines, hit.located)
-            if lines is None:
-                continue
-            if answer.is_full:
-                return _MORE
-            there = [
-                number for number in hit.lines if number <= len(lines)
-            ]  # it may have changed since it was searched
-            shown = there[: MOST_MATCHES - answer.matches]
+def _late(search: Search) -> str:
+    patterns = "`pattern`, `section_patterns`" if search.section_patterns else "`pattern`"
+    return f"stopped after the time allowed for one search: simplify {patterns} or narrow `search_path`"
+
+
+async def _collect(hits: Hits, search: Search, answer: Answer) -> None:
+    """Add hits to the answer until it is full."""
+    async with AsyncExitStack() as stack:
+        match = None
+        if search.section_patterns:
+            match = await stack.enter_async_context(matcher(search.section_patterns, seconds=GREP_SECONDS))
+            await match([])  # a wrong pattern is an error even where nothing matches
+        async for hit in hits:
+            shown = hit.places[: MOST_MATCHES - answer.matches] if not answer.is_full else []
             if shown:
-                starts = await _boundaries(hit.located, lines, search)
-                answer.add(_block(hit.located, lines, shown, starts, search.context), len(shown))
-            if len(shown) < len(there):
-                return _MORE
-    return ""
+                starts = await _boundaries(hit, match)
+                block = await asyncio.to_thread(_block, Hit(hit.located, hit.lines, shown), starts, search.context)
+                answer.add(block, len(shown))
+            if len(shown) < len(hit.places):
+                answer.notes.append(_MORE)
+                return
 
 
-async def _ripgrep_hits(top: Located, search: Search, program: str, call: ToolCall) -> AsyncGenerator[Hit, None]:
+async def _ripgrep_hits(top: Located, search: Search, program: str, answer: Answer) -> Hits:
     is_file = top.path.is_file()
     folder = Located(top.root, top.parts[:-1], "") if is_file else top
-    target = top.parts[-1] if is_file else ""
     check = IgnoreCheck(top)
-    files_found = 0
-    found = ripgrep.lines_found(program, folder.path, target, search.pattern, ignore_case=search.ignore_case)
+    found = ripgrep.lines_found(
+        program,
+        folder.path,
+        top.parts[-1] if is_file else "",
+        search.pattern,
+        ignore_case=search.ignore_case,
+        most=MOST_MATCHES + 1,
+    )
+    if is_file and await asyncio.to_thread(_is_latin1, top):
+        async with aclosing(_latin1_hits([top], search, answer)) as hits:
+            async for hit in hits:
+                yield hit
+        return
     async with aclosing(found) as files:
-        async for below, lines in files:
-            if is_file:
-                yield Hit(top, lines)
-            elif not await asyncio.to_thread(check.leaves_out, below):
-                located = top
-                for name in below:
-                    located = located.child(name)
-                files_found += 1
-                await call.progress(files_found, None, f"matches in {files_found:,} files")
-                yield Hit(located, lines)
+        async for below, places in files:
+            located = top if is_file else await asyncio.to_thread(_kept, top, below, check)
+            found_here = await asyncio.to_thread(_hit, located, places) if located else None
+            if found_here:
+                yield found_here
+    if is_file:
+        return
+    latin1: list[Located] = []
+    async with aclosing(ripgrep.not_utf8(program, folder.path)) as paths:
+        async for below in paths:
+            kept = await asyncio.to_thread(_kept, top, below, check)
+            is_latin1 = kept is not None and await asyncio.to_thread(_is_latin1, kept)
+            if kept and is_latin1:
+                latin1.append(kept)
+    if latin1:
+        async with aclosing(_latin1_hits(latin1, search, answer)) as hits:
+            async for hit in hits:
+                yield hit
 
 
-async def _python_hits(top: Located, search: Search, call: ToolCall) -> AsyncGenerator[Hit, None]:
-    files = [top] if top.path.is_file() else await in_thread(lambda scan: _files(Walk(top, scan)), call)
+def _kept(top: Located, below: tuple[str, ...], check: IgnoreCheck) -> Located | None:
+    """Give the place of what ripgrep found, unless the rules of a walk leave it out."""
+    if check.leaves_out(below):
+        return None
+    located = top
+    for name in below:
+        located = located.child(name)
+    return located
+
+
+def _hit(located: Located, places: Sequence[tuple[int, int]]) -> Hit | None:
+    """Read what ripgrep found; give nothing if it is no text, or is Latin-1, in which ripgrep does not find all."""
+    text = None if _is_latin1(located) else _text(located)
+    if text is None:
+        return None
+    lines = _split(text)
+    # The file may have changed since it was searched.
+    there = [Place(line - 1, _character(lines[line - 1], column)) for line, column in places if line <= len(lines)]
+    return Hit(located, lines, there)
+
+
+def _character(line: str, column: int) -> int:
+    """Give the 0-based character at a 1-based byte of a line."""
+    return len(line.encode("utf-8", errors="replace")[: column - 1].decode("utf-8", errors="ignore"))
+
+
+async def _latin1_hits(files: Sequence[Located], search: Search, answer: Answer) -> Hits:
+    """Search with Python what read_files shows as Latin-1."""
+    try:
+        async with aclosing(_hits_in(files, search)) as hits:
+            async for hit in hits:
+                yield hit
+    except WorkerError as error:
+        if error.code != "INVALID_ARGUMENT":
+            raise
+        answer.notes.append(f"{len(files)} files that are not UTF-8 were not searched: {error.message}")
+
+
+async def _python_hits(top: Located, search: Search) -> Hits:
+    files = [top] if top.path.is_file() else await in_thread(lambda scan: _files(Walk(top, scan)))
+    async with aclosing(_hits_in(files, search)) as hits:
+        async for hit in hits:
+            yield hit
+
+
+async def _hits_in(files: Sequence[Located], search: Search) -> Hits:
     async with matcher([search.pattern], ignore_case=search.ignore_case, seconds=search.seconds) as match:
         await match([])  # a wrong pattern is an error even where there is nothing to search
         start = 0
         while start < len(files):
             batch, start = await asyncio.to_thread(_batch, files, start)
             found = await match([text for _, text in batch])
-            for (located, _), numbers in zip(batch, found, strict=True):
-                if numbers:
-                    yield Hit(located, [number + 1 for number in numbers])
+            for (located, text), places in zip(batch, found, strict=True):
+                if places:
+                    yield Hit(located, _split(text), places)
 
 
 def _files(walk: Walk) -> list[Located]:
@@ -194,31 +283,43 @@ def _text(located: Located) -> str | None:
     """Give the text of a file, or None if it cannot be read, is binary or too large."""
     try:
         with open_file(located) as stream:
-            data = stream.read(ripgrep.MOST_SEARCHED_BYTES + 1)
+            data = stream.read(SAMPLE_BYTES)
+            if sniff_encoding(data) is None:
+                return None
+            data += stream.read(ripgrep.MOST_SEARCHED_BYTES + 1 - len(data))
     except (ToolError, OSError):
         return None
     return decode(data) if len(data) <= ripgrep.MOST_SEARCHED_BYTES else None
 
 
-def _lines(located: Located) -> list[str] | None:
-    text = _text(located)
-    return None if text is None else [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]
+def _is_latin1(located: Located) -> bool:
+    try:
+        with open_file(located) as stream:
+            encoding = sniff_encoding(stream.read(SAMPLE_BYTES))
+    except (ToolError, OSError):
+        return False
+    return encoding is not None and encoding.codec == "latin-1"
 
 
-async def _boundaries(located: Located, lines: list[str], search: Search) -> list[Boundary]:
-    if not search.section_patterns:
-        return boundaries(lines, located.path.suffix.lower())
-    async with matcher(search.section_patterns, seconds=search.seconds) as match:
-        [numbers] = await match(["\n".join(lines)])
-    return flat(lines, numbers)
+def _split(text: str) -> list[str]:
+    return [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]
 
 
-def _block(located: Located, lines: list[str], matches: list[int], starts: list[Boundary], context: int) -> str:
+async def _boundaries(hit: Hit, match: Match | None) -> list[Boundary]:
+    """Find where sections begin: where `match` says, or by the kind of file."""
+    if match is None:
+        return await asyncio.to_thread(boundaries, hit.lines, hit.located.path.suffix.lower())
+    [places] = await match(["\n".join(hit.lines)])
+    return flat(hit.lines, [place.line for place in places])
+
+
+def _block(hit: Hit, starts: list[Boundary], context: int) -> str:
     """Print the matches of one file: `N:` before a matching line, `N-` before context, sections after each group."""
-    block = [located.shown]
-    for group in _groups(matches, context, len(lines)):
-        block += _group(lines, group, set(matches))
-        sections = {section_at(number, starts, len(lines)) for number in group if number in set(matches)}
+    block = [hit.located.shown]
+    columns = {place.line + 1: place.column for place in hit.places}
+    for group in _groups(list(columns), context, len(hit.lines)):
+        block += [_line(number, hit.lines[number - 1], columns.get(number)) for number in group]
+        sections = {section_at(number, starts, len(hit.lines)) for number in group if number in columns}
         block += [
             f"  (section `{_short(each.title, 80)}` starts at line {each.start} and ends at line {each.end})"
             for each in sorted((each for each in sections if each), key=lambda each: (each.start, each.end))
@@ -239,11 +340,16 @@ def _groups(matches: list[int], context: int, total: int) -> list[range]:
     return groups
 
 
-def _group(lines: list[str], group: range, matches: set[int]) -> list[str]:
-    return [
-        f"{number}{':' if number in matches else '-'} {_short(lines[number - 1], MOST_LINE_CHARACTERS)}"
-        for number in group
-    ]
+def _line(number: int, text: str, column: int | None) -> str:
+    """Print a line; of a long one with a match, what stands around that."""
+    if column is None:
+        return f"{number}- {_short(text, MOST_LINE_CHARACTERS)}"
+    if len(text) <= MOST_LINE_CHARACTERS:
+        return f"{number}: {text}"
+    start = min(max(0, column - MOST_LINE_CHARACTERS // 2), len(text) - MOST_LINE_CHARACTERS)
+    stop = start + MOST_LINE_CHARACTERS
+    shown = f"{'...' if start else ''}{text[start:stop]}{'...' if stop < len(text) else ''}"
+    return f"{number}: {shown} (match at character {column + 1:,} of {len(text):,})"
 
 
 def _short(text: str, most: int) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -14,12 +16,26 @@ from workbench.roots import Located
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
+    from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
+
+_log = logging.getLogger(__name__)
 
 ALWAYS_IGNORED: Final = frozenset({".git", ".hg", ".svn", "node_modules", "__pycache__", ".venv", "venv"})
 """Names that are left out wherever they stand, unless they are asked for by name."""
 
-MOST_RULE_BYTES: Final = 1_000_000
-"""Longest `.gitignore` that is read."""
+MOST_RULE_BYTES: Final = 200_000
+"""How much of a `.gitignore` is read."""
+MOST_RULES: Final = 5_000
+"""Rules of one `.gitignore` that count."""
+LONGEST_RULE: Final = 1_000
+"""Characters of a rule that counts."""
+
+_STARS: Final = "[^/]*"
+"""How pathspec writes a `*`."""
+_ANY_FOLDERS_FIRST: Final = "^(?:.+/)?"
+"""How it writes a `**` that begins a rule."""
+_ANY_FOLDERS: Final = "(?:/.+)?"
+"""How it writes a `**` between folders."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,12 +114,57 @@ class IgnoreCheck:
         return self.known[below]
 
 
-def _read(folder: Located, descriptor: int) -> GitIgnoreSpec | None:
+def spec_of(text: str) -> GitIgnoreSpec:
+    """Give the rules of a `.gitignore`. What is no rule is left out, and what is too long or too much."""
     from pathspec import GitIgnoreSpec
 
+    rules = [line for line in text.split("\n") if line.strip() and not line.startswith("#")]
+    kept = [rule for rule in rules[:MOST_RULES] if len(rule) <= LONGEST_RULE]
+    if len(kept) < len(rules):
+        _log.warning("%d of the rules of a .gitignore are left out: too long or too many", len(rules) - len(kept))
+    return GitIgnoreSpec([pattern for rule in kept if (pattern := _pattern(rule))], backend="simple")
+
+
+def _pattern(rule: str) -> GitIgnoreSpecPattern | None:
+    from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
+
+    try:
+        regex, include = GitIgnoreSpecPattern.pattern_to_regex(rule)
+        return None if regex is None else GitIgnoreSpecPattern(re.compile(_hurried(regex)), include)
+    except (ValueError, re.error):  # such as a lone `!`, or a range that runs backwards: git matches nothing with it
+        return None
+
+
+def _hurried(regex: str) -> str:
+    """Make an expression that pathspec wrote take no more than the product of the lengths, not all the ways to match.
+
+    Of several wildcards all but the last may take the first place that fits, and never another: what comes after them
+    has the most room then. So they become atomic. The last `**` stays greedy, since a deeper match wins over others.
+    """
+    first, *others = _with_hurried_stars(regex).split(_ANY_FOLDERS)
+    if not others:
+        return first
+    if first.startswith(_ANY_FOLDERS_FIRST):
+        first = f"^(?>(?:.+?/)??{first.removeprefix(_ANY_FOLDERS_FIRST)}(?=/))"
+    *between, last = others
+    return "".join([first, *(f"(?>(?:/.+?)??{each}(?=/))" for each in between), _ANY_FOLDERS, last])
+
+
+def _with_hurried_stars(regex: str) -> str:
+    """Do so with the stars of each name: all but those that a slash or the end of the rule comes after."""
+    first, *others = regex.split(_STARS)
+    is_last = ["/" in each.replace("[^/]", "") or number == len(others) for number, each in enumerate(others, 1)]
+    return first + "".join(
+        f"{_STARS}{each}" if last else f"(?>{_STARS}?{each})" for each, last in zip(others, is_last, strict=True)
+    )
+
+
+def _read(folder: Located, descriptor: int) -> GitIgnoreSpec | None:
     try:
         with open_child(folder.child(".gitignore"), descriptor) as stream:
-            text = decode(stream.read(MOST_RULE_BYTES)) or ""
+            data = stream.read(MOST_RULE_BYTES + 1)
     except ToolError:  # there is none, or a link, which git does not follow either
         return None
-    return GitIgnoreSpec.from_lines(text.splitlines())
+    if len(data) > MOST_RULE_BYTES:  # what is cut in the middle means something else
+        data = data[: data.rfind(b"\n", 0, MOST_RULE_BYTES) + 1]
+    return spec_of(decode(data) or "")

@@ -8,15 +8,23 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from typing import Final
+from typing import Final, NamedTuple
 
 from workbench.worker import worker
 
 MATCH_SECONDS: Final = 20.0
 """How long the expressions of one call may run."""
 
-Match = Callable[[Sequence[str]], Awaitable[list[list[int]]]]
-"""For each text, the 0-based numbers of its matching lines."""
+
+class Place(NamedTuple):
+    """Where a match begins: a line and a character in it, both 0-based."""
+
+    line: int
+    column: int
+
+
+Match = Callable[[Sequence[str]], Awaitable[list[list[Place]]]]
+"""For each text, the first match in each of its matching lines."""
 
 
 @asynccontextmanager
@@ -31,8 +39,8 @@ async def matcher(
     request = {"work": "match", "patterns": list(patterns), "ignore_case": ignore_case, "most": most}
     async with worker({"work": "match"}, seconds=seconds) as ask:
 
-        async def match(texts: Sequence[str]) -> list[list[int]]:
-            lines: list[list[int]] = (await ask({**request, "texts": list(texts)}))["lines"]
-            return lines
+        async def match(texts: Sequence[str]) -> list[list[Place]]:
+            reply = await ask({**request, "texts": list(texts)})
+            return [[Place(*place) for place in places] for places in reply["places"]]
 
         yield match

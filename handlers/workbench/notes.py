@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import asdict
 
 from toolwright_runtime import ToolCall, ToolError
@@ -10,28 +9,24 @@ from toolwright_runtime import ToolCall, ToolError
 from workbench.decoding import decode
 from workbench.opening import existing, open_file
 from workbench.roots import Located
+from workbench.scanning import Scan, in_thread
 from workbench.state import roots_for
-from workbench.work_log import MOST_ENTRIES, MOST_LOG_BYTES, Log, analyse, table
+from workbench.work_log import MOST_LOG_BYTES, Log, analyse, bounded, table
 from workbench_server.notes.models import AnalyzeWorkLogParams, WorkLog
 
 
 async def analyze_work_log(params: AnalyzeWorkLogParams, call: ToolCall) -> WorkLog:
     """Say what a work log holds: where its sections and entries are, of which types and tasks."""
     located = existing(params.file_path, await roots_for(call))
-    log = await asyncio.to_thread(_analysed, located)
+    log = await in_thread(lambda scan: _analysed(located, scan), call)
+    found = asdict(log) | {"path": located.shown}
     if params.output_format == "table":
-        summary = {"path": located.shown, "lines": log.lines, "types": log.types, "tasks": log.tasks}
-        return WorkLog.model_validate({**summary, "problems": log.problems, "table": table(log)} | _omitted(log))
-    found = asdict(log) | {"path": located.shown, "entries": [asdict(each) for each in log.entries[-MOST_ENTRIES:]]}
-    return WorkLog.model_validate(found | _omitted(log))
+        shown = ("path", "lines", "types", "tasks", "problems", "omitted")
+        found = {name: found[name] for name in shown} | {"table": table(log)}
+    return WorkLog.model_validate(found)
 
 
-def _omitted(log: Log) -> dict[str, int]:
-    omitted = len(log.entries) - MOST_ENTRIES
-    return {"omitted_entries": omitted} if omitted > 0 else {}
-
-
-def _analysed(located: Located) -> Log:
+def _analysed(located: Located, scan: Scan) -> Log:
     with open_file(located) as stream:
         data = stream.read(MOST_LOG_BYTES + 1)
     if len(data) > MOST_LOG_BYTES:
@@ -39,4 +34,10 @@ def _analysed(located: Located) -> Log:
     text = decode(data)
     if text is None:
         raise ToolError(f"`{located.shown}` is a binary file", code="BINARY_FILE")
-    return analyse(text)
+
+    def step() -> None:
+        scan.step()
+        if scan.is_over:
+            raise ToolError(f"`{located.shown}` takes too long to analyse: read parts of it", code="TIMEOUT")
+
+    return bounded(analyse(text, step))

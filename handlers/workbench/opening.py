@@ -10,17 +10,23 @@ import errno
 import os
 import stat
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from difflib import get_close_matches
+from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, Final
 
 from toolwright_runtime import ToolError
 
-from workbench.roots import Located, Root, locate
+from workbench.roots import Located, Root, locate, real_path
 
 CAN_WALK: Final = os.open in os.supports_dir_fd and hasattr(os, "O_NOFOLLOW")
 """Whether the platform opens relative to a folder's descriptor; Windows does not."""
+
+MOST_COMPARED: Final = 2_000
+"""Names of a folder that are held against one that is missing."""
+LONGEST_COMPARED: Final = 80
+"""Characters of a name that is; comparing takes the product of the lengths."""
 
 _LINKS: Final = {errno.ELOOP, errno.ENOTDIR, errno.EMLINK}
 _FILE_FLAGS: Final = (
@@ -30,30 +36,31 @@ _FOLDER_FLAGS: Final = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os,
 _NOFOLLOW: Final = getattr(os, "O_NOFOLLOW", 0)
 
 
-def existing(path: str, roots: Sequence[Root]) -> Located:
-    """Give the place of `path`, which must exist.
+def existing(path: str, roots: Sequence[Root], *, suggest: bool = True) -> Located:
+    """Give the place of `path`, which must exist. Looks at the disk, so it may block.
 
     Raises:
         RefusedPathError: it leads outside of `roots`.
-        ToolError: there is nothing; similar names are offered.
+        ToolError: there is nothing; similar names are offered, if `suggest` says so.
     """
     located = locate(path, roots)
     if not os.path.lexists(located.path):
-        raise ToolError(f"no such file or directory: `{path}`{similar(located)}", code="NOT_FOUND")
+        near = similar(located) if suggest else ""
+        raise ToolError(f"no such file or directory: `{path}`{near}", code="NOT_FOUND")
     return located
 
 
 def similar(located: Located) -> str:
     """Say which names beside a missing one look like it, or nothing."""
-    if not located.parts:
+    if not located.parts or len(located.parts[-1]) > LONGEST_COMPARED:
         return ""
     folder = Located(located.root, located.parts[:-1], "")
     try:
-        with open_folder(folder) as descriptor:
-            names = [entry.name for entry in _scan(folder, descriptor)]
+        with open_folder(folder) as descriptor, _scanning(folder, descriptor) as entries:
+            names = [entry.name for entry in islice(entries, MOST_COMPARED)]
     except (OSError, ToolError):
         return ""
-    folded = {name.casefold(): name for name in names}
+    folded = {name.casefold(): name for name in names if len(name) <= LONGEST_COMPARED}
     near = get_close_matches(located.parts[-1].casefold(), folded, n=3, cutoff=0.6)
     return f"; did you mean {' or '.join(f'`{folded[name]}`' for name in near)}?" if near else ""
 
@@ -66,7 +73,9 @@ def open_folder(located: Located, *, walk: bool = CAN_WALK) -> Iterator[int]:
         ToolError: it is no folder, cannot be read, or a link took its place.
     """
     if not walk:
-        if not _verified(located, located.path.stat()):
+        with _readable(located):
+            is_verified = _verified(located, located.path.stat())
+        if not is_verified:
             raise _swapped(located)
         yield -1
         return
@@ -114,15 +123,14 @@ def open_subfolder(located: Located, folder: int) -> Iterator[int]:
         os.close(descriptor)
 
 
-def _scan(located: Located, descriptor: int) -> list[os.DirEntry[str]]:
-    with os.scandir(descriptor if descriptor >= 0 else located.path) as entries:
-        return list(entries)
+def _scanning(located: Located, descriptor: int) -> AbstractContextManager[Iterator[os.DirEntry[str]]]:
+    return os.scandir(descriptor if descriptor >= 0 else located.path)
 
 
 def entries_of(located: Located, descriptor: int) -> list[os.DirEntry[str]]:
     """List a folder that is open, by name. Entries of an unreadable folder are none."""
-    with suppress(OSError):
-        return sorted(_scan(located, descriptor), key=lambda entry: entry.name)
+    with suppress(OSError), _scanning(located, descriptor) as entries:
+        return sorted(entries, key=lambda entry: entry.name)
     return []
 
 
@@ -160,17 +168,15 @@ def _descend(located: Located) -> int:
 def _open_and_verify(located: Located) -> int:
     """Open by path, then make sure that what is open is what stands at the real path within the root."""
     descriptor = os.open(located.path, _FILE_FLAGS)
-    try:
+    with suppress(OSError, ToolError):
         if _verified(located, os.fstat(descriptor)):
             return descriptor
-    except OSError:
-        pass
     os.close(descriptor)
     raise _swapped(located)
 
 
 def _verified(located: Located, opened: os.stat_result) -> bool:
-    real = Path(os.path.realpath(located.path))
+    real = Path(real_path(located.path))
     return real.is_relative_to(located.root.path) and os.path.samestat(opened, real.stat())
 
 
@@ -195,7 +201,7 @@ def _readable(located: Located) -> Iterator[None]:
     try:
         yield
     except FileNotFoundError:
-        raise ToolError(f"no such file or directory: `{located.shown}`{similar(located)}", code="NOT_FOUND") from None
+        raise ToolError(f"no such file or directory: `{located.shown}`", code="NOT_FOUND") from None
     except PermissionError:
         raise ToolError(f"no permission to read `{located.shown}`", code="NO_PERMISSION") from None
     except OSError as error:
@@ -211,6 +217,9 @@ def _not_as_checked(located: Located) -> ToolError:
     steps = [located.root.path.joinpath(*located.parts[: depth + 1]) for depth in range(len(located.parts))]
     if any(step.is_symlink() for step in steps):
         return _swapped(located)
+    if steps and steps[-1].exists() and not steps[-1].is_file():
+        message = f"`{located.shown}` is neither a file nor a directory, but a pipe, socket or device"
+        return ToolError(message, code="NOT_A_DIRECTORY")
     return ToolError(f"`{located.shown}` is a file, not a directory", code="NOT_A_DIRECTORY")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import io
 from collections import deque
 from dataclasses import dataclass, replace
@@ -11,15 +10,23 @@ from typing import BinaryIO, Final
 from toolwright_runtime import ToolError
 
 from workbench.decoding import SAMPLE_BYTES, Encoding, sniff_encoding, sniff_media_type
-from workbench.matching import MATCH_SECONDS, matcher
+from workbench.matching import MATCH_SECONDS, Match, matcher
 from workbench.opening import open_file
+from workbench.ripgrep import MOST_SEARCHED_BYTES
 from workbench.roots import Located
+from workbench.scanning import Scan, in_thread
 
 ANSWER_CHARACTERS: Final = 80_000
 """Characters of file content in one answer: about 20,000 tokens, below what clients cut at."""
 
 MOST_COUNTED_BYTES: Final = 64_000_000
 """Files up to this size have their lines counted."""
+
+READ_SECONDS: Final = 20.0
+"""How long the reading of one part may take."""
+
+MOST_SOUGHT: Final = 10_000_000
+"""Characters after a cut in which the end of a section is looked for."""
 
 _BLOCK: Final = 65_536
 _QUERIED_WITH: Final = {".json": "query_json", ".ipynb": "query_json", ".yaml": "query_yaml", ".yml": "query_yaml"}
@@ -54,6 +61,8 @@ class Part:
     """What was cut, and how to get it."""
     encoding: str = ""
     """What is unusual about the encoding."""
+    is_line_cut: bool = False
+    """Whether only a piece of a line is there."""
 
 
 def span(
@@ -88,36 +97,106 @@ def span(
     return Span(start=start_line or 1, end=end_line, tail=tail, until=read_to_next_pattern)
 
 
+class _LateError(Exception):
+    """The time for reading has run out."""
+
+
+class _Watched(io.RawIOBase):
+    """A file that can be read until its reader is stopped, or late."""
+
+    def __init__(self, stream: BinaryIO, scan: Scan) -> None:
+        self._stream, self._scan = stream, scan
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        return self._stream.seek(offset, whence)
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]  # a writable buffer is what comes
+        self._scan.step()
+        if self._scan.is_over:
+            raise _LateError
+        data = self._stream.read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+
+def _watched(stream: BinaryIO, scan: Scan) -> io.BufferedReader:
+    return io.BufferedReader(_Watched(stream, scan), _BLOCK)
+
+
 async def read_part(
-    located: Located, wanted: Span, *, budget: int, passthrough: bool, seconds: float = MATCH_SECONDS
+    located: Located,
+    wanted: Span,
+    *,
+    budget: int,
+    passthrough: bool,
+    seconds: float = MATCH_SECONDS,
+    read_seconds: float = READ_SECONDS,
 ) -> Part:
     """Read the part of a text file that is wanted, at most `budget` characters of it.
 
     A large JSON or YAML file is read whole only with `passthrough`.
 
     Raises:
-        ToolError: it cannot be read, is binary, or ends before `wanted` begins.
+        ToolError: it cannot be read, is binary, ends before `wanted` begins, or is too large to get there in time.
     """
-    part = await asyncio.to_thread(_read, located, wanted, budget, passthrough)
-    if wanted.until is None or not part.text:
+    part = await in_thread(lambda scan: _read(located, wanted, budget, passthrough, scan), seconds=read_seconds)
+    if wanted.until is None or not part.text or part.first is None:
         return part
-    return await _up_to(part, wanted.until, seconds)
+    async with matcher([wanted.until], most=1, seconds=seconds) as match:
+        return await _up_to(located, part, match, read_seconds)
 
 
-async def _up_to(part: Part, pattern: str, seconds: float) -> Part:
-    """Cut `part` before the first line after its first one that matches."""
+async def _up_to(located: Located, part: Part, match: Match, read_seconds: float) -> Part:
+    """Cut `part` before the first line after its first one that matches; if that was cut off, say where it is."""
     lines = _split(part.text)
-    following = "".join(lines[1:]).removesuffix("\n")
-    async with matcher([pattern], most=1, seconds=seconds) as match:
-        [found] = await match([following])
-    if not found or len(lines) == 1 or part.first is None:
-        return replace(part, notes=(*part.notes, "no line after the first one matches read_to_next_pattern"))
-    kept = lines[: found[0] + 1]
-    last = part.first + found[0]
-    return replace(part, text="".join(kept), last=last, notes=(f"line {last + 1} matches read_to_next_pattern",))
+    first = part.first or 1
+    [found] = await match(["".join(lines[1:]).removesuffix("\n")]) if len(lines) > 1 else [[]]
+    if found:
+        last = first + found[0].line
+        kept = "".join(lines[: found[0].line + 1])
+        return replace(part, text=kept, last=last, notes=(f"line {last + 1} matches read_to_next_pattern",))
+    if not part.notes:
+        return replace(part, notes=("no line after the first one matches read_to_next_pattern",))
+    last = first + len(lines) - 1
+    following, is_all = await in_thread(lambda scan: _following(located, last, scan), seconds=read_seconds)
+    [found] = await match([following.removesuffix("\n")]) if following else [[]]
+    if not found:
+        where = "" if is_all else f" up to line {last + following.count(chr(10))}, and further it was not looked for"
+        return replace(part, notes=(*part.notes, f"no line after the first one matches read_to_next_pattern{where}"))
+    end = last + found[0].line
+    note = f"line {end + 1} matches read_to_next_pattern"
+    if end == last and not part.is_line_cut:
+        return replace(part, notes=(note,))
+    return replace(part, notes=(*part.notes, f"the section ends at line {end}: {note}"))
 
 
-def _read(located: Located, wanted: Span, budget: int, passthrough: bool) -> Part:
+def _following(located: Located, last: int, scan: Scan) -> tuple[str, bool]:
+    """Read whole lines after the line `last`; say whether these are all."""
+    try:
+        with open_file(located) as stream:
+            watched = _watched(stream, scan)
+            encoding = sniff_encoding(watched.read(SAMPLE_BYTES))
+            watched.seek(0)
+            text = io.TextIOWrapper(watched, encoding.codec if encoding else "latin-1", errors="replace", newline="\n")
+            try:
+                _skip(text, last)
+                following = text.read(MOST_SOUGHT)
+            finally:
+                text.detach()
+    except _LateError:
+        return "", False
+    if len(following) < MOST_SOUGHT:
+        return following, True
+    return following[: following.rfind("\n") + 1], False
+
+
+def _read(located: Located, wanted: Span, budget: int, passthrough: bool, scan: Scan) -> Part:
     with open_file(located) as stream:
         sample = stream.read(SAMPLE_BYTES)
         size = stream.seek(0, io.SEEK_END)
@@ -128,8 +207,23 @@ def _read(located: Located, wanted: Span, budget: int, passthrough: bool) -> Par
         tool = _QUERIED_WITH.get(located.path.suffix.lower())
         if tool and wanted.is_whole and size > ANSWER_CHARACTERS and not passthrough:
             raise _large(located, size, tool)
-        part = _tail(stream, encoding, wanted.tail, budget) if wanted.tail else _range(stream, encoding, wanted, budget)
+        watched = _watched(stream, scan)
+        try:
+            part = (
+                _tail(watched, encoding, wanted.tail, budget)
+                if wanted.tail
+                else _range(watched, encoding, wanted, budget)
+            )
+        except _LateError:
+            raise _late(located, size) from None
+    if part.is_line_cut and size <= MOST_SEARCHED_BYTES:
+        part = replace(part, notes=(*part.notes, "grep_content shows what stands around a match in it"))
     return replace(part, encoding=encoding.note)
+
+
+def _late(located: Located, size: int) -> ToolError:
+    message = f"`{located.shown}` ({size:,} bytes) is too large to get to these lines in the time allowed"
+    return ToolError(f"{message}: read lines nearer to its beginning, or its last ones with tail", code="TIMEOUT")
 
 
 def _binary(located: Located, sample: bytes, size: int) -> ToolError:
@@ -179,11 +273,12 @@ def _cut(text: io.TextIOWrapper, kept: list[str], piece: str, start: int, left: 
         last = start + len(kept) - 1
         note = f"cut here; go on with start_line={last + 1}"
         return Part(text="".join(kept), first=start, last=last, total=_counted(text, last, piece), notes=(note,))
-    note = f"line {start} is cut after {left:,} characters; find the place in it with grep_content"
+    total = _counted(text, start - 1, piece)
     if left == 0:
         note = f"not shown, this answer is full; read it with another call, start_line={start}"
-    shown = Part(text=piece[:left], first=start, last=start, total=_counted(text, start - 1, piece), notes=(note,))
-    return shown if left else replace(shown, last=None)
+        return Part(text="", first=start, last=None, total=total, notes=(note,))
+    note = f"line {start} is cut after {left:,} characters"
+    return Part(text=piece[:left], first=start, last=start, total=total, notes=(note,), is_line_cut=True)
 
 
 def _skip(text: io.TextIOWrapper, lines: int) -> int:
@@ -198,14 +293,17 @@ def _skip(text: io.TextIOWrapper, lines: int) -> int:
 
 
 def _counted(text: io.TextIOWrapper, before: int, piece: str) -> int | None:
-    """Give all lines of the file: `before`, that of `piece`, and the rest; None if that is too much to read."""
+    """Give all lines of the file: `before`, that of `piece`, and the rest; None if that is too much, or time is up."""
     count, last, seen = before, "", 0
     while piece:
         count += piece.count("\n")
         last, seen = piece[-1], seen + len(piece)
         if seen > MOST_COUNTED_BYTES:
             return None
-        piece = text.read(_BLOCK)
+        try:
+            piece = text.read(_BLOCK)
+        except _LateError:
+            return None
     return count if last == "\n" else count + 1
 
 
@@ -268,12 +366,16 @@ def _fitting(lines: deque[str], total: int | None, budget: int, wanted: int) -> 
     return Part(text="".join(lines), first=first, last=total, total=total, notes=notes)
 
 
-def _count_bytes(stream: BinaryIO) -> int:
+def _count_bytes(stream: BinaryIO) -> int | None:
+    """Count lines; give None if the time is up."""
     stream.seek(0)
     count, last = 0, b""
-    while block := stream.read(_BLOCK):
-        count += block.count(b"\n")
-        last = block[-1:]
+    try:
+        while block := stream.read(_BLOCK):
+            count += block.count(b"\n")
+            last = block[-1:]
+    except _LateError:
+        return None
     return count if last in {b"", b"\n"} else count + 1
 
 

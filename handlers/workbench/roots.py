@@ -78,6 +78,7 @@ def locate(path: str, roots: Sequence[Root]) -> Located:
 
     Raises:
         RefusedPathError: it leads outside of `roots`, or is no path at all.
+        ToolError: it changed meanwhile, or has links that may not be followed, or too many.
     """
     if not path.strip():
         raise RefusedPathError("the path is empty: give a file or folder, such as `.`", reason="Path is empty")
@@ -89,13 +90,30 @@ def locate(path: str, roots: Sequence[Root]) -> Located:
         raise RefusedPathError("the path is no valid text", reason="Path is not valid text") from None
     resolved = ""
     for candidate in _candidates(path, roots):
-        resolved = os.path.realpath(candidate)
+        resolved = real_path(candidate)
         for root in roots:
             if Path(resolved).is_relative_to(root.path):
                 return _located(root, Path(resolved), roots)
     allowed = ", ".join(f"`{root.path}`" for root in roots)
     message = f"`{path}` leads outside of the allowed directories; allowed: {allowed or 'none'}"
     raise RefusedPathError(message, reason="Path is outside project root", resolved=resolved)
+
+
+def real_path(path: str | Path) -> str:
+    """Give where a path leads; what is not there, or a link in a circle, stays as it is.
+
+    Raises:
+        ToolError: it changed meanwhile, or has links that may not be followed, or too many.
+    """
+    try:
+        return os.path.realpath(path)
+    except PermissionError:
+        raise ToolError("no permission to follow a link of the path", code="NO_PERMISSION") from None
+    except OSError:  # a link was there and is gone, or is no link any more
+        message = "the path changed while it was looked at: try again"
+        raise ToolError(message, code="PATH_CHANGED") from None
+    except RecursionError:  # the system follows 40 links, `realpath` as many as Python can stack
+        raise ToolError("the path is a chain of too many links", code="CANNOT_READ") from None
 
 
 def _candidates(path: str, roots: Sequence[Root]) -> list[str]:

@@ -52,22 +52,45 @@ class Scan:
         self.seen += 1
 
 
-async def in_thread(work: Callable[[Scan], Result], call: ToolCall, *, every: float = PROGRESS_SECONDS) -> Result:
-    """Run `work` in a thread and tell its progress `every` so many seconds; if this is cancelled, so is the work."""
-    scan = Scan()
+async def in_thread(
+    work: Callable[[Scan], Result],
+    call: ToolCall | None = None,
+    *,
+    seconds: float = SCAN_SECONDS,
+    every: float = PROGRESS_SECONDS,
+) -> Result:
+    """Run `work` in a thread that is over after `seconds`; if this is cancelled, so is the work.
+
+    Its progress is told to `call`, if there is one, `every` so many seconds.
+    """
+    scan = Scan(seconds)
     running = asyncio.ensure_future(asyncio.to_thread(work, scan))
-    told = 0
     try:
-        while True:
-            done, _ = await asyncio.wait({running}, timeout=every)
-            if done:
-                return running.result()
-            if scan.seen > told:
-                told = scan.seen
-                await call.progress(told, None, f"{told:,} entries looked at")
+        if call is None:
+            return await asyncio.shield(running)
+        return await telling(running, call, lambda: (scan.seen, f"{scan.seen:,} entries looked at"), every=every)
     finally:
         scan.stop()
         running.add_done_callback(_forget)
+
+
+async def telling(
+    running: asyncio.Future[Result],
+    call: ToolCall,
+    progress: Callable[[], tuple[float, str]],
+    *,
+    every: float = PROGRESS_SECONDS,
+) -> Result:
+    """Wait for `running` and tell its `progress`, where that grew, `every` so many seconds. Does not cancel it."""
+    told = 0.0
+    while True:
+        done, _ = await asyncio.wait({running}, timeout=every)
+        if done:
+            return running.result()
+        reached, message = progress()
+        if reached > told:
+            told = reached
+            await call.progress(told, None, message)
 
 
 def _forget(running: asyncio.Future[Result]) -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, TypeVar
 
 from workbench.sections import after_fence
 
@@ -13,16 +14,31 @@ MOST_LOG_BYTES: Final = 10_000_000
 """Largest log that is analysed."""
 MOST_ENTRIES: Final = 500
 """Entries in one answer, the newest."""
+MOST_SECTIONS: Final = 200
+"""Sections in one answer, the first."""
+MOST_PROBLEMS: Final = 100
+"""Problems in one answer, the first."""
+MOST_COUNTED: Final = 100
+"""Types, and tasks, in one answer: those with the most entries."""
+MOST_FIELDS: Final = 20
+"""Fields of the summary in one answer, the first."""
 MOST_FIELD_CHARACTERS: Final = 2000
 """Characters shown of one field of the summary."""
+MOST_TITLE_CHARACTERS: Final = 200
+"""Characters shown of a title, a type, a task or a date."""
+MOST_ENTRY_CHARACTERS: Final = 50_000
+"""Characters of all entries in one answer, and half of those of all sections, problems, types or tasks."""
 
-_SECTION: Final = re.compile(r"##\s+(?!#)(.+?)\s*$")
-_ENTRY: Final = re.compile(r"###\s+\[(LOG-\d+)\]\s*-\s*\[([^\]]+)\]\s*-\s*(.+?)\s*$")
+# A log is text that anybody wrote: each of these takes time in proportion to a line, whatever the line.
+_SECTION: Final = re.compile(r"##\s+([^\s#].*)")
+_ENTRY: Final = re.compile(r"###\s+\[(LOG-\d+)\]\s*-\s*\[([^\]]+)\]\s*-\s*(\S.*)")
 _ENTRY_LIKE: Final = re.compile(r"#{1,6}\s+\[?LOG-\d+", re.IGNORECASE)
-_TASK: Final = re.compile(r"\s+-\s+Task:\s*(.+)$")
+_TASK: Final = re.compile(r"(?<=\s)-\s+Task:\s*(\S.*)")
 _DATE: Final = re.compile(r"\*\*(?:Date|Timestamp):\*\*\s*(\S+)")
 _FENCE: Final = re.compile(r"\s{0,3}(`{3,}|~{3,})")
-_OPENING: Final = re.compile(r"<([a-z_]+)>\s*$")
+_OPENING: Final = re.compile(r"<([a-z_]{1,50})>")
+
+Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +65,10 @@ class LogEntry:
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """What a work log says about itself. `current` holds the tagged fields of its summary, such as `active_task`."""
+    """What a work log says about itself. `current` holds the tagged fields of its summary, such as `active_task`.
+
+    `omitted` says how many of what are left out.
+    """
 
     lines: int
     current: dict[str, str]
@@ -58,37 +77,92 @@ class Log:
     types: dict[str, int]
     tasks: dict[str, int]
     problems: list[str] = field(default_factory=list)
+    omitted: dict[str, int] = field(default_factory=dict)
 
 
-def analyse(text: str) -> Log:
-    """Read a work log. What does not look as it should is told in `problems`, and the rest is read all the same."""
+def analyse(text: str, step: Callable[[], None] = lambda: None) -> Log:
+    """Read a work log. What does not look as it should is told in `problems`, and the rest is read all the same.
+
+    Takes time in proportion to the text; `step` is called for each line and may raise to end it.
+    """
     lines = text.removesuffix("\n").split("\n") if text else []
-    headings = _headings(lines)
+    headings = _headings(lines, step)
+    section_ends = _ends(lines, headings, {"section"})
+    entry_ends = _ends(lines, headings, {"section", "entry", "odd"})
     sections = [
-        LogSection(match[1], number, _end(lines, number, headings, {"section"}))
+        LogSection(_short(match[1].rstrip()), number, section_ends[number])
         for number, kind, match in headings
         if kind == "section" and match
     ]
-    entries = [_entry(lines, number, headings, match) for number, kind, match in headings if kind == "entry" and match]
+    entries = [
+        _entry(lines, number, entry_ends[number], match)
+        for number, kind, match in headings
+        if kind == "entry" and match
+    ]
     return Log(
         len(lines),
         _current(lines),
         sections,
         entries,
-        _counts([each.type for each in entries]),
-        _counts([each.task for each in entries if each.task]),
+        _counts(each.type for each in entries),
+        _counts(each.task for each in entries if each.task),
         _problems(lines, entries, headings),
     )
+
+
+def bounded(log: Log) -> Log:
+    """Leave out what is too much for one answer, and say in `omitted` how much that is."""
+    half = MOST_ENTRY_CHARACTERS // 2
+    entries = _first(log.entries[::-1], MOST_ENTRIES, MOST_ENTRY_CHARACTERS, _length)[::-1]
+    sections = _first(log.sections, MOST_SECTIONS, half, lambda each: len(each.title))
+    problems = _first(log.problems, MOST_PROBLEMS, half, len)
+    current = dict(list(log.current.items())[:MOST_FIELDS])
+    types, tasks = (
+        dict(_first(list(counts.items()), MOST_COUNTED, half, lambda each: len(each[0])))
+        for counts in (log.types, log.tasks)
+    )
+    left = {
+        "current": len(log.current) - len(current),
+        "sections": len(log.sections) - len(sections),
+        "entries": len(log.entries) - len(entries),
+        "types": len(log.types) - len(types),
+        "tasks": len(log.tasks) - len(tasks),
+        "problems": len(log.problems) - len(problems),
+    }
+    omitted = {what: count for what, count in left.items() if count}
+    return Log(log.lines, current, sections, entries, types, tasks, problems, omitted)
+
+
+def _first(items: Sequence[Item], most: int, characters: int, length: Callable[[Item], int]) -> list[Item]:
+    """Give the first items, at most `most`, that have at most so many characters together."""
+    kept: list[Item] = []
+    for item in items[:most]:
+        characters -= length(item)
+        if characters < 0:
+            break
+        kept.append(item)
+    return kept
+
+
+def _length(entry: LogEntry) -> int:
+    return sum(len(each or "") for each in (entry.id, entry.type, entry.title, entry.task, entry.date))
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= MOST_TITLE_CHARACTERS else f"{text[:MOST_TITLE_CHARACTERS]}..."
 
 
 Heading = tuple[int, str, re.Match[str] | None]
 """A 1-based line, `section`, `entry` or `odd`, and how it matched."""
 
 
-def _headings(lines: Sequence[str]) -> list[Heading]:
+def _headings(lines: Sequence[str], step: Callable[[], None]) -> list[Heading]:
     found: list[Heading] = []
     fence = ""
     for number, line in enumerate((each.removesuffix("\r") for each in lines), 1):
+        step()
+        if not line.lstrip().startswith(("#", "`", "~")):
+            continue
         if mark := _FENCE.match(line):
             fence = after_fence(fence, mark[1], line)
         elif entry := _ENTRY.match(line):
@@ -107,22 +181,33 @@ def _is_dated(lines: Sequence[str], heading: int) -> bool:
     return any(_DATE.match(line) for line in lines[heading : heading + 3])
 
 
-def _end(lines: Sequence[str], start: int, headings: Sequence[Heading], ending: set[str]) -> int:
-    """Give the last line that belongs to the heading at `start`."""
-    last = next((number - 1 for number, kind, _ in headings if number > start and kind in ending), len(lines))
-    while last > start and lines[last - 1].strip() in {"", "---"}:
-        last -= 1
-    return last
+def _ends(lines: Sequence[str], headings: Sequence[Heading], ending: set[str]) -> dict[int, int]:
+    """Give the last line that belongs to each heading: before the next one of the kinds `ending`, no blank ones."""
+    ends: dict[int, int] = {}
+    after = last = len(lines)
+    for number, kind, _ in reversed(headings):
+        last = min(last, after)
+        while last > number and lines[last - 1].strip() in {"", "---"}:
+            last -= 1
+        ends[number] = max(last, number)
+        if kind in ending:
+            after = number - 1
+    return ends
 
 
-def _entry(lines: Sequence[str], number: int, headings: Sequence[Heading], match: re.Match[str]) -> LogEntry:
-    title = match[3]
+def _entry(lines: Sequence[str], number: int, end: int, match: re.Match[str]) -> LogEntry:
+    title = match[3].rstrip()
     task = _TASK.search(title)
-    end = _end(lines, number, headings, {"section", "entry", "odd"})
     dates = (_DATE.match(line) for line in lines[number : min(end, number + 15)])
-    date = next((found[1] for found in dates if found), None)
+    date = next((_short(found[1]) for found in dates if found), None)
     return LogEntry(
-        match[1], match[2], title[: task.start()] if task else title, number, end, task[1] if task else None, date
+        _short(match[1]),
+        _short(match[2]),
+        _short(title[: task.start()].rstrip() if task else title),
+        number,
+        end,
+        _short(task[1]) if task else None,
+        date,
     )
 
 
@@ -136,15 +221,16 @@ def _current(lines: Sequence[str]) -> dict[str, str]:
         if name and line.strip() == f"</{name}>":
             fields[name] = "\n".join(kept).strip()[:MOST_FIELD_CHARACTERS]
             name = ""
-        elif not name and (opening := _OPENING.match(line.strip())):
+        elif not name and (opening := _OPENING.fullmatch(line.strip())):
             name, kept = opening[1], []
         elif name:
             kept.append(line.rstrip())
     return fields
 
 
-def _counts(values: Sequence[str]) -> dict[str, int]:
-    return {value: values.count(value) for value in dict.fromkeys(values)}
+def _counts(values: Iterable[str]) -> dict[str, int]:
+    """Count, the most frequent first."""
+    return dict(Counter(values).most_common())
 
 
 def _problems(lines: Sequence[str], entries: Sequence[LogEntry], headings: Sequence[Heading]) -> list[str]:
@@ -170,7 +256,7 @@ def table(log: Log) -> str:
     rows = [("ID", "Type", "Date", "Lines", "Task", "Title")]
     rows += [
         (each.id, each.type, each.date or "", f"{each.start_line}-{each.end_line}", each.task or "", each.title)
-        for each in log.entries[-MOST_ENTRIES:]
+        for each in log.entries
     ]
     printed = ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]
     return "\n".join([printed[0], "|" + " --- |" * len(rows[0]), *printed[1:]])

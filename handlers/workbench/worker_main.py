@@ -81,22 +81,31 @@ def confine(seconds: int) -> None:
 
 
 def match(request: Reply) -> Reply:
-    """For each of `texts`, give the 0-based numbers of lines in which one of `patterns` is found, at most `most`."""
+    """For each of `texts`, say in which lines one of `patterns` is found, and where first: both 0-based.
+
+    There are at most `most` lines for each text.
+    """
     flags = re.IGNORECASE if request.get("ignore_case") else 0
+    patterns = [_compiled(each, flags) for each in request["patterns"]]
+    return {"places": [_matching(text, patterns, request["most"]) for text in request["texts"]]}
+
+
+def _compiled(pattern: str, flags: int) -> re.Pattern[str]:
     try:
-        patterns = [re.compile(each, flags) for each in request["patterns"]]
+        return re.compile(pattern, flags)
     except (re.error, OverflowError) as error:
-        raise RefusedError(f"no regular expression: {error}") from None
-    return {"lines": [_matching(text, patterns, request["most"]) for text in request["texts"]]}
+        raise RefusedError(f"`{pattern}` is no regular expression: {error}") from None
 
 
-def _matching(text: str, patterns: list[re.Pattern[str]], most: int) -> list[int]:
-    found: list[int] = []
+def _matching(text: str, patterns: list[re.Pattern[str]], most: int) -> list[tuple[int, int]]:
+    found: list[tuple[int, int]] = []
     for number, line in enumerate(text.split("\n")):
         if len(found) == most:
             break
-        if any(each.search(line.removesuffix("\r")) for each in patterns):
-            found.append(number)
+        searched = line.removesuffix("\r")
+        starts = [match.start() for each in patterns if (match := each.search(searched))]
+        if starts:
+            found.append((number, min(starts)))
     return found
 
 
@@ -146,7 +155,7 @@ def plain(value: Any, depth: int, budget: list[int]) -> Any:
     match value:
         case dict():
             return {_key(key): plain(each, depth + 1, budget) for key, each in value.items()}
-        case list() | tuple() | set():
+        case list() | tuple():
             return [plain(each, depth + 1, budget) for each in value]
         case float() if math.isnan(value):
             return None
@@ -187,6 +196,8 @@ def _yaml_loader() -> Any:
     Loader.add_implicit_resolver(f"{tag}merge", re.compile(r"^<<$"), ["<"])
     Loader.add_constructor(f"{tag}int", _yaml_int)
     Loader.add_constructor(f"{tag}timestamp", lambda loader, node: loader.construct_scalar(node))
+    # As Python's own set, its order would differ from run to run.
+    Loader.add_constructor(f"{tag}set", lambda loader, node: list(loader.construct_mapping(node, deep=True)))
     Loader.add_multi_constructor("!", _untagged)
     return Loader
 

@@ -1,12 +1,8 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import os
 import shutil
 import stat
-import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -158,9 +154,107 @@ def test_what_is_no_pattern_is_refused(room: Any, find: Any, pattern: str, messa
         find(pattern)
 
 
-def test_long_lines_are_cut(room: Any, find: Any) -> None:
-    room.write("a.txt", "x" * 5000 + "word\n")
-    assert "... (5,004 characters)" in find("word")
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("word" + "x" * 5000, f"1: word{'x' * 396}... (match at character 1 of 5,004)"),
+        ("é" * 5000 + "word", f"1: ...{'é' * 396}word (match at character 5,001 of 5,004)"),
+        (
+            "x" * 5000 + "word" + "y" * 5000,
+            f"1: ...{'x' * 200}word{'y' * 196}... (match at character 5,001 of 10,004)",
+        ),
+    ],
+    ids=["begin", "end", "middle"],
+)
+def test_of_a_long_line_what_stands_around_the_match_is_shown(room: Any, find: Any, text: str, shown: str) -> None:
+    for codec in ("utf-8", "utf-8-sig", "utf-16", "latin-1"):
+        room.write("a.txt", f"{text}\n".encode(codec))
+        assert find("word") == f"a.txt\n{shown}\n\n[1 matching line]"
+
+
+def test_a_long_line_without_a_match_is_cut(room: Any, find: Any) -> None:
+    room.write("a.txt", "x" * 5000 + "\nword\n")
+    assert f"1- {'x' * 400}... (5,000 characters)\n2: word" in find("word", context=1)
+
+
+def test_a_line_of_megabytes_is_a_line(room: Any, find: Any) -> None:
+    room.write("a.txt", "a" * 5_000_000)
+    room.write("b.txt", "a\n")
+    answer = find("a")
+    assert "(match at character 1 of 5,000,000)" in answer
+    assert answer.endswith("b.txt\n1: a\n\n[2 matching lines in 2 files]")
+
+
+def test_a_file_with_a_line_break_in_its_name_is_a_file(room: Any, find: Any) -> None:
+    room.write("a\n1:1:b.txt", "word\nword\n")
+    assert find("word").startswith("a\n1:1:b.txt\n1: word\n2: word\n")
+
+
+def test_a_pattern_too_large_for_rust_is_left_to_python(room: Any, find: Any) -> None:
+    room.write("a.txt", "x" * 300 + "\n" + "x" * 2100 + "\n")
+    assert "2: xxx" in find(r"\w{2000}")
+
+
+@pytest.mark.parametrize(
+    ("complaint", "is_believed"),
+    [
+        ("rg: ./b.txt: Permission denied (os error 13)", True),
+        ("./b.txt: Permission denied (os error 13)", True),
+        ("Compiled regex exceeds size limit of 104857600 bytes.", False),
+        ("", False),
+    ],
+    ids=["file", "file, ripgrep 13", "pattern", "nothing"],
+)
+def test_only_what_ripgrep_says_of_files_leaves_its_answer_standing(
+    room: Any, tool_call: ToolCall, tmp_path: Path, complaint: str, *, is_believed: bool
+) -> None:
+    room.write("a.txt", "word\n")
+    finder = tmp_path / "rg"
+    told = f"printf './a.txt\\0001:1:x\\n'; printf '{complaint}\\n' >&2; exit 2"
+    finder.write_text(f"#!/bin/sh\n{told}\n", encoding="utf-8")
+    finder.chmod(0o700)
+    searched = grep(existing(".", room.roots), Search(pattern="not for Python"), str(finder), tool_call)
+    assert ("1: word" in asyncio.run(searched)) is is_believed
+
+
+@pytest.mark.parametrize("pattern", ["café", "caf.( |$)", r"caf\w\b", "CAF\u00c9"])
+def test_latin_1_is_searched_as_it_is_shown(room: Any, find: Any, pattern: str) -> None:
+    room.write("a.txt", "a café\nno caf\n".encode("latin-1"))
+    room.write("sub/b.txt", "a café\nno caf\n")
+    room.write("ignored.log", "a café\n".encode("latin-1"))
+    room.write("c.bin", b"\0" + "a café\n".encode("latin-1"))
+    room.write(".gitignore", "*.log\n")
+    answer = find(pattern, ignore_case=True)
+    assert sorted(files_of(answer)) == ["a.txt", "sub/b.txt"]
+    assert answer.count("1: a café\n") == answer.count("caf") == 2
+    assert files_of(find(pattern, "a.txt", ignore_case=True)) == ["a.txt"]
+
+
+def test_latin_1_that_cannot_be_searched_is_told(room: Any, tool_call: ToolCall) -> None:
+    room.write("a.txt", "café\n".encode("latin-1"))
+    room.write("b.txt", "café\n")
+    searched = grep(existing(".", room.roots), Search(pattern=r"caf\p{L}"), RIPGREP or "", tool_call)
+    answer = asyncio.run(searched)
+    assert files_of(answer) == ["b.txt"]
+    assert r"1 files that are not UTF-8 were not searched: `caf\p{L}` is no regular expression" in answer
+
+
+def test_a_search_tells_that_it_goes_on_though_nothing_is_found(
+    room: Any, client: Any, tool_call: ToolCall, program: str
+) -> None:
+    room.write("a.txt", "word\n")
+    search = Search(pattern="nothing", progress_seconds=0)
+    assert asyncio.run(grep(existing(".", room.roots), search, program, tool_call)) == NO_MATCH
+    assert client.told
+    assert client.told == sorted(set(client.told))
+
+
+def test_progress_is_told_by_time_and_not_by_file(room: Any, client: Any, tool_call: ToolCall, program: str) -> None:
+    for number in range(20):
+        room.write(f"{number}.txt", "word\n")
+    search = Search(pattern="word", progress_seconds=1000)
+    assert "in 20 files" in asyncio.run(grep(existing(".", room.roots), search, program, tool_call))
+    assert client.told == []
 
 
 def test_many_matches_are_cut_and_said_to_be(room: Any, find: Any) -> None:
@@ -194,8 +288,15 @@ def test_sections_may_be_told_by_patterns_of_ones_own(room: Any, find: Any) -> N
     answer = find("word", section_patterns=("^== ",))
     assert "(section `== boot` starts at line 1 and ends at line 2)" in answer
     assert "(section `== run` starts at line 3 and ends at line 5)" in answer
-    with pytest.raises(ToolError, match="no regular expression"):
-        find("word", section_patterns=("(",))
+
+
+def test_a_wrong_pattern_is_named(room: Any, find: Any) -> None:
+    room.write("a.log", "word\n")
+    for pattern in ("word", "nothing"):
+        with pytest.raises(ToolError, match=r"^`\(` is no regular expression"):
+            find(pattern, section_patterns=("^ok", "("))
+    with pytest.raises(ToolError, match=r"^`\[` is no regular expression"):
+        find("[")
 
 
 def test_a_pattern_that_would_take_for_ever_in_python_is_ended(room: Any, tool_call: ToolCall) -> None:
@@ -207,31 +308,18 @@ def test_a_pattern_that_would_take_for_ever_in_python_is_ended(room: Any, tool_c
     assert asyncio.run(search()).startswith("stopped after the time allowed")
 
 
-def test_a_cancelled_search_leaves_no_process_behind(room: Any, tool_call: ToolCall) -> None:
+def test_a_cancelled_search_leaves_no_process_behind(room: Any, tool_call: ToolCall, children: Any) -> None:
     async def cancel() -> None:
         search = Search(pattern=r"(?=a)(a+)+$")
         running = asyncio.ensure_future(grep(existing(".", room.roots), search, "", tool_call))
-        await until_there_are(children)
+        await children.some()
         running.cancel()
         with pytest.raises(asyncio.CancelledError):
             await running
-        assert not children()
+        assert not children.now()
 
-    if not sys.platform.startswith("linux"):
-        pytest.skip("children are listed by /proc")
     room.write("a.txt", "a" * 60 + "b\n")
     asyncio.run(cancel())
-
-
-async def until_there_are(things: Callable[[], list[str]]) -> None:
-    """Let other tasks go on until there are `things`."""
-    while not things():  # noqa: ASYNC110  nobody tells of a new process
-        await asyncio.sleep(0)
-
-
-def children() -> list[str]:
-    tasks = Path(f"/proc/{os.getpid()}/task")
-    return [child for task in tasks.iterdir() for child in (task / "children").read_text(encoding="ascii").split()]
 
 
 @pytest.mark.parametrize("found", ["link.txt", "folder/secret.txt"])
@@ -240,14 +328,8 @@ def test_what_was_swapped_for_a_link_after_it_was_found_is_not_shown(
 ) -> None:
     (room.project / "link.txt").symlink_to(room.outside / "secret.txt")
     (room.project / "folder").symlink_to(room.outside)
-    path = {"path": {"text": f"./{found}"}}
-    events = [
-        {"type": "begin", "data": path},
-        {"type": "match", "data": {**path, "line_number": 1}},
-        {"type": "end", "data": path},
-    ]
     finder = tmp_path / "rg"
-    finder.write_text("#!/bin/sh\n" + "".join(f"echo '{json.dumps(event)}'\n" for event in events), encoding="utf-8")
+    finder.write_text(f"#!/bin/sh\nprintf './{found}\\0001:1:x\\n'\n", encoding="utf-8")
     finder.chmod(0o700)
     searched = grep(existing(".", room.roots), Search(pattern="secret"), str(finder), tool_call)
     assert asyncio.run(searched) == NO_MATCH

@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from toolwright_runtime.catalogue import ToolEntry
+from toolwright_runtime.selection import STYLES, Selection
 
 from workbench_server.catalogue import CATALOGUE
 
@@ -37,3 +40,9 @@ def test_a_reading_tool_says_that_it_only_reads_and_what_it_is_for(entry: ToolEn
 
 def test_the_name_of_the_specification_still_calls_the_work_log_tool() -> None:
     assert CATALOGUE["tools"]["analyze_work_log"].get("aliases") == ["analyze_gsd_work_log"]
+
+
+@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize("is_all", [False, True], ids=["meta-tools", "every tool"])
+def test_both_revisions_know_each_list(room: Any, style: str, is_all: bool) -> None:
+    assert room.request("tools/list", {}, Selection(style, all_tools=is_all))["tools"]

@@ -2,10 +2,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -141,30 +139,17 @@ def test_a_query_is_not_for_what_is_binary_or_outside(room: Any) -> None:
     assert "outside of the allowed" in room.call("query_json", file_path="out.json", jq_expression=".").text
 
 
-def test_a_cancelled_query_leaves_no_process_behind(room: Any) -> None:
+def test_a_cancelled_query_leaves_no_process_behind(room: Any, children: Any) -> None:
     async def cancel() -> None:
         running = asyncio.ensure_future(query(existing("a.json", room.roots), "last(repeat(1))", "json", 60))
-        await until_there_are(children)
+        await children.some()
         running.cancel()
         with pytest.raises(asyncio.CancelledError):
             await running
-        assert not children()
+        assert not children.now()
 
-    if not sys.platform.startswith("linux"):
-        pytest.skip("children are listed by /proc")
     room.write("a.json", "{}")
     asyncio.run(cancel())
-
-
-async def until_there_are(things: Callable[[], list[str]]) -> None:
-    """Let other tasks go on until there are `things`."""
-    while not things():  # noqa: ASYNC110  nobody tells of a new process
-        await asyncio.sleep(0)
-
-
-def children() -> list[str]:
-    tasks = Path(f"/proc/{os.getpid()}/task")
-    return [child for task in tasks.iterdir() for child in (task / "children").read_text(encoding="ascii").split()]
 
 
 @pytest.mark.parametrize(
@@ -223,3 +208,10 @@ def test_any_value_comes_back_as_it_was_through_both(room: Any, value: Any) -> N
     text = json.dumps(value, ensure_ascii=False)
     assert json.loads(jq(room, text, ".").text) == value
     assert json.loads(yq(room, text, ".").text) == value
+
+
+def test_a_set_is_in_the_order_of_its_file(room: Any) -> None:
+    assert yq(room, "!!set {zeta, alpha, 10, 9, mid: , null}").text == '["zeta","alpha",10,9,"mid",null]'
+    refused = yq(room, "!!set [a, b]")
+    assert refused.is_error
+    assert "no valid YAML" in refused.text

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from toolwright_runtime import ToolError
 
+from workbench.decoding import SAMPLE_BYTES
 from workbench.reading import ANSWER_CHARACTERS, Part, Span, read_part, span
-from workbench.roots import Root, locate
+from workbench.ripgrep import MOST_SEARCHED_BYTES
+from workbench.roots import Located, Root, locate
 
+PATIENCE_S = 30.0
+"""How long a test waits for what must happen; the machine may be slow."""
+CUT = "[cut here; go on with start_line=8001]\n"
 TEN = "".join(f"line {number}\n" for number in range(1, 11))
 
 
@@ -181,15 +187,89 @@ def test_files_share_the_room_of_one_answer(room: Any) -> None:
 
 def test_a_line_longer_than_an_answer_is_cut_and_said_to_be(room: Any) -> None:
     room.write("a.txt", "a" * 200_000 + "\nb\n")
-    assert (
-        body(room.read("a.txt"))
-        == "a" * 80_000 + "\n[line 1 is cut after 80,000 characters; find the place in it with grep_content]"
+    assert body(room.read("a.txt")) == (
+        "a" * 80_000 + "\n[line 1 is cut after 80,000 characters]\n"
+        "[grep_content shows what stands around a match in it]"
     )
     assert body(room.read("a.txt", start_line=2)) == "b\n"
     room.write("b.txt", "b\n" + "a" * 200_000)
     assert (
         body(room.read("b.txt", tail=1)) == "a" * 80_000 + "\n[only the last 80,000 characters of the line are shown]"
     )
+
+
+def test_what_grep_content_is_said_to_show_of_a_long_line_it_shows(room: Any) -> None:
+    room.write("a.txt", "a" * 200_000 + " the place " + "b" * 200_000)
+    assert "grep_content" in room.read("a.txt").text
+    assert "aa the place bb" in room.call("grep_content", pattern="the place").text
+
+
+def test_a_line_of_a_file_that_is_too_large_to_search_is_not_left_to_grep_content(room: Any) -> None:
+    room.write("a.txt", "a" * (MOST_SEARCHED_BYTES + 1))
+    assert body(room.read("a.txt")).endswith("aa\n[line 1 is cut after 80,000 characters]")
+
+
+def huge(room: Any) -> Located:
+    """Give a file that no disk holds: its one line has a beginning, and then nothing for tens of gigabytes."""
+    if sys.platform == "win32":
+        pytest.skip("Windows would give it room on the disk")
+    with room.write("a.txt", "a" * SAMPLE_BYTES).open("r+b") as stream:
+        stream.truncate(60_000_000_000)
+    return locate("a.txt", room.roots)
+
+
+def test_a_part_that_is_too_far_away_is_given_up_in_words(room: Any) -> None:
+    read = read_part(huge(room), Span(start=10**12), budget=1000, passthrough=False, read_seconds=0.1)
+    with pytest.raises(ToolError, match=r"`a.txt` \(60,000,000,000 bytes\) is too large to get to these lines"):
+        asyncio.run(read)
+
+
+def test_lines_that_cannot_be_counted_in_time_are_not_counted(room: Any) -> None:
+    part = asyncio.run(read_part(huge(room), Span(end=1), budget=1000, passthrough=False))
+    assert (part.text, part.total) == ("a" * 1000, None)
+
+
+def test_a_cancelled_reading_ends(room: Any) -> None:
+    async def cancel() -> None:
+        reading = read_part(huge(room), Span(start=10**12), budget=1000, passthrough=False, read_seconds=PATIENCE_S * 9)
+        running = asyncio.ensure_future(reading)
+        done, _ = await asyncio.wait({running}, timeout=0.1)
+        assert not done
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+        async with asyncio.timeout(PATIENCE_S):
+            await asyncio.get_running_loop().shutdown_default_executor()  # which waits for its threads
+
+    asyncio.run(cancel())
+
+
+@pytest.mark.parametrize(
+    ("end", "notes"),
+    [
+        (9_000, f"{CUT}[the section ends at line 9000: line 9001 matches read_to_next_pattern]"),
+        (8_000, "[line 8001 matches read_to_next_pattern]"),
+        (7_999, "[line 8000 matches read_to_next_pattern]"),
+        (20_000, f"{CUT}[no line after the first one matches read_to_next_pattern]"),
+    ],
+)
+def test_a_section_longer_than_an_answer_says_where_it_ends(room: Any, end: int, notes: str) -> None:
+    lines = [f"{'#' if number == end + 1 else '-'} {number:07}\n" for number in range(1, 20_001)]
+    room.write("a.md", "".join(lines))
+    answer = body(room.read("a.md", read_to_next_pattern="^#"))
+    assert answer == "".join(lines[: min(end, 8_000)]) + notes
+
+
+def test_a_section_whose_first_line_is_longer_than_an_answer_says_where_it_ends(room: Any) -> None:
+    room.write("a.md", f"# {'a' * 100_000}\ntext\n# next\n")
+    answer = room.read("a.md", read_to_next_pattern="^#").text
+    assert answer.endswith("[the section ends at line 2: line 3 matches read_to_next_pattern]")
+
+
+def test_an_end_too_far_away_is_not_denied(room: Any) -> None:
+    room.write("a.md", "# one\n" + f"{'a' * 99}\n" * 110_000 + "# two\n")
+    answer = room.read("a.md", read_to_next_pattern="^#").text
+    assert answer.endswith("matches read_to_next_pattern up to line 100800, and further it was not looked for]")
 
 
 def test_a_long_tail_is_cut_at_its_beginning(room: Any) -> None:

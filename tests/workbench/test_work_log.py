@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import json
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.work_log import analyse, table
+from workbench.work_log import analyse, bounded, table
 
 LOG = """\
 # GSD-Lite Work Log
@@ -108,6 +110,7 @@ def test_a_log_is_outlined_with_lines_to_read_it_by(room: Any) -> None:
         "types": {"DISCOVERY": 1, "PLAN": 1, "VERIFIED": 1},
         "tasks": {"SCHEMA-DEBUG": 2, "COMPLETED (LOG-001)": 1},
         "problems": [],
+        "omitted": {},
     }
 
 
@@ -165,6 +168,85 @@ def test_a_missing_or_binary_log_is_told(room: Any) -> None:
     assert "no such file or directory: `gsd-lite/WORK.md`" in room.call("analyze_work_log").text
     room.write("gsd-lite/WORK.md", b"\0")
     assert "is a binary file" in room.call("analyze_work_log").text
+
+
+GAP = " " * 400_000
+"""Enough that what takes time in proportion to its square does not end while anybody waits."""
+
+
+@pytest.mark.parametrize(
+    ("line", "titles"),
+    [
+        (f"## a{GAP}b", ["section"]),
+        (f"## a{GAP}", ["section"]),
+        (f"##{GAP}", []),
+        (f"### [LOG-1] - [A] - b{GAP}c", ["entry"]),
+        (f"### [LOG-1] - [A] - b{' -' * 200_000}", ["entry"]),
+        (f"### [LOG-1] - [A] - b{' - Task:' * 50_000}{GAP}", ["entry"]),
+        (f"### [LOG-1]{GAP}- [A]{GAP}-{GAP}", []),
+        (f"### [LOG-1] - [{'[' * 400_000}", []),
+        (f"**Date:**{GAP}", []),
+        (f"<a>{GAP}b", []),
+        ("`" * 400_000, []),
+    ],
+    ids=lambda value: value[:12] if isinstance(value, str) else "",
+)
+def test_no_line_takes_for_ever(line: str, titles: list[str]) -> None:
+    log = analyse(f"{line}\n{line}")
+    assert ["section"] * len(log.sections) + ["entry"] * len(log.entries) == titles * 2
+
+
+def test_spaces_around_a_title_do_not_belong_to_it() -> None:
+    log = analyse("##   One \t\n### [LOG-1]-[A]-  Two  -  Task:  T  \n### [LOG-2] - [A] - Not - a-Task: T\n")
+    assert [each.title for each in log.sections] == ["One"]
+    assert [(each.title, each.task) for each in log.entries] == [("Two", "T"), ("Not - a-Task: T", None)]
+
+
+@pytest.mark.parametrize("output_format", ["json", "table"])
+def test_an_answer_on_a_large_log_is_bounded_and_says_what_is_left_out(room: Any, output_format: str) -> None:
+    long = "|" * 1000
+    lines = [f"<{name}>\n{'x' * 3000}\n</{name}>" for name in "abcdefghijklmnopqrstuvwxyz"]
+    lines += [f"## {number}{long}" for number in range(1000)]
+    lines += [f"### [LOG-{number}] - [{number}{long}] - {long} - Task: {number}{long}" for number in range(600)]
+    lines += [f"### LOG-{number}{long}" for number in range(1000)]
+    room.write("gsd-lite/WORK.md", "\n".join(lines))
+    data = room.call("analyze_work_log", output_format=output_format).data
+    assert len(json.dumps(data)) < 250_000
+    left = {"current": 6, "sections": 877, "types": 500, "tasks": 500}
+    assert {what: data["omitted"][what] for what in left} == left
+    assert data["omitted"].keys() == {*left, "entries", "problems"}
+
+
+@pytest.mark.parametrize("output_format", ["json", "table"])
+def test_of_a_log_with_many_entries_the_newest_are_shown(room: Any, output_format: str) -> None:
+    entries = [f"### [LOG-{number}] - [A] - b - Task: {number}\n**Date:** x\n" for number in range(1, 601)]
+    room.write("gsd-lite/WORK.md", "".join(entries))
+    data = room.call("analyze_work_log", output_format=output_format).data
+    assert data["omitted"] == {"entries": 100, "tasks": 500}
+    assert data["types"] == {"A": 600}
+    if output_format == "json":
+        assert [each["id"] for each in data["entries"]] == [f"LOG-{number}" for number in range(101, 601)]
+    else:
+        assert data["table"].count("\n") == 501
+        assert data["table"].splitlines()[-1].startswith("| LOG-600 |")
+
+
+def test_the_most_frequent_tasks_are_shown() -> None:
+    tasks = [*(f"rare {number}" for number in range(200)), *["often"] * 3]
+    log = bounded(analyse("\n".join(f"### [LOG-1] - [A] - b - Task: {task}" for task in tasks)))
+    assert list(log.tasks.items())[:2] == [("often", 3), ("rare 0", 1)]
+    assert log.omitted["tasks"] == 201 - len(log.tasks)
+
+
+def test_an_analysis_can_be_ended() -> None:
+    class EndedError(Exception):
+        pass
+
+    def step() -> None:
+        raise EndedError
+
+    with pytest.raises(EndedError):
+        analyse(LOG, step)
 
 
 @given(st.lists(st.sampled_from([*LOG.splitlines(), "```", "~~~~", "<a>", "</a>"]), max_size=40))
