@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import asdict
 
 from toolwright_runtime import ToolCall, ToolError
@@ -17,7 +18,7 @@ from workbench_server.notes.models import AnalyzeWorkLogParams, WorkLog
 
 async def analyze_work_log(params: AnalyzeWorkLogParams, call: ToolCall) -> WorkLog:
     """Say what a work log holds: where its sections and entries are, of which types and tasks."""
-    located = existing(params.file_path, await roots_for(call))
+    located = await asyncio.to_thread(existing, params.file_path, await roots_for(call))
     log = await in_thread(lambda scan: _analysed(located, scan), call)
     found = asdict(log) | {"path": located.shown}
     if params.output_format == "table":
