@@ -20,6 +20,7 @@ EXPOSE_ALL = "GEMINI_EXPOSE_ALL_TOOLS"
 _ENVIRONMENT = f"{EXPOSE_ALL}=true in the environment stands for --classic --all; --discovery still chooses the style."
 LOG_LEVELS = ("debug", "info", "warning", "error", "critical")
 WRONG_USAGE = 2
+MOST_PORT = 65_535
 
 
 def main(
@@ -125,13 +126,13 @@ def _add_selection(group: Any, catalogue: Catalogue) -> None:
     )
     group.add_argument("--all", action="store_true", help="serve the tools of the tier `all` too")
     categories = ", ".join(catalogue["categories"])
-    group.add_argument("--toolsets", type=_filled, metavar="A,B", help=f"serve these categories only, of {categories}")
+    group.add_argument("--toolsets", type=_names, metavar="A,B", help=f"serve these categories only, of {categories}")
 
 
 def _add_http(group: Any) -> None:
     group.add_argument("--http", action="store_true", help="serve streamable HTTP instead of stdio")
     group.add_argument("--host", type=_filled, default="127.0.0.1", help="address to listen on (default: %(default)s)")
-    group.add_argument("--port", type=int, default=8000, help="port; 0 takes a free one (default: %(default)s)")
+    group.add_argument("--port", type=_port, default=8000, help="port; 0 takes a free one (default: %(default)s)")
     group.add_argument(
         "--allow-remote", action="store_true", help="allow an address that other machines can reach: there is no login"
     )
@@ -166,16 +167,34 @@ def _filled(value: str) -> str:
     return value
 
 
+def _names(value: str) -> tuple[str, ...]:
+    """Read names between commas. None at all is refused: it would pass for all of them."""
+    names = tuple(name.strip() for name in _filled(value).split(",") if name.strip())
+    if not names:
+        raise argparse.ArgumentTypeError(f"expected names between commas, got {value!r}")
+    return names
+
+
+def _port(value: str) -> int:
+    try:
+        if 0 <= (port := int(value)) <= MOST_PORT:
+            return port
+    except ValueError:
+        pass
+    raise argparse.ArgumentTypeError(f"expected a number from 0 to {MOST_PORT}, got {value!r}")
+
+
 def _selection(catalogue: Catalogue, chosen: argparse.Namespace) -> Selection:
     """Give what the flags choose, then the environment, then the manifest.
 
     Raises:
-        ValueError: there is no such style.
+        ValueError: there is no such style, or two flags choose different ones.
     """
+    if chosen.classic and chosen.discovery not in (None, "classic"):
+        raise ValueError(f"--classic and --discovery {chosen.discovery} contradict each other: give one of them")
     shows_all = os.environ.get(EXPOSE_ALL, "").strip().lower() == "true"
     style = chosen.discovery or ("classic" if chosen.classic or shows_all else catalogue["discovery"]["style"])
-    toolsets = tuple(name for name in (chosen.toolsets or "").split(",") if name.strip())
-    return Selection(style, chosen.all or shows_all, toolsets)
+    return Selection(style, chosen.all or shows_all, chosen.toolsets or ())
 
 
 def _log_to_stderr(level: str) -> None:

@@ -25,6 +25,7 @@ from toolwright_runtime.lifespan import Lifespan, Options
 from toolwright_runtime.registry import deprecation_text
 from toolwright_runtime.results import ResultWriter, WireResult, encodable
 from toolwright_runtime.selection import Selection, is_enabled
+from toolwright_runtime.wording import disabled
 
 METHOD_NOT_FOUND = -32601
 INVALID_PARAMS = -32602
@@ -119,8 +120,7 @@ class Dispatcher:
     def _direct(self, name: str) -> str:
         """Give the tool that `name`, sent by a client, stands for; a disabled one will say so itself."""
         known = self._names.get(name, name)
-        entry = self._catalogue["tools"].get(known)
-        if entry is not None and (self._style.permits(known) or not is_enabled(entry)):
+        if self._style.permits(known):
             return known
         raise MethodError(INVALID_PARAMS, self._style.refusal(name), {"nearest": self._style.index.nearest(name)})
 
@@ -134,7 +134,7 @@ class Dispatcher:
         """Carry out a real tool: the one path for direct and indirect calls."""
         entry = self._catalogue["tools"][self._names.get(name, name)]
         if not is_enabled(entry):
-            return failure(f"Tool {name} is disabled on this server")
+            return failure(disabled(name))
         result = await _answered(name, self._carried_out(name, entry, arguments, context))
         return noted(result, _deprecation(entry))
 

@@ -31,6 +31,8 @@ MISSPELLED = 0.6
 """What such a likeness counts beside words that are really there."""
 FEW = 5
 """A phrase that so many tools hold literally still says which are meant."""
+LONGEST_NAME = 200
+"""Characters of a name that are compared with those of all tools."""
 SHORTEST_LITERAL = 3
 """Characters below which a literal hit says nothing."""
 
@@ -212,8 +214,9 @@ class ToolIndex:
 
     def nearest(self, name: str, count: int = 3) -> list[str]:
         """Give the `count` tools whose names are most like `name`, the likest first."""
-        wanted = grams(squeezed(name))
-        found = set(terms(name))
+        compared = name[:LONGEST_NAME]
+        wanted = grams(squeezed(compared))
+        found = set(terms(compared))
 
         def likeness(other: str) -> float:
             own = grams(squeezed(other))

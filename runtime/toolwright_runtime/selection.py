@@ -32,12 +32,16 @@ def visible_tools(catalogue: Catalogue, selection: Selection) -> dict[str, ToolE
     Raises:
         ValueError: a toolset is no category; the text names those there are.
     """
-    kept = frozenset(_category(toolset, catalogue) for toolset in selection.toolsets)
-    return {name: entry for name, entry in served_tools(catalogue, selection, kept).items() if is_enabled(entry)}
+    return {name: entry for name, entry in served_tools(catalogue, selection).items() if is_enabled(entry)}
 
 
-def served_tools(catalogue: Catalogue, selection: Selection, categories: frozenset[str]) -> dict[str, ToolEntry]:
-    """Give the tools of the tier and of `categories` (empty: each), disabled ones too."""
+def served_tools(catalogue: Catalogue, selection: Selection) -> dict[str, ToolEntry]:
+    """Give the tools of the tier and of the toolsets, disabled ones too.
+
+    Raises:
+        ValueError: a toolset is no category; the text names those there are.
+    """
+    categories = frozenset(_category(toolset, catalogue) for toolset in selection.toolsets)
     return {
         name: entry
         for name, entry in catalogue["tools"].items()

@@ -11,7 +11,7 @@ import logging
 import os
 import sys
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from concurrent.futures import CancelledError
 from contextlib import asynccontextmanager, contextmanager, suppress
 from queue import SimpleQueue
@@ -21,11 +21,9 @@ import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.server.lowlevel import Server
 from mcp.shared.message import SessionMessage
-from mcp.types import jsonrpc_message_adapter
+from mcp.types import JSONRPCMessage
 from toolwright_runtime.ending import Ending
-
-CHUNK = 65_536
-"""Bytes read at once."""
+from toolwright_runtime.incoming import MalformedError, lines, message
 
 _log = logging.getLogger(__name__)
 _Incoming = SessionMessage | Exception
@@ -65,7 +63,7 @@ async def _streams(
 
     ending.serve(stop)
     writer = _Writer(sink, loop)
-    reader = threading.Thread(target=_read, args=(source, received, loop, ending), daemon=True)
+    reader = threading.Thread(target=_read, args=(source, received, writer, loop, ending), daemon=True)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(_write, to_send, writer, received)
         reader.start()
@@ -73,44 +71,45 @@ async def _streams(
 
 
 def _read(
-    source: int, received: MemoryObjectSendStream[_Incoming], loop: asyncio.AbstractEventLoop, ending: Ending
+    source: int,
+    received: MemoryObjectSendStream[_Incoming],
+    writer: _Writer,
+    loop: asyncio.AbstractEventLoop,
+    ending: Ending,
 ) -> None:
-    """Hand over message after message, each when the last was taken, then close the stream."""
+    """Hand over message after message, each when the last was taken, then close the stream.
 
-    def hand_over(item: _Incoming) -> None:
-        asyncio.run_coroutine_threadsafe(received.send(item), loop).result()
+    What is no message is logged, though not what it says, and answered here.
+    """
+
+    def hand_over(line: bytes | None) -> None:
+        try:
+            taken: Coroutine[Any, Any, Any] = received.send(SessionMessage(message(line)))
+        except MalformedError as malformed:
+            _log.warning("passed over a line of input: %s", malformed)
+            if malformed.answer is None:
+                return
+            taken = writer.write(_encoded(malformed.answer))
+        if asyncio.run_coroutine_threadsafe(taken, loop).result() is False:
+            raise BrokenPipeError
 
     # The server may end first, by a signal or because nobody reads what it writes.
     with suppress(RuntimeError, CancelledError, anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):
-        for line in _lines(source):
-            hand_over(_parsed(line))
+        for line in lines(source):
+            hand_over(line)
     ending.stop()
 
 
-def _parsed(line: bytes) -> _Incoming:
-    try:
-        return SessionMessage(jsonrpc_message_adapter.validate_json(line.decode("utf-8", "replace"), by_name=False))
-    except ValueError as error:
-        return error
-
-
-def _lines(source: int) -> Iterator[bytes]:
-    """Give the lines that are not blank; what stands after the last line end is one too."""
-    rest = b""
-    while chunk := os.read(source, CHUNK):
-        *lines, rest = (rest + chunk).split(b"\n")
-        yield from (line for line in lines if line.strip())
-    if rest.strip():
-        yield rest
+def _encoded(outgoing: JSONRPCMessage) -> bytes:
+    return f"{outgoing.model_dump_json(by_alias=True, exclude_unset=True)}\n".encode()
 
 
 async def _write(
     to_send: MemoryObjectReceiveStream[SessionMessage], writer: _Writer, received: MemoryObjectSendStream[_Incoming]
 ) -> None:
     async with to_send:
-        async for message in to_send:
-            text = message.message.model_dump_json(by_alias=True, exclude_unset=True)
-            if not await writer.write(f"{text}\n".encode()):
+        async for item in to_send:
+            if not await writer.write(_encoded(item.message)):
                 received.close()
                 return
 

@@ -34,6 +34,21 @@ def unknown(path: Path, known: Sequence[str], *, meant: str = "") -> str:
     return f"Note: unknown argument '{_text(path)}' was ignored; {hint}"
 
 
+def misnamed(path: Path, meant: str) -> str:
+    """Say under which name the argument at `path` has to be sent."""
+    return f"{named(path)} must be called '{meant}'"
+
+
+def too_long(path: Path, length: int) -> str:
+    """Note that only the beginning of a text was read."""
+    return f"Note: only the first {length} characters of argument '{_text(path)}' were used"
+
+
+def disabled(name: str) -> str:
+    """Say that the tool `name` cannot be run here, whatever is sent."""
+    return f"Tool {name} is disabled on this server"
+
+
 def named(path: Path) -> str:
     """Name the argument at `path`, as a sentence begins."""
     return f"Argument '{_text(path)}'" if path else "The arguments"

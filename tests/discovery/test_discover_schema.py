@@ -131,7 +131,8 @@ def test_long_answers_come_in_pages(huge: Catalogue, desk: MakeDesk) -> None:
     first = server.ask("discover_tools", detail_level="name_only")
     second = server.ask("discover_tools", detail_level="name_only", offset=first["next_offset"])
 
-    assert first["tool_count"] == second["tool_count"] == 1000
+    for page in (first, second):
+        assert page["tool_count"] == len(page["tools"]) < page["total"] == 1000
     assert first["tools"] + second["tools"] == list(huge["tools"])[: second["next_offset"]]
 
 
@@ -155,12 +156,13 @@ def test_feature_3_4_an_unknown_tool_is_an_error_with_the_nearest_names(server: 
 
 
 def test_a_tool_named_under_another_name_is_said_to_be_tool_name(server: Any) -> None:
-    assert server.refusal("get_tool_schema", name="git_log").endswith("did you mean 'tool_name'?")
+    assert server.refusal("get_tool_schema", name="git_log").endswith("Argument 'name' must be called 'tool_name'")
 
 
 def test_feature_3_7_hidden_tools_stay_directly_callable(server: Any) -> None:
     assert all(server.style.permits(name) for name in server.style.index.tools)
-    assert not server.style.permits("fax")
+    assert server.style.permits("fax"), "a disabled tool says itself that it is"
+    assert not server.style.permits("purge_mailbox")
 
 
 def test_a_workflow_of_discovery_schema_and_call(server: Any) -> None:

@@ -210,7 +210,7 @@ def test_another_ranker_takes_the_place_of_the_words(catalogue: Catalogue) -> No
 
 
 @given(query=st.text())
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_any_query_is_answered_with_each_tool_once_at_most(
     catalogue: Catalogue, make_index: MakeIndex, query: str
 ) -> None:

@@ -8,6 +8,8 @@ import pytest
 from toolwright_runtime.catalogue import Catalogue
 from toolwright_runtime.tokens import estimate_tokens
 
+from workbench_server.catalogue import CATALOGUE as WORKBENCH
+
 MakeDesk = Callable[..., Any]
 
 
@@ -186,13 +188,14 @@ def test_too_long_a_description_loses_examples_first_and_says_so(catalogue: Cata
     assert answer["description"] == entry["tool"]["description"]
 
 
-def test_too_long_a_text_is_cut_after_the_examples(catalogue: Catalogue, desk: MakeDesk) -> None:
+def test_too_long_a_text_is_cut_and_an_example_stays(catalogue: Catalogue, desk: MakeDesk) -> None:
     catalogue["tools"]["git_log"]["tool"]["description"] = "Some words. " * 300
     answer = desk(catalogue, "list-describe").ask("get_tool_description", tool_name="git_log")
 
     assert cost(answer) <= 400
-    assert answer["trimmed"] == ["examples", "description"]
+    assert answer["trimmed"] == ["description"]
     assert answer["description"].endswith("…")
+    assert len(answer["examples"]) == 1
 
 
 def test_a_parameter_without_a_schema_may_be_anything(catalogue: Catalogue, desk: MakeDesk) -> None:
@@ -208,7 +211,8 @@ def test_what_cannot_be_cut_further_is_given_as_it_is(catalogue: Catalogue, desk
     answer = desk(catalogue, "list-describe").ask("get_tool_description", tool_name="git_diff")
 
     assert list(answer["parameters"]) == list(properties)
-    assert answer["trimmed"] == ["examples", "description", "parameters"]
+    assert answer["trimmed"] == ["description", "examples"]
+    assert answer["examples"] == []
 
 
 def test_even_huge_parameters_fit(catalogue: Catalogue, desk: MakeDesk) -> None:
@@ -230,7 +234,77 @@ def test_even_huge_parameters_fit(catalogue: Catalogue, desk: MakeDesk) -> None:
 def test_req_015_4_all_tools_remain_directly_callable(server: Any) -> None:
     assert all(server.style.permits(name) for name in server.style.index.tools)
     assert server.style.permits("findFiles")
-    assert not server.style.permits("fax")
+    assert server.style.permits("fax"), "a disabled tool says itself that it is"
+
+
+def test_a_disabled_tool_is_described_and_said_to_be_disabled(server: Any) -> None:
+    described = server.ask("get_tool_description", tool_name="fax")
+
+    assert list(described)[:3] == ["name", "enabled", "description"]
+    assert described["enabled"] is False
+    assert "enabled" not in server.ask("get_tool_description", tool_name="git_log")
+
+
+def test_disabled_tools_are_listed_with_a_toolset_written_with_spaces(catalogue: Catalogue, desk: MakeDesk) -> None:
+    server = desk(catalogue, "list-describe", toolsets=(" messages ",))
+
+    assert names(server.ask("list_available_tools", include_disabled=True)) == ["send_email", "fax"]
+
+
+def skeleton(part: Any) -> Any:
+    """Leave of a parameter its names, types and what is required."""
+    if not isinstance(part, dict):
+        return part
+    kept = {key: part[key] for key in ("type", "required") if key in part}
+    if "properties" in part:
+        kept["properties"] = {name: skeleton(each) for name, each in part["properties"].items()}
+    if "items" in part:
+        kept["items"] = skeleton(part["items"])
+    return kept
+
+
+@pytest.mark.parametrize("name", WORKBENCH["tools"])
+def test_req_015_2_each_tool_of_the_workbench_keeps_its_parameters_and_an_example_within_400_tokens(
+    desk: MakeDesk, name: str
+) -> None:
+    server = desk(WORKBENCH, "list-describe", all_tools=True)
+    answer = server.ask("get_tool_description", tool_name=name)
+    full = server.ask("get_tool_description", tool_name=name, full=True)
+
+    assert cost(answer) <= 400
+    assert skeleton({"properties": answer["parameters"]}) == skeleton({"properties": full["parameters"]})
+    assert full["parameters"].keys() == WORKBENCH["tools"][name]["tool"]["inputSchema"]["properties"].keys()
+    assert bool(answer["examples"]) == bool(WORKBENCH["tools"][name]["examples"])
+    assert "trimmed" not in full
+    assert ("note" in answer) == (answer != full)
+
+
+def test_req_015_2_the_whole_of_a_description_that_was_shortened_is_one_call_away(
+    catalogue: Catalogue, desk: MakeDesk
+) -> None:
+    entry = catalogue["tools"]["git_log"]
+    entry["tool"]["description"] = "Some words. " * 300
+    server = desk(catalogue, "list-describe")
+
+    assert "full=true" in server.ask("get_tool_description", tool_name="git_log")["note"]
+    full = server.ask("get_tool_description", tool_name="git_log", full=True)
+    assert full["description"] == entry["tool"]["description"]
+    assert not full.keys() & {"trimmed", "note"}
+
+
+def test_req_015_2_rules_go_before_what_stands_inside_of_parameters(catalogue: Catalogue, desk: MakeDesk) -> None:
+    words = "Many words about this. " * 20
+    one_of = {"anyOf": [{"type": "string", "description": words, "minLength": 1}, {"type": "null"}]}
+    inner = {f"inner_{number}": {"type": "integer", "minimum": 1, "description": words} for number in range(22)}
+    outer = {"type": "array", "description": words, "items": {"type": "object", "properties": inner}}
+    catalogue["tools"]["git_log"]["tool"]["inputSchema"]["properties"] = {"description": outer, "other": one_of}
+    answer = desk(catalogue, "list-describe").ask("get_tool_description", tool_name="git_log")
+
+    assert cost(answer) <= 400
+    assert answer["parameters"]["description"]["items"]["properties"] == {
+        name: {"type": "integer", "required": False} for name in inner
+    }
+    assert words[:20] not in json.dumps(answer["parameters"])
 
 
 def test_call_tool_runs_a_tool(server: Any) -> None:
@@ -242,12 +316,11 @@ def test_call_tool_runs_a_tool(server: Any) -> None:
 
 
 @pytest.mark.parametrize("sent_as", ["args", "params", "parameters", "input"])
-def test_arguments_under_another_name_are_not_passed_on_and_the_right_name_is_said(server: Any, sent_as: str) -> None:
-    result = server.call("call_tool", {"tool_name": "git_log", sent_as: {"limit": 1}})
+def test_arguments_under_another_name_run_nothing_and_the_right_name_is_said(server: Any, sent_as: str) -> None:
+    message = server.refusal("call_tool", tool_name="git_log", **{sent_as: {"limit": 1}})
 
-    assert result["content"][1]["text"] == (
-        f"Note: unknown argument '{sent_as}' was ignored; did you mean 'arguments'?"
-    )
+    assert message == f"Argument '{sent_as}' must be called 'arguments'"
+    assert server.ran == []
 
 
 def test_three_meta_tools_and_the_pinned_are_listed(catalogue: Catalogue, desk: MakeDesk) -> None:

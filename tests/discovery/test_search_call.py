@@ -149,7 +149,7 @@ def test_us2_5_an_unknown_tool_is_an_error_with_three_nearest_names(server: Any)
     assert server.ran == []
 
 
-@pytest.mark.parametrize("name", ["fax", "purge_mailbox", "search", ""])
+@pytest.mark.parametrize("name", ["purge_mailbox", "search", ""])
 def test_call_does_not_reach_what_is_not_served(server: Any, name: str) -> None:
     assert server.refusal("call", tool_name=name).startswith("Unknown tool")
 
@@ -180,8 +180,8 @@ def test_call_does_not_reach_what_is_not_served(server: Any, name: str) -> None:
             {"name": "git_log", "arguments": {"limit": 5}},
             (
                 "Argument 'tool_name' is required: a string\n"
-                "Note: unknown argument 'name' was ignored; did you mean 'tool_name'?\n"
-                "Note: unknown argument 'arguments' was ignored; did you mean 'args'?"
+                "Argument 'name' must be called 'tool_name'\n"
+                "Argument 'arguments' must be called 'args'"
             ),
         ),
     ],
@@ -214,21 +214,26 @@ def test_an_unknown_argument_of_search_is_noted_in_a_block_of_its_own(
 
 
 @pytest.mark.parametrize("sent_as", ["arguments", "params", "parameters", "input"])
-def test_arguments_under_another_name_are_not_passed_on_and_the_right_name_is_said(server: Any, sent_as: str) -> None:
-    result = server.call("call", {"tool_name": "git_log", sent_as: {"limit": 5}})
+def test_arguments_under_another_name_run_nothing_and_the_right_name_is_said(server: Any, sent_as: str) -> None:
+    for sent in ({sent_as: {"limit": 5}}, {sent_as: '{"limit": 5}', "args": {}}):
+        assert server.refusal("call", tool_name="git_log", **sent) == f"Argument '{sent_as}' must be called 'args'"
+    assert server.refusal("call_read", tool_name="git_log", **sent) == f"Argument '{sent_as}' must be called 'args'"
+    assert server.ran == []
 
-    assert server.ran == [("git_log", {})]
-    assert [block["text"] for block in result["content"]] == [
-        "git_log ran",
-        f"Note: unknown argument '{sent_as}' was ignored; did you mean 'args'?",
-    ]
+
+@pytest.mark.parametrize("sent", [{"arguments": {}}, {"params": None}, {"args": {"limit": 5}, "input": {"limit": 6}}])
+def test_another_name_that_takes_nothing_away_is_only_noted(server: Any, sent: dict[str, Any]) -> None:
+    result = server.call("call", {"tool_name": "git_log", **sent})
+
+    assert server.ran == [("git_log", sent.get("args", {}))]
+    assert result["content"][1]["text"].endswith("was ignored; did you mean 'args'?")
 
 
 @pytest.mark.parametrize("sent_as", ["name", "tool"])
 def test_a_tool_named_under_another_name_is_said_to_be_tool_name(server: Any, sent_as: str) -> None:
     message = server.refusal("call_read", **{sent_as: "git_log"})
 
-    assert f"unknown argument '{sent_as}' was ignored; did you mean 'tool_name'?" in message
+    assert message == f"Argument 'tool_name' is required: a string\nArgument '{sent_as}' must be called 'tool_name'"
 
 
 def test_an_unknown_argument_beside_an_unknown_tool_is_noted_too(server: Any) -> None:
@@ -303,13 +308,103 @@ def test_a_hidden_tool_called_by_its_own_name_says_what_runs_it(server: Any, nam
     assert server.style.refusal(name) == f"Unknown tool `{name}`: it is not listed; run it with `{runner}`."
 
 
+RUNNING = [
+    *(("search-call", name) for name in ("call", "call_read")),
+    *((style, "call_tool") for style in ("list-describe", "discover-schema")),
+    ("discover-schema", "get_tool_schema"),
+]
+
+
+@pytest.mark.parametrize(("style", "meta"), RUNNING)
+@pytest.mark.parametrize("name", ["fax", " fax ", "telefax"])
+def test_a_disabled_tool_that_is_named_to_a_meta_tool_is_said_to_be_disabled(
+    catalogue: Catalogue, desk: MakeDesk, *, style: str, meta: str, name: str
+) -> None:
+    catalogue["tools"]["fax"]["aliases"] = ["telefax"]
+    server = desk(catalogue, style)
+
+    assert server.refusal(meta, tool_name=name) == "Tool fax is disabled on this server"
+    assert server.ran == []
+
+
+@pytest.mark.parametrize(("style", "meta"), RUNNING)
+def test_a_disabled_tool_that_would_not_be_served_anyway_is_unknown(
+    catalogue: Catalogue, desk: MakeDesk, style: str, meta: str
+) -> None:
+    server = desk(catalogue, style, toolsets=("git",))
+
+    assert server.refusal(meta, tool_name="fax").startswith("Unknown tool `fax`. Nearest names: ")
+    assert not server.style.permits("fax")
+
+
+def test_a_disabled_tool_is_not_listed_under_its_own_name_where_hidden_tools_are_not(server: Any) -> None:
+    assert not server.style.permits("fax")
+    assert server.style.refusal("fax") == "Unknown tool `fax`: it is not listed, and disabled on this server."
+
+
+def test_a_disabled_tool_that_is_pinned_answers_to_its_own_name(catalogue: Catalogue, desk: MakeDesk) -> None:
+    catalogue["discovery"]["pinned"] = ["fax"]
+    server = desk(catalogue, "search-call")
+
+    assert server.style.permits("fax")
+    assert "fax" not in server.listed()
+
+
+@pytest.mark.parametrize(
+    ("style", "meta", "key", "known"),
+    [
+        ("search-call", "search", "query", {}),
+        ("search-call", "search", "category", {}),
+        ("discover-schema", "discover_tools", "query", {}),
+        ("list-describe", "get_tool_description", "tool_name", {}),
+    ],
+)
+def test_a_text_is_read_up_to_1000_characters_and_that_is_noted(
+    catalogue: Catalogue, desk: MakeDesk, *, style: str, meta: str, key: str, known: dict[str, Any]
+) -> None:
+    server = desk(catalogue, style)
+    whole = server.call(meta, known | {key: "commit " * 200})
+    short = server.call(meta, known | {key: ("commit " * 200)[:1000]})
+    note = f"Note: only the first 1000 characters of argument '{key}' were used"
+
+    assert whole == short | {"content": [*short["content"], {"type": "text", "text": note}]}
+
+
+def test_the_nearest_names_of_a_long_name_are_those_of_its_beginning(server: Any) -> None:
+    index = server.style.index
+
+    assert index.nearest("git_log" + "x" * 193 + "git_diff" * 1000) == index.nearest("git_log" + "x" * 193)
+
+
+def test_arguments_that_no_parser_follows_to_their_end_are_no_object(server: Any) -> None:
+    message = server.refusal("call", tool_name="git_log", args='{"a":' + "[" * 100_000)
+
+    assert message.startswith("Argument 'args' must be an object; got ")
+
+
+@pytest.mark.parametrize("style", ["search-call", "list-describe", "discover-schema"])
+def test_meta_tools_state_the_default_and_the_minimum_that_they_keep_to(
+    catalogue: Catalogue, desk: MakeDesk, style: str
+) -> None:
+    stated: dict[str, Any] = {}
+    for tool in desk(catalogue, style).style.listed():
+        stated |= tool["inputSchema"]["properties"]
+    if style == "search-call":
+        assert stated["limit"] == {"type": "integer", "default": 10, "minimum": 1}
+    if style == "list-describe":
+        assert stated["include_disabled"] == {"type": "boolean", "default": False}
+        assert stated["include_examples"] == {"type": "boolean", "default": True}
+
+    assert stated["offset"] == {"type": "integer", "default": 0, "minimum": 0}
+
+
 def test_without_split_calls_call_runs_every_hidden_tool(catalogue: Catalogue, desk: MakeDesk) -> None:
     catalogue["discovery"]["split_calls"] = False
 
     assert desk(catalogue, "search-call").style.refusal("git_log").endswith("; run it with `call`.")
 
 
-@pytest.mark.parametrize("name", ["git_lgo", "fax", "purge_mailbox"])
+@pytest.mark.parametrize("name", ["git_lgo", "purge_mailbox"])
 def test_an_unknown_tool_is_answered_in_the_same_words_by_its_own_name_and_through_call(server: Any, name: str) -> None:
     assert server.style.refusal(name) == server.refusal("call", tool_name=name)
 

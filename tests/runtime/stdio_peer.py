@@ -64,6 +64,13 @@ class Peer:
 
     def send(self, method: str, /, *, meta: Mapping[str, Any] | None = None, **params: Any) -> int:
         """Send a request and give its id."""
+        message = self.message(method, meta=meta, **params)
+        self.oracle.from_client(message)
+        self.write(json.dumps(message).encode())
+        return self._last_id
+
+    def message(self, method: str, /, *, meta: Mapping[str, Any] | None = None, **params: Any) -> Message:
+        """Make a request with the next id."""
         self._last_id += 1
         about = dict(meta or {})
         if self.version == MODERN:
@@ -72,9 +79,7 @@ class Peer:
         message: Message = {"jsonrpc": "2.0", "id": self._last_id, "method": method, "params": params}
         if about:
             params["_meta"] = about
-        self.oracle.from_client(message)
-        self.write(json.dumps(message).encode())
-        return self._last_id
+        return message
 
     def notify(self, method: str, **params: Any) -> None:
         self.write(json.dumps({"jsonrpc": "2.0", "method": method, "params": params}).encode())
@@ -96,6 +101,10 @@ class Peer:
             else:
                 self.notifications.append(message)
         raise AssertionError(f"the server ended: {self.stderr()}")
+
+    def next_message(self) -> Message:
+        """Give the next message, of whatever kind."""
+        return next(self._messages())
 
     def notification(self) -> Message:
         """Give the next message, which must be a notification."""

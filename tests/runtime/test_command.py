@@ -81,7 +81,15 @@ def test_version_is_the_server_s() -> None:
         (["--toolsets", ""], "sample: argument --toolsets: expected a value, got an empty one\n"),
         (["--discovery", ""], "sample: argument --discovery: expected a value, got an empty one\n"),
         (["--allow-host", ""], "sample: argument --allow-host: expected a value, got an empty one\n"),
-        (["--port", "many"], "sample: argument --port: invalid int value: 'many'\n"),
+        (["--port", "many"], "sample: argument --port: expected a number from 0 to 65535, got 'many'\n"),
+        (["--http", "--port", "99999"], "argument --port: expected a number from 0 to 65535, got '99999'\n"),
+        (["--http", "--port=-1"], "argument --port: expected a number from 0 to 65535, got '-1'\n"),
+        (["--toolsets", ","], "sample: argument --toolsets: expected names between commas, got ','\n"),
+        (["--toolsets", " "], "sample: argument --toolsets: expected names between commas, got ' '\n"),
+        (
+            ["--classic", "--discovery", "search-call"],
+            "sample: --classic and --discovery search-call contradict each other: give one of them\n",
+        ),
     ],
 )
 def test_wrong_choice_is_one_line_and_exit_2(arguments: Sequence[str], said: str) -> None:
@@ -113,6 +121,7 @@ def test_tools_are_listed_for_people_by_name_and_summary() -> None:
         (["serve"], {}, ["search", "call", "count_words"]),
         (["--discovery", "list-describe"], {}, ["list_available_tools", "get_tool_description", "call_tool"]),
         (["--classic", "--toolsets", "text"], {}, ["count_words", "shout", "old_shout"]),
+        (["--classic", "--discovery", "classic", "--toolsets", " odd,"], {}, ["raw", "mixed", "refuse"]),
         (["--classic"], {}, ["count_words", "shout", "old_shout", "raw", "mixed", "refuse", "crash"]),
         ([], {"GEMINI_EXPOSE_ALL_TOOLS": "true"}, ["count_words", "shout", "old_shout", "rare"]),
         ([], {"GEMINI_EXPOSE_ALL_TOOLS": "false"}, ["search", "call", "count_words"]),

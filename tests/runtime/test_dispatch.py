@@ -147,9 +147,22 @@ async def test_unknown_tool_names_three_others_and_never_more() -> None:
 
 
 async def test_disabled_tool_says_so() -> None:
-    result = await call("secret")
+    said = {"content": [{"type": "text", "text": "Tool secret is disabled on this server"}], "isError": True}
 
-    assert result == {"content": [{"type": "text", "text": "Tool secret is disabled on this server"}], "isError": True}
+    for style in ("classic", "list-describe", "discover-schema"):
+        assert await call("secret", selection=Selection(style)) == said
+    assert await call("call", {"tool_name": "secret"}, selection=None) == said
+
+
+@pytest.mark.parametrize("style", ["classic", "search-call"])
+async def test_disabled_tool_of_a_toolset_that_is_not_served_is_unknown(style: str) -> None:
+    with pytest.raises(MethodError, match=r"Unknown tool `secret`\. Nearest names"):
+        await call("secret", selection=Selection(style, toolsets=("text",)))
+
+
+async def test_disabled_tool_is_unknown_by_its_own_name_where_hidden_tools_are() -> None:
+    with pytest.raises(MethodError, match="it is not listed, and disabled on this server"):
+        await call("secret", selection=None)
 
 
 async def test_tool_answers_to_the_name_it_once_had() -> None:

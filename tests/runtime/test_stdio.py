@@ -5,11 +5,31 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
+from tempfile import TemporaryFile
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from mcp.types import JSONRPCError, JSONRPCMessage, JSONRPCRequest
 from oracle import ERAS, LEGACY, MODERN
 from stdio_peer import PATIENCE_S, SAMPLE, Peer, talking
+from toolwright_runtime.incoming import LONGEST_LINE, MalformedError, lines, message
+
+ANY_SPEED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+"""How long drawing or running an example takes tells of the load of the machine, not of the code."""
+
+JSON_LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.just("2.0")
+NAMES = st.sampled_from(["jsonrpc", "id", "method", "params", "result", "error", "other"])
+
+
+def members(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
+    return st.dictionaries(NAMES, inner, max_size=5)
+
+
+def as_line(value: Any) -> bytes:
+    return json.dumps(value).encode()
+
 
 both_eras = pytest.mark.parametrize("version", ERAS)
 SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
@@ -194,14 +214,157 @@ def test_what_handlers_and_their_children_print_is_no_protocol(version: str) -> 
     assert said.rstrip().endswith("''") or "''" in said, "a child reads an empty input"
 
 
+def nested(depth: int) -> bytes:
+    return b"[" * depth + b"]" * depth
+
+
+NO_JSON = [b"{bad", b"not json", b"\xff\xfe", b'{"a":' + b"[" * 3000, b"1" * 5000, b'{"a":"\x00"}']
+REFUSED = [
+    (b"[]", None),
+    (b"{}", None),
+    (b"5", None),
+    (b'{"jsonrpc":"2.0"}', None),
+    (b'[{"jsonrpc":"2.0","id":"r","method":"ping"}]', None),
+    (b'{"id":"r","method":"ping"}', "r"),
+    (b'{"jsonrpc":"1.0","id":"r","method":"ping"}', "r"),
+    (b'{"jsonrpc":"2.0","id":"r"}', "r"),
+    (b'{"jsonrpc":"2.0","id":"r","method":5}', "r"),
+    (b'{"jsonrpc":"2.0","method":5}', None),
+    (b'{"jsonrpc":"2.0","id":"r","method":"ping","params":[]}', "r"),
+    (b'{"jsonrpc":"2.0","id":"r","method":"ping","params":"x"}', "r"),
+    (b'{"jsonrpc":"2.0","id":null,"method":"ping"}', None),
+    (b'{"jsonrpc":"2.0","id":1.5,"method":"ping"}', None),
+    (b'{"jsonrpc":"2.0","id":true,"method":"ping"}', None),
+    (b'{"jsonrpc":"2.0","id":{},"method":"ping"}', None),
+    (b'{"jsonrpc":"2.0","id":"r","method":"ping","params":{"a":%b}}' % nested(300), "r"),
+    (b'{"params":{"a":%b,"id":"s"},"method":"ping","jsonrpc":"2.0","id":"r"}' % nested(5000), "r"),
+    (b'{"a":"\\ud800 \\"}{","params":%b,"method":"ping","jsonrpc":"2.0","id":"r"}' % nested(5000), "r"),
+    (nested(5000), None),
+    (b'{"jsonrpc":"2.0","id":"r","method":"ping","params":{"a":"%b"}}' % (b"x" * LONGEST_LINE), None),
+]
+UNANSWERED = [
+    b"",
+    b" \r",
+    b'{"method":"notifications/initialized"}',
+    b'{"jsonrpc":"2.0","method":"notifications/initialized","params":[1]}',
+    b'{"jsonrpc":"2.0","method":"notifications/initialized","params":{"a":%b}}' % nested(5000),
+    b'{"jsonrpc":"2.0","id":1,"result":5}',
+    b'{"id":1,"error":{"code":1,"message":"x"}}',
+]
+
+
 @both_eras
-def test_lines_that_are_no_messages_are_passed_over(version: str) -> None:
+def test_line_that_is_no_message_is_answered_and_logged_and_the_next_is_read(version: str) -> None:
+    expected = [(-32700, None) for _ in NO_JSON] + [(-32600, found) for _, found in REFUSED]
     with talking(version) as peer:
-        for line in (b"", b"not json", b"[]", b"{}", b'{"jsonrpc":"2.0"}', b"\xff\xfe", b'{"a":' + b"[" * 3000):
+        answers = []
+        for line in [*NO_JSON, *(line for line, _ in REFUSED)]:
+            peer.write(line)
+            answers.append(peer.next_message())
+        result = peer.call("shout", {"text": "still here"})
+        peer.end_of_input()
+        assert peer.rest() == []
+        logged = peer.stderr().splitlines()
+
+    assert [(answer["error"]["code"], answer["id"]) for answer in answers] == expected
+    assert result["content"][0]["text"] == "STILL HERE"
+    assert len(logged) == len(expected)
+    assert all(line.startswith("WARNING toolwright_runtime.stdio: passed over a line of input: ") for line in logged)
+
+
+@both_eras
+def test_malformed_notification_or_response_is_never_answered(version: str) -> None:
+    with talking(version) as peer:
+        for line in UNANSWERED:
             peer.write(line)
         result = peer.call("shout", {"text": "still here"})
+        peer.end_of_input()
+        assert peer.rest() == []
+        logged = peer.stderr().splitlines()
 
     assert result["content"][0]["text"] == "STILL HERE"
+    assert len(logged) == len([line for line in UNANSWERED if line.strip()])
+
+
+def test_first_line_of_a_connection_may_be_malformed() -> None:
+    peer = Peer(SAMPLE, LEGACY)
+    try:
+        peer.write(b"{bad")
+        assert peer.next_message()["error"]["code"] == -32700
+        assert peer.open()["serverInfo"]["name"] == "sample"
+    finally:
+        peer.close()
+
+
+def test_reason_says_what_a_message_needs_and_repeats_nothing_of_it() -> None:
+    with talking(LEGACY) as peer:
+        peer.write(b'{"jsonrpc":"2.0","id":7,"method":"ping","params":["password 12345"]}')
+        refused = peer.next_message()["error"]["message"]
+        peer.write(b"x" * (LONGEST_LINE + 1))
+        too_long = peer.next_message()["error"]["message"]
+        peer.end_of_input()
+        said = peer.stderr()
+
+    assert refused == "Invalid Request: params must be an object"
+    assert too_long == "Invalid Request: a message has at most 4194304 bytes"
+    assert "password" not in said
+
+
+@both_eras
+def test_lone_surrogate_in_a_request_is_replaced(version: str) -> None:
+    with talking(version) as peer:
+        result = peer.call("shout", {"text": "a \ud800 b \U0001f600"})
+
+    assert result["content"][0]["text"] == "A ? B \U0001f600"
+
+
+@both_eras
+def test_message_of_exactly_the_bound_passes(version: str) -> None:
+    with talking(version) as peer:
+        frame = len(json.dumps(peer.message("tools/call", name="shout", arguments={"text": ""})))
+        result = peer.call("shout", {"text": "x" * (LONGEST_LINE - frame)})
+
+    assert len(result["content"][0]["text"]) == LONGEST_LINE - frame
+
+
+@ANY_SPEED
+@given(st.lists(st.binary(max_size=8) | st.sampled_from([b"\n", b"\r\n", b"[", b"x" * 70_000]), max_size=12))
+def test_lines_are_those_of_the_input_whatever_pieces_they_come_in(pieces: list[bytes]) -> None:
+    data = b"".join(pieces)
+    with TemporaryFile() as source:
+        source.write(data)
+        source.seek(0)
+        found = list(lines(source.fileno()))
+
+    assert found == [line for line in data.split(b"\n") if line.strip()]
+
+
+def test_line_that_is_too_long_is_passed_over_whole_and_those_about_it_are_kept() -> None:
+    with TemporaryFile() as source:
+        source.write(b"before\n" + b"x" * LONGEST_LINE + b"\n" + b"y" * (3 * LONGEST_LINE) + b"\nafter")
+        source.seek(0)
+        found = list(lines(source.fileno()))
+
+    assert found == [b"before", b"x" * LONGEST_LINE, None, b"after"]
+
+
+def read_or_refused(line: bytes) -> JSONRPCMessage | MalformedError:
+    try:
+        return message(line)
+    except MalformedError as malformed:
+        return malformed
+
+
+@ANY_SPEED
+@given(st.binary() | st.recursive(JSON_LEAVES, lambda inner: st.lists(inner) | members(inner)).map(as_line))
+def test_whatever_stands_in_a_line_is_a_message_or_refused(line: bytes) -> None:
+    match read_or_refused(line):
+        case MalformedError(answer=JSONRPCError(error=error)):
+            assert error.code in (-32700, -32600)
+        case MalformedError(answer=answer):
+            assert answer is None
+        case JSONRPCRequest(id=found):
+            assert isinstance(found, int | str)
 
 
 @both_eras

@@ -13,17 +13,20 @@ from typing import Any, Final, Literal
 
 from toolwright_runtime.catalogue import WireTool
 from toolwright_runtime.errors import ToolError
-from toolwright_runtime.wording import FORWARDED, mismatch, required, unknown
+from toolwright_runtime.wording import FORWARDED, mismatch, misnamed, required, too_long, unknown
 
 _FLAGS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 _MISSING = object()
+LONGEST_TEXT = 1000
+"""Characters of a text that are read: it is compared with every tool, and nobody else is served meanwhile."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameter:
     """One parameter of a meta-tool. `values` are advertised, not enforced; `default` is used when it is absent.
 
-    `also` are names under which models send it by mistake: they are not read, but answered with the right one.
+    `also` are names under which models send it by mistake: they are not read, but answered with the right one, and
+    where that is absent the call is refused.
     """
 
     type: Literal["string", "integer", "boolean", "object"] = "string"
@@ -46,8 +49,10 @@ class Parameter:
             schema["enum"] = list(self.values)
         if self.description:
             schema["description"] = self.description
-        if self.default not in (None, "", False):
+        if self.default is not None:
             schema["default"] = self.default
+        if self.minimum is not None:
+            schema["minimum"] = self.minimum
         return schema
 
 
@@ -78,11 +83,12 @@ def read(parameters: Parameters, arguments: Mapping[str, Any] | None) -> Given:
     """Give a value for each of `parameters`: what was sent, made to fit, or the default.
 
     Raises:
-        ToolError: something required is absent or something sent has the wrong type; the text names each.
+        ToolError: something required is absent, or something sent has the wrong type or name; the text names each.
     """
     sent = arguments or {}
     values: dict[str, Any] = {}
     problems: list[str] = []
+    notes: list[str] = []
     for name, parameter in parameters.items():
         given = sent.get(name)
         if given is None:
@@ -93,10 +99,18 @@ def read(parameters: Parameters, arguments: Mapping[str, Any] | None) -> Given:
         values[name] = _fitted(parameter, given)
         if values[name] is _MISSING:
             problems.append(mismatch((name,), parameter.rule, given))
-    notes = tuple(_note(parameters, name) for name in sent if name not in parameters and name != FORWARDED)
+        elif parameter.type == "string" and len(given) > LONGEST_TEXT:
+            values[name] = given[:LONGEST_TEXT]
+            notes.append(too_long((name,), LONGEST_TEXT))
+    for name in (name for name in sent if name not in parameters and name != FORWARDED):
+        meant = _meant(parameters, name)
+        if meant and sent[name] and not sent.get(meant):
+            problems.append(misnamed((name,), meant))
+        else:
+            notes.append(unknown((name,), list(parameters), meant=meant))
     if problems:
         raise ToolError("\n".join([*problems, *notes]), code="INVALID_ARGUMENTS")
-    return Given(values, notes)
+    return Given(values, tuple(notes))
 
 
 def wire_tool(name: str, description: str, parameters: Parameters, hints: Mapping[str, bool]) -> WireTool:
@@ -109,9 +123,9 @@ def wire_tool(name: str, description: str, parameters: Parameters, hints: Mappin
     }
 
 
-def _note(parameters: Parameters, name: str) -> str:
-    meant = next((right for right, parameter in parameters.items() if name in parameter.also), "")
-    return unknown((name,), list(parameters), meant=meant)
+def _meant(parameters: Parameters, name: str) -> str:
+    """Give the parameter that models send as `name` by mistake, or nothing."""
+    return next((right for right, parameter in parameters.items() if name in parameter.also), "")
 
 
 def _fitted(parameter: Parameter, given: Any) -> Any:
@@ -148,7 +162,7 @@ def _object(given: Any) -> Any:
     if isinstance(given, str):
         try:
             given = json.loads(given) if given.strip() else {}
-        except ValueError:
+        except (ValueError, RecursionError):
             return _MISSING
     if given is None:
         return {}

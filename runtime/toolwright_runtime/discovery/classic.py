@@ -31,8 +31,8 @@ class Classic:
         return False
 
     def permits(self, name: str) -> bool:
-        """Whether the tool is visible."""
-        return self.index.get(name) is not None
+        """Whether the tool is served."""
+        return self._served.find(name) is not None
 
     def refusal(self, name: str) -> str:
         """Name the tools with the nearest names."""

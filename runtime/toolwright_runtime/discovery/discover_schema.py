@@ -19,7 +19,6 @@ from toolwright_runtime.discovery.style import (
     call_meta,
     deprecation_note,
     overview,
-    unknown_tool,
 )
 
 LEVELS = ("name_only", "with_description", "with_use_cases", "full")
@@ -80,9 +79,11 @@ class _Discover:
             "query": query,
             "category": category,
             "detail_level": level,
-            "tool_count": len(hits),
+            "tool_count": len(page),
             "tools": page,
         }
+        if len(page) < len(hits):
+            found["total"] = len(hits)
         if not hits:
             found["valid_categories"] = known
         if page and offset + len(page) < len(hits):
@@ -127,10 +128,7 @@ class _Schema:
         self._served = served
 
     async def answer(self, values: dict[str, Any], run: Run) -> Result:  # noqa: ARG002  it runs no tool
-        name = values["tool_name"].strip()
-        entry = self._served.index.get(name)
-        if entry is None:
-            return unknown_tool(self._served.index, name)
+        entry = self._served.tool(values["tool_name"])
         tool = entry["tool"]
         said = {
             "name": tool["name"],

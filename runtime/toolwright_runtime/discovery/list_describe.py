@@ -6,7 +6,8 @@ Hidden tools answer to their own names too; `call_tool` is for clients that refu
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Final
 
 from toolwright_runtime.catalogue import ToolEntry
 from toolwright_runtime.discovery.answers import Result, answer, cost, failure, fitting, shortened
@@ -20,15 +21,21 @@ from toolwright_runtime.discovery.style import (
     call_meta,
     deprecation_note,
     overview,
-    unknown_tool,
+    unknown_text,
 )
+from toolwright_runtime.errors import ToolError
 from toolwright_runtime.registry import type_text
 from toolwright_runtime.selection import is_enabled, served_tools
 
 LISTING_TOKENS = 500
 """Most tokens of one listing (REQ-015.1)."""
 DESCRIPTION_TOKENS = 400
-"""Most tokens of one description (REQ-015, performance tests)."""
+"""Most tokens of one description (REQ-015, performance tests), unless all of it is asked for."""
+NOTE: Final = "Shortened: all of it with full=true."
+TEXTS: Final = frozenset({"title", "description", "$comment", "examples"})
+"""Keywords that tell a reader something and bind nobody."""
+MEMBERS: Final = frozenset({"properties", "items", "anyOf", "oneOf", "allOf", "additionalProperties", "prefixItems"})
+"""Keywords that hold the schemas of what stands inside a value."""
 
 LIST = "list_available_tools"
 DESCRIBE = "get_tool_description"
@@ -55,6 +62,7 @@ def list_describe(served: Served) -> MetaStyle:
             {
                 "tool_name": TOOL_NAME,
                 "include_examples": Parameter(type="boolean", default=True),
+                "full": Parameter(type="boolean", default=False),
             },
             LOOKS_UP,
             _Description(served).answer,
@@ -84,8 +92,7 @@ class _Listing:
     def _entries(self, *, include_disabled: bool) -> list[ToolEntry]:
         if not include_disabled:
             return list(self._served.index.tools.values())
-        toolsets = frozenset(self._served.selection.toolsets)
-        return list(served_tools(self._served.catalogue, self._served.selection, toolsets).values())
+        return list(served_tools(self._served.catalogue, self._served.selection).values())
 
 
 def _line(entry: ToolEntry) -> dict[str, Any]:
@@ -104,20 +111,20 @@ class _Description:
 
     async def answer(self, values: dict[str, Any], run: Run) -> Result:  # noqa: ARG002  it runs no tool
         name = values["tool_name"].strip()
-        entry = self._served.index.get(name)
+        entry = self._served.find(name)
         if entry is None:
-            return unknown_tool(self._served.index, name)
+            raise ToolError(unknown_text(self._served.index, name), code="UNKNOWN_TOOL")
         whole = _whole(entry, with_examples=values["include_examples"])
         for each in _versions(whole, entry["summary"]):
-            if cost(each) <= DESCRIPTION_TOKENS:
+            if values["full"] or cost(each) <= DESCRIPTION_TOKENS:
                 return answer(each)
         return answer(each)
 
 
 def _whole(entry: ToolEntry, *, with_examples: bool) -> dict[str, Any]:
     tool = entry["tool"]
-    described = {
-        "name": tool["name"],
+    described: dict[str, Any] = {"name": tool["name"]} | ({} if is_enabled(entry) else {"enabled": False})
+    described |= {
         "description": tool.get("description", entry["summary"]),
         "parameters": _parameters(tool["inputSchema"]),
     }
@@ -151,35 +158,73 @@ def _parameter(schema: Any) -> dict[str, Any]:
 
 
 def _versions(whole: dict[str, Any], summary: str) -> Iterator[dict[str, Any]]:
-    """Give ever shorter versions of a description, each saying what it lacks: examples go first, then long text."""
+    """Give ever shorter versions of a description, each saying what it lacks and how to get that.
+
+    Examples go down to one, then texts get shorter; rules, the last example, related tools and what stands inside of
+    parameters go only when nothing else is left to cut. Names, types and what is required stay longest.
+    """
     yield whole
     shorter = dict(whole)
-    examples = list(whole.get("examples", ()))
-    while examples:
-        examples.pop()
-        shorter["examples"] = examples[:]
-        yield shorter | {"trimmed": ["examples"]}
-    cut = ["examples", "description"] if whole.get("examples") else ["description"]
-    for length in (600, 300):
-        shorter["description"] = shortened(whole["description"], length)
-        yield shorter | {"trimmed": cut}
-    shorter["description"] = summary
-    for length in (120, 60, 0):
-        shorter["parameters"] = {
-            name: _brief(part, length, nested=length > 60) for name, part in whole["parameters"].items()
-        }
-        yield shorter | {"trimmed": [*cut, "parameters"]}
+    for count in range(len(whole.get("examples", ())) - 1, 0, -1):
+        shorter["examples"] = whole["examples"][:count]
+        yield _said_to_lack(shorter, whole)
+    for length, text in ((600, None), (300, None), (300, 120), (300, 60), (0, 60), (0, 45), (0, 30), (0, 0)):
+        shorter["description"] = shortened(whole["description"], length) if length else summary
+        shorter["parameters"] = _each(whole["parameters"], _Cut(text))
+        yield _said_to_lack(shorter, whole)
+    shorter["parameters"] = _each(whole["parameters"], _Cut(0, has_rules=False))
+    yield _said_to_lack(shorter, whole)
+    for key in ("examples", "related_tools"):
+        shorter |= {key: []} if key in whole else {}
+        yield _said_to_lack(shorter, whole)
+    shorter["parameters"] = _each(whole["parameters"], _Cut(0, has_rules=False, has_members=False))
+    yield _said_to_lack(shorter, whole)
 
 
-def _brief(part: dict[str, Any], length: int, *, nested: bool) -> dict[str, Any]:
-    """Cut the description of a parameter, and what stands inside it too or leave that out."""
-    dropped = {"properties", "items"} if not nested else set()
-    dropped |= set() if length else {"description"}
-    brief = {key: value for key, value in part.items() if key not in dropped}
-    if "description" in brief:
-        brief["description"] = shortened(str(brief["description"]), length)
-    if isinstance(brief.get("properties"), dict):
-        brief["properties"] = {name: _brief(each, length, nested=True) for name, each in brief["properties"].items()}
-    if isinstance(brief.get("items"), dict):
-        brief["items"] = _brief(brief["items"], length, nested=True)
+def _said_to_lack(shorter: dict[str, Any], whole: dict[str, Any]) -> dict[str, Any]:
+    trimmed = [key for key in whole if shorter[key] != whole[key]]
+    return shorter | {"trimmed": trimmed, "note": NOTE}
+
+
+@dataclass(frozen=True, slots=True)
+class _Cut:
+    """How much of a parameter is kept. `length` is the most characters of a text, None for all of it."""
+
+    length: int | None
+    has_rules: bool = True
+    has_members: bool = True
+
+    def keeps(self, keyword: str) -> bool:
+        if keyword in MEMBERS:
+            return self.has_members
+        return self.has_rules or keyword in ("type", "required")
+
+
+def _each(parameters: dict[str, Any], cut: _Cut) -> dict[str, Any]:
+    return {name: _brief(part, cut) for name, part in parameters.items()}
+
+
+def _brief(part: Any, cut: _Cut) -> Any:
+    """Cut the texts of a parameter and of all that stands inside it."""
+    if not isinstance(part, dict):
+        return part
+    brief: dict[str, Any] = {}
+    for keyword, value in part.items():
+        if keyword in TEXTS:
+            text = str(value) if cut.length is None else shortened(str(value), cut.length) if cut.length else ""
+            brief |= {keyword: text} if text else {}
+        elif cut.keeps(keyword):
+            brief[keyword] = _inside(keyword, value, cut)
     return brief
+
+
+def _inside(keyword: str, value: Any, cut: _Cut) -> Any:
+    match value:
+        case dict() if keyword == "properties":
+            return _each(value, cut)
+        case dict() if keyword in MEMBERS:
+            return _brief(value, cut)
+        case list() if keyword in MEMBERS:
+            return [_brief(each, cut) for each in value]
+        case _:
+            return value

@@ -24,7 +24,6 @@ from toolwright_runtime.discovery.style import (
     call_parameters,
     deprecation_note,
     overview,
-    unknown_tool,
 )
 from toolwright_runtime.index import Group, Hit, ToolIndex, command_line
 
@@ -51,7 +50,7 @@ def search_call(served: Served) -> MetaStyle:
     runners = _Runners(call, call_read if discovery["split_calls"] else call)
     metas = [
         _Search(served, search, runners).meta(),
-        call_meta(served, call, "args", description="Run a found tool; args must fit its input_schema"),
+        call_meta(served, call, "args", description="Run a found tool; args fit input_schema"),
     ]
     if discovery["split_calls"]:
         metas.append(_call_read(served, call_read, call))
@@ -86,10 +85,7 @@ def _call_read(served: Served, name: str, other: str) -> MetaTool:
     """Make the meta-tool that runs only what changes nothing: clients may then run it unasked."""
 
     async def run_reading(values: dict[str, Any], run: Run) -> Result:
-        wanted = values["tool_name"].strip()
-        entry = served.index.get(wanted)
-        if entry is None:
-            return unknown_tool(served.index, wanted)
+        entry = served.tool(values["tool_name"])
         if not is_read_only(entry):
             return failure(f"`{entry['tool']['name']}` is not read-only: run it with `{other}`.")
         return await run(entry["tool"]["name"], values["args"] or {})
@@ -108,7 +104,7 @@ class _Search:
         self._runners = runners
 
     def meta(self) -> MetaTool:
-        about = f"Find tools and their arguments. {overview(self._index)}"
+        about = f"Find tools and arguments. {overview(self._index)}"
         return MetaTool(self._name, about, SEARCH_PARAMETERS, LOOKS_UP, self._answer)
 
     @cached_property

@@ -14,8 +14,9 @@ from toolwright_runtime.discovery.hints import joint_hints
 from toolwright_runtime.errors import ToolError
 from toolwright_runtime.index import ToolIndex
 from toolwright_runtime.registry import deprecation_text
-from toolwright_runtime.selection import Selection
+from toolwright_runtime.selection import Selection, is_enabled, served_tools
 from toolwright_runtime.tokens import estimate_tokens
+from toolwright_runtime.wording import disabled
 
 Run = Callable[[str, dict[str, Any]], Awaitable[Result]]
 """The dispatcher's own path for a real tool: its name and the arguments, to the result."""
@@ -43,7 +44,10 @@ class Style(Protocol):
         ...
 
     def permits(self, name: str) -> bool:
-        """Whether the real tool `name` (or one that was once called so) may be called by its own name."""
+        """Whether the real tool `name` (or one that was once called so) answers to its own name.
+
+        A disabled one does where it would if it were not disabled: it answers that it is.
+        """
         ...
 
     def refusal(self, name: str) -> str:
@@ -71,10 +75,32 @@ class Served:
         """Give their names."""
         return [name for name in self.catalogue["discovery"]["pinned"] if name in self.index.tools]
 
+    def find(self, name: str) -> ToolEntry | None:
+        """Give the tool called `name`, now or once, whether or not it is disabled; None if it is not served."""
+        visible = self.index.get(name)
+        if visible is not None:
+            return visible
+        served = served_tools(self.catalogue, self.selection).items()
+        return next((entry for known, entry in served if name in (known, *entry.get("aliases", ()))), None)
+
+    def tool(self, name: str) -> ToolEntry:
+        """Give the tool that a model calls `name`.
+
+        Raises:
+            ToolError: there is none, or it is disabled; the text says which, and what is most like it.
+        """
+        wanted = name.strip()
+        entry = self.find(wanted)
+        if entry is None:
+            raise ToolError(unknown_text(self.index, wanted), code="UNKNOWN_TOOL")
+        if not is_enabled(entry):
+            raise ToolError(disabled(entry["tool"]["name"]), code="DISABLED_TOOL")
+        return entry
+
 
 @dataclass(frozen=True, slots=True)
 class MetaTool:
-    """A tool about tools. `answer` is given values for all of `parameters`."""
+    """A tool about tools. `answer` is given values for all of `parameters`; a `ToolError` of it is told the model."""
 
     name: str
     description: str
@@ -115,16 +141,18 @@ class MetaStyle:
         return name in self._metas
 
     def permits(self, name: str) -> bool:
-        """Whether the tool `name` is visible and either pinned or in a style that lets each be called."""
-        entry = self.index.get(name)
-        return entry is not None and (self._runner is None or entry["tool"]["name"] in self._served.pinned_names())
+        """Whether the tool `name` is served and either pinned or in a style that lets each be called."""
+        entry = self._served.find(name)
+        pinned = self._served.catalogue["discovery"]["pinned"]
+        return entry is not None and (self._runner is None or entry["tool"]["name"] in pinned)
 
     def refusal(self, name: str) -> str:
         """Name what runs a hidden tool, or the tools with the nearest names."""
-        entry = self.index.get(name)
+        entry = self._served.find(name)
         if entry is None or self._runner is None:
             return unknown_text(self.index, name)
-        return f"Unknown tool `{name}`: it is not listed; run it with `{self._runner(entry)}`."
+        rest = f"; run it with `{self._runner(entry)}`" if is_enabled(entry) else ", and disabled on this server"
+        return f"Unknown tool `{name}`: it is not listed{rest}."
 
     async def call(self, name: str, arguments: Mapping[str, Any] | None, run: Run) -> Result:
         """Read the arguments and answer, with a note on each that is unknown; what does not fit is refused in words."""
@@ -133,17 +161,18 @@ class MetaStyle:
             given = read(meta.parameters, arguments)
         except ToolError as error:
             return failure(error.message)
-        return noted(await meta.answer(given.values, run), given.notes)
+        try:
+            result = await meta.answer(given.values, run)
+        except ToolError as error:
+            result = failure(error.message)
+        return noted(result, given.notes)
 
 
 def call_meta(served: Served, name: str, arguments_key: str, *, description: str) -> MetaTool:
     """Make the meta-tool that runs any visible tool, with the arguments under `arguments_key`."""
 
     async def answer(values: dict[str, Any], run: Run) -> Result:
-        name = values["tool_name"].strip()
-        entry = served.index.get(name)
-        if entry is None:
-            return unknown_tool(served.index, name)
+        entry = served.tool(values["tool_name"])
         return await run(entry["tool"]["name"], values[arguments_key] or {})
 
     hints = joint_hints(served.index.tools.values())

@@ -1,0 +1,162 @@
+"""From the bytes that a client writes to messages, and what it is told of those that are none.
+
+The SDK's adapter takes a request whose `id` is wrong for a notification and is silent on the rest, so a client with a
+mistake would wait for ever. JSON-RPC 2.0, sections 4, 5 and 5.1: https://www.jsonrpc.org/specification.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+
+from mcp.types import INVALID_REQUEST, PARSE_ERROR, ErrorData, JSONRPCError, JSONRPCMessage, jsonrpc_message_adapter
+from pydantic_core import from_json
+from toolwright_runtime.results import encodable
+
+CHUNK = 65_536
+"""Bytes read at once."""
+LONGEST_LINE: Final = 4 * 1024 * 1024
+"""Bytes of a message beyond which it is skipped, as HTTP answers 413."""
+
+RequestId = int | str
+
+
+class MalformedError(Exception):
+    """A line that is no message. `answer` is what its sender is told, None where nothing may be answered."""
+
+    def __init__(self, code: int, reason: str, *, request: RequestId | None = None, is_answered: bool = True) -> None:
+        super().__init__(reason)
+        said = f"{'Parse error' if code == PARSE_ERROR else 'Invalid Request'}: {reason}"
+        error = JSONRPCError(jsonrpc="2.0", id=request, error=ErrorData(code=code, message=said))
+        self.answer = error if is_answered else None
+
+
+def lines(source: int) -> Iterator[bytes | None]:
+    """Give the lines that are not blank; what stands after the last line end is one too.
+
+    None stands for a line of more than `LONGEST_LINE` bytes, of which no more is kept.
+    """
+    line = _Line()
+    while chunk := os.read(source, CHUNK):
+        first, *others = chunk.split(b"\n")
+        line.add(first)
+        for piece in others:
+            yield from line.taken()
+            line.add(piece)
+    yield from line.taken()
+
+
+class _Line:
+    """A line that comes in pieces, each of them copied once."""
+
+    def __init__(self) -> None:
+        self._pieces: list[bytes] = []
+        self._size = 0
+
+    def add(self, piece: bytes) -> None:
+        self._size += len(piece)
+        if self._size > LONGEST_LINE:
+            self._pieces.clear()
+        else:
+            self._pieces.append(piece)
+
+    def taken(self) -> Iterator[bytes | None]:
+        """Give the line unless it is blank, and begin another."""
+        line = None if self._size > LONGEST_LINE else b"".join(self._pieces)
+        self._pieces.clear()
+        self._size = 0
+        if line is None or line.strip():
+            yield line
+
+
+def message(line: bytes | None) -> JSONRPCMessage:
+    """Read one line. A lone surrogate in it, which UTF-8 cannot carry on, is replaced.
+
+    Raises:
+        MalformedError: it is no message.
+    """
+    if line is None:
+        raise MalformedError(INVALID_REQUEST, f"a message has at most {LONGEST_LINE} bytes")
+    value = _decoded(line)
+    if not isinstance(value, dict):
+        raise MalformedError(INVALID_REQUEST, "a message is an object; there are no batches")
+    if fault := _fault(value):
+        raise _refused(value, fault)
+    try:
+        return jsonrpc_message_adapter.validate_python(value, by_name=False)
+    except ValueError as error:
+        raise _refused(value, "neither a request nor a notification nor a response") from error
+
+
+def _decoded(line: bytes) -> Any:
+    try:
+        return from_json(line)
+    except ValueError as error:
+        is_deep = "recursion limit" in str(error)
+    text = line.decode("utf-8", "replace")
+    try:
+        if not is_deep:
+            return encodable(json.loads(text))
+    except RecursionError:
+        pass
+    except ValueError as error:
+        raise MalformedError(PARSE_ERROR, str(error)) from error
+    raise _too_deep(text)
+
+
+def _too_deep(text: str) -> MalformedError:
+    """Refuse what no parser follows to its end, under the id that stands beside what is nested."""
+    try:
+        return _refused(json.loads(_outermost(text)), "nested too deeply")
+    except ValueError:
+        return MalformedError(PARSE_ERROR, "nested too deeply")
+
+
+_PIECE = re.compile(r'[\[{]|[\]}]|"(?:[^"\\]|\\.)*+"|[^\[\]{}"]++|"')
+
+
+def _outermost(text: str) -> str:
+    """Give the JSON `text` with each object and array inside of its outermost one as null."""
+    kept: list[str] = []
+    depth = 0
+    for match in _PIECE.finditer(text):
+        piece = match[0]
+        opens, closes = piece in "[{", piece in "]}"
+        depth -= closes
+        if depth == 0 or (depth == 1 and not (opens or closes)):
+            kept.append(piece)
+        elif depth == 1 and opens:
+            kept.append("null")
+        depth += opens
+    return "".join(kept)
+
+
+def _fault(value: dict[str, Any]) -> str:
+    """Say what is wrong with a message; empty if it may be one."""
+    if value.get("jsonrpc") != "2.0":
+        return 'jsonrpc must be "2.0"'
+    if "id" in value and "method" in value and _identity(value) is None:
+        return "id must be a string or an integer"
+    if "method" in value and not isinstance(value["method"], str):
+        return "method must be a string"
+    if "method" in value and not isinstance(value.get("params"), dict | None):
+        return "params must be an object"
+    return ""
+
+
+def _refused(value: Any, reason: str) -> MalformedError:
+    """Refuse what may have been a request; notifications and responses are never answered."""
+    found = value if isinstance(value, dict) else {}
+    is_notification = isinstance(found.get("method"), str) and "id" not in found
+    is_response = "method" not in found and bool(found.keys() & {"result", "error"})
+    is_answered = not (is_notification or is_response)
+    return MalformedError(INVALID_REQUEST, reason, request=_identity(found), is_answered=is_answered)
+
+
+def _identity(value: dict[str, Any]) -> RequestId | None:
+    """Give the id that a response would have, None if there is none that one could have."""
+    found = value.get("id")
+    return found if isinstance(found, int | str) and not isinstance(found, bool) else None
