@@ -269,6 +269,21 @@ fields.since = { type = "string", default = "2026-01-31" }
 """,
     ),
     Rule(
+        code="TW215",
+        title="A key has no effect without another",
+        why="It was written to change something, and nothing would change.",
+        bad="""
+[tools.search]
+verbatim_schema = true
+params.query = { type = "string" }
+""",
+        good="""
+[tools.search]
+verbatim_schema = true
+input_schema = { type = "object", properties = { query = { type = "string" } } }
+""",
+    ),
+    Rule(
         code="TW301",
         title="A tool stands in a category that is not declared",
         why="Categories order the docs, the models and the search; a misspelt one would make a group of its own.",
@@ -301,7 +316,7 @@ fields.author = { type = "string" }
     ),
     Rule(
         code="TW303",
-        title="A type is not written as one",
+        title="A type is not written as one, or its name is none",
         why="The grammar is small on purpose: `string`, `integer`, `number`, `boolean`, `object`, a name, `T[]` and `map<T>`.",
         bad='params.words = { type = "list of string" }',
         good='params.words = { type = "string[]" }',
@@ -329,7 +344,8 @@ pinned = ["find_books"]
     Rule(
         code="TW306",
         title="Two names are different here and the same in the output",
-        why="Tools and types become Python classes and constants, and aliases are called like tools. One would hide the other.",
+        why="Tools and types become Python classes and constants, categories modules and options flags, and aliases are called "
+        "like tools. One would hide the other.",
         bad="""
 [tools.find-books]
 [tools.find_books]
@@ -393,14 +409,14 @@ arguments = { query = "Dune" }
     ),
     Rule(
         code="TW311",
-        title="A tool has a name that clients refuse",
+        title="A tool, an alias or a meta-tool has a name that clients refuse",
         why="Providers take letters, digits, underscores and dashes, 64 characters with the `mcp__<server>__` that clients put before it. One name beyond that fails the whole request.",
         bad='[tools."books.find"]',
         good="[tools.find_books]",
     ),
     Rule(
         code="TW312",
-        title="The function that carries a tool out is not there",
+        title="The function that carries a tool out, or the lifespan, is not there",
         why="The generated package imports it. Without it every tool of the category would fail at its first call.",
         bad='handler = "books:serach"',
         good='handler = "books:search"',
@@ -441,7 +457,8 @@ fields.titles = { type = "string[]" }
     Rule(
         code="TW317",
         title="A name is taken by what is generated",
-        why="Categories become modules beside `catalogue` and `server`, and tools stand beside the meta-tools of every style.",
+        why="Categories become modules beside `catalogue` and `server`, tools stand beside the meta-tools of every style, options "
+        "beside the server's own flags, and packages beside all that Python can import.",
         bad="""
 [categories.server]
 summary = "About the server"
@@ -460,8 +477,9 @@ summary = "About the server"
     ),
     Rule(
         code="TW319",
-        title="A pattern is not a regular expression",
-        why="The server checks arguments with it; one that does not compile would fail at the first call.",
+        title="A pattern is not a regular expression that the server and clients both read",
+        why="The server checks arguments with it; one that does not compile would fail at the first call. Clients read it "
+        "as ECMA 262, so what is Python's alone would fail there.",
         bad='params.isbn = { type = "string", pattern = "[0-9" }',
         good='params.isbn = { type = "string", pattern = "[0-9]" }',
     ),
@@ -471,6 +489,27 @@ summary = "About the server"
         why="Each becomes a file in every host's folder, and a slash in its name would put it elsewhere.",
         bad='[commands."../find"]',
         good="[commands.find]",
+    ),
+    Rule(
+        code="TW321",
+        title="A type nests too deep, or is too large when written out",
+        why="Clients lose references, so each type is written out wherever it is used. Providers refuse what nests beyond "
+        "about ten levels, and no model reads twenty thousand values.",
+        bad="# nine types, each with a field of the next",
+        good="# the innermost as `object`, or two tools instead of one",
+    ),
+    Rule(
+        code="TW322",
+        title="A tool is named where that says nothing",
+        why="A tool that is related to itself, or pinned twice, or pinned but never listed: its author meant another.",
+        bad="""
+[tools.lend]
+related = ["lend"]
+""",
+        good="""
+[tools.lend]
+related = ["reserve"]
+""",
     ),
     Rule(
         code="TW501",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import PurePosixPath
+from typing import Final
 
 from toolwright.files import Change, ChangeKind, RenderedFile
 from toolwright.signature import LISTING, Listing, State, is_signable, listing, parse_listing, verify
@@ -19,6 +20,9 @@ _NOTES = {
     Kind.OTHER: "something that is neither file nor folder",
     Kind.UNSEEN: "a folder that toolwright does not look into",
 }
+
+UNLISTED: Final = f"a file that only {LISTING} could tell to be ours, and that list is missing"
+"""Note on a file that cannot carry its own hash, where the list of hashes is gone."""
 
 
 def everything(_path: PurePosixPath) -> bool:
@@ -94,7 +98,9 @@ def _compared(name: str, wanted: bytes, snapshot: Snapshot, listed: Listing, pru
     if kind is None:
         return Change(path=path, kind=ChangeKind.CREATED, wanted=wanted)
     if kind is Kind.FILE:
-        return _compared_file(path, wanted, snapshot.read(name), listed)
+        is_list_missing = LISTING.as_posix() not in snapshot.kinds and not is_signable(path)
+        note = UNLISTED if is_list_missing else _NOTES[Kind.FILE]
+        return _compared_file(path, wanted, snapshot.read(name), listed, note)
     if kind is Kind.FOLDER:
         below = [entry for entry in snapshot.kinds if entry.startswith(f"{name}/")]
         if all(entry in pruned or snapshot.kinds[entry] is Kind.FOLDER or _is_bytecode(entry) for entry in below):
@@ -103,7 +109,10 @@ def _compared(name: str, wanted: bytes, snapshot: Snapshot, listed: Listing, pru
     return Change(path=path, kind=ChangeKind.BLOCKED, wanted=wanted, note=_NOTES[kind], fixed=fixed)
 
 
-def _compared_file(path: PurePosixPath, wanted: bytes, found: bytes | None, listed: Listing) -> Change | None:
+def _compared_file(
+    path: PurePosixPath, wanted: bytes, found: bytes | None, listed: Listing, unsigned: str
+) -> Change | None:
+    """Judge a file; `unsigned` is the note on one that has no signature of ours."""
     if found is None:
         note = "a file that cannot be read"
         return Change(path=path, kind=ChangeKind.BLOCKED, wanted=wanted, note=note, fixed=True)
@@ -111,7 +120,7 @@ def _compared_file(path: PurePosixPath, wanted: bytes, found: bytes | None, list
         return None
     state = verify(path, found, listed)
     if state is State.UNSIGNED:
-        return Change(path=path, kind=ChangeKind.BLOCKED, found=found, wanted=wanted, note=_NOTES[Kind.FILE])
+        return Change(path=path, kind=ChangeKind.BLOCKED, found=found, wanted=wanted, note=unsigned)
     kind = ChangeKind.CHANGED if state is State.VALID else ChangeKind.EDITED
     return Change(path=path, kind=kind, found=found, wanted=wanted)
 

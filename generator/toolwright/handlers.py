@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import ast
+import warnings
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 
 from toolwright.filters import docstring
-from toolwright.model import Tool
+from toolwright.model import Handler, Tool
 from toolwright.names import identifier
 
 
@@ -21,56 +23,88 @@ class Missing:
     hint: str
 
 
+@dataclass(frozen=True, slots=True)
+class _Module:
+    """What a module defines. `is_open`: it imports `*`, so any name may be in it; `fault` says why it is unreadable."""
+
+    names: frozenset[str] = frozenset()
+    is_open: bool = False
+    fault: str = ""
+
+
 class HandlerIndex:
     """The top-level names of each module under a source folder. Read as text: importing could run anything."""
 
     def __init__(self, folder: Path, package: str) -> None:
         self._folder = folder
         self._package = package
-        self._names = cache(self._read)
+        self._modules = cache(self._read)
 
     def missing(self, tool: Tool) -> Missing | None:
         """Give what is missing for `tool`, with the function to paste, or None."""
-        module, function = tool.handler.module, tool.handler.function
-        names = self._names(module)
-        if names is None:
-            where = self._folder.name + "/" + module.replace(".", "/") + ".py"
-            return Missing(
-                f"no module `{module}`: `{where}` is not there or is no Python",
-                f"write it:\n\n{signature(tool, self._package)}",
-            )
-        if function in names:
+        problem, near = self.problem(tool.handler)
+        if not problem:
             return None
-        near = get_close_matches(function, names, n=1)
-        hint = f"did you mean `{near[0]}`? If not, write:" if near else "write:"
-        return Missing(f"no function `{function}` in `{module}`", f"{hint}\n\n{signature(tool, self._package)}")
+        module = self._modules(tool.handler.module)
+        if module and module.fault:
+            return Missing(problem, "mend it first")
+        verb = f"did you mean `{near}`? If not, write:" if near else "write:" if module else "write it:"
+        return Missing(problem, f"{verb}\n\n{signature(tool, self._package)}")
 
-    def _read(self, module: str) -> frozenset[str] | None:
+    def problem(self, handler: Handler) -> tuple[str, str]:
+        """Say why `handler` is not there, or nothing, and give the nearest name that is."""
+        module = self._modules(handler.module)
+        if module is None:
+            where = self._folder.name + "/" + handler.module.replace(".", "/") + ".py"
+            return f"no module `{handler.module}`: `{where}` is not there", ""
+        if module.fault:
+            return f"module `{handler.module}` cannot be read: {module.fault}", ""
+        if module.is_open or handler.function in module.names:
+            return "", ""
+        near = get_close_matches(handler.function, sorted(module.names), n=1)
+        return f"no function `{handler.function}` in `{handler.module}`", near[0] if near else ""
+
+    def _read(self, module: str) -> _Module | None:
         base = self._folder.joinpath(*module.split("."))
         for path in (base.with_suffix(".py"), base / "__init__.py"):
-            try:
-                tree = ast.parse(path.read_text(encoding="utf-8"))
-            except (OSError, SyntaxError, ValueError):
-                continue
-            return frozenset(_defined(tree))
+            if path.is_file():
+                return _parsed(path)
         return None
 
 
-def _defined(tree: ast.Module) -> list[str]:
-    names: list[str] = []
-    for node in tree.body:
+def _parsed(path: Path) -> _Module:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            names = frozenset(_defined(ast.parse(path.read_bytes()).body))
+    except SyntaxError as error:
+        line = f"line {error.lineno}: " if error.lineno else ""
+        return _Module(fault=f"{path.name}: {line}{error.msg}")
+    except OSError as error:
+        return _Module(fault=f"{path.name}: {error.strerror}")
+    except (ValueError, RecursionError, MemoryError):
+        return _Module(fault=f"{path.name} is too large or holds what is no text")
+    return _Module(names, is_open="*" in names)
+
+
+def _defined(body: Iterable[ast.AST]) -> Iterator[str]:
+    """Give the names bound by statements and by those in their branches, `*` among them where all are imported."""
+    for node in body:
         match node:
             case ast.AsyncFunctionDef(name=name) | ast.FunctionDef(name=name) | ast.ClassDef(name=name):
-                names.append(name)
+                yield name
             case ast.Import(names=aliases) | ast.ImportFrom(names=aliases):
-                names += [alias.asname or alias.name for alias in aliases]
-            case ast.Assign(targets=targets):
-                names += [target.id for target in targets if isinstance(target, ast.Name)]
-            case ast.AnnAssign(target=ast.Name(id=name)):
-                names.append(name)
+                yield from (alias.asname or alias.name.partition(".")[0] for alias in aliases)
+            case ast.Name(id=name, ctx=ast.Store()):
+                yield name
             case _:
-                pass
-    return names
+                yield from _defined(each for each in ast.iter_child_nodes(node) if _may_define(each))
+
+
+def _may_define(node: ast.AST) -> bool:
+    """Whether `node` is a statement, a branch of one, or what is assigned to; values are not looked into."""
+    is_target = isinstance(getattr(node, "ctx", None), ast.Store)
+    return is_target or isinstance(node, ast.stmt | ast.excepthandler | ast.match_case | ast.withitem)
 
 
 def signature(tool: Tool, package: str) -> str:

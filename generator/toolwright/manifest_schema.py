@@ -11,10 +11,56 @@ from typing import Any, Final, Literal, Union, get_args, get_origin, get_type_hi
 
 from toolwright import tables
 from toolwright.read import is_required, keys_of
-from toolwright.tables import ManifestTables, Table
+from toolwright.tables import (
+    CategoryTable,
+    CommandTable,
+    ManifestTables,
+    ServerTable,
+    Table,
+    ToolTable,
+    TypeTable,
+    ValueTable,
+    WorkflowTable,
+)
 from toolwright.validate import EDITION
 
 _SCALARS: Final = {str: "string", bool: "boolean", int: "integer", float: "number"}
+
+_FILE_NAME: Final = r"[a-z0-9][a-z0-9-]{0,63}"
+_PROPERTY_NAME: Final = r"[A-Za-z_][A-Za-z0-9_.-]{0,63}"
+_ONE_LINE: Final = r"[^\x00-\x1f\x7f-\x9f\u2028\u2029]*"
+_TYPE: Final = r"(?=[^<>]*$|\s*map<.*>)\s*(?:map<\s*)*[A-Za-z_][A-Za-z0-9_]*(?:\s*(?:\[\]|>))*\s*"
+"""The grammar of types, but for how deep it nests and that each `<` has its `>`: no regular expression counts."""
+
+_NAMES: Final[Mapping[tuple[type[Table], str], str]] = {
+    (ManifestTables, "categories"): r"[a-z_][a-z0-9_]*",
+    (ManifestTables, "types"): r"[A-Z][A-Za-z0-9]*",
+    (ManifestTables, "tools"): r"[A-Za-z_][A-Za-z0-9_-]{0,63}",
+    (ManifestTables, "commands"): _FILE_NAME,
+    (ManifestTables, "workflows"): _FILE_NAME,
+    (ServerTable, "options"): r"[a-z][a-z0-9_-]*",
+    (ToolTable, "params"): _PROPERTY_NAME,
+    (TypeTable, "fields"): _PROPERTY_NAME,
+}
+"""What the names in a table of tables look like."""
+
+_PATTERNS: Final[Mapping[tuple[type[Table], str], str]] = {
+    (ServerTable, "title"): _ONE_LINE,
+    (CategoryTable, "summary"): _ONE_LINE,
+    (ToolTable, "summary"): _ONE_LINE,
+    (ToolTable, "title"): _ONE_LINE,
+    (CommandTable, "summary"): _ONE_LINE,
+    (WorkflowTable, "summary"): _ONE_LINE,
+    (ValueTable, "type"): _TYPE,
+}
+_NOT_EMPTY: Final = frozenset({(ValueTable, "enum"), (WorkflowTable, "steps")})
+_RULES: Final[Mapping[type[Table], dict[str, Any]]] = {
+    ToolTable: {
+        "required": ["summary", "category", "hints", "handler"],
+        "not": {"required": ["params", "input_schema"], "properties": {"params": {"minProperties": 1}}},
+    },
+}
+"""What later stages ask of a table beyond its dataclass."""
 
 
 def manifest_schema() -> dict[str, Any]:
@@ -59,11 +105,36 @@ def _object(table: type[Table], documentation: Mapping[str, str]) -> dict[str, A
     keys = keys_of(table)
     required = [key for key, field in keys.items() if is_required(field)]
     properties = {
-        key: {"description": documentation[f"{table.__name__}.{field.name}"], **_property(field, hints[field.name])}
+        key: {
+            "description": documentation[f"{table.__name__}.{field.name}"],
+            **_property(field, hints[field.name]),
+            **_rules_of_key(table, field.name),
+        }
         for key, field in keys.items()
     }
     schema: dict[str, Any] = {"description": documentation[table.__name__], "type": "object", "properties": properties}
-    return schema | ({"required": required} if required else {}) | {"additionalProperties": False}
+    schema |= {"required": required} if required else {}
+    return schema | _RULES.get(table, {}) | {"additionalProperties": False}
+
+
+def _rules_of_key(table: type[Table], name: str) -> dict[str, Any]:
+    """Give what later stages ask of a key beyond its type."""
+    place = (table, name)
+    rules: dict[str, Any] = {}
+    if place == (ToolTable, "input_schema"):
+        rules["type"] = ["object", "string"]
+    if place in _NOT_EMPTY:
+        rules["minItems"] = 1
+    if place in _PATTERNS:
+        rules["pattern"] = _whole(_PATTERNS[place])
+    if place in _NAMES:
+        rules["propertyNames"] = {"pattern": _whole(_NAMES[place])}
+    return rules
+
+
+def _whole(pattern: str) -> str:
+    """Make `pattern` one for the whole text: in some validators `$` also stands before a final line break."""
+    return rf"^(?:{pattern})$(?!\n)"
 
 
 def _property(field: dataclasses.Field[Any], hint: Any) -> dict[str, Any]:
@@ -76,7 +147,7 @@ def _property(field: dataclasses.Field[Any], hint: Any) -> dict[str, Any]:
     names = {"min_length": "minLength", "max_length": "maxLength", "minimum": "minimum"}
     schema |= {names[rule]: rules[rule] for rule in names if rule in rules}
     if "pattern" in rules:
-        schema["pattern"] = f"^(?:{rules['pattern']})$"
+        schema["pattern"] = _whole(rules["pattern"])
     if isinstance(field.default, str | bool | int) and field.default != "":
         schema["default"] = field.default
     return schema

@@ -4,9 +4,35 @@ from __future__ import annotations
 
 import keyword
 import re
+from typing import Final
 
 from toolwright.model import ClassName, Identifier
 
+MODELS_TAKEN: Final = frozenset(
+    {
+        "Annotated",
+        "Any",
+        "BaseModel",
+        "Binding",
+        "ConfigDict",
+        "Content",
+        "Field",
+        "Final",
+        "Literal",
+        "Mapping",
+        "Model",
+        "Protocol",
+        "Reply",
+        "ToolCall",
+    }
+)
+"""Classes that generated modules import. A model of that name would stand for another one there."""
+CONTRACT_TAKEN: Final = frozenset({"Any", "Content", "Protocol", "Reply", "ToolCall"})
+"""Classes that a contract imports, and beside which its protocols stand."""
+CONSTANTS_TAKEN: Final = frozenset({"BINDINGS"})
+"""Constants of a generated module beside one for each tool."""
+
+_TYPE = re.compile(r"[A-Z][A-Za-z0-9]*")
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_]+")
 
 
@@ -27,11 +53,24 @@ def identifier(text: str) -> Identifier:
 
 def class_name(text: str) -> ClassName:
     """Turn `text` into a Python class name: `read_files` gives `ReadFiles`."""
+    name = _pascal(text)
+    return ClassName(f"{name}_" if keyword.iskeyword(name) else name)
+
+
+def params_class_name(text: str) -> ClassName:
+    """Give the class of a tool's parameters: `none` gives `NoneParams`, since that is no keyword."""
+    return ClassName(f"{_pascal(text)}Params")
+
+
+def _pascal(text: str) -> str:
     parts = [part for part in words(text) if part.isascii()]
     name = "".join(part[0].upper() + part[1:] for part in parts)
-    if not name or name[0].isdigit():
-        name = f"T{name}"
-    return ClassName(f"{name}_" if keyword.iskeyword(name) else name)
+    return name if name and not name[0].isdigit() else f"T{name}"
+
+
+def is_type_name(text: str) -> bool:
+    """Whether a type of the manifest may have this name: its class keeps it as it stands."""
+    return bool(_TYPE.fullmatch(text)) and class_name(text) == text and text not in MODELS_TAKEN
 
 
 def constant_name(text: str) -> Identifier:

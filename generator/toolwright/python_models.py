@@ -1,20 +1,48 @@
 """Pydantic models of one category, written by datamodel-code-generator.
 
-Importing that costs about a second, so it is asked only when a schema has changed: the hash of what it was
-given stands in the file it made.
+Importing that costs about a second, so it is asked only when a schema or the generator itself has changed. The
+models say so themselves: a mark above them holds the hash of what they were made from, and that of their own text,
+so that nothing a template or a person put beside them is taken for ours.
 """
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import json
 import re
-from typing import Any
+from functools import cache
+from importlib.metadata import version
+from pathlib import PurePosixPath
+from typing import Any, Final
 
 from toolwright import compile_schema
+from toolwright.format_python import format_python
 from toolwright.model import Category
 
-_MARK = re.compile(r"^# schemas: sha256 ([0-9a-f]{32})$", re.MULTILINE)
+_MARK = re.compile(r"^# schemas: sha256 ([0-9a-f]{32}), models: sha256 ([0-9a-f]{32})\n", re.MULTILINE)
+
+OPTIONS: Final = {
+    "base_class": "toolwright_runtime.model.Model",
+    "custom_file_header": " ",
+    "disable_timestamp": True,
+    "enum_field_as_literal": "all",
+    "field_constraints": True,
+    "formatters": (),
+    "input_file_type": "jsonschema",
+    "output_model_type": "pydantic_v2.BaseModel",
+    "skip_root_model": True,
+    "strict_nullable": True,
+    "target_python_version": "3.11",
+    "use_annotated": True,
+    "use_double_quotes": True,
+    "use_field_description": True,
+    "use_schema_description": True,
+    "use_single_line_docstring": True,
+    "use_standard_collections": True,
+    "use_union_operator": True,
+}
+"""What datamodel-code-generator is told. Part of the hash: other options give other models."""
 
 
 def schemas(category: Category) -> dict[str, Any]:
@@ -27,38 +55,85 @@ def schemas(category: Category) -> dict[str, Any]:
 
 
 def digest(source: dict[str, Any]) -> str:
-    """Give the hash of `source` as it stands in the file."""
-    return hashlib.sha256(json.dumps(source).encode()).hexdigest()[:32]
+    """Give the hash of all that decides what is made of `source`: itself, the generator's version, its options."""
+    made_from = [source, _version(), OPTIONS]
+    return hashlib.sha256(json.dumps(made_from).encode()).hexdigest()[:32]
+
+
+@cache
+def _version() -> str:
+    return version("datamodel-code-generator")
 
 
 def models(category: Category, before: str) -> str:
     """Give the models of `category` as source below the module's docstring: a mark, imports and classes.
 
-    `before` is the file of an earlier run, or empty: where its mark says that the schemas are the same,
-    what follows the mark there is given again.
+    `before` is the file of an earlier run, or empty: where its mark says that they would be the same, the models
+    are taken from there.
     """
     source = schemas(category)
+    return reusable(source, before) or marked(source, _laid_out(_sorted_imports(_generated(source), source)))
+
+
+def marked(source: dict[str, Any], text: str) -> str:
+    """Put the mark above `text`, the models made of `source`."""
+    return f"# schemas: sha256 {digest(source)}, models: sha256 {_text_digest(text)}\n{text}"
+
+
+def reusable(source: dict[str, Any], before: str) -> str:
+    """Give the mark and the models that stand in `before`, empty unless they are what we made of `source`."""
     mark = _MARK.search(before)
-    if mark is not None and mark[1] == digest(source):
-        return before[mark.start() :]
-    return f"# schemas: sha256 {digest(source)}\n{_sorted_imports(_generated(source))}"
+    if mark is None or mark[1] != digest(source):
+        return ""
+    # They end where their hash is right: what follows, blank lines apart, is a template's.
+    seen = hashlib.sha256()
+    end = mark.end()
+    for line in before[end:].splitlines(keepends=True):
+        seen.update(line.encode())
+        end += len(line)
+        if seen.copy().hexdigest()[:32] == mark[2]:
+            return before[mark.start() : end]
+    return ""
 
 
-_IMPORT = re.compile(r"^from (\S+) import (.+)$", re.MULTILINE)
+def _text_digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
-def _sorted_imports(text: str) -> str:
-    """Group the imports as this project does; datamodel-code-generator leaves that to a formatter."""
-    found = {module: f"from {module} import {names}" for module, names in _IMPORT.findall(text)}
-    groups = [
-        [line for module, line in sorted(found.items()) if module in group]
-        for group in (("__future__",), ("typing",), ("pydantic", "toolwright_runtime.model"))
-    ]
-    known = sum(len(group) for group in groups)
-    if known != len(found):
-        raise AssertionError(f"datamodel-code-generator imports something new: {sorted(found)}")
+def _laid_out(text: str) -> str:
+    """Lay out models as the whole file will be, so that they are found there again."""
+    path = PurePosixPath("models.py")
+    return format_python({path: text})[path]
+
+
+_OURS: Final = frozenset({"pydantic", "toolwright_runtime.model"})
+_GROUPS: Final = (frozenset({"__future__"}), frozenset({"builtins", "typing"}), _OURS)
+"""Modules that models import, in the order of their groups. Of `builtins` those that a field's name hides."""
+
+
+def _sorted_imports(text: str, source: dict[str, Any]) -> str:
+    """Group the imports as this project does; datamodel-code-generator leaves that to a formatter.
+
+    Raises:
+        AssertionError: it imports what we do not know, or a class that others will import is not there.
+    """
+    body = ast.parse(text).body
+    imports = [node for node in body if isinstance(node, ast.Import | ast.ImportFrom)]
+    if absent := source["$defs"].keys() - {node.name for node in body if isinstance(node, ast.ClassDef)}:
+        raise AssertionError(f"datamodel-code-generator made no class for {sorted(absent)}")
+    if strange := {module for node in imports for module in _modules(node)} - frozenset().union(*_GROUPS):
+        raise AssertionError(f"datamodel-code-generator imports something new: {sorted(strange)}")
+    groups = [sorted(ast.unparse(node) for node in imports if _modules(node) <= group) for group in _GROUPS]
     head = "\n\n".join("\n".join(group) for group in groups if group)
-    return f"{head}\n\n\n{_IMPORT.sub('', text).strip()}\n"
+    taken = {line for node in imports for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)}
+    classes = "\n".join(line for number, line in enumerate(text.split("\n"), 1) if number not in taken)
+    return f"{head}\n\n\n{classes.strip()}\n"
+
+
+def _modules(node: ast.Import | ast.ImportFrom) -> frozenset[str]:
+    if isinstance(node, ast.ImportFrom):
+        return frozenset({node.module or ""})
+    return frozenset(each.name for each in node.names)
 
 
 def _generated(source: dict[str, Any]) -> str:
@@ -67,25 +142,12 @@ def _generated(source: dict[str, Any]) -> str:
     from datamodel_code_generator import InputFileType, LiteralType, PythonVersion, generate
     from datamodel_code_generator.enums import DataModelType
 
-    text = generate(
-        json.dumps(source),
-        input_file_type=InputFileType.JsonSchema,
-        output_model_type=DataModelType.PydanticV2BaseModel,
-        target_python_version=PythonVersion.PY_311,
-        base_class="toolwright_runtime.model.Model",
-        custom_file_header=" ",
-        disable_timestamp=True,
-        enum_field_as_literal=LiteralType.All,
-        field_constraints=True,
-        formatters=[],
-        skip_root_model=True,
-        strict_nullable=True,
-        use_annotated=True,
-        use_double_quotes=True,
-        use_field_description=True,
-        use_schema_description=True,
-        use_single_line_docstring=True,
-        use_standard_collections=True,
-        use_union_operator=True,
-    )
-    return str(text)
+    options: dict[str, Any] = {
+        **OPTIONS,
+        "enum_field_as_literal": LiteralType(OPTIONS["enum_field_as_literal"]),
+        "formatters": [],
+        "input_file_type": InputFileType(OPTIONS["input_file_type"]),
+        "output_model_type": DataModelType(OPTIONS["output_model_type"]),
+        "target_python_version": PythonVersion(OPTIONS["target_python_version"]),
+    }
+    return str(generate(json.dumps(source), **options))

@@ -64,13 +64,13 @@ class Facts:
         return rows(schema)
 
     def models(self, category: Category) -> str:
-        """The Pydantic models of `category`, from the last run where its schemas are the same."""
+        """The Pydantic models of `category`, from the last run where they would be made the same."""
         path = PurePosixPath(self._server.package, category.module, "models.py")
         before = self._previous.get(path, "")
         # A hand-edited file must not lend its text to the one that replaces it.
         if verify(path, before.encode()) is not State.VALID:
             before = ""
-        return python_models.models(category, before[: before.rstrip("\n").rfind("\n") + 1])
+        return python_models.models(category, before)
 
 
 def render(

@@ -27,9 +27,17 @@ from toolwright.model import (
     Server,
     Step,
     Tool,
+    Value,
     Workflow,
 )
-from toolwright.names import class_name, constant_name, identifier
+from toolwright.names import (
+    CONSTANTS_TAKEN,
+    CONTRACT_TAKEN,
+    class_name,
+    constant_name,
+    identifier,
+    params_class_name,
+)
 from toolwright.paths import KeyPath
 from toolwright.raw_schema import RawSchemaError, read_raw_schema
 from toolwright.resolution import Resolution
@@ -37,7 +45,7 @@ from toolwright.schema_check import SchemaChecker
 from toolwright.tables import ManifestTables, ToolTable
 from toolwright.tool_names import client_name, meta_tool_names, refusal
 
-RESERVED_MODULES = frozenset({"catalogue", "server", "__init__", "__main__", "search_index"})
+RESERVED_MODULES = frozenset({"catalogue", "server", "__init__", "__main__", "__pycache__", "search_index"})
 """Modules of the generated package that a category must not hide."""
 FILE_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 """What may name a command or a workflow: each becomes a file, and a skill's name is held to this (Agent Skills)."""
@@ -218,6 +226,8 @@ def _tool(run: Resolution, checker: SchemaChecker, name: str, table: ToolTable) 
     params = resolve_types.values(run, table.params)
     raw = _raw_schema(run, table)
     result = _result(run, table)
+    if _is_too_large(run, table, params, result):
+        return None
     if resolve_types.is_recursive(run, params) or len(params) < len(run.written("tools", name, "params")):
         return None
     if table.input_schema is not None and raw is None:
@@ -253,11 +263,18 @@ def _tool(run: Resolution, checker: SchemaChecker, name: str, table: ToolTable) 
         examples=examples,
         protocol=class_name(name),
         constant=constant_name(name),
-        params_class="" if raw is not None else ClassName(f"{class_name(name)}Params"),
+        params_class="" if raw is not None else params_class_name(name),
         result_class=result.name if result else "",
         allow={each.rule: each.reason for each in table.allow},
         at=table.at,
     )
+
+
+def _is_too_large(run: Resolution, table: ToolTable, params: Sequence[Value], result: ObjectType | None) -> bool:
+    found = [resolve_types.is_too_large(run, (each,), each.at) for each in params]
+    if result:
+        found.append(resolve_types.is_too_large(run, result.fields, (*table.at, "returns"), result))
+    return any(found)
 
 
 def _deprecation(table: ToolTable) -> Deprecation | None:
@@ -294,7 +311,7 @@ def _examples(
     run: Resolution, checker: SchemaChecker, name: str, table: ToolTable, schema: JsonSchema
 ) -> tuple[Example, ...]:
     for example in table.examples:
-        for problem in checker.problems(schema, example.arguments):
+        for problem in checker.problems(schema, example.arguments, closed=table.input_schema is None):
             where = (*example.at, "arguments", *problem.path)
             run.error("TW310", f"example of `{name}` does not fit: {problem.message}", where, hint=problem.hint)
     return tuple(
@@ -309,6 +326,7 @@ def _examples(
 
 
 def _check_categories(run: Resolution) -> None:
+    modules: dict[str, tuple[str, KeyPath]] = {}
     for name, written in run.tables.categories.items():
         if not name.isidentifier() or not name.isascii() or name.lower() != name:
             message = f"category `{name}` cannot name a Python module"
@@ -321,6 +339,8 @@ def _check_categories(run: Resolution) -> None:
                 hint="choose another name",
                 value=False,
             )
+        else:
+            _claim(run, modules, identifier(name), f"category `{name}`", written.at)
 
 
 def _check_names(run: Resolution) -> None:
@@ -334,7 +354,12 @@ def _check_names(run: Resolution) -> None:
         _claim(run, called, name, f"tool `{name}`", tool.at)
         for place, alias in enumerate(tool.aliases):
             _claim(run, called, alias, f"alias `{alias}`", (*tool.at, "aliases", place))
-        names = (constants, constant_name(name)), (classes, class_name(name)), (classes, f"{class_name(name)}Params")
+            if reason := refusal(alias, run.tables.server.name):
+                run.error("TW311", reason.replace("tool name", "alias"), (*tool.at, "aliases", place))
+        if class_name(name) in CONTRACT_TAKEN or constant_name(name) in CONSTANTS_TAKEN:
+            message = f"tool `{name}` has the name of something in generated code"
+            run.error("TW317", message, tool.at, hint="choose another name", value=False)
+        names = (constants, constant_name(name)), (classes, class_name(name)), (classes, params_class_name(name))
         # One clash says it: those that follow have the same cause.
         all(_claim(run, taken, made, f"tool `{name}`", tool.at) for taken, made in names)
     for kind, files in (("command", [*run.tables.commands]), ("workflow", [*run.tables.workflows])):
@@ -345,6 +370,9 @@ def _check_names(run: Resolution) -> None:
     if (skill := run.tables.server.name.lower()) in run.tables.workflows:
         message = f"workflow `{skill}` has the name of the server's own skill"
         run.error("TW317", message, ("workflows", skill), hint="choose another name", value=False)
+    prefix = run.tables.discovery.prefix
+    if prefix and (reason := refusal(f"{prefix}call_read", run.tables.server.name)):
+        run.error("TW311", reason, ("discovery", "prefix"), hint="choose a shorter prefix that starts with a letter")
     for reserved in meta_tool_names(run.tables.discovery):
         if reserved in called:
             what, at = called[reserved]
@@ -365,19 +393,46 @@ def _claim(run: Resolution, taken: dict[str, tuple[str, KeyPath]], made: str, wh
 def _check_references(run: Resolution) -> None:
     """Look up each name that one part of the manifest uses of another."""
     tables, tools = run.tables, run.tables.tools
-    for tool in tools.values():
+    for name, tool in tools.items():
+        _check_itself(run, name, tool)
         if tool.category not in run.written("categories"):
             run.unknown("TW301", "category", tool.category, tables.categories, (*tool.at, "category"))
         _look_up(run, "TW304", "related tool", tool.related, (*tool.at, "related"))
         if tool.deprecated and tool.deprecated.replaced_by:
             _look_up(run, "TW304", "tool", tool.deprecated.replaced_by, (*tool.at, "deprecated", "replaced_by"))
     _look_up(run, "TW305", "pinned tool", tables.discovery.pinned, ("discovery", "pinned"))
+    _check_pinned(run)
     for command in tables.commands.values():
         _look_up(run, "TW305", "tool", command.tools, (*command.at, "tools"))
     for workflow in tables.workflows.values():
         for step in workflow.steps:
             if step.tool:
                 _look_up(run, "TW305", "tool", step.tool, (*step.at, "tool"))
+
+
+def _check_itself(run: Resolution, name: str, tool: ToolTable) -> None:
+    """Refuse a tool that points to itself."""
+    for place, related in enumerate(tool.related):
+        if related == name:
+            run.error("TW322", f"`{name}` is related to itself", (*tool.at, "related", place), hint="leave it out")
+    if tool.deprecated and tool.deprecated.replaced_by == name:
+        at = (*tool.at, "deprecated", "replaced_by")
+        run.error("TW322", f"`{name}` is replaced by itself", at, hint="name the better tool, or leave it out")
+
+
+def _check_pinned(run: Resolution) -> None:
+    """Refuse pinned tools that are not listed for all that, or are listed already."""
+    pinned = run.tables.discovery.pinned
+    for place, name in enumerate(pinned):
+        at = ("discovery", "pinned", place)
+        tool = run.tables.tools.get(name)
+        if name in pinned[:place]:
+            run.error("TW322", f"`{name}` is pinned twice", at, hint="leave one out")
+        elif tool and not tool.enabled:
+            run.error("TW322", f"`{name}` is pinned, and disabled", at, hint="leave it out, or enable it")
+        elif tool and tool.tier == "all":
+            hint = 'leave it out, or give it `tier = "core"`'
+            run.error("TW322", f"`{name}` is pinned, and served only with `--all`", at, hint=hint)
 
 
 def _look_up(run: Resolution, code: str, what: str, names: str | Sequence[str], at: KeyPath) -> None:
@@ -390,6 +445,11 @@ def _look_up(run: Resolution, code: str, what: str, names: str | Sequence[str], 
 
 
 def _check_handlers(run: Resolution, tools: Sequence[Tool], index: HandlerIndex) -> None:
+    if run.tables.server.lifespan:
+        problem, _ = index.problem(_handler(run, run.tables.server.lifespan))
+        if problem:
+            hint = "it is an async context manager that is given the options and yields the state"
+            run.error("TW312", problem, ("server", "lifespan"), hint=hint)
     for tool in tools:
         if missing := index.missing(tool):
             run.error("TW312", missing.message, (*tool.at, "handler"), hint=missing.hint)

@@ -5,11 +5,16 @@ from __future__ import annotations
 import json
 import math
 import re
+import warnings
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from toolwright.compile_schema import exact_value
-from toolwright.model import ClassName, ListOf, ObjectType, Primitive, Tool, TypeRef, Value
+from toolwright.compile_schema import RESULT_LEVELS, exact_value
+from toolwright.model import ClassName, ListOf, MapOf, Named, ObjectType, Primitive, Tool, TypeRef, Value
+from toolwright.names import MODELS_TAKEN, class_name, is_type_name
+from toolwright.paths import KeyPath
 from toolwright.resolution import Resolution
 from toolwright.schema_check import SchemaChecker
 from toolwright.tables import ToolTable, ValueTable
@@ -30,7 +35,7 @@ KEYWORDS = {
 """Constraint in the manifest to keyword of JSON Schema, in the order they are written."""
 
 _FITS = {
-    "enum": ("string", "integer", "number"),
+    "enum": ("string", "integer"),
     "minimum": ("integer", "number"),
     "maximum": ("integer", "number"),
     "min_length": ("string",),
@@ -41,6 +46,8 @@ _FITS = {
     "max_items": ("array",),
     "unique_items": ("array",),
 }
+_HINTS = {("enum", "number"): "no model can hold it to that: use `minimum` and `maximum`, or a string"}
+"""Constraint and type that go together in JSON Schema and not in the generated models -> what to do instead."""
 _PAIRS = (("minimum", "maximum"), ("min_length", "max_length"), ("min_items", "max_items"))
 
 PROPERTY_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}")
@@ -51,18 +58,29 @@ def object_types(run: Resolution) -> dict[str, ObjectType]:
     """Resolve `[types]`. A field with a mistake is reported and left out."""
     found: dict[str, ObjectType] = {}
     for name, table in run.tables.types.items():
-        if not name.isidentifier() or not name.isascii() or name in PRIMITIVES:
-            message = f"`{name}` cannot name a type"
-            run.error("TW303", message, table.at, hint="use a Python class name such as `FileRequest`", value=False)
+        if not is_type_name(name):
+            run.error("TW303", f"`{name}` cannot name a type", table.at, hint=_better_name(name), value=False)
         fields = values(run, table.fields)
         found[name] = ObjectType(name=ClassName(name), description=table.description, fields=fields, at=table.at)
     return found
 
 
+def _better_name(name: str) -> str:
+    if name in MODELS_TAKEN:
+        return "generated code has a class of that name: choose another"
+    better = class_name(name)
+    example = better if is_type_name(better) and name not in PRIMITIVES else "FileRequest"
+    return f"use a Python class name such as `{example}`"
+
+
 def values(run: Resolution, written: Mapping[str, ValueTable]) -> tuple[Value, ...]:
     """Resolve parameters or fields. One with a mistake is reported and left out."""
-    found = ((name, table, _type(run, table)) for name, table in written.items())
-    return tuple(value for name, table, ref in found if ref and (value := _value(run, name, table, ref)))
+    refs = {name: ref for name, table in written.items() if (ref := _type(run, table))}
+    used = frozenset[str]().union(*(names(ref) for ref in refs.values()))
+    for name in sorted(refs.keys() & used):
+        message = f"`{name}` is a value and the type of a value in one class"
+        run.error("TW306", message, written[name].at, hint="rename one", value=False)
+    return tuple(value for name, ref in refs.items() if (value := _value(run, name, written[name], ref)))
 
 
 def _type(run: Resolution, table: ValueTable) -> TypeRef | None:
@@ -93,7 +111,7 @@ def _value(run: Resolution, name: str, table: ValueTable, ref: TypeRef) -> Value
         required=table.required if table.required is not None else not has_default,
         nullable=table.nullable,
         has_default=has_default,
-        default=table.default,
+        default=_as_typed(ref, table.default),
         constraints=constraints,
         at=table.at,
     )
@@ -118,8 +136,8 @@ def _constraints(run: Resolution, table: ValueTable, ref: TypeRef) -> dict[str, 
         if rule in (None, "", (), False) and not (rule == 0 and rule is not False):
             continue
         at = (*table.at, name)
-        if _shape(ref) not in _FITS[name]:
-            hint = f"it goes with {' and '.join(_FITS[name])}"
+        if _shape(ref) not in _FITS[name] or (name, _shape(ref)) in _HINTS:
+            hint = _HINTS.get((name, _shape(ref)), f"it goes with {' and '.join(_FITS[name])}")
             run.error("TW308", f"`{name}` does not apply to `{spell(ref)}`", at, hint=hint, value=False)
             good = False
             continue
@@ -139,11 +157,30 @@ def _ordered(run: Resolution, table: ValueTable) -> bool:
     return True
 
 
+_PATTERN_PARTS = re.compile(r"\[(?:\\.|[^\]\\])*\]|(?P<python>\\[AZ]|\(\?(?:P[<=>]|[#>(aiLmsux-]))|\\.", re.DOTALL)
+"""Character classes, escapes, and what `re` understands and ECMA 262 does not."""
+_UNKNOWN_TO_PYTHON = {
+    "(?<": "ECMA 262 has named groups, the server cannot check them: leave the name out, `(...)`",
+    "\\p{": "ECMA 262 has `\\p{...}`, the server cannot check it: write the characters out, `[A-Za-z]`",
+    "\\P{": "ECMA 262 has `\\P{...}`, the server cannot check it: write the characters out, `[^A-Za-z]`",
+}
+
+
 def _pattern_compiles(run: Resolution, table: ValueTable) -> bool:
+    at = (*table.at, "pattern")
+    for part in _PATTERN_PARTS.finditer(table.pattern):
+        if python := part["python"]:
+            message = f"`{table.pattern}` holds `{python}`, which is Python's alone"
+            run.error("TW319", message, at, hint="patterns are ECMA 262, the dialect that clients read")
+            return False
     try:
-        re.compile(table.pattern)
-    except re.error as error:
-        run.error("TW319", f"`{table.pattern}` is no regular expression: {error.msg}", (*table.at, "pattern"))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)
+            re.compile(table.pattern)
+    except (re.error, OverflowError, RecursionError, MemoryError) as error:
+        reason = error.msg if isinstance(error, re.error) else "it is too large"
+        hint = next((words for sign, words in _UNKNOWN_TO_PYTHON.items() if sign in table.pattern), "")
+        run.error("TW319", f"`{table.pattern}` is no regular expression: {reason}", at, hint=hint)
         return False
     return True
 
@@ -179,10 +216,55 @@ def _shown(value: Any) -> str:
     return f"`{json.dumps(value, ensure_ascii=False, default=str)}`"
 
 
-def _default_fits(run: Resolution, value: Value) -> bool:
-    if not value.has_default or names(value.type):
-        return True
+def _as_typed(ref: TypeRef, value: Any) -> Any:
+    """Write whole floats as the integers that they are meant to be: `1.0` is one in JSON, and none in Python."""
+    match ref:
+        case Primitive("integer") if isinstance(value, float) and value.is_integer():
+            return int(value)
+        case ListOf(inner) if isinstance(value, list):
+            return [_as_typed(inner, each) for each in value]
+        case MapOf(inner) if isinstance(value, dict):
+            return {name: _as_typed(inner, each) for name, each in value.items()}
+        case _:
+            return value
 
+
+def _object_of_a_type(ref: TypeRef, value: Any, at: KeyPath) -> KeyPath:
+    """Say where an object of a type from `[types]` stands in `value`: in a class of Python no literal is one."""
+    match ref:
+        case Named() if isinstance(value, dict):
+            return at
+        case ListOf(inner) if isinstance(value, list):
+            places = ((inner, each, (*at, place)) for place, each in enumerate(value))
+        case MapOf(inner) if isinstance(value, dict):
+            places = ((inner, each, (*at, name)) for name, each in value.items())
+        case _:
+            return ()
+    return next((found for place in places if (found := _object_of_a_type(*place))), ())
+
+
+def _without_names(ref: TypeRef) -> TypeRef:
+    match ref:
+        case ListOf(inner):
+            return ListOf(_without_names(inner))
+        case MapOf(inner):
+            return MapOf(_without_names(inner))
+        case Named():
+            return Primitive("object")
+        case Primitive():
+            return ref
+
+
+def _default_fits(run: Resolution, value: Value) -> bool:
+    if not value.has_default:
+        return True
+    if at := _object_of_a_type(value.type, value.default, (*value.at, "default")):
+        message = f"default of `{value.name}` holds an object of the type `{' and '.join(sorted(names(value.type)))}`"
+        hint = "give the fields of the type their defaults, and leave this one out; an empty list or map may stand"
+        run.error("TW309", message, at, hint=hint)
+        return False
+    if names(value.type):
+        value = replace(value, type=_without_names(value.type))
     problems = SchemaChecker({}).problems(exact_value(value), value.default)
     for problem in problems:
         where = (*value.at, "default", *problem.path)
@@ -197,6 +279,39 @@ def is_recursive(run: Resolution, params: Sequence[Value]) -> bool:
             message = f"parameter `{param.name}` has a recursive type: {' -> '.join(cycle)}"
             hint = "no provider takes references; give the nested part the type `object`, or flatten it"
             run.error("TW307", message, (*param.at, "type"), hint=hint)
+            return True
+    return False
+
+
+MOST_TYPES = 8
+"""How many types may stand inside each other. Providers refuse schemas beyond about ten levels."""
+MOST_NODES = 20_000
+"""How many values a schema may have, references written out."""
+
+
+def is_too_large(run: Resolution, values: Sequence[Value], at: KeyPath, result: ObjectType | None = None) -> bool:
+    """Report values whose types nest too deep, or are too much when written out: clients get no references.
+
+    The fields of a `result` may be of its own type: such types are followed as often as they are written out.
+    """
+    left = MOST_NODES
+    repeats = RESULT_LEVELS if result else 0
+    waiting = [(each, Counter[str]([result.name] if result else [])) for each in values]
+    while waiting:
+        value, around = waiting.pop()
+        left -= 1
+        for name in names(value.type):
+            if around[name] > repeats or name not in run.types:
+                continue
+            inside = around + Counter([name])
+            if len(inside) > MOST_TYPES:
+                message = f"more than {MOST_TYPES} types stand inside each other: {' -> '.join(inside)}"
+                run.error("TW321", message, at, hint="flatten it, or give the innermost the type `object`")
+                return True
+            waiting += [(each, inside) for each in run.types[name].fields]
+        if left < len(waiting):
+            message = f"with its types written out, the schema has more than {MOST_NODES:,} values"
+            run.error("TW321", message, at, hint="use a type fewer times, or give some values the type `object`")
             return True
     return False
 

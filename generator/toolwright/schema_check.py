@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import re
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, cast
 
 from jsonschema import Draft202012Validator, ValidationError
+from jsonschema.validators import extend
 
 from toolwright.model import JsonSchema
 from toolwright.paths import KeyPath
 
 MOST_SHOWN = 60
 """Characters of a value that a message quotes."""
+MOST_SECONDS = 2
+"""How long a pattern may search one text. One that backtracks without end would hang the server too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,26 +39,68 @@ class SchemaChecker:
     def __init__(self, definitions: Mapping[str, JsonSchema]) -> None:
         self._definitions = dict(definitions)
 
-    def problems(self, schema: JsonSchema, data: Any) -> list[Problem]:
-        """List every place of `data` that does not fit, unknown properties included."""
-        whole = {**schema, "$defs": self._definitions} if self._definitions else schema
-        found = [_problem(error) for error in Draft202012Validator(whole).iter_errors(data)]
-        return found + self._unknown(schema, data, ())
+    def problems(self, schema: JsonSchema, data: Any, *, closed: bool = True) -> list[Problem]:
+        """List every place of `data` that does not fit, unknown properties included.
 
-    def _unknown(self, schema: JsonSchema, data: Any, path: KeyPath) -> list[Problem]:
-        """List properties no schema declares: legal JSON Schema, but in an example a slip of the pen."""
+        `closed` says that objects take nothing but what they name, as all that is made from a manifest's own types
+        does. Otherwise that is so only where `additionalProperties` is false.
+        """
+        # `$schema` would bring jsonschema's own validator back.
+        whole = {keyword: value for keyword, value in schema.items() if keyword != "$schema"}
+        if definitions := {**self._definitions, **schema.get("$defs", {})}:
+            whole["$defs"] = definitions
+        try:
+            errors = list(_VALIDATOR(whole).iter_errors(data))
+        except RecursionError:
+            return [Problem((), "the schema refers to itself without end")]
+        unknown = _Unknown(definitions, closed).problems(schema, data, ())
+        told = {each.path[:-1] for each in unknown}
+        return [
+            _problem(error)
+            for error in errors
+            if error.validator != "additionalProperties" or tuple(error.absolute_path) not in told
+        ] + unknown
+
+
+_OPENING = frozenset(
+    {
+        "$ref",
+        "allOf",
+        "anyOf",
+        "dependentSchemas",
+        "else",
+        "if",
+        "oneOf",
+        "patternProperties",
+        "then",
+        "unevaluatedProperties",
+    }
+)
+"""Keywords that can declare a property beside `properties`."""
+
+
+@dataclass(frozen=True)
+class _Unknown:
+    """Finds properties that no schema declares: legal JSON Schema, but in an example a slip of the pen."""
+
+    _definitions: Mapping[str, JsonSchema]
+    _closed: bool
+
+    def problems(self, schema: JsonSchema, data: Any, path: KeyPath) -> list[Problem]:
+        """List the unknown properties of `data`, which stands at `path`."""
         schema = self._followed(schema)
         if isinstance(data, list):
             items = schema.get("items", {})
-            return [each for place, item in enumerate(data) for each in self._unknown(items, item, (*path, place))]
+            return [each for place, item in enumerate(data) for each in self.problems(items, item, (*path, place))]
         known = schema.get("properties")
-        if not isinstance(data, dict) or known is None or schema.get("additionalProperties", False) is not False:
+        if not isinstance(data, dict) or known is None:
             return []
+        is_open = schema.get("additionalProperties", not self._closed) is not False or not _OPENING.isdisjoint(schema)
         found: list[Problem] = []
         for name, value in data.items():
             if name in known:
-                found += self._unknown(known[name], value, (*path, name))
-            else:
+                found += self.problems(known[name], value, (*path, name))
+            elif not is_open:
                 near = get_close_matches(name, known, n=1)
                 hint = f"did you mean `{near[0]}`?" if near else f"known: {', '.join(known)}"
                 found.append(Problem((*path, name), f"unknown argument `{name}`", hint))
@@ -61,10 +109,61 @@ class SchemaChecker:
     def _followed(self, schema: Any) -> JsonSchema:
         if not isinstance(schema, dict):
             return {}
+        if "properties" in schema:
+            return schema
         if "allOf" in schema and len(schema["allOf"]) == 1:
             return self._followed(schema["allOf"][0])
         reference = schema.get("$ref", "")
-        return self._definitions.get(reference.rpartition("/")[2], {}) if reference else schema
+        return self._definitions.get(reference.removeprefix("#/$defs/"), {}) if reference else schema
+
+
+_ENDLESS = "pattern takes too long"
+_REPEAT = re.compile(r"[*+]|\{\d*,")
+_REPEATED_GROUP = re.compile(r"\)(?:[*+]|\{)")
+_SEARCH = "import json, re, sys; print(re.search(*json.load(sys.stdin)) is not None)"
+
+
+def _pattern(validator: Any, pattern: str, instance: Any, _: JsonSchema) -> Iterator[ValidationError]:
+    if not validator.is_type(instance, "string"):
+        return
+    found = _found(pattern, instance)
+    if found is None:
+        yield ValidationError("the search was ended", validator=_ENDLESS)
+    elif not found:
+        yield ValidationError("not found")
+
+
+_VALIDATOR: Any = extend(Draft202012Validator, {"pattern": _pattern})  # type: ignore[no-untyped-call]
+
+
+@cache
+def _found(pattern: str, text: str) -> bool | None:
+    """Whether `pattern` is found in `text`; None if it takes longer than MOST_SECONDS.
+
+    Python's own search cannot be ended, so a search that may take long runs in a process that can.
+    """
+    if not _may_take_long(pattern, len(text)):
+        return re.search(pattern, text) is not None
+    try:
+        ran = subprocess.run(  # noqa: S603  # our own interpreter, our own script
+            [sys.executable, "-I", "-S", "-c", _SEARCH],
+            input=json.dumps([pattern, text]),
+            capture_output=True,
+            check=True,
+            encoding="ascii",
+            timeout=MOST_SECONDS,
+        )
+    except subprocess.TimeoutExpired:
+        return None
+    return ran.stdout.strip() == "True"
+
+
+def _may_take_long(pattern: str, length: int) -> bool:
+    """Whether a search could take over a million steps: each repeat may try every place, a repeated group any set."""
+    if _REPEATED_GROUP.search(pattern):
+        return length > 12
+    steps: int = length ** (len(_REPEAT.findall(pattern)) + 1)
+    return steps > 1_000_000
 
 
 @dataclass(frozen=True)
@@ -87,6 +186,8 @@ class _Worded:
             return f"{self.value} is no {wanted}"
         if rule == "enum":
             return f"{self.value} is none of {', '.join(json.dumps(each, ensure_ascii=False) for each in asked)}"
+        if rule == _ENDLESS:
+            return f"{self.value} keeps `{asked}` searching for over {MOST_SECONDS} seconds"
         if rule == "pattern":
             return f"{self.value} does not match `{asked}`"
         return _LIMITS[rule].format(self.value, asked) if rule in _LIMITS else f"{self.value} does not fit `{rule}`"

@@ -29,9 +29,11 @@ def rows(schema: Mapping[str, Any]) -> tuple[Row, ...]:
 
 def _rows(schema: Mapping[str, Any], above: str, levels: int) -> Iterator[Row]:
     required = schema.get("required", ())
-    for name, part in schema.get("properties", {}).items():
-        if not isinstance(part, dict):
+    for name, written in schema.get("properties", {}).items():
+        if written is False:
             continue
+        # `true` says no more than `{}`: anything may stand here.
+        part = written if isinstance(written, dict) else {}
         path = above + name
         yield Row(
             path=path,

@@ -5,7 +5,9 @@ Only what differs from the tree on disk is looked at: the rest has been through 
 
 from __future__ import annotations
 
+import ast
 import json
+import re
 import tomllib
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -42,9 +44,10 @@ def self_check(
 
 def _syntax_faults(files: Iterable[RenderedFile]) -> Iterator[str]:
     for file in files:
-        parse = _PARSERS.get(file.path.suffix)
         # The catalogue is one literal, which ruff has parsed to lay it out: with many tools, half of all the parsing.
-        if parse is None or file.path.name == "catalogue.py":
+        is_catalogue = file.path.name == "catalogue.py"
+        parse = _check_numbers if is_catalogue else _PARSERS.get(file.path.suffix)
+        if parse is None:
             continue
         try:
             parse(file.text)
@@ -59,10 +62,27 @@ def _compile(text: str) -> None:
         compile(text, "<generated>", "exec", dont_inherit=True)
 
 
+_MAYBE_NO_NUMBER: Final = re.compile(r"[-:,\[({]\s*(?:inf|nan)\b")
+
+
+def _check_numbers(text: str) -> None:
+    """Refuse `inf` and `nan`, which is how Python writes numbers that it cannot read back."""
+    # Looking is cheap; only where they may stand outside a text is it parsed.
+    if not _MAYBE_NO_NUMBER.search(text):
+        return
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Name) and node.id in {"inf", "nan"}:
+            raise ValueError(f"line {node.lineno} holds `{node.id}`, which is no number")
+
+
 def _parse_json(text: str) -> None:
-    value = json.loads(text)
+    value = json.loads(text, parse_constant=_refuse_constant)
     if isinstance(value, dict) and "$schema" in value and "properties" in value:
         _check_schema(value)
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"it holds {name}, which is no number")
 
 
 def _schema_faults(categories: Iterable[Category]) -> Iterator[str]:
@@ -94,7 +114,9 @@ def _check_nodes(schema: dict[str, Any], seen: set[str]) -> None:
         _check_schema(node)
         seen.add(kind)
     for each in inner:
-        _check_nodes(each, seen)
+        # `true` and `false` are schemas too, and right.
+        if not isinstance(each, bool):
+            _check_nodes(each, seen)
 
 
 _INNER: Final = ("items", "additionalProperties")

@@ -61,7 +61,8 @@ def _wire(value: WireTool) -> str:
 
 
 def _size(text: str) -> int:
-    return len(text.encode("utf-8"))
+    # Half a character is three bytes too: a measurement is no place to refuse it.
+    return len(text.encode("utf-8", "surrogatepass"))
 
 
 def _cost(tool: WireTool) -> Cost:

@@ -29,6 +29,8 @@ class State(StrEnum):
     """It replaces a packaged one, but does not say which text it started from."""
     ALONE = "yours alone"
     """No packaged template has its name (any more)."""
+    UNREADABLE = "cannot be read"
+    """It is no UTF-8 text, a link that leads nowhere, or closed to us."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,10 @@ class UnknownTemplate(Exception):  # noqa: N818 - says what is the case, as Look
 
 class AlreadyEjected(Exception):  # noqa: N818 - says what is the case
     """The project has a file of this name; it is left as it is."""
+
+
+class CannotEject(Exception):  # noqa: N818 - says what is the case
+    """The disk refuses the new file. The text says where and why."""
 
 
 def packaged() -> dict[str, str]:
@@ -71,33 +77,51 @@ def eject(name: str, folder: Path) -> Path:
     Raises:
         UnknownTemplate: there is none of that name.
         AlreadyEjected: the file is there already.
+        CannotEject: the disk refuses, as where a file stands in the place of the folder.
     """
     text = packaged().get(name)
     if text is None:
         raise UnknownTemplate(name)
     target = folder / name
-    target.parent.mkdir(parents=True, exist_ok=True)
     record = (
         f"{{# Taken over from toolwright, upstream sha256:{_hash(text)}; `toolwright templates status` reads it #}}"
     )
+    _make_folder(target.parent)
     try:
         with target.open("x", encoding="utf-8", newline="\n") as file:
             file.write(f"{record}\n{text}")
     except FileExistsError as error:
         raise AlreadyEjected(name) from error
+    except OSError as error:
+        raise CannotEject(f"{target}: {error.strerror}") from error
     return target
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError) as error:
+        in_the_way = next(path for path in (folder, *folder.parents) if path.is_symlink() or path.exists())
+        raise CannotEject(f"{in_the_way} is no folder; move it away") from error
+    except OSError as error:
+        raise CannotEject(f"{folder}: {error.strerror}") from error
 
 
 def overrides(folder: Path) -> tuple[Override, ...]:
     """List the project's templates by name, each compared with the packaged text and the one it was taken from."""
     ours = packaged()
-    names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.jinja"))
+    names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.jinja") if not path.is_dir())
     own_package = "toolwright_templates/"
     return tuple(
-        Override(name, _state((folder / name).read_text(encoding="utf-8"), ours.get(name)))
-        for name in names
-        if not name.startswith(own_package)
+        Override(name, _state_of(folder / name, ours.get(name))) for name in names if not name.startswith(own_package)
     )
+
+
+def _state_of(path: Path, ours: str | None) -> State:
+    try:
+        return _state(path.read_text(encoding="utf-8"), ours)
+    except (OSError, UnicodeDecodeError):
+        return State.UNREADABLE
 
 
 def _state(yours: str, ours: str | None) -> State:

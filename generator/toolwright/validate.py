@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import keyword
+import re
+import sys
 import types
 import unicodedata
 from collections.abc import Mapping
@@ -14,6 +17,7 @@ from toolwright.tables import (
     CategoryTable,
     CommandTable,
     ManifestTables,
+    OptionTable,
     ServerTable,
     Table,
     ToolTable,
@@ -56,6 +60,104 @@ def _is_our_edition(document: Document, diagnostics: Diagnostics) -> bool:
 
 def _check_server(here: Here) -> None:
     _check_one_line(here, "title")
+    _check_packages(here)
+    _check_reference(here, "lifespan")
+    options = here.data.get("options")
+    if isinstance(options, dict):
+        _check_options(here, options)
+
+
+def _check_packages(here: Here) -> None:
+    for key in ("package", "handlers"):
+        name = here.data.get(key)
+        if not isinstance(name, str) or not _PACKAGE.fullmatch(name):
+            continue  # the reader says so
+        top = name.partition(".")[0]
+        if bad := _bad_part(name):
+            here.error("TW206", f"`{name}` cannot be imported: {bad}", key, hint="use a Python package name")
+        elif top in sys.stdlib_module_names or top in _NOT_OURS or top.startswith("toolwright"):
+            here.error("TW317", f"`{top}` is the name of another package", key, hint="choose another name")
+    package, handlers = here.data.get("package"), here.data.get("handlers")
+    if isinstance(package, str) and package in _FOLDERS:
+        here.error("TW317", f"`{package}` is a folder of its own in the output", "package", hint="choose another name")
+    if not isinstance(handlers, str):
+        return
+    top = handlers.partition(".")[0]
+    if top == package:
+        message = f"`{top}` is the generated package, and that of the handlers"
+        here.error("TW317", message, "handlers", hint="choose another name for one")
+    if top in _GENERATED_IMPORTS:
+        here.error("TW317", f"`{top}` is a module of the generated package", "handlers", hint="choose another name")
+
+
+_PACKAGE: Final = re.compile(r"[a-z_][a-z0-9_.]*")
+_NOT_OURS: Final = frozenset({"mcp", "pydantic", "__init__", "__main__", "__pycache__"})
+_FOLDERS: Final = frozenset({"clients", "commands", "docs", "schemas", "skills"})
+"""What stands beside the package in `generated/`."""
+_GENERATED_IMPORTS: Final = frozenset({"bindings", "contract", "models"})
+
+
+def _bad_part(dotted: str) -> str:
+    """Say which part of a dotted name Python does not take; empty if it takes all."""
+    for part in dotted.split("."):
+        if not part:
+            return "a dot leads nowhere"
+        if keyword.iskeyword(part):
+            return f"`{part}` is a word of the language"
+        if part[0].isdigit():
+            return f"`{part}` starts with a digit"
+    return ""
+
+
+def _check_reference(here: Here, key: str) -> None:
+    """Refuse a `module:function` that has the right signs and cannot be imported."""
+    text = here.data.get(key)
+    # What has other signs too is for the reader to report.
+    if isinstance(text, str) and text.count(":") == 1 and (bad := _bad_part(text.replace(":", "."))):
+        here.error("TW206", f"`{text}` cannot be imported: {bad}", key, hint="write `module:function`")
+
+
+def _check_options(here: Here, options: Mapping[str, Any]) -> None:
+    at = Here(options, (*here.at, "options"), here.document, here.diagnostics)
+    flags: dict[str, str] = {}
+    for name in options:
+        flag = name.replace("_", "-")
+        if not _OPTION.fullmatch(name):
+            hint = "use lower-case letters, digits, underscores and dashes, starting with a letter"
+            at.error("TW206", f"option `{name}` cannot be a flag", name, hint=hint, value=False)
+        elif flag in _OWN_FLAGS:
+            message = f"every server has a flag `--{flag}`"
+            at.error("TW317", message, name, hint="choose another name", value=False)
+        elif flag in flags:
+            message = f"options `{name}` and `{flags[flag]}` would both be `--{flag}`"
+            at.error("TW306", message, name, hint="rename one", value=False)
+        flags.setdefault(flag, name)
+
+
+_OPTION: Final = re.compile(r"[a-z][a-z0-9_-]*")
+_OWN_FLAGS: Final = frozenset(
+    {
+        "all",
+        "allow-host",
+        "allow-remote",
+        "classic",
+        "discovery",
+        "help",
+        "host",
+        "http",
+        "list-tools",
+        "log-level",
+        "port",
+        "toolsets",
+        "version",
+    }
+)
+"""Flags of every generated server, without their dashes."""
+
+
+def _check_option(here: Here) -> None:
+    _check_one_line(here, "description", "keep to one line")
+    _check_one_line(here, "metavar", "keep to one line")
 
 
 def _check_summary(here: Here) -> None:
@@ -72,6 +174,10 @@ def _check_tool(here: Here) -> None:
     if not isinstance(schema, dict | str):
         message = f"`input_schema` in {table_name(here.at)} must be a table or a file name, not {kind_of(schema)}"
         here.error("TW204", message, "input_schema")
+    if here.data.get("verbatim_schema") is True and "input_schema" not in here.data:
+        message = f"`verbatim_schema` in {table_name(here.at)} is about `input_schema`, which is not there"
+        here.error("TW215", message, "verbatim_schema", hint="leave it out", value=False)
+    _check_reference(here, "handler")
     written = [way for way in WAYS if way in here.data]
     if len(written) != 1:
         message = f"nothing says how {table_name(here.at)} is carried out"
@@ -93,7 +199,7 @@ def _check_workflow(here: Here) -> None:
         here.error("TW209", f"`steps` in {table_name(here.at)} is empty", "steps")
 
 
-def _check_one_line(here: Here, key: str) -> None:
+def _check_one_line(here: Here, key: str, advice: str = "keep to one line; `description` has room for more") -> None:
     """Refuse line breaks and control characters where the text stands in one line of a menu or a list."""
     text = here.data.get(key)
     # `isprintable` is quick and says no too often: it refuses the joiners inside emoji.
@@ -104,7 +210,7 @@ def _check_one_line(here: Here, key: str) -> None:
         return
     is_break = bool(bad.splitlines() != [bad])
     what = "a line break" if is_break else f"the control character U+{ord(bad):04X}"
-    hint = "keep to one line; `description` has room for more" if is_break else "leave it out"
+    hint = advice if is_break else "leave it out"
     here.error("TW210", f"`{key}` in {table_name(here.at)} holds {what}", key, hint=hint)
 
 
@@ -116,6 +222,7 @@ LOCAL_RULES: Final[Mapping[type[Table], LocalRule]] = types.MappingProxyType(
         CommandTable: _check_summary,
         WorkflowTable: _check_workflow,
         ValueTable: _check_value,
+        OptionTable: _check_option,
     }
 )
 """What is checked of one table beyond what its dataclass says."""

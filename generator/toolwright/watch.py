@@ -2,43 +2,71 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
-from watchfiles import DefaultFilter, watch
+from watchfiles import Change, watch
 
+from toolwright.memory import named_schemas
 from toolwright.project import Project
 
 _DEBOUNCE_MS = 400
 """Longest time over which the changes of one save are collected."""
 _POLL_MS = 250
 """How often the watcher comes up for air. The first time tells that it is listening."""
+_UNHEEDED = frozenset({"__pycache__", "node_modules", "venv"})
 
 
-def watched(project: Project) -> tuple[Path, ...]:
-    """List the folders generation depends on: those of the manifest, the templates and the handlers."""
-    folders = (project.manifest.parent, project.override_folder, project.root / "handlers")
-    return tuple(folder for folder in folders if folder.is_dir())
+def is_input(path: Path, project: Project) -> bool:
+    """Whether generation depends on `path`: the manifest, a schema it names, a template or a handler.
+
+    Hidden files, compiled ones and installed packages are none, wherever they are. All else in the project is none
+    either, so that a run cannot be started by what it writes: `generated/`, or a log of what it says.
+    """
+    if path == project.manifest:
+        return True
+    if not path.is_relative_to(project.root):
+        return False
+    parts = path.relative_to(project.root).parts
+    if any(part in _UNHEEDED or part.startswith(".") for part in parts) or path.name.endswith(("~", ".pyc")):
+        return False
+    folders = (project.override_folder, project.root / "handlers")
+    return any(path.is_relative_to(folder) for folder in folders) or path in _schemas(project)
 
 
-def run_on_changes(project: Project, work: Callable[[], object], *, ready: Callable[[Sequence[Path]], None]) -> None:
+def _schemas(project: Project) -> frozenset[Path]:
+    """List the files that the manifest names. A broken one names none: the edit that mends it starts a run."""
+    with suppress(OSError, ValueError, AttributeError):
+        names = named_schemas(project.manifest.read_bytes())
+        return frozenset(Path(os.path.normpath(project.root / name)) for name in names)
+    return frozenset()
+
+
+def run_on_changes(project: Project, work: Callable[[], object], *, ready: Callable[[], None]) -> None:
     """Do `work` now and after each change. Returns on Ctrl-C, also when that falls into the work.
 
-    Listening begins before the first run, so no edit is missed. `work` reports its own failures: an exception of
-    its ends the watch. `ready` is called once, after the first run, with the watched folders.
+    Listening begins before the first run, so no edit is missed, and takes in the whole project, so that folders may
+    come and go. `work` reports its own failures: an exception of its ends the watch. `ready` is called once, after
+    the first run.
     """
-    folders = watched(project)
+
+    def heeds(_change: Change, name: str) -> bool:
+        return is_input(Path(name), project)
+
     changes = watch(
-        *folders,
-        watch_filter=DefaultFilter(ignore_paths=[project.generated]),
+        project.root,
+        watch_filter=heeds,
         debounce=_DEBOUNCE_MS,
         rust_timeout=_POLL_MS,
         yield_on_timeout=True,
+        ignore_permission_denied=True,
     )
     try:
         next(changes)
         work()
-        ready(folders)
+        ready()
         for batch in changes:
             if batch:
                 work()

@@ -18,6 +18,7 @@ from toolwright.__main__ import EXTRA, main
 from toolwright.cli import toolwright
 from toolwright.cli.generating import PARTS
 from toolwright.cli.group import LAYOUTS
+from toolwright.cli.override_mistake import override_mistake
 from toolwright.cli.run import CODES, INTERRUPTED
 from toolwright.codes import RULES
 from toolwright.console import paint, progress, wants_colour
@@ -217,6 +218,40 @@ def test_edited_file_stops_the_run_with_its_diff_and_the_ways_out(run: Toolwrigh
     assert tree(project.generated) == before
 
 
+def test_list_of_hashes_that_is_missing_is_named(run: Toolwright, project: Project) -> None:
+    (project.generated / "SHA256SUMS").unlink()
+    replace(project.manifest, "characters a text", "signs a text")
+    refused = run("generate")
+    findings = [json.loads(line) for line in run("generate", "--format", "json").stdout.splitlines()]
+
+    assert refused.exit_code == 4
+    assert "only SHA256SUMS could tell to be ours, and that list is missing" in refused.stderr
+    assert "restore SHA256SUMS, the list of hashes, from version control" in refused.stderr
+    assert "did not make" not in refused.stderr
+    assert all("restore SHA256SUMS" in each["hint"] for each in findings)
+    assert run("generate", "--discard-edits").exit_code == 0
+    assert run("check").exit_code == 0
+
+
+def test_file_that_the_list_of_hashes_does_not_have_is_not_ours(run: Toolwright, project: Project) -> None:
+    spoil(project)
+    (project.generated / "notes_server" / "search_index.json").write_text("{}", encoding="utf-8")
+    replace(project.generated / "SHA256SUMS", "search_index.json", "other_index.json")
+    refused = run("generate")
+
+    assert "search_index.json (a file that toolwright did not make)" in refused.stderr
+    assert "restore SHA256SUMS" not in refused.stderr
+
+
+def test_diff_for_people_is_kept_out_of_what_programs_read(run: Toolwright, project: Project) -> None:
+    replace(project.manifest, "Measure texts", "Measure long texts")
+    result = run("generate", "--diff", "--format", "json")
+
+    assert result.exit_code == 0
+    assert result.stdout == ""
+    assert "Measure long texts" in result.stderr
+
+
 def test_discarding_edits_overwrites_them(run: Toolwright, project: Project) -> None:
     before = tree(project.generated)
     replace(project.generated / "notes_server" / "server.py", "def load_index", "def load_the_index")
@@ -284,6 +319,121 @@ def test_template_that_asks_for_what_is_not_there_is_told(run: Toolwright, proje
 
     assert result.exit_code == 1
     assert "templates/docs/index.md.jinja:2: there is no `nam`; nothing was written" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("Fine.\n{{ 1 / 0 }}\n", "2: ZeroDivisionError: division by zero"),
+        ("{{ server.categories + 1 }}", "1: TypeError: can only concatenate tuple"),
+        (
+            '{% extends "docs/index.md.jinja" %}',
+            '1: it extends itself; to extend ours: {% extends "toolwright/docs/index.md.jinja" %}',
+        ),
+        ('{% include "docs/index.md.jinja" %}', "1: it leads back to itself"),
+        ('Fine.\n{% include "nothing.jinja" %}', "2: there is no template `nothing.jinja`"),
+        ("{% include [] %}", "1: "),
+        ("Fine.\n{{ 1 | nothing }}", "2: No filter named 'nothing'."),
+        ("Fine.\nGro\N{LATIN SMALL LETTER SHARP S}", "2: not UTF-8: the byte 0xdf"),
+    ],
+)
+@pytest.mark.parametrize("command", ["generate", "check"])
+def test_mistake_while_a_template_is_rendered_is_told_in_one_line(
+    command: str, text: str, told: str, run: Toolwright, project: Project
+) -> None:
+    path = project.override_folder / "docs" / "index.md.jinja"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="latin-1")
+    before = tree(project.generated)
+    result = run(command)
+
+    assert result.exit_code == 1
+    assert f"templates/docs/index.md.jinja:{told}" in result.stderr
+    assert result.stderr.endswith("; nothing was written\n")
+    assert result.stderr.count("\n") == 1
+    assert tree(project.generated) == before
+
+
+def test_mistake_in_an_included_template_is_that_templates(run: Toolwright, project: Project) -> None:
+    override(project, "docs/index.md.jinja", '{% include "own/part.jinja" %}\n')
+    override(project, "own/part.jinja", "\n\n{{ 1 / 0 }}\n")
+
+    assert "templates/own/part.jinja:3: " in run("generate").stderr
+
+
+def test_mistake_where_a_template_of_ours_is_extended_is_the_extending_ones(run: Toolwright, project: Project) -> None:
+    override(project, "docs/index.md.jinja", '{% set server = 1 %}\n{% extends "toolwright/docs/index.md.jinja" %}\n')
+
+    assert "toolwright: templates/docs/index.md.jinja:2: there is no `" in run("generate").stderr
+
+
+def test_exception_outside_of_any_template_is_a_bug_and_a_traceback(project: Project) -> None:
+    override(project, "own.jinja", "{{ 1 / 0 }}\n")
+    error = ValueError("ours")
+
+    assert override_mistake(error, project) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("{{ dict(a=1, a=2) }}", "SyntaxError: keyword argument repeated: a; nothing was written\n"),
+        (f"{{{{ {'(' * 3000}1{')' * 3000} }}}}", "RecursionError: maximum recursion depth exceeded"),
+    ],
+    ids=["no Python", "too deep"],
+)
+def test_template_that_cannot_be_compiled_is_named(text: str, told: str, run: Toolwright, project: Project) -> None:
+    override(project, "docs/index.md.jinja", text)
+    result = run("generate")
+
+    assert result.exit_code == 1
+    assert result.stderr.startswith(f"toolwright: templates/docs/index.md.jinja: {told}")
+    assert result.stderr.count("\n") == 1
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device here that is full")
+@pytest.mark.parametrize(
+    "arguments", [["check"], ["--help"], ["explain", "TW604"], ["templates", "list"]], ids=" ".join
+)
+def test_output_that_cannot_be_written_is_told_in_one_line(arguments: list[str], project: Project) -> None:
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        ended = subprocess.run(
+            [sys.executable, "-m", "toolwright", *arguments],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+            cwd=project.root,
+            check=False,
+        )
+
+    assert ended.returncode == 1
+    assert ended.stderr.startswith("toolwright: the output cannot be written: ")
+    assert ended.stderr.count("\n") == 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="closed by a shell")
+@pytest.mark.parametrize(("closed", "code"), [(">&-", 0), ("2>&-", 0), (">&- 2>&-", 0)])
+def test_closed_streams_change_nothing_but_what_is_seen(closed: str, code: int, project: Project) -> None:
+    command = f'"{sys.executable}" -m toolwright check {closed}'
+    ended = subprocess.run(["sh", "-c", command], capture_output=True, cwd=project.root, check=False)
+
+    assert ended.returncode == code
+    assert b"Traceback" not in ended.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a working directory cannot be deleted there")
+@pytest.mark.parametrize("arguments", [["check"], ["init", "notes"]], ids=" ".join)
+def test_deleted_working_directory_is_told(
+    arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    result = CliRunner().invoke(toolwright, arguments)
+
+    assert result.exit_code == 2
+    assert "the working directory has been deleted" in result.stderr
 
 
 @pytest.mark.parametrize(

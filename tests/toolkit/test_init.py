@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tomllib
@@ -121,6 +122,14 @@ def test_here_is_a_place_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
     assert init(".").exit_code == 0
     assert (home / "manifest" / "house.toml").is_file()
+
+
+@pytest.mark.parametrize("name", ["My Server!", "a'b", "$HOME notes", "plain"])
+def test_the_way_into_the_project_can_be_pasted_into_a_shell(name: str, tmp_path: Path) -> None:
+    said = init(str(tmp_path / name)).stdout
+    entering = next(line.strip() for line in said.splitlines() if line.strip().startswith("cd "))
+
+    assert shlex.split(entering) == ["cd", str(tmp_path / name)]
 
 
 def test_file_in_the_place_is_refused(tmp_path: Path) -> None:

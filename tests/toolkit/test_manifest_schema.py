@@ -9,6 +9,12 @@ from jsonschema import Draft7Validator
 
 from toolwright.manifest_schema import manifest_schema
 
+ROOT = Path(__file__).parents[2]
+MANIFESTS = [
+    ROOT / "manifest" / "workbench.toml",
+    *(each.parent / "manifest.toml" for each in sorted((ROOT / "tests" / "golden").glob("*/expected"))),
+]
+
 GOOD = """
 edition = 1
 [server]
@@ -28,7 +34,7 @@ category = "books"
 hints = { read_only = true, destructive = false, idempotent = true, open_world = false }
 handler = "catalog:search"
 params.query = { type = "string", required = false, enum = ["a", 1] }
-ext = { anything = [1] }
+ext.anything = [1]
 deprecated = { since = "2" }
 [[tools.search.examples]]
 description = "One book"
@@ -95,6 +101,79 @@ def test_a_mistake_is_refused(old: str, new: str, told: str) -> None:
     assert told in message
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("[tools.search]\n", "[tools.2search]\n"),
+        ("[tools.search]\n", "[tools.-search]\n"),
+        ("[tools.search]\n", '[tools."search it"]\n'),
+        ("[categories.books]", "[categories.Books]"),
+        ("[categories.books]", "[categories.books-two]"),
+        ("[types.Book]", "[types.book]"),
+        ("[types.Book]", "[types.Book_Two]"),
+        ("fields.title", "fields.2title"),
+        ("params.query", 'params."the query"'),
+        ("params.query", f"params.{'q' * 65}"),
+        ("[commands.find]", "[commands.Find]"),
+        ("[commands.find]", '[commands."../find"]'),
+        ("[workflows.lend]", "[workflows.lend_it]"),
+        ("options.roots", "options.Roots"),
+        ("options.roots", "options.2roots"),
+        ("options.roots", 'options."roots\\n"'),
+        ('{ type = "string", required', '{ type = "list of string", required'),
+        ('{ type = "string", required', '{ type = "map<string", required'),
+        ('{ type = "string", required', '{ type = "string>", required'),
+        ('{ type = "string", required', '{ type = "[]", required'),
+        ('{ type = "string", required', '{ type = "", required'),
+        ("params.query", "input_schema = 1\nparams.query"),
+        ("params.query", "input_schema = ['a.json']\nparams.query"),
+        ("params.query", "input_schema = 'a.json'\nparams.query"),
+        ('handler = "catalog:search"\n', ""),
+        ('handler = "catalog:search"', 'handler = ""'),
+        ('handler = "catalog:search"', 'handler = "catalog:search\\n"'),
+        ('name = "catalog"', 'name = "catalog\\n"'),
+        ('enum = ["a", 1]', "enum = []"),
+        ('steps = [{ title = "Search", tool = "search", text = "Search it" }]', "steps = []"),
+        ('"Search the catalog"', '"Search\\nthe catalog"'),
+        ('"Search the catalog"', '"Search the catalog\\n"'),
+        ('"Find and lend books"', '"Find\\u2028books"'),
+        ('"Lend a book"', '"Lend\\ra book"'),
+        ('"Find a book"', '"Find\\ta book"'),
+        ('name = "catalog"', 'name = "catalog"\ntitle = "One\\nTwo"'),
+    ],
+)
+def test_what_a_later_stage_refuses_the_schema_refuses_too(old: str, new: str) -> None:
+    assert old in GOOD
+
+    assert mistakes(GOOD.replace(old, new)) != []
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("[tools.search]\n", "[tools.search]\ntitle = 'Suche 探す 👩‍🚀'\n"),
+        ("[categories.books]", "[categories._books2]"),
+        ("[types.Book]", "[types.Book2B]"),
+        ("fields.title", 'fields."title.main-1"'),
+        ("[commands.find]", "[commands.2-find]"),
+        ("options.roots", "options.the-roots_2"),
+        ('{ type = "string", required', '{ type = "map<map<Book[]>>[]", required'),
+        ('{ type = "string", required', '{ type = " map< Book [] > [] ", required'),
+        ("params.query", "params = {}\ninput_schema = 'a.json'\next.query"),
+        ("params.query", "input_schema = { type = 'object' }\next.query"),
+    ],
+)
+def test_what_every_stage_accepts_the_schema_accepts(old: str, new: str) -> None:
+    assert old in GOOD
+
+    assert mistakes(GOOD.replace(old, new)) == []
+
+
+@pytest.mark.parametrize("path", MANIFESTS, ids=lambda path: path.parent.name)
+def test_manifest_that_gives_files_is_accepted(path: Path) -> None:
+    assert mistakes(path.read_text(encoding="utf-8-sig")) == []
+
+
 def test_every_table_is_closed_and_every_key_described() -> None:
     for name, table in objects(manifest_schema()):
         assert table["additionalProperties"] is False, name
@@ -113,6 +192,7 @@ def test_descriptions_and_limits_are_those_of_the_tables() -> None:
         "type": "string",
         "minLength": 1,
         "maxLength": 80,
+        "pattern": r"^(?:[^\x00-\x1f\x7f-\x9f\u2028\u2029]*)$(?!\n)",
     }
     assert tool["properties"]["hints"] == {
         "description": "What running it may do.",

@@ -18,6 +18,7 @@ from toolwright.diagnostics import Diagnostics
 from toolwright.files import RenderedFile
 from toolwright.load import load
 from toolwright.model import Server
+from toolwright.python_models import reusable, schemas
 from toolwright.render import render
 from toolwright.resolve import resolve
 from toolwright.signature import State, sign, verify
@@ -71,12 +72,27 @@ def test_models_are_taken_from_the_last_run_where_their_schemas_are_the_same(sma
     path = PurePosixPath("catalog_server/books/models.py")
     previous = {file.path: file.text for file in fresh}
     assert render(small, previous=previous) == fresh
-    # A signed text that rendering would never give shows that it was reused, and an edited one that it was not.
-    body = previous[path].replace("What was found", "What was kept").rsplit("\n", 2)[0]
-    kept = sign(path, body)
-    assert by_path(render(small, previous={path: kept}))[path.as_posix()].count("What was kept") == 1
-    assert verify(path, kept.replace("kept", "lost").encode()) is State.EDITED
-    assert render(small, previous={path: kept.replace("kept", "lost")}) == fresh
+    (books,) = small.categories
+    assert reusable(schemas(books), previous[path])
+    # Text that is signed anew, but is not what the mark above the models says, is not ours to give again.
+    edited = sign(path, previous[path].replace("What was found", "What was kept").rsplit("\n", 2)[0])
+    assert verify(path, edited.encode()) is State.VALID
+    assert render(small, previous={path: edited}) == fresh
+    assert verify(path, edited.replace("kept", "lost").encode()) is State.EDITED
+    assert render(small, previous={path: edited.replace("kept", "lost")}) == fresh
+
+
+def test_what_a_template_puts_after_the_models_is_neither_doubled_nor_kept(small: Server, tmp_path: Path) -> None:
+    (tmp_path / "python").mkdir()
+    (tmp_path / "python" / "models.py.jinja").write_text(
+        '{% extends "toolwright/python/models.py.jinja" %}{% block body %}{{ super() }}\n\nMINE = 1\n{% endblock %}\n',
+        encoding="utf-8",
+    )
+    extended = render(small, templates=tmp_path)
+    previous = {file.path: file.text for file in extended}
+    assert previous[PurePosixPath("catalog_server/books/models.py")].count("MINE = 1") == 1
+    assert render(small, templates=tmp_path, previous=previous) == extended
+    assert render(small, previous=previous) == render(small)
 
 
 def test_one_part_alone_is_rendered_as_it_is_among_all(small: Server) -> None:

@@ -36,7 +36,11 @@ def test_choices_defaults_and_meanings_are_shown() -> None:
 
 def test_a_type_that_may_be_null_or_anything_is_said() -> None:
     schema = {"properties": {"a": {"type": ["string", "null"]}, "b": {}, "c": True}}
-    assert [(row.path, row.type) for row in rows(schema)] == [("a", "string or null"), ("b", "any")]
+    assert [(row.path, row.type) for row in rows(schema)] == [("a", "string or null"), ("b", "any"), ("c", "any")]
+
+
+def test_property_that_nothing_fits_is_left_out() -> None:
+    assert rows({"properties": {"a": False}}) == ()
 
 
 def test_what_nests_deeper_than_anybody_reads_is_left_out() -> None:

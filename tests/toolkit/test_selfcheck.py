@@ -41,9 +41,26 @@ MODELS = RenderedFile(PurePosixPath("notes_server/text/models.py"), "x = 1\n")
         ("a.py", "x = '\\d'\n"),
         ("a.json", "{,}\n"),
         ("a.json", '{"$schema": "https://json-schema.org/draft/2020-12/schema", "properties": 1}\n'),
+        ("a.json", "[NaN]\n"),
+        ("a.json", '{"a": -Infinity}\n'),
         ("a.toml", "a = = 1\n"),
+        ("catalogue.py", '{"maximum": inf}\n'),
+        ("catalogue.py", "[1,\n    -inf]\n"),
+        ("catalogue.py", '{"default": nan, "text": "inf"}\n'),
     ],
-    ids=["syntax", "return outside", "invalid escape", "json", "schema", "toml"],
+    ids=[
+        "syntax",
+        "return outside",
+        "invalid escape",
+        "json",
+        "schema",
+        "json nan",
+        "json infinity",
+        "toml",
+        "inf",
+        "minus inf",
+        "nan",
+    ],
 )
 def test_file_that_does_not_parse_is_named(name: str, text: str, server: Server) -> None:
     with pytest.raises(SelfCheckError, match=rf"^{name}: "):
@@ -53,6 +70,16 @@ def test_file_that_does_not_parse_is_named(name: str, text: str, server: Server)
 def test_files_that_parse_and_kinds_nobody_parses_are_fine(server: Server) -> None:
     texts = {"a.py": "x = 1\n", "a.json": "[1]\n", "a.toml": "a = 1\n", "a.md": "{{{ ]] = \n"}
     self_check(server, [MODELS, *(RenderedFile(PurePosixPath(name), text) for name, text in texts.items())])
+
+
+def test_catalogue_may_speak_of_what_is_no_number(server: Server) -> None:
+    text = 'CATALOGUE = {"text": "from (inf, nan) to [inf]: nan", "inf": 1}\n'
+    self_check(server, [RenderedFile(PurePosixPath("catalogue.py"), text)])
+
+
+def test_boolean_schemas_are_schemas(server: Server) -> None:
+    schema = {"type": "object", "properties": {"a": True, "b": {"type": "array", "items": False}}}
+    self_check(with_schema(server, input_schema=schema), [MODELS])
 
 
 def test_all_faults_are_told_at_once(server: Server) -> None:

@@ -38,6 +38,14 @@ def test_tool_is_measured_as_it_is_sent(server: Server) -> None:
     assert (first.name, first.size, first.tokens) == ("count_words", len(sent.encode()), estimate_tokens(sent))
 
 
+def test_half_a_character_is_measured_too(server: Server) -> None:
+    served = catalogue(server)
+    before = stats(served).tools[0].size
+    served["tools"]["count_words"]["tool"]["description"] += "\ud800"
+
+    assert stats(served).tools[0].size == before + 3
+
+
 def test_every_style_is_measured_that_of_the_server_first(server: Server) -> None:
     measured = [each.style for each in stats(catalogue(server)).styles]
 

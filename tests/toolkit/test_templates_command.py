@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
@@ -125,6 +126,30 @@ def test_template_that_replaces_nothing_is_yours_alone(tmp_path: Path) -> None:
     (tmp_path / "own.md.jinja").write_text("own\n", encoding="utf-8")
 
     assert state_of(tmp_path) is State.ALONE
+
+
+def test_template_that_cannot_be_read_says_so_and_a_folder_is_none(tmp_path: Path) -> None:
+    (tmp_path / "bytes.jinja").write_bytes(b"\xff")
+    (tmp_path / "dangling.jinja").symlink_to("nowhere")
+    (tmp_path / "folder.jinja").mkdir()
+
+    assert [(each.name, each.state) for each in overrides(tmp_path)] == [
+        ("bytes.jinja", State.UNREADABLE),
+        ("dangling.jinja", State.UNREADABLE),
+    ]
+
+
+@pytest.mark.parametrize("in_the_way", ["templates", "templates/docs"])
+def test_file_in_the_place_of_a_folder_is_named_and_left(in_the_way: str, project: Project) -> None:
+    blocking = project.root / in_the_way
+    if blocking.is_dir():
+        shutil.rmtree(blocking)
+    blocking.write_text("mine", encoding="utf-8")
+    result = CliRunner().invoke(toolwright, ["templates", "eject", NAME, "--manifest", str(project.manifest)])
+
+    assert result.exit_code == 4
+    assert f"{blocking} is no folder; move it away; nothing was written" in result.stderr
+    assert blocking.read_text(encoding="utf-8") == "mine"
 
 
 def test_status_and_eject_say_what_they_did(project: Project) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import queue
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from toolwright.project import Project
-from toolwright.watch import run_on_changes, watched
+from toolwright.project import Project, find_project
+from toolwright.watch import is_input, run_on_changes
 
 PATIENCE_S = 60
 """Bounds a test that has gone wrong; a right one waits for lines, not for time."""
@@ -66,7 +68,7 @@ class Watch:
 @pytest.fixture
 def watch(project: Project) -> Iterator[Watch]:
     watching = Watch(project)
-    watching.wait_for("watching manifest/, templates/, handlers/; Ctrl-C ends")
+    watching.wait_for("watching manifest/notes.toml, templates/, handlers/; Ctrl-C ends")
     yield watching
     watching.close()
 
@@ -87,13 +89,59 @@ def test_work_is_done_at_once_and_after_each_change_until_it_is_interrupted(proj
         else:
             raise KeyboardInterrupt
 
-    run_on_changes(project, work, ready=lambda folders: said.append(",".join(folder.name for folder in folders)))
+    run_on_changes(project, work, ready=lambda: said.append("ready"))
 
-    assert said == ["work", "manifest,templates,handlers", "work"]
+    assert said == ["work", "ready", "work"]
 
 
-def test_what_is_generated_is_not_watched(project: Project) -> None:
-    assert project.generated not in watched(project)
+@pytest.mark.parametrize(
+    "name", ["manifest/notes.toml", "templates/docs/index.md.jinja", "handlers/notes/text.py", "handlers/notes/a.json"]
+)
+def test_what_a_run_reads_is_heeded(name: str, project: Project) -> None:
+    assert is_input(project.root / name, project)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "generated/docs/index.md",
+        ".toolwright/notes.json",
+        ".git/index",
+        ".nox/tests/lib/x.py",
+        ".venv/lib/x.py",
+        "node_modules/x/schema.json",
+        "handlers/notes/__pycache__/text.cpython-311.pyc",
+        "handlers/notes/.text.py.swp",
+        "handlers/notes/text.py~",
+        "templates/node_modules/x.jinja",
+        "said.log",
+        "../elsewhere/handlers/x.py",
+    ],
+)
+def test_what_no_run_reads_is_not_heeded(name: str, project: Project) -> None:
+    assert not is_input(Path(os.path.normpath(project.root / name)), project)
+
+
+def test_project_may_lie_in_a_hidden_folder(tmp_path: Path) -> None:
+    manifest = tmp_path / ".venv" / "notes" / "manifest" / "notes.toml"
+    manifest.parent.mkdir(parents=True)
+    manifest.touch()
+    project = find_project(tmp_path, manifest)
+
+    assert is_input(project.root / "handlers" / "notes.py", project)
+
+
+def test_schema_is_heeded_as_long_as_the_manifest_names_it(project: Project) -> None:
+    schema = project.root / "schemas" / "count.json"
+    assert not is_input(schema, project)
+
+    text = project.manifest.read_text(encoding="utf-8")
+    named = f"{text}\n[tools.other]\ninput_schema = 'schemas/../schemas/count.json'\n"
+    project.manifest.write_text(named, encoding="utf-8")
+    assert is_input(schema, project)
+
+    project.manifest.write_text(f"{named}[", encoding="utf-8")
+    assert not is_input(schema, project)
 
 
 def test_edit_of_the_manifest_is_generated(watch: Watch, project: Project) -> None:
@@ -118,6 +166,31 @@ def test_new_template_is_used_at_once(watch: Watch, project: Project) -> None:
     watch.wait_for("1 written")
 
     assert (project.generated / "docs" / "index.md").read_text(encoding="utf-8").startswith("# Ours\n")
+
+
+def test_folder_of_templates_that_comes_later_is_noticed(project: Project) -> None:
+    shutil.rmtree(project.override_folder)
+    watch = Watch(project)
+    try:
+        watch.wait_for("Ctrl-C ends")
+        (project.override_folder / "docs").mkdir(parents=True)
+        (project.override_folder / "docs" / "index.md.jinja").write_text("# Ours\n", encoding="utf-8")
+        watch.wait_for("1 written")
+    finally:
+        watch.close()
+
+
+@pytest.mark.parametrize(
+    "text", ["{{ 1 / 0 }}", '{% extends "docs/index.md.jinja" %}', "\N{LATIN SMALL LETTER SHARP S}"]
+)
+def test_mistake_in_a_template_is_shown_and_the_watch_goes_on(text: str, watch: Watch, project: Project) -> None:
+    template = project.override_folder / "docs" / "index.md.jinja"
+    template.parent.mkdir()
+    template.write_text(text, encoding="latin-1")
+    watch.wait_for("templates/docs/index.md.jinja:1: ")
+    template.write_text("# Ours\n", encoding="utf-8")
+
+    watch.wait_for("1 written")
 
 
 def test_missing_handler_is_told_when_its_file_changes(watch: Watch, project: Project) -> None:

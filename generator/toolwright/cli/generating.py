@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,7 +32,12 @@ def _only_option(command: Callable[..., None]) -> Callable[..., None]:
 
 @click.command()
 @click.option("--check", "is_check", is_flag=True, help="Compare and write nothing; exit 3 if anything differs.")
-@click.option("--diff", "show_diff", is_flag=True, help="Show every line that differs, on stdout.")
+@click.option(
+    "--diff",
+    "show_diff",
+    is_flag=True,
+    help="Show every line that differs, on stdout; on stderr where --format has that.",
+)
 @_only_option
 @click.option("--discard-edits", is_flag=True, help="Overwrite files that were edited by hand.")
 @click.option("--watch", is_flag=True, help="Do it again whenever manifest, templates or handlers change.")
@@ -82,8 +87,7 @@ def check(show_diff: bool, only: str | None, layout: Layout, manifest: Path | No
 def _watch(project: Project, work: Callable[[], Exit]) -> None:
     from toolwright.watch import run_on_changes
 
-    def ready(folders: Sequence[Path]) -> None:
-        names = ", ".join(f"{folder.relative_to(project.root).as_posix()}/" for folder in folders)
-        click.echo(f"watching {names}; Ctrl-C ends", err=True)
+    def ready() -> None:
+        click.echo(f"watching {project.shown_manifest}, templates/, handlers/; Ctrl-C ends", err=True)
 
     run_on_changes(project, work, ready=ready)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from enum import IntEnum
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -57,7 +60,45 @@ def _print_version(context: click.Context, _option: click.Parameter, wanted: boo
     context.exit()
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+_REFUSED_OUTPUT = frozenset({errno.EBADF, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOSPC})
+"""What writing to a stream can end with. Of a pipe that nobody reads any more click itself takes care."""
+
+
+class Guarded(click.Group):
+    """A group whose output may fail to be written: a full disk or a closed stream, told in one line."""
+
+    def main(self, *args: Any, **extra: Any) -> Any:
+        """Run the command line; see `click.Group.main`."""
+        _open_missing_streams()
+        try:
+            return super().main(*args, **extra)
+        except OSError as error:
+            if error.errno not in _REFUSED_OUTPUT or error.filename is not None:
+                raise
+            _leave_stdout()
+            with suppress(OSError):
+                click.echo(f"toolwright: the output cannot be written: {error.strerror or error}", err=True)
+            sys.exit(Exit.FINDINGS)
+
+
+def _open_missing_streams() -> None:
+    """Give what is written somewhere to go: Python has None for a stream that its parent has closed."""
+    nowhere = Path(os.devnull)
+    if sys.stdout is None:
+        sys.stdout = nowhere.open("w", encoding="utf-8")
+    if sys.stderr is None:
+        sys.stderr = nowhere.open("w", encoding="utf-8")
+
+
+def _leave_stdout() -> None:
+    """Send what stdout still holds to nowhere: Python would try to write it once more when it ends."""
+    with suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+
+
+@click.group(cls=Guarded, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.option(
     "--version",
     is_flag=True,
@@ -95,10 +136,18 @@ def format_option(command: Command) -> Command:
     )(command)
 
 
+def working_folder() -> Path:
+    """Give the working directory, or end the command if it has been deleted."""
+    try:
+        return Path.cwd()
+    except FileNotFoundError as error:
+        raise CommandLineError("the working directory has been deleted; go to one that exists") from error
+
+
 def project_here(manifest: Path | None) -> Project:
     """Find the project of the working directory, or end the command with what to do."""
     try:
-        return find_project(Path.cwd(), manifest)
+        return find_project(working_folder(), manifest)
     except ProjectError as error:
         raise CommandLineError(str(error)) from error
 

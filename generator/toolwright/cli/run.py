@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import sys
-import traceback
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from typing import Final
 
 import click
-from jinja2 import TemplateError, TemplateSyntaxError
 
 from toolwright import pipeline
 from toolwright.cli.group import Exit, print_findings
+from toolwright.cli.override_mistake import override_mistake
+from toolwright.comparison import UNLISTED
 from toolwright.console import Progress, paint, progress, wants_colour
 from toolwright.diagnostics import Diagnostic, Diagnostics, Location
 from toolwright.files import REFUSED, Change, ChangeKind, Changes
@@ -22,6 +22,7 @@ from toolwright.pipeline import Outcome
 from toolwright.project import Project
 from toolwright.report import Layout
 from toolwright.selfcheck import SelfCheckError
+from toolwright.signature import LISTING
 from toolwright.snapshot import DiskFailure
 from toolwright.write import EditedFiles, LockHeld
 
@@ -40,6 +41,7 @@ CODES: Final = {
 INTERRUPTED: Final = "TW606"
 """What it is called that a run was ended in the middle of writing."""
 
+_LIST_MISSING: Final = f"restore {LISTING}, the list of hashes, from version control; or generate with --discard-edits"
 _WAYS_OUT = """\
 ways out:
   what it says      edit {manifest}, then generate
@@ -114,11 +116,15 @@ class Run:
         except (DiskFailure, LockHeld) as error:
             return _fail(f"{error}; generated/ is as it was, or the next run repairs it")
         except SelfCheckError as error:
+            # A template may be no Python any more once it is compiled.
+            cause = error.__cause__
+            if isinstance(cause, SyntaxError) and (mistake := override_mistake(cause, self.project)) is not None:
+                return _fail(f"{mistake}; nothing was written")
             return _fail(_internal(error, has_overrides=self.project.templates is not None))
-        except TemplateError as error:
-            if self.project.templates is None:
-                raise  # pragma: no cover  # a template of ours is wrong, which is a bug
-            return _fail(f"{_template_place(error, self.project)}: {error.message}; nothing was written")
+        except Exception as error:
+            if (mistake := override_mistake(error, self.project)) is None:
+                raise
+            return _fail(f"{mistake}; nothing was written")
         if outcome is None:
             self._print_findings(diagnostics)
             return Exit.FINDINGS
@@ -139,23 +145,29 @@ class Run:
         self._print_diff(changes.all)
         click.echo("run: nox -s generate", err=True)
         if changes.refused:
-            click.echo(self._ways_out(), err=True, nl=False)
+            self._print_ways_out(changes)
 
     def _print_refusal(self, changes: Changes) -> None:
         click.echo(f"{self.project.generated.name}/ holds work that would be lost; nothing was written:", err=True)
         _print_list(changes.refused)
         self._print_diff(changes.refused)
-        click.echo(self._ways_out(), err=True, nl=False)
+        self._print_ways_out(changes)
 
-    def _ways_out(self) -> str:
-        return _WAYS_OUT.format(manifest=self.project.shown_manifest)
+    def _print_ways_out(self, changes: Changes) -> None:
+        unlisted = [change.note == UNLISTED for change in changes.refused]
+        if any(unlisted):
+            click.echo(_LIST_MISSING, err=True)
+        if not all(unlisted):
+            click.echo(_WAYS_OUT.format(manifest=self.project.shown_manifest), err=True, nl=False)
 
     def _print_diff(self, changes: Iterable[Change]) -> None:
         lines = [line for change in changes for line in change.diff().splitlines()]
         shown = lines if self.show_diff else lines[:MOST_DIFF_LINES]
-        colour = wants_colour(sys.stdout)
+        # What programs read from stdout has no room for it.
+        to_stderr = self.layout != "text"
+        colour = wants_colour(sys.stderr if to_stderr else sys.stdout)
         for line in shown:
-            click.echo(_painted(line, colour=colour), color=True)
+            click.echo(_painted(line, colour=colour), err=to_stderr, color=True)
         if len(shown) < len(lines):
             click.echo(f"... and {len(lines) - len(shown):,} lines more; --diff shows them", err=True)
 
@@ -196,7 +208,9 @@ def _as_findings(changes: Iterable[Change]) -> Iterator[Diagnostic]:
         if change.kind in CODES:
             code, word = CODES[change.kind]
             hint = "run: nox -s generate"
-            if change.kind in REFUSED:
+            if change.note == UNLISTED:
+                hint = _LIST_MISSING
+            elif change.kind in REFUSED:
                 hint = "move the edit to the manifest, a template or a handler; or generate with --discard-edits"
             path = PurePosixPath("generated") / change.path
             note = f": {change.note}" if change.note else ""
@@ -222,18 +236,6 @@ def _internal(error: SelfCheckError, *, has_overrides: bool) -> str:
         return f"what your templates give does not parse; nothing was written\n{faults}"
     whose = "toolwright is wrong here, not your manifest"
     return f"internal error: what was rendered does not parse; nothing was written\n{faults}\n{whose}"
-
-
-def _template_place(error: TemplateError, project: Project) -> str:
-    """Name the template and line of a mistake: jinja says it of syntax, and the traceback of the rest."""
-    if isinstance(error, TemplateSyntaxError):
-        return f"templates/{error.name}:{error.lineno}"
-    places = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename.endswith(".jinja")]
-    # The last place may be in a template of ours that one of theirs extends.
-    own = [place for place in places if Path(place.filename).is_relative_to(project.override_folder)]
-    if not own:
-        return "templates/"
-    return f"{Path(own[-1].filename).relative_to(project.root).as_posix()}:{own[-1].lineno}"
 
 
 def _fail(text: str) -> Exit:

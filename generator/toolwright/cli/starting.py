@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 from click.shell_completion import CompletionItem
 
-from toolwright.cli.group import CommandLineError, Refused, manifest_option, project_here
+from toolwright.cli.group import CommandLineError, Refused, manifest_option, project_here, working_folder
 
 if TYPE_CHECKING:
     from toolwright.project import Project
@@ -24,6 +25,7 @@ def init(folder: Path, name: str | None) -> None:
     """
     from toolwright.init import InitError, NotEmpty, init, project_names
 
+    working_folder()
     try:
         names = project_names(name or folder.resolve().name)
         init(folder, names, generate=_generate)
@@ -33,7 +35,7 @@ def init(folder: Path, name: str | None) -> None:
         raise CommandLineError(str(error)) from error
     click.echo(
         f"{folder}: the server `{names.server}` is laid out and generated\n\n"
-        f"  cd {folder}\n"
+        f"  cd {shlex.quote(str(folder))}\n"
         "  nox                  check, lint, tests, types\n"
         f"  edit manifest/{names.server}.toml, then nox -s generate"
     )
@@ -77,7 +79,7 @@ def _complete_template(_context: click.Context, _argument: click.Parameter, inco
 @manifest_option
 def eject(name: str, manifest: Path | None) -> None:
     """Copy the packaged template NAME into templates/, where it goes before ours."""
-    from toolwright.templates_command import AlreadyEjected, UnknownTemplate, eject, packaged
+    from toolwright.templates_command import AlreadyEjected, CannotEject, UnknownTemplate, eject, packaged
     from toolwright.wording import did_you_mean
 
     project = project_here(manifest)
@@ -88,6 +90,8 @@ def eject(name: str, manifest: Path | None) -> None:
         raise CommandLineError(f"no template `{name}`: {hint}") from error
     except AlreadyEjected as error:
         raise Refused(f"templates/{name} is there already; nothing was written") from error
+    except CannotEject as error:
+        raise Refused(f"{error}; nothing was written") from error
     click.echo(f"{target.relative_to(project.root).as_posix()}: now yours; `toolwright generate` uses it")
 
 
