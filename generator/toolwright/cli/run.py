@@ -13,7 +13,6 @@ import click
 
 from toolwright import pipeline
 from toolwright.cli.group import Exit, print_findings
-from toolwright.cli.override_mistake import override_mistake
 from toolwright.comparison import UNLISTED
 from toolwright.console import Progress, paint, progress, wants_colour
 from toolwright.diagnostics import Diagnostic, Diagnostics, Location
@@ -118,11 +117,11 @@ class Run:
         except SelfCheckError as error:
             # A template may be no Python any more once it is compiled.
             cause = error.__cause__
-            if isinstance(cause, SyntaxError) and (mistake := override_mistake(cause, self.project)) is not None:
+            if isinstance(cause, SyntaxError) and (mistake := _override_mistake(cause, self.project)) is not None:
                 return _fail(f"{mistake}; nothing was written")
             return _fail(_internal(error, has_overrides=self.project.templates is not None))
         except Exception as error:
-            if (mistake := override_mistake(error, self.project)) is None:
+            if (mistake := _override_mistake(error, self.project)) is None:
                 raise
             return _fail(f"{mistake}; nothing was written")
         if outcome is None:
@@ -170,6 +169,13 @@ class Run:
             click.echo(_painted(line, colour=colour), err=to_stderr, color=True)
         if len(shown) < len(lines):
             click.echo(f"... and {len(lines) - len(shown):,} lines more; --diff shows them", err=True)
+
+
+def _override_mistake(error: Exception, project: Project) -> str | None:
+    # It imports jinja2, which a run that goes well may not need.
+    from toolwright.cli.override_mistake import override_mistake
+
+    return override_mistake(error, project)
 
 
 def written(outcome: Outcome) -> str:
