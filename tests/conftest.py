@@ -1,7 +1,8 @@
-"""The oracle of the wire, `tests/runtime/oracle.py`, within reach of all tests, and an ear for any transport."""
+"""What all tests share: how hypothesis runs, the oracle of the wire within reach, and an ear for any transport."""
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -9,12 +10,19 @@ from pathlib import Path
 
 import anyio
 import pytest
+from hypothesis import HealthCheck, settings
 from mcp.client import Transport
 from mcp.shared.message import SessionMessage
 
 sys.path.insert(0, str(Path(__file__).parent / "runtime"))
 
 from oracle import Ends, Oracle, plain
+
+# A busy machine is slow without anything being wrong, and a run of CI tells the same twice.
+settings.register_profile(
+    "calm", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize="CI" in os.environ
+)
+settings.load_profile("calm")
 
 Overheard = Callable[[Transport, Oracle], AbstractAsyncContextManager[Ends]]
 

@@ -121,6 +121,10 @@ def _draft(environment: Environment, planned: PlannedFile, server: Server, facts
     text = template.render(server=server, facts=facts, **planned.subject)
     if planned.path.suffix == ".json" and planned.readable:
         text = _laid_out_json(planned.path, text)
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise SyntaxError(f"{planned.path}: a template prints half a character at {error.start}") from error
     return text.strip("\n") + "\n"
 
 

@@ -4,12 +4,9 @@ import subprocess
 import sys
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from toolwright_runtime.text import folded, grams, squeezed, terms, words
-
-ANY_SPEED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
-"""How long drawing or running an example takes tells of the load of the machine, not of the code."""
 
 
 @pytest.mark.parametrize("name", ["read_files", "readFiles", "ReadFiles", "read-files", "read files", "read.files"])
@@ -54,7 +51,6 @@ def test_grams_mark_the_ends_of_a_word() -> None:
     assert grams("cat") == {"^c", "ca", "at", "t$"}
 
 
-@ANY_SPEED
 @given(st.text())
 def test_any_text_has_terms_without_white_space_or_capitals(text: str) -> None:
     for word in words(text):
@@ -63,7 +59,6 @@ def test_any_text_has_terms_without_white_space_or_capitals(text: str) -> None:
         assert word == word.casefold()
 
 
-@ANY_SPEED
 @given(st.text())
 def test_squeezing_is_done_once(text: str) -> None:
     assert squeezed(squeezed(text)) == squeezed(text)

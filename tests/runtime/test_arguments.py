@@ -7,15 +7,12 @@ from copy import deepcopy
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sample_server.catalogue import CATALOGUE
 from sample_server.text.models import CountWordsParams
 from toolwright_runtime import ToolError
 from toolwright_runtime.arguments import ArgumentReader, Arguments
-
-ANY_SPEED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
-"""How long drawing or running an example takes tells of the load of the machine, not of the code."""
 
 COUNT = ArgumentReader(CATALOGUE["tools"]["count_words"], CountWordsParams)
 RAW = ArgumentReader(CATALOGUE["tools"]["raw"], None)
@@ -217,7 +214,6 @@ def read_or_refused(reader: ArgumentReader, arguments: dict[str, Any]) -> Argume
         return error.message
 
 
-@ANY_SPEED
 @given(st.dictionaries(NAMES, JSON))
 def test_whatever_is_sent_is_read_or_refused_in_words(arguments: dict[str, Any]) -> None:
     match read_or_refused(COUNT, arguments):
@@ -227,7 +223,6 @@ def test_whatever_is_sent_is_read_or_refused_in_words(arguments: dict[str, Any])
             assert message.startswith("Argument '")
 
 
-@ANY_SPEED
 @given(st.dictionaries(st.sampled_from(["depth", "mode", "name", "other"]), JSON))
 def test_whatever_is_sent_to_a_raw_schema_is_read_or_refused_in_words(arguments: dict[str, Any]) -> None:
     match read_or_refused(RAW, arguments):
@@ -237,7 +232,6 @@ def test_whatever_is_sent_to_a_raw_schema_is_read_or_refused_in_words(arguments:
             assert message.startswith("Argument '")
 
 
-@ANY_SPEED
 @given(st.text(max_size=20), st.none() | st.text(max_size=5), st.integers(1, 100))
 def test_good_arguments_are_read_as_they_are(text: str, label: str | None, limit: int) -> None:
     result = COUNT.read({"text": text, "label": label, "limit": limit})

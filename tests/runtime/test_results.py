@@ -6,15 +6,12 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import Field
 from toolwright_runtime import Reply
 from toolwright_runtime.model import Model
 from toolwright_runtime.results import ResultError, ResultWriter, encodable
-
-ANY_SPEED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
-"""How long drawing or running an example takes tells of the load of the machine, not of the code."""
 
 
 class Part(Model):
@@ -82,13 +79,11 @@ def test_content_alone_has_no_structure() -> None:
     }
 
 
-@ANY_SPEED
 @given(st.recursive(st.text() | st.integers(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)))
 def test_what_utf_8_can_carry_is_left_as_it_is(value: Any) -> None:
     assert encodable(value) == value
 
 
-@ANY_SPEED
 @given(st.text(st.characters(categories=["Cs", "Ll"])))
 def test_whatever_text_there_is_can_be_carried(text: str) -> None:
     json.dumps(encodable({text: [text]}), ensure_ascii=False).encode()

@@ -9,15 +9,12 @@ from tempfile import TemporaryFile
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from mcp.types import JSONRPCError, JSONRPCMessage, JSONRPCRequest
 from oracle import ERAS, LEGACY, MODERN
 from stdio_peer import PATIENCE_S, SAMPLE, Peer, talking
 from toolwright_runtime.incoming import LONGEST_LINE, MalformedError, lines, message
-
-ANY_SPEED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
-"""How long drawing or running an example takes tells of the load of the machine, not of the code."""
 
 JSON_LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.just("2.0")
 NAMES = st.sampled_from(["jsonrpc", "id", "method", "params", "result", "error", "other"])
@@ -327,7 +324,6 @@ def test_message_of_exactly_the_bound_passes(version: str) -> None:
     assert len(result["content"][0]["text"]) == LONGEST_LINE - frame
 
 
-@ANY_SPEED
 @given(st.lists(st.binary(max_size=8) | st.sampled_from([b"\n", b"\r\n", b"[", b"x" * 70_000]), max_size=12))
 def test_lines_are_those_of_the_input_whatever_pieces_they_come_in(pieces: list[bytes]) -> None:
     data = b"".join(pieces)
@@ -355,7 +351,6 @@ def read_or_refused(line: bytes) -> JSONRPCMessage | MalformedError:
         return malformed
 
 
-@ANY_SPEED
 @given(st.binary() | st.recursive(JSON_LEAVES, lambda inner: st.lists(inner) | members(inner)).map(as_line))
 def test_whatever_stands_in_a_line_is_a_message_or_refused(line: bytes) -> None:
     match read_or_refused(line):

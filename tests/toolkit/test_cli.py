@@ -443,8 +443,9 @@ def test_deleted_working_directory_is_told(
         ("schemas/manifest.schema.json.jinja", "[1, 2\n", "schemas/manifest.schema.json:2:1:"),
         ("schemas/openai.json.jinja", "[1, 2\n", "schemas/openai.json:"),
         ("clients/codex.toml.jinja", "a = = 1\n", "config.toml:"),
+        ("docs/index.md.jinja", '{{ "\\udc80" }}\n', "docs/index.md: a template prints half a character"),
     ],
-    ids=["python", "json", "json of a line a tool", "toml"],
+    ids=["python", "json", "json of a line a tool", "toml", "half a character"],
 )
 def test_output_that_does_not_parse_is_never_written_and_its_place_is_named(
     name: str, text: str, place: str, run: Toolwright, project: Project
