@@ -6,13 +6,13 @@ import ast
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 
 from toolwright.filters import docstring
 from toolwright.model import Handler, Tool
 from toolwright.names import identifier
+from toolwright.wording import nearest
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +61,9 @@ class HandlerIndex:
             return f"module `{handler.module}` cannot be read: {module.fault}", ""
         if module.is_open or handler.function in module.names:
             return "", ""
-        near = get_close_matches(handler.function, sorted(module.names), n=1)
-        return f"no function `{handler.function}` in `{handler.module}`", near[0] if near else ""
+        return f"no function `{handler.function}` in `{handler.module}`", nearest(
+            handler.function, sorted(module.names)
+        )
 
     def _read(self, module: str) -> _Module | None:
         base = self._folder.joinpath(*module.split("."))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from toolwright.load import Document
 from toolwright.model import ObjectType
 from toolwright.paths import KeyPath
 from toolwright.tables import ManifestTables
+from toolwright.wording import did_you_mean
 
 
 @dataclass(slots=True)
@@ -39,6 +39,5 @@ class Resolution:
     def unknown(self, code: str, what: str, name: str, known: Iterable[str], at: KeyPath) -> None:
         """Note a name that stands nowhere, with the nearest that does."""
         names = list(known)
-        near = get_close_matches(name, names, n=1)
-        hint = f"did you mean `{near[0]}`?" if near else f"known: {', '.join(names[:8]) or 'none'}"
+        hint = did_you_mean(name, names) or f"known: {', '.join(names[:8]) or 'none'}"
         self.error(code, f"unknown {what} `{name}`", at, hint=hint)

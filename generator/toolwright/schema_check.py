@@ -8,7 +8,6 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cache, cached_property
 from typing import Any, cast
 
@@ -17,6 +16,7 @@ from jsonschema.validators import extend
 
 from toolwright.model import JsonSchema
 from toolwright.paths import KeyPath
+from toolwright.wording import did_you_mean
 
 MOST_SHOWN = 60
 """Characters of a value that a message quotes."""
@@ -101,8 +101,7 @@ class _Unknown:
             if name in known:
                 found += self.problems(known[name], value, (*path, name))
             elif not is_open:
-                near = get_close_matches(name, known, n=1)
-                hint = f"did you mean `{near[0]}`?" if near else f"known: {', '.join(known)}"
+                hint = did_you_mean(name, known) or f"known: {', '.join(known)}"
                 found.append(Problem((*path, name), f"unknown argument `{name}`", hint))
         return found
 
