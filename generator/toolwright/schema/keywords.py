@@ -1,0 +1,230 @@
+"""The keywords of JSON Schema: what each holds, and which type of value it speaks about.
+
+JSON Schema 2020-12 (core and validation), with what draft-04 to draft-07 and OpenAPI 3.0 wrote differently.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, Final, Literal
+
+Kind = Literal["string", "integer", "number", "boolean", "object", "array", "null"]
+
+KINDS: Final[tuple[Kind, ...]] = ("string", "number", "boolean", "object", "array", "null")
+"""The types of JSON. `integer` is no type of JSON's own but a part of `number`."""
+
+OTHER_TYPE_NAMES: Final[Mapping[str, Kind | None]] = {
+    "any": None,
+    "bool": "boolean",
+    "date": "string",
+    "datetime": "string",
+    "dict": "object",
+    "double": "number",
+    "enum": "string",
+    "file": "string",
+    "float": "number",
+    "int": "integer",
+    "list": "array",
+    "long": "integer",
+    "map": "object",
+    "none": "null",
+    "str": "string",
+    "tuple": "array",
+    "uuid": "string",
+}
+"""What servers write for a type that is none, and what they mean; None is any."""
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_flag(value: Any) -> bool:
+    return isinstance(value, bool)
+
+
+def _is_schema(value: Any) -> bool:
+    return isinstance(value, dict | bool)
+
+
+def _is_schema_list(value: Any) -> bool:
+    return isinstance(value, list) and bool(value)
+
+
+def _is_named_schemas(value: Any) -> bool:
+    return isinstance(value, dict)
+
+
+def _is_number(value: Any) -> bool:
+    # An integer is finite, and may be larger than `isfinite` can take.
+    return (
+        isinstance(value, int | float)
+        and not isinstance(value, bool)
+        and (isinstance(value, int) or math.isfinite(value))
+    )
+
+
+def _is_count(value: Any) -> bool:
+    return _is_number(value) and value >= 0 and value == int(value)
+
+
+def _is_factor(value: Any) -> bool:
+    return _is_number(value) and value > 0
+
+
+def _is_bound(value: Any) -> bool:
+    return _is_number(value) or _is_flag(value)  # a boolean is draft-04's
+
+
+def _is_values(value: Any) -> bool:
+    return isinstance(value, list) and bool(value)
+
+
+def _is_names(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(each, str) for each in value)
+
+
+def _is_type(value: Any) -> bool:
+    if isinstance(value, list):
+        return bool(value) and all(isinstance(each, str) for each in value)
+    return isinstance(value, str)
+
+
+def _is_anything(_: Any) -> bool:
+    return True
+
+
+HOLDS: Final[Mapping[str, Callable[[Any], bool]]] = {
+    "type": _is_type,
+    "enum": _is_values,
+    "const": _is_anything,
+    "nullable": _is_flag,
+    "minLength": _is_count,
+    "maxLength": _is_count,
+    "pattern": _is_text,
+    "format": _is_text,
+    "contentEncoding": _is_text,
+    "contentMediaType": _is_text,
+    "minimum": _is_number,
+    "maximum": _is_number,
+    "exclusiveMinimum": _is_bound,
+    "exclusiveMaximum": _is_bound,
+    "multipleOf": _is_factor,
+    "items": lambda value: isinstance(value, dict | bool | list),
+    "prefixItems": _is_schema_list,
+    "additionalItems": _is_schema,
+    "minItems": _is_count,
+    "maxItems": _is_count,
+    "uniqueItems": _is_flag,
+    "contains": _is_schema,
+    "minContains": _is_count,
+    "maxContains": _is_count,
+    "unevaluatedItems": _is_schema,
+    "properties": _is_named_schemas,
+    "required": _is_names,
+    "additionalProperties": _is_schema,
+    "patternProperties": _is_named_schemas,
+    "propertyNames": _is_schema,
+    "minProperties": _is_count,
+    "maxProperties": _is_count,
+    "dependentRequired": _is_named_schemas,
+    "dependentSchemas": _is_named_schemas,
+    "dependencies": _is_named_schemas,
+    "unevaluatedProperties": _is_schema,
+    "allOf": _is_schema_list,
+    "anyOf": _is_schema_list,
+    "oneOf": _is_schema_list,
+    "not": _is_schema,
+    "if": _is_schema,
+    "then": _is_schema,
+    "else": _is_schema,
+    "$ref": _is_text,
+    "$dynamicRef": _is_text,
+    "$recursiveRef": _is_text,
+    "title": _is_text,
+    "description": _is_text,
+    "default": _is_anything,
+    "deprecated": _is_flag,
+    "examples": _is_values,
+    "example": _is_anything,
+}
+"""Keyword to whether a value is one that it can hold. Everything else is an annotation that no provider reads."""
+
+SILENT: Final = frozenset(
+    {
+        "$anchor",
+        "$comment",
+        "$defs",
+        "$dynamicAnchor",
+        "$id",
+        "$recursiveAnchor",
+        "$schema",
+        "$vocabulary",
+        "definitions",
+    }
+)
+"""Keywords that say nothing once references are written out."""
+
+ONE_SCHEMA: Final = frozenset(
+    {
+        "additionalItems",
+        "additionalProperties",
+        "contains",
+        "contentSchema",
+        "else",
+        "if",
+        "items",
+        "not",
+        "propertyNames",
+        "then",
+        "unevaluatedItems",
+        "unevaluatedProperties",
+    }
+)
+MANY_SCHEMAS: Final = frozenset({"allOf", "anyOf", "items", "oneOf", "prefixItems"})
+NAMED_SCHEMAS: Final = frozenset(
+    {"$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties", "properties"}
+)
+"""Keywords that hold a schema, a list of schemas, and schemas by name. What other keywords hold is data."""
+
+LIMITS: Final[Mapping[Kind, tuple[str, ...]]] = {
+    "string": ("minLength", "maxLength", "pattern", "format"),
+    "integer": ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "format"),
+    "number": ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "format"),
+    "boolean": (),
+    "object": ("minProperties", "maxProperties"),
+    "array": ("minItems", "maxItems", "uniqueItems"),
+    "null": (),
+}
+"""Type to the keywords that limit it by themselves, in the order they are written."""
+
+
+def kind_of(value: Any) -> Kind:
+    """Give the type of a JSON value; 1.0 is an integer, as JSON Schema has it."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "boolean"
+        case str():
+            return "string"
+        case int():
+            return "integer"
+        case float():
+            return "integer" if value.is_integer() else "number"
+        case list():
+            return "array"
+        case _:
+            return "object"
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether two JSON values are equal as JSON Schema has it: 1 is 1.0, true is not 1."""
+    if isinstance(one, bool) or isinstance(other, bool):
+        return one is other
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(same(value, other[name]) for name, value in one.items())
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(same, one, other))
+    return bool(one == other)

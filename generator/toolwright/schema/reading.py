@@ -1,0 +1,631 @@
+"""From a schema as it was written to its normal form, one node at a time."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from toolwright.schema.finding import Finding, Severity, json_pointer
+from toolwright.schema.keywords import HOLDS, KINDS, LIMITS, OTHER_TYPE_NAMES, SILENT, Kind, kind_of, same
+from toolwright.schema.meaning import (
+    ALL,
+    ANYTHING,
+    Branch,
+    Node,
+    Place,
+    Source,
+    Unsaid,
+    both,
+    is_never,
+    merged,
+    settled,
+    within,
+)
+from toolwright.schema.references import References, UnfollowableError
+from toolwright.schema.words import brief, count_words, list_words
+
+MOST_NESTED: Final = 48
+"""References and combinations followed at one place before it is taken to say nothing."""
+_MOST_CONSTANT: Final = 200
+"""Parts of a constant object or array that are written out as a schema."""
+_KEPT_ANNOTATIONS: Final = ("x-mcp-header",)
+"""Annotations that MCP itself reads (2026-07-28, headers from arguments)."""
+_ANNOTATIONS: Final = frozenset({"default", "deprecated", "description", "example", "examples", "title"})
+
+
+class Reader:
+    """Reads the nodes of one schema. What it has read it remembers; the schema is never changed."""
+
+    def __init__(self, root: Any) -> None:
+        self._references = References(root)
+        self._read: dict[tuple[Any, ...], Node] = {}
+        self._kept: list[Any] = []
+        self._nested = 0
+        self._following: list[int] = []
+        self._pointers: dict[int, str] = {}
+        self.root: Place = (Source(root, ""),)
+
+    def names(self) -> frozenset[str]:
+        """Give every name of a property in the schema."""
+        return self._references.property_names()
+
+    def written_out(self, rule: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Give keywords of the schema with their references written out; None where that cannot be done."""
+        return self._references.written_out(rule)
+
+    def node(self, place: Place) -> Node:
+        """Give the normal form of what stands at `place`."""
+        key = tuple(id(source.schema) for source in place)
+        if key not in self._read:
+            self._read[key] = self._node(place)
+        return self._read[key]
+
+    def _node(self, place: Place) -> Node:
+        if not place:
+            return Node(branches=ALL)
+        nodes = [self._one(source) for source in place]
+        first = nodes[0]
+        for other in nodes[1:]:
+            first = _all_of(first, other)
+        return first if len(nodes) == 1 else replace(first, branches=merged(first.branches))
+
+    def _one(self, source: Source) -> Node:
+        schema, pointer = source
+        if schema is True or schema == {}:
+            return Node(branches=ALL, pointer=pointer)
+        if schema is False:
+            return Node(branches=(), pointer=pointer)
+        if not isinstance(schema, dict):
+            return _nothing_known(pointer, "malformed", f"`{_short(schema)}` stands where a schema belongs")
+        pointer = self._pointers.setdefault(id(schema), pointer)
+        if self._nested > MOST_NESTED:
+            return _nothing_known(pointer, "depth", "combinations and references nest too deep here to be followed")
+        self._nested += 1
+        try:
+            return self._whole(schema, pointer)
+        finally:
+            self._nested -= 1
+
+    def _whole(self, schema: dict[str, Any], pointer: str) -> Node:
+        facts, changes = _facts(schema, pointer)
+        note = _Notes(changes, pointer)
+        node = Node(branches=self._own(facts, note), pointer=pointer)
+        if _BY_OTHERS.isdisjoint(facts):
+            return _annotated(node, facts, tuple(changes), note)
+        for keyword in ("$ref", "$dynamicRef", "$recursiveRef"):
+            if keyword in facts:
+                node = self._referred(node, facts[keyword], keyword, note)
+        node = self._combined(node, facts, note)
+        if "const" in facts or "enum" in facts:
+            node = self._chosen(node, facts, note)
+        if facts.get("nullable") is True and not node.takes_null:
+            node = replace(node, branches=(*node.branches, Branch(kind="null", pointer=pointer)))
+            note.note("nullable", "`nullable` is OpenAPI's; JSON Schema says it with a union")
+        node = self._conditional(node, facts, note)
+        if facts.get("unevaluatedProperties") is False:
+            closed = (Source(schema["unevaluatedProperties"], note.at("unevaluatedProperties")),)
+            node = replace(node, branches=tuple(_closed(each, closed) for each in node.branches))
+        return _annotated(replace(node, branches=merged(node.branches)), facts, tuple(changes), note)
+
+    # What the node says by itself.
+
+    def _own(self, facts: Mapping[str, Any], note: _Notes) -> tuple[Branch, ...]:
+        kinds = _kinds(facts["type"], note) if "type" in facts else KINDS
+        if kinds is KINDS and _ABOUT_VALUES.isdisjoint(facts):
+            return ALL
+        found = [self._branch(kind, facts, note) for kind in kinds]
+        return tuple(each for each in map(settled, found) if each is not None)
+
+    def _branch(self, kind: Kind, facts: Mapping[str, Any], note: _Notes) -> Branch:
+        limits = {keyword: facts[keyword] for keyword in LIMITS[kind] if keyword in facts}
+        if kind in {"integer", "number"}:
+            limits = _old_bounds(limits)
+            if isinstance(limits.get("multipleOf"), int) or float(limits.get("multipleOf", 0.5)).is_integer():
+                kind = "integer"
+                limits["multipleOf"] = int(limits["multipleOf"])
+                if limits["multipleOf"] == 1:
+                    del limits["multipleOf"]
+        elif kind in {"string", "object", "array"}:
+            limits = {name: int(value) if isinstance(value, float) else value for name, value in limits.items()}
+            limits = {name: value for name, value in limits.items() if value not in (0, False) or name[:3] == "max"}
+        if kind == "object":
+            return self._object(limits, facts, note)
+        if kind == "array":
+            return self._array(limits, facts, note)
+        unsaid = tuple(_encodings(facts, note)) if kind == "string" else ()
+        return Branch(kind=kind, pointer=note.pointer, limits=limits, unsaid=unsaid)
+
+    def _object(self, limits: Mapping[str, Any], facts: Mapping[str, Any], note: _Notes) -> Branch:
+        written: Mapping[str, Any] = facts.get("properties", {})
+        required = tuple(dict.fromkeys(facts.get("required", ())))
+        properties = {name: self._place(value, note, "properties", name) for name, value in written.items()}
+        possible = {name: place for name, place in properties.items() if not is_never(place) or name in required}
+        rest = self._optional_place(facts, "additionalProperties", note)
+        patterns = tuple(
+            (pattern, self._place(value, note, "patternProperties", pattern))
+            for pattern, value in facts.get("patternProperties", {}).items()
+        )
+        unsaid = tuple(_about_names(facts, note))
+        return Branch(
+            kind="object",
+            pointer=note.pointer,
+            limits=limits,
+            properties=possible,
+            required=required,
+            rest=ANYTHING if facts.get("additionalProperties") in (True, {}) else rest,
+            patterns=patterns,
+            unsaid=unsaid,
+        )
+
+    def _array(self, limits: Mapping[str, Any], facts: Mapping[str, Any], note: _Notes) -> Branch:
+        items = facts.get("items")
+        places, rest = (
+            (items, "additionalItems") if isinstance(items, list) else (facts.get("prefixItems", ()), "items")
+        )
+        keyword = "items" if isinstance(items, list) else "prefixItems"
+        prefix = tuple(self._place(each, note, keyword, place) for place, each in enumerate(places))
+        beyond = self._optional_place(facts, rest, note)
+        if facts.get("unevaluatedItems") is False and beyond is None:
+            beyond = self._place(False, note, "unevaluatedItems")
+        return Branch(
+            kind="array",
+            pointer=note.pointer,
+            limits=limits,
+            prefix=prefix,
+            items=None if beyond == ANYTHING else beyond,
+            unsaid=tuple(_about_items(facts, note)),
+        )
+
+    def _optional_place(self, facts: Mapping[str, Any], keyword: str, note: _Notes) -> Place | None:
+        value = facts.get(keyword)
+        return None if value is None or value is True else self._place(value, note, keyword)
+
+    def _place(self, schema: Any, note: _Notes, *parts: str | int) -> Place:
+        """Give the place of a schema; where it is a reference alone, of what the reference leads to."""
+        pointer = note.at(*parts)
+        seen: set[int] = set()
+        while isinstance(schema, dict) and len(schema) == 1 and "$ref" in schema and id(schema) not in seen:
+            seen.add(id(schema))
+            address, refers = schema["$ref"], f"{pointer}/$ref"
+            try:
+                schema, pointer = self._references.target(address)
+            except (UnfollowableError, AttributeError, TypeError):
+                break
+            message = f"`{address}` is written out"
+            found = Finding(pointer=refers, pattern="$ref", severity=Severity.NOTE, lossy=False, message=message)
+            if found not in note.changes:
+                note.changes.append(found)
+        if schema is True or schema == {}:
+            return ANYTHING
+        if isinstance(schema, dict):
+            pointer = self._pointers.setdefault(id(schema), pointer)
+        return (Source(schema, pointer),)
+
+    # What it says by way of other schemas.
+
+    def _referred(self, node: Node, address: str, keyword: str, note: _Notes) -> Node:
+        if keyword == "$recursiveRef":
+            address = "#"
+        try:
+            schema, pointer = self._references.target(address)
+        except UnfollowableError as error:
+            note.refused(keyword, error.pattern, str(error))
+            return node
+        if id(schema) in self._following:
+            note.refused(keyword, "$ref", f"`{address}` leads back to itself without saying anything")
+            return node
+        self._following.append(id(schema))
+        try:
+            found = self._one(Source(schema, pointer))
+        finally:
+            self._following.pop()
+        note.note(keyword, f"`{address}` is written out", pattern="$ref")
+        return _all_of(replace(node, description="", title=""), found)
+
+    def _combined(self, node: Node, facts: Mapping[str, Any], note: _Notes) -> Node:
+        for place, part in enumerate(facts.get("allOf", ())):
+            node = _all_of(node, self._one(Source(part, note.at("allOf", place))))
+        if "allOf" in facts:
+            note.note("allOf", "the parts of `allOf` are joined into one schema")
+        for keyword in ("anyOf", "oneOf"):
+            if keyword in facts:
+                node = self._alternatives(node, facts[keyword], keyword, note)
+        return node
+
+    def _alternatives(self, node: Node, parts: Sequence[Any], keyword: str, note: _Notes) -> Node:
+        found = [self._one(Source(part, note.at(keyword, place))) for place, part in enumerate(parts)]
+        note.changes += [change for each in found for change in each.changes]
+        groups = [tuple(_told_apart(each)) for each in found]
+        exclusive = keyword == "oneOf" and len(groups) > 1
+        if exclusive:
+            note.note("oneOf", "`oneOf` is said as `anyOf`")
+        if exclusive and any(
+            self._overlap(one, other)
+            for place, group in enumerate(groups)
+            for later in groups[place + 1 :]
+            for one in group
+            for other in later
+        ):
+            rule = Unsaid({keyword: parts}, "Exactly one of the alternatives must fit", note.at(keyword))
+            node = replace(node, unsaid=(*node.unsaid, rule))
+        kept = tuple(each for group in groups for each in group)
+        defaults = [each.default for each in found if each.has_default]
+        if len(defaults) == 1 and not node.has_default:
+            node = replace(node, default=defaults[0], has_default=True)
+        return replace(node, branches=both(node.branches, merged(kept)))
+
+    def _overlap(self, one: Branch, other: Branch) -> bool:
+        """Whether a value can fit both, as far as types, choices and tags tell."""
+        if one.kind != other.kind:
+            return {one.kind, other.kind} == {"integer", "number"}
+        if one.choices is not None and other.choices is not None:
+            return any(same(each, known) for each in one.choices for known in other.choices)
+        if one.kind != "object":
+            return True
+        if any(_shuts_out(each, by) for each, by in ((one, other), (other, one))):
+            return False
+        return not any(
+            self._differ(one.properties[name], other.properties[name])
+            for name in one.required
+            if name in other.required and name in one.properties and name in other.properties
+        )
+
+    def _differ(self, one: Place, other: Place) -> bool:
+        left, right = self.node(one).branches, self.node(other).branches
+        return not any(self._overlap(each, other) for each in left for other in right) if left and right else False
+
+    def _chosen(self, node: Node, facts: Mapping[str, Any], note: _Notes) -> Node:
+        written = [facts["const"]] if "const" in facts else facts["enum"]
+        if "const" in facts and "enum" in facts and not any(same(each, facts["const"]) for each in facts["enum"]):
+            return replace(node, branches=())
+        values: list[Any] = []
+        for value in written:
+            if not any(same(value, known) for known in values):
+                values.append(value)
+        if "const" in facts:
+            note.note("const", "`const` is said as the only choice")
+        branches = self._choice_branches(node.branches, values, note)
+        if not branches and values and node.branches:
+            message = "no value of the enumeration is of the type beside it; the values are taken as they are"
+            note.add("enum" if "enum" in facts else "const", "enum-of-other-type", Severity.LOSSY, message)
+            branches = self._choice_branches(ALL, values, note)
+        return replace(node, branches=branches)
+
+    def _choice_branches(self, branches: Sequence[Branch], values: Sequence[Any], note: _Notes) -> tuple[Branch, ...]:
+        found: list[tuple[int, Branch]] = []
+        for each in branches:
+            fits = [value for value in values if _is_of(value, each.kind) and within(value, each.kind, each.limits)]
+            if each.choices is not None:
+                fits = [value for value in fits if any(same(value, known) for known in each.choices)]
+            if not fits:
+                continue
+            first = next(place for place, value in enumerate(values) if value is fits[0])
+            found += [
+                (first, narrowed)
+                for narrowed in self._with_choices(each, fits, is_typed=branches is not ALL, note=note)
+            ]
+        return tuple(each for _, each in sorted(found, key=lambda pair: pair[0]))
+
+    def _with_choices(self, found: Branch, values: list[Any], *, is_typed: bool, note: _Notes) -> Iterator[Branch]:
+        pointer = found.pointer or note.pointer
+        if found.kind in {"object", "array"}:
+            for value in values:
+                yield from both((found,), self._one(Source(self._constant(value), pointer)).branches)
+        elif found.kind == "null" or (found.kind == "boolean" and len(values) == 2):
+            yield replace(found, pointer=pointer)
+        else:
+            whole = found.kind == "number" and not is_typed and all(kind_of(each) == "integer" for each in values)
+            yield replace(found, kind="integer" if whole else found.kind, choices=tuple(values), pointer=pointer)
+
+    def _constant(self, value: Any) -> dict[str, Any]:
+        """Give the schema of just this object or array."""
+        schema = _constant_schema(value, [_MOST_CONSTANT])
+        self._kept.append(schema)
+        return schema
+
+    # What it says under conditions.
+
+    def _conditional(self, node: Node, facts: Mapping[str, Any], note: _Notes) -> Node:
+        unsaid: list[Unsaid] = []
+        excluded = _excluded_kinds(facts["not"]) if "not" in facts else None
+        if excluded is not None:
+            node = replace(node, branches=tuple(each for each in node.branches if each.kind not in excluded))
+        elif "not" in facts:
+            unsaid.append(Unsaid({"not": facts["not"]}, _negated(facts["not"]), note.at("not")))
+        if "if" in facts and ("then" in facts or "else" in facts):
+            rule = {keyword: facts[keyword] for keyword in ("if", "then", "else") if keyword in facts}
+            unsaid.append(Unsaid(rule, _condition_words(rule), note.at("if")))
+        surfaced: dict[str, list[Source]] = {}
+        for keyword in ("then", "else"):
+            self._surface(facts.get(keyword), note.at(keyword), surfaced)
+        for keyword in ("dependentSchemas", "dependencies"):
+            for name, part in facts.get(keyword, {}).items():
+                self._surface(part, note.at(keyword, name), surfaced)
+        branches = node.branches
+        if surfaced:
+            branches = tuple(self._with_surfaced(each, surfaced) for each in branches)
+        return replace(node, branches=branches, unsaid=(*node.unsaid, *unsaid))
+
+    def _surface(self, part: Any, pointer: str, surfaced: dict[str, list[Source]]) -> None:
+        """Note the properties that a condition brings with it: a model must see them to give them."""
+        if not isinstance(part, dict):
+            return
+        for each in self._one(Source(part, pointer)).branches:
+            if each.kind == "object":
+                for name, place in each.properties.items():
+                    surfaced.setdefault(name, []).extend(place or (Source({}, pointer),))
+
+    def _with_surfaced(self, found: Branch, surfaced: Mapping[str, list[Source]]) -> Branch:
+        if found.kind != "object" or (is_never(found.rest) and not found.patterns):
+            return found
+        more = {name: self._any_of(sources) for name, sources in surfaced.items() if name not in found.properties}
+        return replace(found, properties={**found.properties, **more})
+
+    def _any_of(self, sources: Sequence[Source]) -> Place:
+        """Give the place where one of `sources` holds."""
+        different: list[Source] = []
+        for each in sources:
+            if not any(each.schema is known.schema or each.schema == known.schema for known in different):
+                different.append(each)
+        if len(different) == 1:
+            return (different[0],)
+        schema = {"anyOf": [each.schema for each in different]}
+        self._kept.append(schema)
+        return (Source(schema, different[0].pointer),)
+
+    def either(self, places: Sequence[Place]) -> Place:
+        """Give the place where what stands at one of `places` may stand."""
+        sources: list[Source] = []
+        for place in places:
+            if place == ANYTHING:
+                return ANYTHING
+            if len(place) == 1:
+                sources.append(place[0])
+            else:
+                schema = {"allOf": [source.schema for source in place]}
+                self._kept.append(schema)
+                sources.append(Source(schema, place[0].pointer))
+        return self._any_of(sources)
+
+
+class _Notes:
+    """Collects what is changed at one schema."""
+
+    def __init__(self, changes: list[Finding], pointer: str) -> None:
+        self.changes = changes
+        self.pointer = pointer
+
+    def at(self, *parts: str | int) -> str:
+        return self.pointer + json_pointer(parts)
+
+    def add(self, keyword: str, pattern: str, severity: Severity, message: str) -> None:
+        lossy = severity is not Severity.NOTE
+        place = self.at(keyword)
+        self.changes.append(Finding(pointer=place, pattern=pattern, severity=severity, lossy=lossy, message=message))
+
+    def note(self, keyword: str, message: str, *, pattern: str = "") -> None:
+        self.add(keyword, pattern or keyword, Severity.NOTE, message)
+
+    def refused(self, keyword: str, pattern: str, message: str) -> None:
+        self.add(keyword, pattern, Severity.REFUSED, message)
+
+
+def _nothing_known(pointer: str, pattern: str, message: str) -> Node:
+    finding = Finding(pointer=pointer, pattern=pattern, severity=Severity.REFUSED, lossy=True, message=message)
+    return Node(branches=ALL, pointer=pointer, changes=(finding,))
+
+
+def _all_of(one: Node, other: Node) -> Node:
+    """Give the node of what fits both; what `one` says for people wins."""
+    return replace(
+        one,
+        branches=both(one.branches, other.branches),
+        description=one.description or other.description,
+        title=one.title or other.title,
+        words=one.words + tuple(each for each in other.words if each not in one.words),
+        default=one.default if one.has_default else other.default,
+        has_default=one.has_default or other.has_default,
+        unsaid=one.unsaid + other.unsaid,
+        extra={**other.extra, **one.extra},
+        changes=one.changes + other.changes,
+    )
+
+
+_BY_OTHERS: Final = frozenset(
+    {"$ref", "$dynamicRef", "$recursiveRef", "allOf", "anyOf", "oneOf", "const", "enum", "nullable", "not", "if"}
+    | {"then", "else", "dependentSchemas", "dependencies", "unevaluatedProperties"}
+)
+"""Keywords that need more than what stands beside them."""
+_ABOUT_VALUES: Final = frozenset(
+    {keyword for keywords in LIMITS.values() for keyword in keywords}
+    | {"additionalItems", "additionalProperties", "contains", "contentEncoding", "contentMediaType", "dependencies"}
+    | {"dependentRequired", "dependentSchemas", "items", "patternProperties", "prefixItems", "properties"}
+    | {"propertyNames", "required", "unevaluatedItems"}
+)
+
+
+def _facts(schema: Mapping[str, Any], pointer: str) -> tuple[dict[str, Any], list[Finding]]:
+    """Give the keywords that mean something, each with a value it can hold, and what was left out."""
+    facts: dict[str, Any] = {}
+    changes: list[Finding] = []
+    note = _Notes(changes, pointer)
+    for keyword, value in schema.items():
+        holds = HOLDS.get(keyword)
+        if holds is None:
+            if keyword in _KEPT_ANNOTATIONS:
+                facts[keyword] = value
+            elif keyword not in {"$defs", "definitions"}:
+                message = f"`{keyword}` is left out: {'it says nothing to a model' if keyword in SILENT else _UNREAD}"
+                note.note(str(keyword), message)
+        elif holds(value):
+            facts[keyword] = value
+        elif value is None:
+            note.note(keyword, f"`{keyword}` is null, and left out", pattern="null-keyword")
+        else:
+            message = f"`{keyword}` cannot be `{_short(value)}`, and is left out"
+            note.add(keyword, "malformed", Severity.LOSSY, message)
+    return facts, changes
+
+
+_UNREAD: Final = "no provider reads it"
+
+
+def _short(value: Any) -> str:
+    try:
+        text = json.dumps(value, ensure_ascii=False, default=str)
+    except (ValueError, RecursionError):
+        text = type(value).__name__
+    return text if len(text) <= 60 else text[:60] + "..."
+
+
+def _kinds(written: str | list[str], note: _Notes) -> tuple[Kind, ...]:
+    names = [written] if isinstance(written, str) else written
+    if isinstance(written, list):
+        note.note("type", "a list of types is said as a union", pattern="type-array")
+    found: list[Kind] = []
+    for name in names:
+        plain = name.lower()
+        if plain in KINDS or plain == "integer":
+            if plain != name:
+                note.note("type", f"`{name}` is a provider's spelling of `{plain}`", pattern="type-case")
+            found.append(plain)  # type: ignore[arg-type]
+            continue
+        other = OTHER_TYPE_NAMES.get(plain)
+        message = f"`{name}` is no type of JSON Schema; it is read as `{other or 'any'}`"
+        note.add("type", "unknown-type", Severity.LOSSY, message)
+        found += KINDS if other is None else (other,)
+    return tuple(dict.fromkeys(found))
+
+
+def _old_bounds(limits: Mapping[str, Any]) -> dict[str, Any]:
+    """Read draft-04's `exclusiveMinimum: true`, which makes `minimum` exclusive."""
+    found = dict(limits)
+    for exclusive, bound in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
+        if isinstance(found.get(exclusive), bool) and found.pop(exclusive) and bound in found:
+            found[exclusive] = found.pop(bound)
+    return found
+
+
+def _encodings(facts: Mapping[str, Any], note: _Notes) -> Iterator[Unsaid]:
+    for keyword, words in (("contentEncoding", "Encoded as {}"), ("contentMediaType", "Media type: {}")):
+        if keyword in facts:
+            yield Unsaid({keyword: facts[keyword]}, words.format(facts[keyword]), note.at(keyword))
+
+
+def _about_names(facts: Mapping[str, Any], note: _Notes) -> Iterator[Unsaid]:
+    dependent = [(name, needs, "dependentRequired") for name, needs in facts.get("dependentRequired", {}).items()]
+    dependent += [(name, needs, "dependencies") for name, needs in facts.get("dependencies", {}).items()]
+    for name, needs, keyword in dependent:
+        if isinstance(needs, list) and needs and all(isinstance(each, str) for each in needs):
+            words = f"With `{name}` give also {list_words([f'`{each}`' for each in needs], 'and')}"
+            yield Unsaid({"dependentRequired": {name: needs}}, words, note.at(keyword, name))
+        elif isinstance(needs, dict) and needs:
+            words = f"With `{name}` the whole must fit {brief(needs)}"
+            yield Unsaid({"dependentSchemas": {name: needs}}, words, note.at(keyword, name))
+    for name, part in facts.get("dependentSchemas", {}).items():
+        words = f"With `{name}` the whole must fit {brief(part)}"
+        yield Unsaid({"dependentSchemas": {name: part}}, words, note.at("dependentSchemas", name))
+    names = facts.get("propertyNames")
+    if isinstance(names, dict) and names and names != {"type": "string"}:
+        only_pattern = names.get("pattern") if names.keys() <= {"type", "pattern"} else None
+        words = f"Names must match {only_pattern}" if only_pattern else f"Names must fit {brief(names)}"
+        yield Unsaid({"propertyNames": names}, words, note.at("propertyNames"))
+
+
+def _about_items(facts: Mapping[str, Any], note: _Notes) -> Iterator[Unsaid]:
+    if "contains" in facts and facts["contains"] not in (True, {}):
+        rule = {name: facts[name] for name in ("contains", "minContains", "maxContains") if name in facts}
+        lowest, highest = rule.get("minContains", 1), rule.get("maxContains")
+        words = f"{count_words(lowest, highest, 'items')} must fit {brief(rule['contains'])}"
+        yield Unsaid(rule, words, note.at("contains"))
+
+
+def _told_apart(node: Node) -> Iterator[Branch]:
+    """Give the branches of an alternative, each with what the alternative says of itself."""
+    text = node.description or (node.title if len(node.branches) == 1 else "")
+    for each in node.branches:
+        told = text if not each.text or each.text in text else f"{text} {each.text}".strip()
+        words = "".join(f" {sentence}." for sentence in node.words)
+        yield replace(each, text=(told + words).strip(), unsaid=each.unsaid + node.unsaid)
+
+
+def _shuts_out(found: Branch, by: Branch) -> bool:
+    """Whether `by` refuses a property that `found` requires."""
+    return is_never(by.rest) and not by.patterns and any(name not in by.properties for name in found.required)
+
+
+def _closed(found: Branch, rest: Place) -> Branch:
+    return replace(found, rest=rest) if found.kind == "object" and found.rest is None else found
+
+
+def _is_of(value: Any, kind: Kind) -> bool:
+    of = kind_of(value)
+    return of == kind or (of == "integer" and kind == "number")
+
+
+def _constant_schema(value: Any, left: list[int]) -> dict[str, Any]:
+    left[0] -= 1
+    if left[0] > 0 and isinstance(value, dict):
+        properties = {str(name): _constant_schema(each, left) for name, each in value.items()}
+        return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+    if left[0] > 0 and isinstance(value, list):
+        parts = [_constant_schema(each, left) for each in value]
+        size = {"minItems": len(parts), "maxItems": len(parts)}
+        return {"type": "array", **({"prefixItems": parts} if parts else {}), "items": False, **size}
+    return {"const": value} if not isinstance(value, dict | list) else {"type": kind_of(value)}
+
+
+def _negated(part: Any) -> str:
+    if isinstance(part, dict) and part.keys() == {"enum"} and isinstance(part["enum"], list):
+        return f"Must not be one of {', '.join(_short(each) for each in part['enum'])}"
+    if isinstance(part, dict) and part.keys() == {"const"}:
+        return f"Must not be {_short(part['const'])}"
+    if isinstance(part, dict) and part.keys() == {"required"} and HOLDS["required"](part["required"]):
+        return f"Do not give {list_words([f'`{each}`' for each in part['required']], 'and')} together"
+    return f"Must not fit {brief(part)}"
+
+
+def _excluded_kinds(part: Any) -> frozenset[str] | None:
+    """Give the types that `not` takes away whole; None where it does something else."""
+    if part is True or part == {}:
+        return frozenset({*KINDS, "integer"})
+    if not isinstance(part, dict) or part.keys() != {"type"} or not HOLDS["type"](part["type"]):
+        return frozenset() if part is False else None
+    names = frozenset([part["type"]] if isinstance(part["type"], str) else part["type"])
+    if not names <= {*KINDS, "integer"} or ("integer" in names and "number" not in names):
+        return None
+    return names | {"integer"} if "number" in names else names
+
+
+def _condition_words(rule: Mapping[str, Any]) -> str:
+    words = f"If it fits {brief(rule['if'])}"
+    words += f", it must fit {brief(rule['then'])}" if "then" in rule else ", nothing more is asked"
+    return words + (f"; otherwise {brief(rule['else'])}" if "else" in rule else "")
+
+
+def _annotated(node: Node, facts: Mapping[str, Any], changes: tuple[Finding, ...], note: _Notes) -> Node:
+    words = node.words
+    if facts.get("deprecated") is True:
+        words = (*words, "Deprecated")
+    examples = facts.get("examples", [facts["example"]] if "example" in facts else [])
+    if examples and (said := _example_words(examples)):
+        words = (*words, said)
+    if facts.keys().isdisjoint(_ANNOTATIONS):
+        return replace(node, changes=node.changes + changes)
+    return replace(
+        node,
+        pointer=note.pointer,
+        description=facts.get("description", "").strip() or node.description,
+        title=facts.get("title", "") or node.title,
+        words=words,
+        default=facts.get("default", node.default),
+        has_default="default" in facts or node.has_default,
+        changes=node.changes + changes,
+    )
+
+
+def _example_words(examples: Sequence[Any]) -> str:
+    short = [_short(each) for each in examples[:2] if isinstance(each, str | int | float)]
+    return f"For example {' or '.join(short)}" if short else ""

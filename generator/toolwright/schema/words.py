@@ -1,0 +1,80 @@
+"""How rules read in a description: one fixed wording, so that what a dialect cannot say is never said in two ways."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+MOST_BRIEF: Final = 300
+"""Characters of a schema that a sentence quotes."""
+
+
+def sentence(text: str) -> str:
+    """End `text` with a stop where it has no end of its own."""
+    return text if not text or text[-1] in ".!?:" else f"{text}."
+
+
+def with_sentences(description: str, words: Sequence[str]) -> str:
+    """Add to a description the rules that it does not say word for word."""
+    found = description
+    for each in words:
+        said = sentence(each)
+        if each and said not in found:
+            found = f"{sentence(found)} {said}" if found else said
+    return found
+
+
+def list_words(parts: Sequence[str], last: str) -> str:
+    """Give `a, b and c`."""
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} {last} {parts[-1]}"
+
+
+def choice_words(choices: Sequence[Any]) -> str:
+    """Say the only values."""
+    shown = [json.dumps(each, ensure_ascii=False) for each in choices]
+    return f"Must be {shown[0]}" if len(shown) == 1 else f"One of {', '.join(shown)}"
+
+
+def count_words(lowest: float | None, highest: float | None, unit: str) -> str:
+    """Say how much of `unit` (a plural, or empty for the value itself) there may be; empty where nothing limits it."""
+    if lowest is not None and highest is not None:
+        return (
+            f"Exactly {lowest}{_unit(unit, lowest)}"
+            if lowest == highest
+            else f"{lowest} to {highest}{_unit(unit, highest)}"
+        )
+    if lowest is not None:
+        return f"At least {lowest}{_unit(unit, lowest)}"
+    return f"At most {highest}{_unit(unit, highest)}" if highest is not None else ""
+
+
+def _unit(plural: str, count: float) -> str:
+    singular = "property" if plural == "properties" else plural.removesuffix("s")
+    return "" if not plural else f" {singular if count == 1 else plural}"
+
+
+def limit_sentences(limits: Mapping[str, Any]) -> list[str]:
+    """Say each rule of `keywords.LIMITS` that `limits` holds."""
+    said = [
+        count_words(limits.get("minimum"), limits.get("maximum"), ""),
+        f"Must be greater than {limits['exclusiveMinimum']}" if "exclusiveMinimum" in limits else "",
+        f"Must be less than {limits['exclusiveMaximum']}" if "exclusiveMaximum" in limits else "",
+        f"Must be a multiple of {limits['multipleOf']}" if "multipleOf" in limits else "",
+        count_words(limits.get("minLength"), limits.get("maxLength"), "characters"),
+        count_words(limits.get("minItems"), limits.get("maxItems"), "items"),
+        count_words(limits.get("minProperties"), limits.get("maxProperties"), "properties"),
+        f"Must match {limits['pattern']}" if "pattern" in limits else "",
+        f"Format: {limits['format']}" if "format" in limits else "",
+        "Items must differ" if limits.get("uniqueItems") else "",
+    ]
+    return [each for each in said if each]
+
+
+def brief(schema: Any) -> str:
+    """Quote a schema in a sentence."""
+    try:
+        text = json.dumps(schema, ensure_ascii=False, separators=(", ", ": "), default=str)
+    except (ValueError, RecursionError):
+        return "a schema too large to quote"
+    return text if len(text) <= MOST_BRIEF else text[:MOST_BRIEF] + "..."

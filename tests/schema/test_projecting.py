@@ -1,0 +1,392 @@
+"""What a schema becomes on its way to clients and providers, construct by construct."""
+
+from __future__ import annotations
+
+import copy
+import json
+from typing import Any
+
+import pytest
+
+from toolwright.schema import Severity, Target, advertise, project
+
+TEXT = {"type": "string"}
+WHOLE = {"type": "integer"}
+
+
+def shown(part: Any, target: str = "mcp", *, required: bool = True) -> Any:
+    """Give what a property with the schema `part` becomes."""
+    definitions = {"a/b c": TEXT, "named": {"$anchor": "here", "type": "integer"}, "T": {"const": "t"}}
+    schema = {"type": "object", "properties": {"x": part}, "required": ["x"] * required, "$defs": definitions}
+    return project(schema, target).schema["properties"]["x"]
+
+
+@pytest.mark.parametrize(
+    ("part", "sent"),
+    [
+        ({"enum": ["a", "b"]}, {"type": "string", "enum": ["a", "b"]}),
+        ({"const": "a"}, {"type": "string", "enum": ["a"]}),
+        ({"anyOf": [{"const": "a"}, {"const": "b"}]}, {"type": "string", "enum": ["a", "b"]}),
+        (
+            {"oneOf": [{"const": "a", "description": "First."}, {"const": "b", "title": "Second"}]},
+            {"type": "string", "description": '"a": First; "b": Second.', "enum": ["a", "b"]},
+        ),
+        ({"enum": [1, 2, 3]}, {"type": "integer", "description": "1 to 3.", "minimum": 1, "maximum": 3}),
+        ({"enum": [5, 1, 2]}, {"type": "integer", "description": "One of 1, 2, 5.", "minimum": 1, "maximum": 5}),
+        ({"const": 7}, {"type": "integer", "description": "Exactly 7.", "minimum": 7, "maximum": 7}),
+        ({"type": "boolean", "enum": [True]}, {"type": "boolean", "description": "Must be true."}),
+        (
+            {"enum": ["a", ""]},
+            {
+                "anyOf": [
+                    {"type": "string", "enum": ["a"]},
+                    {"type": "string", "description": "Must match ^$.", "pattern": "^$"},
+                ]
+            },
+        ),
+        (
+            {"type": "integer", "exclusiveMinimum": 0, "exclusiveMaximum": 9.5},
+            {"type": "integer", "description": "1 to 9.", "minimum": 1, "maximum": 9},
+        ),
+        (
+            {"type": "number", "minimum": 0, "exclusiveMinimum": True},
+            {"type": "number", "description": "Must be greater than 0.", "minimum": 0},
+        ),
+        ({"type": "number", "multipleOf": 1}, WHOLE),
+        (
+            {"type": "integer", "multipleOf": 5, "description": "Step"},
+            {"type": "integer", "description": "Step. Must be a multiple of 5."},
+        ),
+        ({"type": ["string", "integer"]}, {"anyOf": [TEXT, WHOLE]}),
+        (
+            {"oneOf": [TEXT, WHOLE], "description": "It"},
+            {"anyOf": [{"type": "string", "description": "It"}, WHOLE]},
+        ),
+        ({"type": ["string", "null"]}, {"anyOf": [TEXT, {"type": "null"}]}),
+        ({"type": "STRING", "nullable": True}, {"anyOf": [TEXT, {"type": "null"}]}),
+        (
+            {"allOf": [{"type": "integer", "minimum": 1}, {"maximum": 9, "minimum": 3}]},
+            {"type": "integer", "description": "3 to 9.", "minimum": 3, "maximum": 9},
+        ),
+        (
+            {"type": "object", "additionalProperties": WHOLE},
+            {"type": "object", "description": "Names mapped to values of type integer."},
+        ),
+        (
+            {"type": "object", "properties": {"a": TEXT}, "additionalProperties": False},
+            {"type": "object", "properties": {"a": TEXT}},
+        ),
+        (
+            {"type": "array", "prefixItems": [TEXT, WHOLE], "items": False},
+            {
+                "type": "array",
+                "description": "Items in order: 1. string; 2. integer. At most 2 items.",
+                "items": {"anyOf": [TEXT, WHOLE]},
+                "maxItems": 2,
+            },
+        ),
+        (
+            {"type": "array", "items": [TEXT, TEXT], "additionalItems": False, "minItems": 2},
+            {
+                "type": "array",
+                "description": "Items in order: 1. string; 2. string. Exactly 2 items.",
+                "items": TEXT,
+                "minItems": 2,
+                "maxItems": 2,
+            },
+        ),
+        ({"type": "object", "required": ["a"]}, {"type": "object", "properties": {"a": shown({})}, "required": ["a"]}),
+        (
+            {"type": "object", "properties": {"a": TEXT, "b": TEXT}, "anyOf": [{"required": [name]} for name in "ab"]},
+            {"type": "object", "description": "Give `a`; or `b`.", "properties": {"a": TEXT, "b": TEXT}},
+        ),
+        ({"type": "string", "not": {"const": "x"}}, {"type": "string", "description": 'Must not be "x".'}),
+        ({"type": ["string", "null"], "not": {"type": "null"}}, TEXT),
+        ({"$ref": "#/$defs/a~1b%20c"}, TEXT),
+        ({"$ref": "#here", "description": "It"}, {"type": "integer", "description": "It"}),
+        ({"type": "string", "examples": ["a", "b", "c"]}, {"type": "string", "description": 'For example "a" or "b".'}),
+        (
+            {"type": "string", "title": "X", "$comment": "c", "deprecated": True},
+            {"type": "string", "description": "Deprecated."},
+        ),
+    ],
+    ids=lambda each: json.dumps(each)[:60],
+)  # fmt: skip
+def test_construct_is_said_in_the_encoding_that_survives(part: Any, sent: Any) -> None:
+    assert shown(part) == sent
+
+
+def test_any_value_is_a_union_of_every_type_and_its_arrays_have_items() -> None:
+    first, *others = shown({})["anyOf"]
+    assert first == {"anyOf": [TEXT, {"type": "null"}]}
+    assert [each["type"] for each in others] == ["number", "boolean", "object", "array"]
+    assert "anyOf" in shown(True)["anyOf"][-1]["items"]
+    assert "anyOf" in shown({"type": "array"})["items"]
+
+
+@pytest.mark.parametrize("part", [{"type": ["string", "null"]}, {"anyOf": [TEXT, {"type": "null"}], "default": None}])
+def test_null_of_an_optional_argument_is_left_out_since_servers_take_it_as_absent(part: Any) -> None:
+    assert shown(part, required=False) == TEXT
+
+
+def test_null_that_means_something_else_than_leaving_out_is_said_to_be_lost() -> None:
+    projection = advertise({"type": "object", "properties": {"x": {"type": ["integer", "null"], "default": 10}}})
+    assert [(each.severity, each.path) for each in projection.findings if each.lossy] == [
+        (Severity.NARROWED, "$.properties.x")
+    ]
+
+
+def test_root_alternatives_become_one_object_and_words() -> None:
+    tagged = [
+        {"type": "object", "properties": {"kind": {"const": "a"}, "x": WHOLE}, "required": ["kind", "x"]},
+        {"type": "object", "properties": {"kind": {"const": "b"}, "x": TEXT}, "required": ["kind"]},
+    ]
+    assert advertise({"oneOf": tagged}).schema == {
+        "type": "object",
+        "description": 'Give `kind` = "a" with `x`; or `kind` = "b".',
+        "properties": {"kind": {"type": "string", "enum": ["a", "b"]}, "x": {"anyOf": [WHOLE, TEXT]}},
+        "required": ["kind"],
+    }
+
+
+def test_properties_that_only_a_condition_names_are_declared() -> None:
+    schema = {
+        "type": "object",
+        "properties": {"kind": TEXT},
+        "if": {"properties": {"kind": {"const": "file"}}},
+        "then": {"properties": {"path": TEXT}, "required": ["path"]},
+        "dependentSchemas": {"kind": {"properties": {"note": TEXT}}},
+    }
+    sent = advertise(schema).schema
+    assert list(sent["properties"]) == ["kind", "path", "note"]
+    assert "If it fits" in sent["description"]
+    assert "With `kind`" in sent["description"]
+
+
+KEYWORDS = [
+    "$ref",
+    "$defs",
+    "properties",
+    "type",
+    "if",
+    "not",
+    "title",
+    "default",
+    "required",
+    "items",
+    "enum",
+    "anyOf",
+]
+
+
+@pytest.mark.parametrize("target", Target)
+def test_properties_named_like_keywords_stay_at_every_level(target: Target) -> None:
+    inner: dict[str, Any] = {"type": "object", "properties": {name: {"type": "string"} for name in KEYWORDS}}
+    schema = {"type": "object", "properties": dict.fromkeys(KEYWORDS, inner)}
+    sent = project(schema, target, rename=False).schema["properties"]
+    assert list(sent) == KEYWORDS
+    for each in sent.values():
+        given = each["anyOf"][0] if "anyOf" in each else each
+        assert list(given["properties"]) == KEYWORDS
+
+
+@pytest.mark.parametrize("target", Target)
+def test_data_is_never_read_as_a_schema(target: Target) -> None:
+    data = {"$ref": "https://example.org/x", "type": ["a"], "title": "T"}
+    projection = project({"type": "object", "properties": {"x": {"type": "object", "default": data}}}, target)
+    assert not any("$ref" in each.pattern or each.pattern == "type-array" for each in projection.findings)
+
+
+HARD: dict[str, Any] = {
+    "$defs": {
+        "Node": {
+            "type": "object",
+            "title": "Node",
+            "properties": {
+                "kids": {"type": "array", "items": {"$ref": "#/$defs/Node"}},
+                "v": {"enum": [1, 3, "a", None]},
+            },
+        }
+    },
+    "type": "object",
+    "properties": {"root": {"$ref": "#/$defs/Node"}, "b": {"type": ["array", "object"]}, "a": {"oneOf": [TEXT, {}]}},
+    "required": ["root"],
+    "additionalProperties": False,
+}
+
+
+@pytest.mark.parametrize("target", Target)
+def test_schema_that_is_given_is_not_changed_and_the_answer_is_always_the_same(target: Target) -> None:
+    before = copy.deepcopy(HARD)
+    first = project(HARD, target)
+    assert before == HARD
+    assert project(copy.deepcopy(HARD), target) == first
+    assert list(first.schema["properties"]) == ["root", "b", "a"]
+
+
+@pytest.mark.parametrize("target", Target)
+def test_what_was_projected_stays_as_it_is(target: Target) -> None:
+    once = project(HARD, target).schema
+    assert project(once, target).schema == once
+
+
+def test_what_is_sent_holds_nothing_that_clients_stumble_over() -> None:
+    text = json.dumps(advertise(HARD).schema)
+    assert not [word for word in ("$ref", "$defs", "oneOf", "allOf", "const", "title", "null,") if f'"{word}"' in text]
+
+
+def test_changing_the_answer_does_not_change_what_was_given() -> None:
+    schema = {"type": "object", "properties": {"x": {"type": "object", "default": {"a": [1]}}}}
+    advertise(schema).schema["properties"]["x"]["default"]["a"].append(2)
+    assert schema["properties"]["x"]["default"] == {"a": [1]}  # type: ignore[index]  # it is a dict
+
+
+@pytest.mark.parametrize(
+    ("target", "part", "given"),
+    [
+        ("gemini-parameters", {"type": ["string", "null"]}, {"type": "STRING", "nullable": True}),
+        ("gemini-vertex", {"type": ["string", "null"]}, {"type": "STRING", "nullable": True}),
+        (
+            "gemini-parameters",
+            {"enum": [1, 2, 5]},
+            {
+                "anyOf": [
+                    {"type": "INTEGER", "minimum": 1, "maximum": 2},
+                    {"type": "INTEGER", "minimum": 5, "maximum": 5},
+                ]
+            },
+        ),
+        ("gemini-parameters", {"type": "integer", "minimum": 0}, {"type": "INTEGER", "minimum": 0}),
+        (
+            "gemini-vertex",
+            {"type": "integer", "minimum": 0},
+            {"type": "INTEGER", "description": "At least 0.", "minimum": 0},
+        ),
+        (
+            "gemini-parameters",
+            {"type": "string", "maxLength": 2**70, "pattern": "^(?!x)", "format": "uri"},
+            {"type": "STRING", "description": f"At most {2**70} characters. Must match ^(?!x). Format: uri."},
+        ),
+        ("gemini-vertex", {"type": "null"}, {"type": "STRING", "nullable": True, "description": "Must be null."}),
+        ("gemini-json", {"const": 5}, {"type": "integer", "enum": [5]}),
+        (
+            "gemini-json",
+            {"type": "object", "additionalProperties": WHOLE},
+            {"type": "object", "additionalProperties": WHOLE},
+        ),
+        (
+            "anthropic",
+            {"enum": [1, "a"]},
+            {"anyOf": [{"type": "integer", "enum": [1]}, {"type": "string", "enum": ["a"]}]},
+        ),
+        ("anthropic", {}, {}),
+        ("anthropic", {"type": "number", "exclusiveMinimum": 0}, {"type": "number", "exclusiveMinimum": 0}),
+        ("anthropic", {"type": "string", "not": {"$ref": "#/$defs/T"}}, {"type": "string", "not": {"const": "t"}}),
+        ("openai", {"type": "object"}, {"type": "object", "properties": {}}),
+        (
+            "openai",
+            {"oneOf": [TEXT, WHOLE], "description": "It", "default": 1},
+            {"description": "It", "anyOf": [TEXT, WHOLE], "default": 1},
+        ),
+        (
+            "openai-strict",
+            {"type": "object", "properties": {"a": TEXT}},
+            {
+                "type": "object",
+                "properties": {"a": {"anyOf": [TEXT, {"type": "null"}]}},
+                "required": ["a"],
+                "additionalProperties": False,
+            },
+        ),
+    ],
+    ids=lambda each: each if isinstance(each, str) else json.dumps(each)[:50],
+)
+def test_provider_is_given_its_own_dialect(target: str, part: Any, given: Any) -> None:
+    assert shown(part, target) == given
+
+
+def test_a_map_cannot_be_strict_and_that_is_no_secret() -> None:
+    projection = project({"type": "object", "properties": {"x": {"type": "object"}}}, "openai-strict")
+    assert projection.narrows
+    assert not project({"type": "object", "properties": {"x": TEXT}}, "openai-strict").narrows
+    assert not project({"type": "object", "properties": {}}, "openai-strict").narrows
+
+
+def test_names_that_a_provider_refuses_are_replaced_and_lead_back() -> None:
+    schema = {"type": "object", "properties": {"$top": WHOLE, "top": TEXT, "9": TEXT, "äö": TEXT}, "required": ["$top"]}
+    projection = project(schema, "anthropic")
+    assert projection.renamed == {"top_2": "$top", "p_": "äö"}
+    assert list(projection.schema["properties"]) == ["top_2", "top", "9", "p_"]
+    assert projection.schema["required"] == ["top_2"]
+    assert advertise(schema).renamed == {}
+    assert advertise(schema, rename=True).renamed == {"top_2": "$top", "p_9": "9", "p_": "äö"}
+
+
+@pytest.mark.parametrize(
+    ("schema", "pattern", "path"),
+    [
+        ({"type": "object", "properties": {"x": {"$ref": "#/$defs/none"}}}, "dangling-$ref", "$.properties.x['$ref']"),
+        ({"type": "object", "properties": {"x": {"$ref": "a.json#/b"}}}, "network-$ref", "$.properties.x['$ref']"),
+        ({"type": "object", "properties": {"a.b": "string"}}, "malformed", "$.properties['a.b']"),
+        ({"type": "string"}, "root-not-object", "$"),
+        ({"$ref": "#"}, "$ref", "$['$ref']"),
+        ([], "malformed", "$"),
+        (None, "malformed", "$"),
+        (False, "root-not-object", "$"),
+    ],
+    ids=lambda each: json.dumps(each)[:40],
+)
+def test_what_cannot_be_used_is_a_finding_with_a_place_and_never_an_exception(
+    schema: Any, pattern: str, path: str
+) -> None:
+    projection = advertise(schema)
+    refused = [(each.pattern, each.path) for each in projection.findings if each.severity is Severity.REFUSED]
+    assert (pattern, path) in refused
+    assert projection.schema["type"] == "object"
+
+
+def test_findings_point_into_the_schema_as_it_was_given() -> None:
+    for finding in advertise(HARD).findings:
+        value: Any = HARD
+        for part in finding.pointer.split("/")[1:]:
+            key = part.replace("~1", "/").replace("~0", "~")
+            value = value[int(key)] if isinstance(value, list) else value[key]
+
+
+def bomb(levels: int) -> dict[str, Any]:
+    """Give a schema that doubles with every reference."""
+    twice = {
+        f"d{level}": {"type": "object", "properties": {key: {"$ref": f"#/$defs/d{level + 1}"} for key in "ab"}}
+        for level in range(levels)
+    }
+    return {"type": "object", "properties": {"x": {"$ref": "#/$defs/d0"}}, "$defs": {**twice, f"d{levels}": TEXT}}
+
+
+def nested(levels: int, keyword: str) -> dict[str, Any]:
+    schema: Any = TEXT
+    for _ in range(levels):
+        schema = {"type": "array", "items": schema} if keyword == "items" else {keyword: [schema]}
+    return {"type": "object", "properties": {"x": schema}}
+
+
+def holds_itself() -> dict[str, Any]:
+    schema: dict[str, Any] = {"type": "object", "properties": {}}
+    schema["properties"]["x"] = schema
+    return schema
+
+
+@pytest.mark.parametrize("target", Target)
+@pytest.mark.parametrize(
+    "schema",
+    [bomb(24), nested(400, "items"), nested(400, "allOf"), nested(400, "anyOf"), holds_itself()],
+    ids=["bomb", "items", "allOf", "anyOf", "cycle"],
+)
+def test_work_is_bounded_and_what_was_cut_is_said(schema: dict[str, Any], target: Target) -> None:
+    projection = project(schema, target)
+    assert json.dumps(projection.schema).count('"type"') < 50_000
+    assert any(each.pattern in {"size", "depth", "recursion"} for each in projection.findings)
+
+
+def test_unknown_target_is_refused_in_words() -> None:
+    with pytest.raises(ValueError, match="gemini"):
+        project({}, "gemini")
