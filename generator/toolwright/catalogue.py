@@ -57,6 +57,11 @@ def tool_entry(tool: Tool) -> ToolEntry:
         entry["deprecated"] = {"since": old.since, "replaced_by": old.replaced_by, "message": old.message}
     if not tool.enabled:
         entry["enabled"] = False
+    # Only a raw schema: generated models hold the meaning of what the manifest's own types say.
+    if not tool.params_class and tool.schema != tool.input_schema:
+        entry["arguments_schema"] = tool.schema
+    if tool.renamed:
+        entry["renamed"] = dict(tool.renamed)
     return entry
 
 

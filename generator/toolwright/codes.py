@@ -576,8 +576,8 @@ params.days = { type = "integer", description = "How long, in days", minimum = 1
     Rule(
         code="TW505",
         title="A description is longer than clients keep",
-        why="VS Code cuts descriptions for one family of models at 1,024 characters without a word, other clients later. "
-        "What stands behind the cut was never said.",
+        why="OpenAI refuses a tool whose description has more than 1,024 characters in chat completions, or the client cuts "
+        "it there first; Claude Code cuts at 4,096. What stands behind the cut was never said.",
         bad="""
 [tools.lend]
 description = "... 1,500 characters, the one limit that matters in the last sentence ..."
@@ -612,14 +612,16 @@ aliases = ["search_the_catalog_of_the_library_by_title_or_author"]
         code="TW508",
         title="A client shows two tools under one name",
         why="Clients rewrite names: Codex makes dashes underscores. Of two tools that come out the same one is gone, and no "
-        "client says which. Names alike in Python are refused before; this is about tools and meta-tools.",
+        "client says which. Names alike in Python are refused before; this is about tools and meta-tools. An old name "
+        "that comes out as another tool is a warning: what was allowed for the one is then allowed for the other.",
         bad="[tools.discover-tools]",
         good="[tools.discover_devices]",
     ),
     Rule(
         code="TW509",
         title="More tools are listed than a model is sent",
-        why="VS Code and Vertex AI take 128 tools in one request. With more, tools are dropped or requests fail.",
+        why="OpenAI, VS Code and Vertex AI take 128 tools in one request. With more, tools are dropped or requests fail. "
+        "Cursor is said to take 80, of all servers together: that is a note.",
         bad="""
 [discovery]
 style = "classic" # and 200 tools
@@ -704,6 +706,75 @@ arguments = {}
 description = "Lend one book"
 arguments = {}
 """,
+    ),
+    Rule(
+        code="TW515",
+        title="A listed name is too long for a client",
+        why="Clients put their own words and the server's name before a tool's, and models take 64 characters. Where not "
+        "even a meta-tool fits, nothing can be called. A plugin of Claude Code needs more room, for its own name as well: "
+        "`mcp__plugin_library_library__`. That is a note.",
+        bad="""
+[server]
+name = "the-library-of-the-town-with-many-readers"
+
+[discovery]
+style = "list-describe" # with `get_tool_description`
+""",
+        good="""
+[server]
+name = "library"
+
+[discovery]
+style = "list-describe"
+""",
+    ),
+    Rule(
+        code="TW516",
+        title="A parameter's description is longer than clients keep",
+        why="VS Code cuts each description inside a schema at 1,024 characters for the GPT-4 family, without a word. The "
+        "limits of a parameter are said at the end of its description, so they go first.",
+        bad="""
+[tools.lend]
+params.isbn = { type = "string", description = "... 1,500 characters ...", max_length = 17 }
+""",
+        good="""
+[tools.lend]
+description = "... how books are numbered ..."
+params.isbn = { type = "string", description = "ISBN-13, with or without dashes", max_length = 17 }
+""",
+    ),
+    Rule(
+        code="TW517",
+        title="A parameter has a name that providers refuse, and is sent so",
+        why="Anthropic takes letters, digits, `_`, `.` and `-`, 64 at most, and looks at the outermost names: one that does "
+        "not fit fails every request, with the tools of every other server. Such a name is replaced on the way, unless "
+        "`verbatim_schema` is set. Deeper down only Vertex AI minds: a warning.",
+        bad="""
+[tools.search]
+verbatim_schema = true
+input_schema = { type = "object", properties = { "$top" = { type = "integer" } } }
+""",
+        good="""
+[tools.search]
+input_schema = { type = "object", properties = { "$top" = { type = "integer" } } }
+""",
+    ),
+    Rule(
+        code="TW518",
+        title="A parameter has a name that not every provider takes",
+        why="Vertex AI documents letters, digits and underscores, no digit in front, and dashes and dots are what models "
+        "misspell. The name is replaced on the way and put back in each call, so docs and models know the parameter by "
+        "two names. In a raw schema, which is often another's, this is a note.",
+        bad='params.due-date = { type = "string", description = "When it is due" }',
+        good='params.due_date = { type = "string", description = "When it is due" }',
+    ),
+    Rule(
+        code="TW519",
+        title="A parameter has a name that a client takes for its own",
+        why="Gemini CLI puts `wait_for_previous`, a boolean, into every tool, over one that is there, and sends it on to the "
+        "server. Models then never see yours, and what arrives under its name is not meant for you.",
+        bad='params.wait_for_previous = { type = "string", description = "The job to wait for" }',
+        good='params.after_job = { type = "string", description = "The job to wait for" }',
     ),
     Rule(
         code="TW601",

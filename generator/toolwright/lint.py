@@ -1,24 +1,35 @@
 """What is legal in a manifest and still a mistake: TW5xx, each switchable for one tool with a reason.
 
-A rule is a function of the model that yields findings; `lint` applies the `allow` tables and reports.
+A rule is a function of the model that yields findings; `lint` applies the `allow` tables and reports. Those on names
+are in `lint_names`, those on parameters in `lint_parameters`.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from toolwright.catalogue import catalogue
+from toolwright.catalogue import catalogue, wire_tool
 from toolwright.diagnostics import Diagnostics, Severity
 from toolwright.discoverability import PLACES, rank_use_cases
+from toolwright.lint_finding import Finding, Rule
+from toolwright.lint_names import (
+    listed_names_fit_each_client,
+    lists_are_not_too_long,
+    names_leave_room_for_prefixes,
+    names_stay_apart_in_each_client,
+    names_survive_as_they_are,
+)
+from toolwright.lint_parameters import (
+    each_parameter_is_described,
+    no_parameter_is_taken_by_a_client,
+    parameter_descriptions_arrive_whole,
+    parameter_names_are_plain,
+    parameter_names_are_taken_everywhere,
+)
 from toolwright.load import Document
-from toolwright.model import Server, Tool, Value
+from toolwright.model import Server, Tool
 from toolwright.names import words
-from toolwright.paths import KeyPath
-from toolwright.tables import DiscoveryTable
-from toolwright.tool_names import client_name, meta_tool_names
 from toolwright.wording import did_you_mean
 
 LEVELS: Final[Mapping[str, Severity]] = {
@@ -36,36 +47,20 @@ LEVELS: Final[Mapping[str, Severity]] = {
     "TW512": Severity.WARNING,
     "TW513": Severity.NOTE,
     "TW514": Severity.WARNING,
+    "TW515": Severity.ERROR,
+    "TW516": Severity.WARNING,
+    "TW517": Severity.ERROR,
+    "TW518": Severity.WARNING,
+    "TW519": Severity.ERROR,
 }
-"""The rules and how much each matters."""
+"""The rules and how much each matters, where a finding does not say otherwise of itself."""
 
-LONGEST_DESCRIPTION = 1024
-"""Characters of a tool's description that reach the GPT-4 family through VS Code, which cuts there without a word."""
-LONGEST_NAME = 40
-"""Characters of a tool's name that leave room for the prefix of a plugin and its server in 64."""
+SENT_TO_OPENAI = 1024
+"""Characters of a tool's description that OpenAI takes in chat completions; goose cuts there for its sake."""
+SENT_BY_CLAUDE_CODE = 4096
+"""Characters of a tool's description that Claude Code sends. The rest it cuts without a word."""
 MOST_NAMED = 5
 """Tools named as standing before the one that was not found."""
-MOST_LISTED = 128
-"""Tools that VS Code and Vertex AI take in one request."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
-    """One thing a rule found. `tool` is the one whose `allow` may switch it off, empty if none can.
-
-    `at` may name a key that is not written; the place is then the table it would stand in. `value` points
-    at the value instead of the key.
-    """
-
-    code: str
-    tool: str
-    message: str
-    hint: str
-    at: KeyPath
-    value: bool = False
-
-
-Rule = Callable[[Server], Iterator[Finding]]
 
 
 def lint(server: Server, document: Document, *, diagnostics: Diagnostics) -> None:
@@ -89,7 +84,7 @@ def _report(finding: Finding, document: Document, diagnostics: Diagnostics) -> N
         finding.at,
         hint=finding.hint,
         value=finding.value,
-        severity=LEVELS[finding.code],
+        severity=finding.severity or LEVELS[finding.code],
     )
 
 
@@ -152,123 +147,21 @@ def each_tool_has_an_example(server: Server) -> Iterator[Finding]:
             )
 
 
-def each_parameter_is_described(server: Server) -> Iterator[Finding]:
-    """TW504: a name alone leaves a model guessing units, forms and limits."""
-    for tool in server.tools:
-        for place, name in _undescribed(tool):
-            yield _no_description(tool.name, f"parameter `{name}` of `{tool.name}`", place)
-    for named in server.types:
-        for field in named.fields:
-            if not field.description.strip():
-                yield _no_description("", f"field `{field.name}` of type `{named.name}`", field.at)
-
-
-def _undescribed(tool: Tool) -> Iterator[tuple[KeyPath, str]]:
-    if tool.params_class:
-        yield from ((value.at, value.name) for value in tool.params if not _says_something(value))
-        return
-    for name, schema in tool.input_schema.get("properties", {}).items():
-        if not (isinstance(schema, dict) and str(schema.get("description", "")).strip()):
-            yield (*tool.at, "input_schema", "properties", name), name
-
-
-def _says_something(value: Value) -> bool:
-    return bool(value.description.strip())
-
-
-def _no_description(tool: str, what: str, at: KeyPath) -> Finding:
-    hint = "add `description`: what it means, its unit, what is allowed"
-    return Finding(code="TW504", tool=tool, message=f"{what} has no description", hint=hint, at=at)
-
-
 def descriptions_arrive_whole(server: Server) -> Iterator[Finding]:
-    """TW505: some clients cut long descriptions without a word."""
+    """TW505: OpenAI refuses a long description in chat completions, goose cuts it there, Claude Code later."""
     for tool in server.tools:
-        if len(tool.description) > LONGEST_DESCRIPTION:
+        length = len(wire_tool(tool)["description"])
+        if length > SENT_TO_OPENAI:
+            is_cut = length > SENT_BY_CLAUDE_CODE
+            taken = f"Claude Code cuts at {SENT_BY_CLAUDE_CODE:,}" if is_cut else f"OpenAI takes {SENT_TO_OPENAI:,}"
             yield Finding(
                 code="TW505",
                 tool=tool.name,
-                message=f"the description of `{tool.name}` has {len(tool.description):,} characters; "
-                f"clients cut at {LONGEST_DESCRIPTION:,}",
+                message=f"the description of `{tool.name}` has {length:,} characters; {taken}",
                 hint="put what matters first and move the rest into parameters, examples or docs",
                 at=(*tool.at, "description"),
+                severity=Severity.ERROR if is_cut else None,
             )
-
-
-def names_leave_room_for_prefixes(server: Server) -> Iterator[Finding]:
-    """TW506: clients put their own words before a name, and plugins theirs before those.
-
-    Gemini CLI cuts `mcp_<server>_<tool>` to 63 characters. That needs no rule: `resolve` refuses names that have
-    more than 64 with the longer prefix `mcp__<server>__`.
-    """
-    for tool in server.tools:
-        if len(tool.name) > LONGEST_NAME:
-            yield Finding(
-                code="TW506",
-                tool=tool.name,
-                message=f"the name `{tool.name}` has {len(tool.name)} characters, {LONGEST_NAME} leave room",
-                hint="shorten it and keep the old name in `aliases`",
-                at=tool.at,
-            )
-
-
-def names_survive_as_they_are(server: Server) -> Iterator[Finding]:
-    """TW507: dashes, dots and capitals are rewritten by one client or another."""
-    for tool in server.tools:
-        if not re.fullmatch(r"[a-z][a-z0-9_]*", tool.name):
-            snake = "_".join(part.lower() for part in words(tool.name))
-            yield Finding(
-                code="TW507",
-                tool=tool.name,
-                message=f"the name `{tool.name}` is not of lower-case letters, digits and underscores",
-                hint=f"call it `{snake}` and keep the old name in `aliases`",
-                at=tool.at,
-            )
-
-
-_SHOWN_BY: Final[Mapping[str, Callable[[str, str], str]]] = {
-    "Claude Code": lambda tool, server: client_name(tool, server).replace(".", "_"),
-    "Codex": lambda tool, server: re.sub(r"[.-]", "_", client_name(tool, server)),
-    "Gemini CLI": lambda tool, server: re.sub(r"[^a-zA-Z0-9_.-]", "_", f"mcp_{server}_{tool}"),
-    "OpenCode": lambda tool, server: re.sub(r"[^a-zA-Z0-9_-]", "_", f"{server}_{tool}"),
-}
-"""How each client rewrites a tool's name, as seen on the names it sends to its model."""
-
-
-def names_stay_apart_in_each_client(server: Server) -> Iterator[Finding]:
-    """TW508: two tools that a client shows under one name, of which it keeps one.
-
-    Two tools of the manifest cannot be that alike: `resolve` refuses names that are the same in Python. A tool and
-    a meta-tool, of any style since a flag can change it, can.
-    """
-    reserved = meta_tool_names(DiscoveryTable(prefix=server.discovery.prefix))
-    for client, shown_as in _SHOWN_BY.items():
-        taken = {shown_as(name, server.name): f"the meta-tool `{name}`" for name in reserved}
-        for tool in server.tools:
-            shown = shown_as(tool.name, server.name)
-            if shown in taken:
-                yield Finding(
-                    code="TW508",
-                    tool=tool.name,
-                    message=f"{client} shows `{tool.name}` and {taken[shown]} both as `{shown}`",
-                    hint="rename the tool",
-                    at=tool.at,
-                )
-            taken.setdefault(shown, f"`{tool.name}`")
-
-
-def classic_lists_are_not_too_long(server: Server) -> Iterator[Finding]:
-    """TW509: a client that is sent more tools than a model takes drops some, or fails."""
-    listed = sum(tool.enabled and tool.tier == "core" for tool in server.tools)
-    if server.discovery.style == "classic" and listed > MOST_LISTED:
-        yield Finding(
-            code="TW509",
-            tool="",
-            message=f"style `classic` lists {listed} tools; VS Code and Vertex AI take {MOST_LISTED}",
-            hint='choose another style, or move tools to `tier = "all"`',
-            at=("discovery", "style"),
-            value=True,
-        )
 
 
 def hints_agree(server: Server) -> Iterator[Finding]:
@@ -343,10 +236,15 @@ RULES: Final[tuple[Rule, ...]] = (
     names_leave_room_for_prefixes,
     names_survive_as_they_are,
     names_stay_apart_in_each_client,
-    classic_lists_are_not_too_long,
+    lists_are_not_too_long,
     hints_agree,
     summaries_have_no_full_stop,
     summaries_do_not_repeat_the_name,
     related_tools_point_back,
+    listed_names_fit_each_client,
+    parameter_descriptions_arrive_whole,
+    parameter_names_are_taken_everywhere,
+    parameter_names_are_plain,
+    no_parameter_is_taken_by_a_client,
 )
 """Every rule, in order of code. TW514, the idle `allow`, comes out of applying them."""

@@ -119,8 +119,9 @@ class Handler:
 class Tool:
     """One tool, ready to print.
 
-    `input_schema` and `output_schema` are as sent to clients. `params_class` is empty for a tool with raw JSON
-    Schema, whose handler is given a plain dict; `result_class` is empty for one that returns content.
+    `schema` is what arguments must fit; `input_schema` and `output_schema` are as sent to clients. `renamed` leads
+    from a name in `input_schema` to the one in `schema` that some provider refuses. `params_class` is empty for a
+    tool with raw JSON Schema, whose handler is given a plain dict; `result_class` for one that returns content.
     """
 
     name: str
@@ -141,7 +142,9 @@ class Tool:
     ext: Mapping[str, Any]
     handler: Handler
     params: tuple[Value, ...]
+    schema: JsonSchema
     input_schema: JsonSchema
+    renamed: Mapping[str, str]
     output_schema: JsonSchema | None
     examples: tuple[Example, ...]
     protocol: ClassName

@@ -29,7 +29,7 @@ CLIENTS: Mapping[str, str] = {
 }
 """Configuration of each client, ready to copy into a project, and what writes it."""
 
-PROVIDERS = ("anthropic", "gemini", "mcp", "openai")
+PROVIDERS = ("anthropic", "gemini", "gemini_json", "gemini_vertex", "mcp", "openai", "openai_strict")
 PARTS = ("python", "schemas", "commands", "clients", "docs")
 
 

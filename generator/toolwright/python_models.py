@@ -47,10 +47,11 @@ OPTIONS: Final = {
 
 def schemas(category: Category) -> dict[str, Any]:
     """Give the schemas that the models of `category` are made from: its types, then a tool's parameters each."""
-    definitions = compile_schema.definitions(category.types)
+    definitions = compile_schema.definitions(category.types, formats=False)
     for tool in category.tools:
         if tool.params_class:
-            definitions[tool.params_class] = compile_schema.exact(tool.params, f"Arguments of `{tool.name}`.")
+            description = f"Arguments of `{tool.name}`."
+            definitions[tool.params_class] = compile_schema.exact(tool.params, description, formats=False)
     return {"$defs": definitions}
 
 

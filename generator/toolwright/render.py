@@ -21,8 +21,11 @@ from toolwright.files import RenderedFile
 from toolwright.filters import FILTERS
 from toolwright.format_python import format_python
 from toolwright.manifest_schema import manifest_schema
-from toolwright.model import Category, JsonSchema, Server
+from toolwright.model import Category, JsonSchema, Server, Tool
 from toolwright.plan import PlannedFile, plan
+from toolwright.schema import Projection, Target
+from toolwright.schema.projecting import projected
+from toolwright.schema.reading import Reader
 from toolwright.schema_rows import Row, rows
 from toolwright.search_index import build_index
 from toolwright.signature import State, sign, verify
@@ -38,6 +41,7 @@ class Facts:
     def __init__(self, server: Server, previous: Mapping[PurePosixPath, str]) -> None:
         self._server = server
         self._previous = previous
+        self._readers: dict[str, Reader] = {}
 
     @cached_property
     def catalogue(self) -> Catalogue:
@@ -58,6 +62,12 @@ class Facts:
     def stats(self) -> Stats:
         """What tools and styles cost a model."""
         return stats(self.catalogue)
+
+    def projected(self, tool: Tool, target: str) -> Projection:
+        """Give the arguments of `tool` as a provider takes them (`toolwright.schema.Target`)."""
+        if tool.name not in self._readers:
+            self._readers[tool.name] = Reader(tool.schema)
+        return projected(self._readers[tool.name], Target(target))
 
     def rows(self, schema: JsonSchema) -> tuple[Row, ...]:
         """Give a schema as the rows of a table."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from toolwright.diagnostics import Diagnostics
 from toolwright.load import Document
-from toolwright.model import ObjectType
+from toolwright.model import JsonSchema, ObjectType
 from toolwright.paths import KeyPath
 from toolwright.tables import ManifestTables
 from toolwright.wording import did_you_mean
@@ -24,6 +24,8 @@ class Resolution:
     root: Path
     diagnostics: Diagnostics
     types: dict[str, ObjectType] = field(default_factory=dict)
+    definitions: dict[str, JsonSchema] = field(default_factory=dict)
+    """The types as `$defs`."""
 
     def written(self, *path: str) -> Mapping[str, Any]:
         """Give the table at `path` as it stands in the document, with what `validate` left out of it."""

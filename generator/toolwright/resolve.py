@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from toolwright_runtime.renaming import renamed
+
 from toolwright import compile_schema, resolve_types
 from toolwright.call_syntax import invocation
 from toolwright.diagnostics import Diagnostics
@@ -41,6 +43,7 @@ from toolwright.names import (
 from toolwright.paths import KeyPath
 from toolwright.raw_schema import RawSchemaError, read_raw_schema
 from toolwright.resolution import Resolution
+from toolwright.schema import Projection, Severity, advertise
 from toolwright.schema_check import SchemaChecker
 from toolwright.tables import ManifestTables, ToolTable
 from toolwright.tool_names import client_name, meta_tool_names, refusal
@@ -70,7 +73,8 @@ def resolve(
     _check_categories(run)
     _check_names(run)
     _check_references(run)
-    checker = SchemaChecker(compile_schema.definitions(tuple(run.types.values())))
+    run.definitions = compile_schema.definitions(tuple(run.types.values()))
+    checker = SchemaChecker(run.definitions)
     tools = [tool for name, table in tables.tools.items() if (tool := _tool(run, checker, name, table))]
     if handlers is not None:
         _check_handlers(run, tools, HandlerIndex(handlers, run.tables.server.package))
@@ -232,8 +236,10 @@ def _tool(run: Resolution, checker: SchemaChecker, name: str, table: ToolTable) 
         return None
     if table.input_schema is not None and raw is None:
         return None
-    exact = raw if raw is not None else compile_schema.exact(params)
-    examples = _examples(run, checker, name, table, exact)
+    exact = compile_schema.exact(params) if raw is None else raw
+    _check_examples(run, checker, name, table, exact)
+    schema = exact if raw is not None or not run.types else {**exact, "$defs": run.definitions}
+    sent = Projection(schema=schema) if table.verbatim_schema else _advertised(run, table, schema)
     return Tool(
         name=name,
         title=table.title,
@@ -258,9 +264,11 @@ def _tool(run: Resolution, checker: SchemaChecker, name: str, table: ToolTable) 
         ext=table.ext,
         handler=_handler(run, table.handler),
         params=params,
-        input_schema=raw if raw is not None else compile_schema.portable(params, run.types),
+        schema=schema,
+        input_schema=sent.schema,
+        renamed=sent.renamed,
         output_schema=compile_schema.result(result, run.types) if result else None,
-        examples=examples,
+        examples=_examples(name, table, sent),
         protocol=class_name(name),
         constant=constant_name(name),
         params_class="" if raw is not None else params_class_name(name),
@@ -268,6 +276,17 @@ def _tool(run: Resolution, checker: SchemaChecker, name: str, table: ToolTable) 
         allow={each.rule: each.reason for each in table.allow},
         at=table.at,
     )
+
+
+def _advertised(run: Resolution, table: ToolTable, schema: JsonSchema) -> Projection:
+    found = advertise(schema, rename=True)
+    for each in found.findings:
+        if each.severity is Severity.REFUSED:
+            hint = "or set `verbatim_schema` to send it as it is"
+            run.error(
+                "TW313", f"`input_schema` at `{each.path}`: {each.message}", (*table.at, "input_schema"), hint=hint
+            )
+    return found
 
 
 def _is_too_large(run: Resolution, table: ToolTable, params: Sequence[Value], result: ObjectType | None) -> bool:
@@ -293,7 +312,7 @@ def _raw_schema(run: Resolution, table: ToolTable) -> JsonSchema | None:
     if table.input_schema is None:
         return None
     try:
-        return read_raw_schema(table.input_schema, run.root, verbatim=table.verbatim_schema)
+        return read_raw_schema(table.input_schema, run.root)
     except RawSchemaError as error:
         run.error("TW313", str(error), (*table.at, "input_schema"), hint=error.hint)
         return None
@@ -307,21 +326,24 @@ def _result(run: Resolution, table: ToolTable) -> ObjectType | None:
     return run.types.get(ClassName(table.returns))
 
 
-def _examples(
-    run: Resolution, checker: SchemaChecker, name: str, table: ToolTable, schema: JsonSchema
-) -> tuple[Example, ...]:
+def _check_examples(run: Resolution, checker: SchemaChecker, name: str, table: ToolTable, schema: JsonSchema) -> None:
     for example in table.examples:
         for problem in checker.problems(schema, example.arguments, closed=table.input_schema is None):
             where = (*example.at, "arguments", *problem.path)
             run.error("TW310", f"example of `{name}` does not fit: {problem.message}", where, hint=problem.hint)
+
+
+def _examples(name: str, table: ToolTable, sent: Projection) -> tuple[Example, ...]:
+    names = {own: shown for shown, own in sent.renamed.items()}
+    found = [(each, renamed(each.arguments, sent.schema, names)) for each in table.examples]
     return tuple(
         Example(
             description=each.description,
-            arguments=each.arguments,
-            invocation=invocation(name, each.arguments),
+            arguments=arguments,
+            invocation=invocation(name, arguments),
             expected_output=each.expected_output,
         )
-        for each in table.examples
+        for each, arguments in found
     )
 
 

@@ -16,6 +16,7 @@ from toolwright.model import ClassName, ListOf, MapOf, Named, ObjectType, Primit
 from toolwright.names import MODELS_TAKEN, class_name, is_type_name
 from toolwright.paths import KeyPath
 from toolwright.resolution import Resolution
+from toolwright.schema.writing import MOST_NODES
 from toolwright.schema_check import SchemaChecker
 from toolwright.tables import ToolTable, ValueTable
 from toolwright.type_expression import PRIMITIVES, MalformedTypeError, names, parse, spell
@@ -285,8 +286,6 @@ def is_recursive(run: Resolution, params: Sequence[Value]) -> bool:
 
 MOST_TYPES = 8
 """How many types may stand inside each other. Providers refuse schemas beyond about ten levels."""
-MOST_NODES = 20_000
-"""How many values a schema may have, references written out."""
 
 
 def is_too_large(run: Resolution, values: Sequence[Value], at: KeyPath, result: ObjectType | None = None) -> bool:

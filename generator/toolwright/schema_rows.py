@@ -35,12 +35,14 @@ def _rows(schema: Mapping[str, Any], above: str, levels: int) -> Iterator[Row]:
         # `true` says no more than `{}`: anything may stand here.
         part = written if isinstance(written, dict) else {}
         path = above + name
+        # Nothing may stand beside `anyOf`, so what is said of a union is said in its alternatives.
+        said = [part, *part.get("anyOf", ())]
         yield Row(
             path=path,
             type=_type_words(part),
             required=name in required,
-            default=json.dumps(part["default"], ensure_ascii=False) if "default" in part else "",
-            meaning=str(part.get("description", "")),
+            default=next((json.dumps(each["default"], ensure_ascii=False) for each in said if "default" in each), ""),
+            meaning=" ".join(dict.fromkeys(str(each["description"]) for each in said if "description" in each)),
         )
         if levels > 1:
             inner, steps = _inside(part)
@@ -62,6 +64,8 @@ def _inside(schema: Mapping[str, Any]) -> tuple[Mapping[str, Any], str]:
 def _type_words(schema: Mapping[str, Any]) -> str:
     if "enum" in schema:
         return " or ".join(json.dumps(each, ensure_ascii=False) for each in schema["enum"])
+    if alternatives := [each for each in schema.get("anyOf", ()) if each != {"type": "null"}]:
+        return " or ".join(dict.fromkeys(map(_type_words, alternatives)))
     kind = schema.get("type", "any")
     words = " or ".join(kind) if isinstance(kind, list) else str(kind)
     if isinstance(items := schema.get("items"), dict):

@@ -1,9 +1,10 @@
-"""Which tool names clients take."""
+"""Which tool names can be served at all. What each client makes of them is in `client_names`."""
 
 from __future__ import annotations
 
 import re
 
+from toolwright.client_names import CLAUDE_CODE, shown_name
 from toolwright.tables import DiscoveryTable
 
 LEGAL = re.compile(r"[a-zA-Z0-9_-]{1,64}")
@@ -11,8 +12,8 @@ LEGAL = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
 
 def client_name(tool: str, server: str) -> str:
-    """Give the name under which Claude Code and Codex show `tool` to a model."""
-    return f"mcp__{server}__{tool}"
+    """Give the name under which Claude Code shows `tool` to a model, and Codex where it has no dash."""
+    return shown_name(CLAUDE_CODE, server, tool)
 
 
 def refusal(tool: str, server: str) -> str:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from toolwright_runtime.catalogue import ToolEntry
 from toolwright_runtime.errors import ToolError
 from toolwright_runtime.expectation import nullless
+from toolwright_runtime.renaming import renamed
 from toolwright_runtime.validation import validator
 from toolwright_runtime.wording import FORWARDED, Path, mismatch, named, required, unknown
 
@@ -44,13 +45,17 @@ class Problem:
 
 
 class ArgumentReader:
-    """Reads the arguments of one tool. `model` is None where they are checked against the raw `inputSchema`."""
+    """Reads the arguments of one tool. `model` is None where they are checked against a raw schema."""
 
     def __init__(self, entry: ToolEntry, model: type[BaseModel] | None) -> None:
         self._entry = entry
         self._model = model
-        # The model's own schema knows rules that the portable one, which clients are sent, cannot say.
-        self._schema: dict[str, Any] = entry["tool"]["inputSchema"] if model is None else model.model_json_schema()
+        self._sent: dict[str, Any] = entry["tool"]["inputSchema"]
+        # What clients are sent cannot say every rule: the model's own schema, or the raw one as written, can.
+        raw = entry.get("arguments_schema", self._sent)
+        self._schema: dict[str, Any] = raw if model is None else model.model_json_schema()
+        self._own_names = entry.get("renamed", {})
+        self._sent_names = {own: sent for sent, own in self._own_names.items()}
         self._validator = validator(self._schema) if model is None else None
 
     def read(self, given: Mapping[str, Any]) -> Arguments:
@@ -59,7 +64,7 @@ class ArgumentReader:
         Raises:
             ToolError: something is missing or does not fit; the text names each.
         """
-        sent = deepcopy(dict(given))
+        sent = renamed(deepcopy(dict(given)), self._sent, self._own_names)
         if FORWARDED not in self._schema.get("properties", {}):
             sent.pop(FORWARDED, None)
         notes = tuple(self._drop_unknown(sent))
@@ -93,8 +98,8 @@ class ArgumentReader:
         path: Path = error["loc"]
         schema = self._at(path)
         if error["type"] == "missing":
-            return Problem(path, required(path, schema))
-        text = mismatch(path, schema, error["input"]) or f"{named(path)}: {error['msg']}"
+            return Problem(path, required(self._told(path), schema))
+        text = mismatch(self._told(path), schema, error["input"]) or f"{named(self._told(path))}: {error['msg']}"
         return Problem(path, text, is_null=error["input"] is None)
 
     def _matched(self, sent: dict[str, Any]) -> tuple[Any, list[Problem]]:
@@ -103,9 +108,24 @@ class ArgumentReader:
         problems: dict[tuple[Path, str], Problem] = {}
         for error in self._validator.iter_errors(sent):
             path: Path = tuple(error.absolute_path)
-            for each in _schema_problems(path, error.validator, error.schema, error.instance, error.message):
+            for each in self._schema_problems(path, error):
                 problems.setdefault((each.path, each.text), each)
         return sent, list(problems.values())
+
+    def _schema_problems(self, path: Path, error: Any) -> Iterator[Problem]:
+        schema, value = error.schema, error.instance
+        if error.validator == "required":
+            for name in [name for name in schema["required"] if name not in value]:
+                absent = (*path, name)
+                yield Problem(absent, required(self._told(absent), _under(schema, name)))
+            return
+        told = self._told(path)
+        text = mismatch(told, schema, value) if error.validator in _SAID else ""
+        yield Problem(path, text or f"{named(told)}: {error.message[:300]}", is_null=value is None and bool(path))
+
+    def _told(self, path: Path) -> Path:
+        """Give a path in the names that the model was sent."""
+        return tuple(self._sent_names.get(str(step), step) for step in path) if self._sent_names else path
 
     def _confused(self, sent: dict[str, Any]) -> Iterator[Problem]:
         """Find booleans where numbers belong and the other way round: Python takes one for the other."""
@@ -113,11 +133,12 @@ class ArgumentReader:
             kind = schema.get("type")
             is_flag, is_number = isinstance(value, bool), isinstance(value, int | float)
             if (is_flag and kind in {"integer", "number"}) or (is_number and not is_flag and kind == "boolean"):
-                yield Problem(path, mismatch(path, schema, value))
+                yield Problem(path, mismatch(self._told(path), schema, value))
 
     def _repeated(self, sent: dict[str, Any]) -> Iterator[Problem]:
         """Find items that stand twice where they must differ: the one rule that a model cannot hold."""
-        for path, value, schema in self._places(sent, self._entry["tool"]["inputSchema"], ()):
+        as_sent = renamed(sent, self._sent, self._sent_names)
+        for path, value, schema in self._places(as_sent, self._sent, ()):
             if schema.get("uniqueItems") and isinstance(value, list):
                 kinds = [json.dumps(item, sort_keys=True, default=str) for item in value]
                 if len(set(kinds)) < len(kinds):
@@ -132,7 +153,8 @@ class ArgumentReader:
                 continue
             for name in [name for name in value if name not in names]:
                 del value[name]
-                yield unknown((*path, name), list(names))
+                known = self._told(tuple(names))
+                yield unknown(self._told((*path, name)), [str(each) for each in known])
 
     def _places(self, value: Any, schema: Any, path: Path) -> Iterator[tuple[Path, Any, dict[str, Any]]]:
         """Give each value inside `value` that `schema` describes, with its path and its schema."""
@@ -171,15 +193,6 @@ class ArgumentReader:
         examples = self._entry["examples"]
         best = max(examples, key=lambda each: len(each["arguments"].keys() & sent.keys()), default=None)
         return best["invocation"] if best else ""
-
-
-def _schema_problems(path: Path, keyword: Any, schema: Any, value: Any, message: str) -> Iterator[Problem]:
-    if keyword == "required":
-        names = [name for name in schema["required"] if name not in value]
-        yield from (Problem((*path, name), required((*path, name), _under(schema, name))) for name in names)
-        return
-    text = mismatch(path, schema, value) if keyword in _SAID else ""
-    yield Problem(path, text or f"{named(path)}: {message[:300]}", is_null=value is None and bool(path))
 
 
 _SAID = frozenset(

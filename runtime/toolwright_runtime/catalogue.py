@@ -78,6 +78,10 @@ class ToolEntry(TypedDict):
     deprecated: NotRequired[DeprecationEntry]
     enabled: NotRequired[bool]
     """Absent means true."""
+    arguments_schema: NotRequired[dict[str, Any]]
+    """What arguments must fit, where that is more than `inputSchema` says and no model says it."""
+    renamed: NotRequired[dict[str, str]]
+    """Property of `inputSchema` to the one of the tool's own, which some provider refuses."""
     cli: NotRequired[str]
     """Name of the command-line program behind it; absent for a handler, which counts to its category."""
 

@@ -337,4 +337,4 @@ def _texts(entry: ToolEntry) -> Iterator[str]:
     for name, part in tool["inputSchema"].get("properties", {}).items():
         yield name
         if isinstance(part, dict):
-            yield str(part.get("description", ""))
+            yield from (str(each.get("description", "")) for each in (part, *part.get("anyOf", ())))

@@ -109,11 +109,13 @@ def type_text(schema: Any) -> str:
 
 def _parameter(schema: Any, required: bool) -> ParameterSpec:
     said = schema if isinstance(schema, dict) else {}
+    # Nothing stands beside `anyOf` in what clients are sent: the alternatives say it.
+    spoken = [said, *(each for each in said.get("anyOf", ()) if isinstance(each, dict))]
     return ParameterSpec(
         type=type_text(schema),
-        description=said.get("description", ""),
+        description=next((each["description"] for each in spoken if "description" in each), ""),
         required=required,
-        default=said.get("default"),
+        default=next((each["default"] for each in spoken if "default" in each), None),
         enum=[str(value) for value in said["enum"]] if "enum" in said else None,
     )
 

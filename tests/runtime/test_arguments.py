@@ -13,6 +13,7 @@ from sample_server.catalogue import CATALOGUE
 from sample_server.text.models import CountWordsParams
 from toolwright_runtime import ToolError
 from toolwright_runtime.arguments import ArgumentReader, Arguments
+from toolwright_runtime.catalogue import ToolEntry
 
 COUNT = ArgumentReader(CATALOGUE["tools"]["count_words"], CountWordsParams)
 RAW = ArgumentReader(CATALOGUE["tools"]["raw"], None)
@@ -237,3 +238,70 @@ def test_good_arguments_are_read_as_they_are(text: str, label: str | None, limit
     result = COUNT.read({"text": text, "label": label, "limit": limit})
 
     assert (result.value.text, result.value.label, result.value.limit, result.notes) == (text, label, limit, ())
+
+
+QUERY: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "$top": {"type": "integer", "minimum": 1},
+        "filters": {"type": "array", "items": {"$ref": "#/$defs/Filter"}},
+        "labels": {"type": "object", "additionalProperties": {"type": "string"}},
+    },
+    "required": ["$top"],
+    "additionalProperties": False,
+    "$defs": {"Filter": {"type": "object", "properties": {"@field": {"const": "a"}}, "required": ["@field"]}},
+}
+SENT: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "top": {"type": "integer", "minimum": 1},
+        "filters": {"type": "array", "items": {"type": "object", "properties": {"field": {"type": "string"}}}},
+        "labels": {"type": "object"},
+    },
+    "required": ["top"],
+}
+
+
+@pytest.fixture
+def query() -> ArgumentReader:
+    """Give the reader of a tool whose raw schema had to be sent in other words and names."""
+    entry: ToolEntry = {
+        **CATALOGUE["tools"]["raw"],
+        "tool": {"name": "query", "inputSchema": SENT},
+        "arguments_schema": QUERY,
+        "renamed": {"top": "$top", "field": "@field"},
+    }
+    return ArgumentReader(entry, None)
+
+
+def test_names_that_were_replaced_lead_back_to_the_tools_own(query: ArgumentReader) -> None:
+    sent = {"top": 3, "filters": [{"field": "a"}], "labels": {"field": "stays", "top": "too"}}
+    before = deepcopy(sent)
+    assert query.read(sent) == Arguments(
+        {"$top": 3, "filters": [{"@field": "a"}], "labels": {"field": "stays", "top": "too"}}, ()
+    )
+    assert sent == before
+    assert query.read({"$top": 3}).value == {"$top": 3}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({}, "Argument 'top' is required: an integer of at least 1"),
+        ({"top": 0}, "Argument 'top' must be an integer of at least 1; got 0"),
+        ({"top": 1, "filters": [{"field": "b"}]}, "Argument 'filters[0].field' must be one of: a; got \"b\""),
+        ({"top": 1, "filters": [{}]}, "Argument 'filters[0].field' is required: one of: a"),
+    ],
+)
+def test_arguments_are_held_to_the_schema_as_written_in_the_names_that_were_sent(
+    query: ArgumentReader, arguments: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(ToolError) as caught:
+        query.read(arguments)
+    assert said in str(caught.value).splitlines()[0]
+
+
+def test_unknown_argument_is_noted_with_the_names_that_were_sent(query: ArgumentReader) -> None:
+    assert query.read({"top": 1, "topp": 2}).notes == (
+        "Note: unknown argument 'topp' was ignored; did you mean 'top'?",
+    )

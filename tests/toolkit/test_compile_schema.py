@@ -1,4 +1,4 @@
-"""The three schemas of one meaning: what fits the exact one fits the portable one, and no form holds a reference."""
+"""The schemas of one meaning: what fits the exact one fits what clients are sent, which holds no reference."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft7Validator, Draft202012Validator
 
-from toolwright.compile_schema import definitions, exact, portable, result
-from toolwright.model import ClassName, ListOf, MapOf, Named, ObjectType, Primitive, TypeRef, Value
+from toolwright.compile_schema import definitions, exact, result
+from toolwright.model import ClassName, JsonSchema, ListOf, MapOf, Named, ObjectType, Primitive, TypeRef, Value
+from toolwright.schema import advertise
 
 RANGE = ObjectType(
     name=ClassName("Range"),
@@ -27,6 +28,12 @@ NODE = ObjectType(
     fields=(Value(name="kids", type=ListOf(Named(ClassName("Node"))), required=False),),
 )
 TYPES = {"Range": RANGE, "Node": NODE}
+
+
+def sent(*values: Value) -> JsonSchema:
+    """Give what clients are sent of `values`."""
+    return advertise(exact(values) | {"$defs": definitions(tuple(TYPES.values()))}).schema
+
 
 _SAMPLES: dict[str, st.SearchStrategy[Any]] = {
     "string": st.text(max_size=5),
@@ -75,15 +82,15 @@ def test_arguments_that_fit_the_exact_schema_fit_what_clients_are_sent(
     values, arguments = drawn
     whole = exact(values) | {"$defs": definitions(tuple(TYPES.values()))}
     assert Draft202012Validator(whole).is_valid(arguments)
-    assert Draft202012Validator(portable(values, TYPES)).is_valid(arguments)
-    assert Draft7Validator(portable(values, TYPES)).is_valid(arguments)
+    assert Draft202012Validator(sent(*values)).is_valid(arguments)
+    assert Draft7Validator(sent(*values)).is_valid(arguments)
 
 
 @given(values_and_arguments())
 def test_what_clients_are_sent_uses_only_encodings_that_survive(
     drawn: tuple[tuple[Value, ...], dict[str, Any]],
 ) -> None:
-    schema = portable(drawn[0], TYPES)
+    schema = sent(*drawn[0])
     Draft202012Validator.check_schema(schema)
     Draft7Validator.check_schema(schema)
     assert_portable(schema)
@@ -91,6 +98,11 @@ def test_what_clients_are_sent_uses_only_encodings_that_survive(
 
 def assert_portable(schema: dict[str, Any]) -> None:
     """Hold a schema, and each below it, to what every client was seen to take."""
+    if "anyOf" in schema:
+        one, null = schema["anyOf"]
+        assert (list(schema), null) == (["anyOf"], {"type": "null"})
+        assert_portable(one)
+        return
     assert isinstance(schema["type"], str)
     assert not schema.keys() & {"$ref", "$schema", "$defs", "anyOf", "oneOf", "allOf", "const", "additionalProperties"}
     assert set(schema.get("required", [])) <= schema.get("properties", {}).keys()
@@ -117,7 +129,6 @@ def value(kind: str, **constraints: Any) -> Value:
         (value("string", pattern="^a+$"), "It. Must match ^a+$."),
         (value("string", format="uri"), "It. Format: uri."),
         (value("string", enum=["a", "b"]), "It"),
-        (Value(name="x", type=Primitive("string"), description="It.", nullable=True), "It. May be null."),
         (
             Value(name="x", type=ListOf(Primitive("string")), constraints={"minItems": 2, "uniqueItems": True}),
             "At least 2 items. Items must differ.",
@@ -125,18 +136,25 @@ def value(kind: str, **constraints: Any) -> Value:
     ],
 )
 def test_limits_are_said_in_the_description_too(given_value: Value, said: str) -> None:
-    schema = portable((given_value,), TYPES)["properties"]["x"]
+    schema = sent(given_value)["properties"]["x"]
     assert schema["description"] == said
 
 
 def test_choices_of_numbers_become_bounds_since_gemini_takes_strings_only() -> None:
-    schema = portable((value("integer", enum=[5, 1, 2]),), TYPES)["properties"]["x"]
+    schema = sent(value("integer", enum=[5, 1, 2]))["properties"]["x"]
     assert (schema["minimum"], schema["maximum"]) == (1, 5)
     assert "enum" not in schema
 
 
+def test_null_is_offered_only_where_a_value_must_be_given() -> None:
+    required = Value(name="x", type=Primitive("string"), nullable=True)
+    assert sent(required)["properties"]["x"] == {"anyOf": [{"type": "string"}, {"type": "null"}]}
+    optional = Value(name="x", type=Primitive("string"), nullable=True, required=False)
+    assert sent(optional)["properties"]["x"] == {"type": "string"}
+
+
 def test_a_tool_without_parameters_says_so_with_empty_properties() -> None:
-    assert portable((), TYPES) == {"type": "object", "properties": {}}
+    assert sent() == {"type": "object", "properties": {}}
 
 
 def test_optional_is_not_nullable_and_nullable_is_not_optional() -> None:

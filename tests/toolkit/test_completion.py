@@ -60,8 +60,8 @@ def test_a_program_that_is_asked_answers_without_running_anything() -> None:
     [
         (["gen"], ["generate"]),
         (["generate", "--only", "s"], ["schemas"]),
-        (["explain", "tw51"], ["TW510", "TW511", "TW512", "TW513", "TW514"]),
-        (["templates", "eject", "schemas/ge"], ["schemas/gemini.json.jinja"]),
+        (["explain", "tw51"], [f"TW{number}" for number in range(510, 520)]),
+        (["templates", "eject", "schemas/anth"], ["schemas/anthropic.json.jinja"]),
         (["completion", "f"], ["fish"]),
     ],
     ids=["command", "choice", "code", "template", "shell"],

@@ -160,10 +160,15 @@ def test_hostile_text_reaches_the_catalogue_unchanged(hostile: dict[str, str]) -
     tool = written["tools"]["import"]
     assert served["tool"]["description"] == tool["description"].strip()
     assert served["summary"] == tool["summary"]
-    assert served["examples"][0]["arguments"] == tool["examples"][0]["arguments"]
+    assert served["renamed"] == {"lim_it_2": "lim-it"}
+    arguments = served["examples"][0]["arguments"]
+    assert {served["renamed"].get(name, name): each for name, each in arguments.items()} == tool["examples"][0][
+        "arguments"
+    ]
     assert served["tool"]["inputSchema"]["properties"]["title"]["default"] == tool["params"]["title"]["default"]
     assert served["tool"]["inputSchema"]["properties"]["word"]["enum"] == tool["params"]["word"]["enum"]
-    assert list(served["tool"]["inputSchema"]["properties"]) == list(tool["params"])
+    sent = served["tool"]["inputSchema"]["properties"]
+    assert [served["renamed"].get(name, name) for name in sent] == list(tool["params"])
 
 
 def test_hostile_names_give_models_that_take_the_wire_names_back(

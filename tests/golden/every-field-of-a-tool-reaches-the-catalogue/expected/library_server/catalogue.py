@@ -76,13 +76,21 @@ CATALOGUE: Final[Catalogue] = {
                         },
                         "languages": {
                             "type": "array",
-                            "description": "Languages. 1 to 1 item.",
+                            "description": "Languages. Exactly 1 item.",
                             "items": {"type": "string"},
                             "minItems": 1,
                             "maxItems": 1,
                         },
-                        "notes": {"type": "object", "description": "Words to find in notes"},
-                        "lent": {"type": "boolean", "description": "Lent out or not; null for both. May be null."},
+                        "notes": {
+                            "type": "object",
+                            "description": "Words to find in notes. Names mapped to values of type string.",
+                        },
+                        "lent": {
+                            "anyOf": [
+                                {"type": "boolean", "description": "Lent out or not; null for both"},
+                                {"type": "null"},
+                            ]
+                        },
                     },
                     "required": ["query", "lent"],
                 },
@@ -272,4 +280,4 @@ CATALOGUE: Final[Catalogue] = {
 }
 
 
-# toolwright: sha256 a83f4852084564f3f1553aa6c2bda4aa
+# toolwright: sha256 cae16287134dc40af80c8fcaaf07742d

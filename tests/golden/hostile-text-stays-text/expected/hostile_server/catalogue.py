@@ -39,7 +39,7 @@ CATALOGUE: Final[Catalogue] = {
                             "description": "A keyword of JSON Schema",
                             "default": 'a "b" \\ c\n{{ d }}',
                         },
-                        "lim-it": {"type": "integer", "description": "Beside lim_it", "default": 1},
+                        "lim_it_2": {"type": "integer", "description": "Beside lim_it", "default": 1},
                         "lim_it": {"type": "integer", "description": "Beside lim-it", "default": 2},
                         "properties": {
                             "type": "array",
@@ -80,13 +80,18 @@ CATALOGUE: Final[Catalogue] = {
             "examples": [
                 {
                     "description": 'Quotes " and ` ticks',
-                    "arguments": {"class": 'a "b" \\ `c` {{ d }}\n\u202e', "lim-it": 3, "properties": [{"class": "x"}]},
-                    "invocation": "import(properties=[{'class': 'x'}], **{'class': 'a \"b\" \\\\ `c` {{ d }}\\n\\u202e', 'lim-it': 3})",
+                    "arguments": {
+                        "class": 'a "b" \\ `c` {{ d }}\n\u202e',
+                        "lim_it_2": 3,
+                        "properties": [{"class": "x"}],
+                    },
+                    "invocation": "import(lim_it_2=3, properties=[{'class': 'x'}], **{'class': 'a \"b\" \\\\ `c` {{ d }}\\n\\u202e'})",
                 }
             ],
+            "renamed": {"lim_it_2": "lim-it"},
         }
     },
 }
 
 
-# toolwright: sha256 82e618b2a3eaf1c3468f3eead8ceb615
+# toolwright: sha256 60f035002e2cf1f786399f4984ee9206

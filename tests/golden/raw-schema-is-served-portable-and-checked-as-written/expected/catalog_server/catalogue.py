@@ -32,20 +32,20 @@ CATALOGUE: Final[Catalogue] = {
                     "properties": {
                         "filters": {
                             "type": "array",
+                            "description": "What to look for. At least 1 item.",
                             "items": {
                                 "type": "object",
                                 "properties": {
                                     "field": {
                                         "type": "string",
-                                        "enum": ["author", "title"],
                                         "description": "Which field",
+                                        "enum": ["author", "title"],
                                     },
                                     "value": {"type": "string", "description": "Its text"},
                                 },
                                 "required": ["field", "value"],
                             },
                             "minItems": 1,
-                            "description": "What to look for",
                         }
                     },
                     "required": ["filters"],
@@ -71,9 +71,150 @@ CATALOGUE: Final[Catalogue] = {
                     "invocation": "find_books(filters=[{'field': 'author', 'value': 'Le Guin'}])",
                 }
             ],
-        }
+            "arguments_schema": {
+                "$schema": "https://json-schema.org/draft/2020-12/schema",
+                "type": "object",
+                "properties": {
+                    "filters": {
+                        "type": "array",
+                        "items": {"$ref": "#/$defs/Filter"},
+                        "minItems": 1,
+                        "description": "What to look for",
+                    }
+                },
+                "required": ["filters"],
+                "$defs": {
+                    "Filter": {
+                        "type": "object",
+                        "properties": {
+                            "field": {"$ref": "#/$defs/Field"},
+                            "value": {"type": "string", "description": "Its text"},
+                        },
+                        "required": ["field", "value"],
+                    },
+                    "Field": {"type": "string", "enum": ["author", "title"], "description": "Which field"},
+                },
+            },
+        },
+        "count_books": {
+            "tool": {
+                "name": "count_books",
+                "description": "Count the books for which an expression of fields and words holds.",
+                "inputSchema": {
+                    "type": "object",
+                    "properties": {
+                        "where": {
+                            "anyOf": [
+                                {"type": "string", "description": "Which books. A word"},
+                                {
+                                    "type": "object",
+                                    "properties": {
+                                        "not": {
+                                            "anyOf": [
+                                                {"type": "string", "description": "A word"},
+                                                {
+                                                    "type": "object",
+                                                    "properties": {
+                                                        "not": {
+                                                            "anyOf": [
+                                                                {"type": "string", "description": "A word"},
+                                                                {
+                                                                    "type": "object",
+                                                                    "properties": {
+                                                                        "not": {
+                                                                            "anyOf": [
+                                                                                {
+                                                                                    "type": "string",
+                                                                                    "description": "A word",
+                                                                                },
+                                                                                {
+                                                                                    "type": "object",
+                                                                                    "properties": {
+                                                                                        "not": {
+                                                                                            "anyOf": [
+                                                                                                {"type": "string"},
+                                                                                                {"type": "object"},
+                                                                                            ]
+                                                                                        }
+                                                                                    },
+                                                                                    "required": ["not"],
+                                                                                },
+                                                                            ]
+                                                                        }
+                                                                    },
+                                                                    "required": ["not"],
+                                                                },
+                                                            ]
+                                                        }
+                                                    },
+                                                    "required": ["not"],
+                                                },
+                                            ]
+                                        }
+                                    },
+                                    "required": ["not"],
+                                },
+                            ]
+                        },
+                        "step": {
+                            "type": "integer",
+                            "description": "Books a step. Must be a multiple of 5. At least 1.",
+                            "minimum": 1,
+                        },
+                    },
+                    "required": ["where"],
+                },
+                "annotations": {
+                    "readOnlyHint": True,
+                    "destructiveHint": False,
+                    "idempotentHint": True,
+                    "openWorldHint": False,
+                },
+            },
+            "summary": "Count the books that an expression takes",
+            "category": "books",
+            "complexity": "simple",
+            "tier": "core",
+            "keywords": [],
+            "use_cases": ["Count how many books an expression matches"],
+            "related": [],
+            "examples": [
+                {
+                    "description": "Books without a word",
+                    "arguments": {"where": {"not": "tax"}, "step": 10},
+                    "invocation": "count_books(where={'not': 'tax'}, step=10)",
+                }
+            ],
+            "arguments_schema": {
+                "type": "object",
+                "required": ["$where"],
+                "additionalProperties": False,
+                "properties": {
+                    "$where": {"$ref": "#/$defs/Expression", "description": "Which books"},
+                    "step": {
+                        "type": ["integer", "null"],
+                        "multipleOf": 5,
+                        "exclusiveMinimum": 0,
+                        "description": "Books a step",
+                    },
+                },
+                "$defs": {
+                    "Expression": {
+                        "oneOf": [
+                            {"type": "string", "description": "A word"},
+                            {
+                                "type": "object",
+                                "required": ["not"],
+                                "properties": {"not": {"$ref": "#/$defs/Expression"}},
+                            },
+                        ]
+                    }
+                },
+            },
+            "renamed": {"where": "$where"},
+        },
     },
 }
 
 
-# toolwright: sha256 63deea9bd850d79c63a4eaa771626b6c
+# toolwright: sha256 1174e92ae520533d5e752ddff131539f

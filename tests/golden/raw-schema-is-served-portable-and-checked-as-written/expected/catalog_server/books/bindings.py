@@ -14,10 +14,12 @@ import catalog.books
 from catalog_server.books import contract
 
 FIND_BOOKS: Final[contract.FindBooks] = catalog.books.find_books
+COUNT_BOOKS: Final[contract.CountBooks] = catalog.books.count_books
 
 BINDINGS: Final[Mapping[str, Binding]] = {
     "find_books": Binding(None, FIND_BOOKS),
+    "count_books": Binding(None, COUNT_BOOKS),
 }
 
 
-# toolwright: sha256 c86030d20b8a89a766f6ffb872a20898
+# toolwright: sha256 f8552bac62de401bdb35f8836012b0d9

@@ -18,4 +18,12 @@ class FindBooks(Protocol):
         ...
 
 
-# toolwright: sha256 97e0cd5a96d753847d2494315b960e3c
+class CountBooks(Protocol):
+    """Count the books that an expression takes"""
+
+    async def __call__(self, params: dict[str, Any], call: ToolCall, /) -> Content | Reply:
+        """Carry out one call."""
+        ...
+
+
+# toolwright: sha256 8e77054e07119b7866836294a8e5254c
