@@ -46,11 +46,24 @@ def as_pattern(expected: str) -> str:
     return "\n".join(lines).replace("\n.*\n", "\n(?:.*\n)?") + "\n*"
 
 
+_PINNED = {
+    "npx @modelcontextprotocol/inspector": "mcp-inspector",
+    "npx -y @modelcontextprotocol/server-everything": "mcp-server-everything",
+}
+
+
+def _pinned(command: str) -> str:
+    """Run what the tests have installed instead of fetching the newest."""
+    for fetched, installed in _PINNED.items():
+        command = command.replace(fetched, installed)
+    return command
+
+
 @pytest.mark.parametrize(("command", "expected"), sessions(), ids=lambda value: value.split("\n")[0][:60])
 def test_command_prints_what_the_readme_shows(command: str, expected: str) -> None:
     path = [Path(sys.executable).parent, NODE / "node" / "bin", NODE / ".bin", os.environ["PATH"]]
     ran = subprocess.run(
-        command.replace("npx @modelcontextprotocol/inspector", "mcp-inspector"),
+        _pinned(command),
         shell=True,
         cwd=ROOT,
         env={**os.environ, "PATH": os.pathsep.join(map(str, path)), "NO_COLOR": "1", "COLUMNS": "80"},

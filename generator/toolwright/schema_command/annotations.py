@@ -1,0 +1,78 @@
+"""What was found in tools, for GitHub and for code scanners. `toolwright.report` prints both; here they get places."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import PurePosixPath
+from typing import Any, Final
+
+from toolwright.diagnostics import Diagnostic, Location
+from toolwright.diagnostics import Severity as Level
+from toolwright.report import report
+from toolwright.schema import Severity
+from toolwright.schema_command.audit import AuditedTool, Issue
+from toolwright.wording import quoted
+
+_WHY: Final = {
+    Severity.REFUSED: "The provider answers the whole request with an error, or there is no schema to send.",
+    Severity.NARROWED: "A value that the original takes is no longer taken.",
+    Severity.LOSSY: "A value that the original refuses is no longer refused.",
+    Severity.NOTE: "Said in other words; nothing is lost.",
+}
+_NO_PLACE: Final = Location(PurePosixPath("-"))
+"""Stands for the place of what came from a running server, until it is taken out again."""
+
+
+def github(tools: Sequence[AuditedTool], threshold: Severity) -> str:
+    """Give a workflow command a finding. One about a running server names no file."""
+    return "".join(_command(each, issue, threshold) for each, issue in _all(tools))
+
+
+def _command(each: AuditedTool, issue: Issue, threshold: Severity) -> str:
+    command = report([_diagnostic(each, issue, threshold)], "github")
+    return command if issue.location else command.replace("file=-,line=1,col=1,", "", 1)
+
+
+def sarif(tools: Sequence[AuditedTool], threshold: Severity) -> str:
+    """Give one document. What came from a running server has a logical place: the tool, and the path in its schema."""
+    found = list(_all(tools))
+    document = json.loads(report([_diagnostic(each, issue, threshold) for each, issue in found], "sarif"))
+    (run,) = document["runs"]
+    for result, (each, issue) in zip(run["results"], found, strict=True):
+        result["locations"] = [_sarif_place(result["locations"][0], each, issue)]
+        result["properties"] = {"severity": str(issue.finding.severity), "targets": [str(to) for to in issue.targets]}
+    for rule in run["tool"]["driver"]["rules"]:
+        severity = Severity(rule["id"].split("/")[1])
+        rule["shortDescription"] = {"text": f"{rule['id'].split('/', 2)[2]}: {severity}"}
+        rule["fullDescription"] = {"text": _WHY[severity]}
+    return json.dumps(document, indent=2) + "\n"
+
+
+def _sarif_place(place: dict[str, Any], each: AuditedTool, issue: Issue) -> dict[str, Any]:
+    name = f"{each.tool.name}{issue.finding.path[1:]}"
+    logical = [{"fullyQualifiedName": name, "kind": "member"}]
+    return {**place, "logicalLocations": logical} if issue.location else {"logicalLocations": logical}
+
+
+def _all(tools: Sequence[AuditedTool]) -> Iterator[tuple[AuditedTool, Issue]]:
+    return ((each, issue) for each in tools for issue in each.issues)
+
+
+def _diagnostic(each: AuditedTool, issue: Issue, threshold: Severity) -> Diagnostic:
+    finding = issue.finding
+    message = f"tool {quoted(each.tool.name)}, {finding.path}: {finding.message}"
+    return Diagnostic(
+        code=f"schema/{finding.severity}/{finding.pattern}",
+        message=message,
+        location=issue.location or _NO_PLACE,
+        hint=f"{finding.severity} for {', '.join(issue.targets)}",
+        severity=_level(finding.severity, threshold),
+    )
+
+
+def _level(severity: Severity, threshold: Severity) -> Level:
+    """Say how loud a finding is: one that fails the run is an error."""
+    if severity.rank <= threshold.rank:
+        return Level.ERROR
+    return Level.NOTE if severity is Severity.NOTE else Level.WARNING

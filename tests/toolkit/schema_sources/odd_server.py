@@ -1,0 +1,83 @@
+"""An MCP server of an earlier revision over stdio, without any SDK, that is odd in the way its first argument says."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+Message = dict[str, Any]
+EVER = threading.Event()
+
+
+def tool(name: str, **schema: Any) -> Message:
+    return {"name": name, "inputSchema": {"type": "object", "properties": {}, **schema}}
+
+
+def send(message: Message) -> None:
+    sys.stdout.write(json.dumps(message) + "\n")
+    sys.stdout.flush()
+
+
+def answer(way: str, message: Message) -> Message:
+    """Give the result or the error that answers a request."""
+    method, params = message["method"], message.get("params", {})
+    if method == "initialize":
+        about = {"name": "odd", "version": "1"}
+        return {"result": {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": about}}
+    if method != "tools/list":
+        return {"error": {"code": -32601, "message": f"no {method} here"}}
+    cursor = params.get("cursor")
+    match way:
+        case "pages":
+            page = int(cursor or 0)
+            more = {"nextCursor": str(page + 1)} if page < 2 else {}
+            return {"result": {"tools": [tool(f"tool_{page}")], **more}}
+        case "circle":
+            return {"result": {"tools": [tool("again")], "nextCursor": "same"}}
+        case "endless":
+            page = int(cursor or 0)
+            tools = [tool(f"tool_{page}_{index}") for index in range(2_000)]
+            return {"result": {"tools": tools, "nextCursor": str(page + 1)}}
+        case "malformed":
+            return {"result": {"tools": [tool("good"), {"name": "bare"}, {"name": "text", "inputSchema": "object"}]}}
+        case "nameless":
+            return {"result": {"tools": [{"inputSchema": {}}]}}
+        case "no-list":
+            return {"result": {"tools": 3}}
+        case "environment":
+            return {"result": {"tools": [tool(os.environ["ODD_NAME"])]}}
+        case "error":
+            return {"error": {"code": -32603, "message": "out of\norder\x1b[2J"}}
+        case _:
+            return {"result": {"tools": [tool("only")]}}
+
+
+def main(way: str, *more: str) -> None:
+    if way == "dies":
+        sys.exit("\x1b[31ma key is missing: ODD_KEY")
+    if way in {"hangs", "stubborn"}:
+        if way == "stubborn":
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        Path(more[0]).write_text(str(os.getpid()), encoding="utf-8")
+        EVER.wait()
+    if way == "chatters":
+        while True:
+            sys.stdout.write("Listening ...\n")
+    if way == "greets":
+        sys.stdout.write("Welcome!\n")
+    for line in sys.stdin:
+        message = json.loads(line)
+        if "id" not in message:
+            continue
+        if way == "old" and message["method"] == "server/discover":
+            sys.exit(f"what is {message['method']}?")
+        send({"jsonrpc": "2.0", "id": message["id"], **answer(way, message)})
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
