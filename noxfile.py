@@ -16,8 +16,10 @@ ROOT = Path(__file__).parent
 PYPROJECT = nox.project.load_toml("pyproject.toml")
 EVERYTHING = "-e.[toolkit,workbench]"
 PARALLEL = ("-n", "auto", "--dist", "worksteal")
-FROM_ELSEWHERE = ROOT / "tests" / "wheel"
-"""Tests that build the wheel and install it: a minute that only `wheel` takes."""
+FROM_ELSEWHERE = ("--ignore=tests/wheel", "--ignore=tests/converters")
+"""Tests that need what only a session of their own installs: the built wheel, the converters of clients."""
+SAME_IN_A_WHEEL = ("--ignore=tests/schema/test_properties.py", "--ignore=tests/schema/test_judging.py")
+"""Long tests of pure functions, which no packaging can change."""
 
 
 @nox.session(tags=["gen"])
@@ -55,7 +57,7 @@ def tests(session: nox.Session) -> None:
     """Run the tests. Takes arguments of pytest instead: `nox -s tests -- tests/test_golden.py -k sumary`."""
     session.install(EVERYTHING, *_group("tests"))
     _install_npm_packages(session)
-    session.run("pytest", *(session.posargs or (*PARALLEL, f"--ignore={FROM_ELSEWHERE}")))
+    session.run("pytest", *(session.posargs or (*PARALLEL, *FROM_ELSEWHERE)))
 
 
 @nox.session
@@ -64,6 +66,14 @@ def conformance(session: nox.Session) -> None:
     session.install(EVERYTHING, *_group("tests"))
     _install_npm_packages(session)
     session.run("pytest", "tests/conformance", *session.posargs)
+
+
+@nox.session
+def converters(session: nox.Session) -> None:
+    """Run the schemas we send through the converters of real clients, in Python and JavaScript."""
+    session.install(EVERYTHING, *_group("converters"))
+    _install_npm_packages(session, ROOT / "tests" / "converters")
+    session.run("pytest", "tests/converters", *session.posargs)
 
 
 @nox.session
@@ -80,23 +90,24 @@ def wheel(session: nox.Session) -> None:
     session.install(f"{built}[toolkit,workbench]")
     _install_npm_packages(session)
     session.run("pytest", "tests/wheel", env={"TOOLWRIGHT_WHEEL": str(built)})
-    session.run("pytest", *(session.posargs or (*PARALLEL, f"--ignore={FROM_ELSEWHERE}")))
+    session.run("pytest", *(session.posargs or (*PARALLEL, *FROM_ELSEWHERE, *SAME_IN_A_WHEEL)))
 
 
 @nox.session(tags=["gen"])
 def goldens(session: nox.Session) -> None:
-    """Rewrite what the golden cases expect. Review the difference as a colleague's."""
+    """Rewrite what the golden cases and docs/schemas.md expect. Review the difference as a colleague's."""
     session.install(EVERYTHING, *_group("tests"))
     # A case that is rewritten counts as failed.
-    session.run("pytest", "tests/test_golden.py", "--regen-all", *session.posargs, success_codes=[0, 1])
+    pages = ("tests/test_golden.py", "tests/test_schema_docs.py")
+    session.run("pytest", *pages, "--regen-all", *session.posargs, success_codes=[0, 1])
 
 
 @nox.session
 def docs(session: nox.Session) -> None:
-    """Run what README.md shows and compare it with the output shown there; look at the links of every page."""
+    """Run what the pages show and compare it with the output shown there; look at the links of every page."""
     session.install(EVERYTHING, *_group("tests"))
     _install_npm_packages(session)
-    session.run("pytest", "tests/test_readme.py", *session.posargs)
+    session.run("pytest", "tests/test_readme.py", "tests/test_schema_docs.py", *session.posargs)
 
 
 @nox.session
@@ -116,13 +127,12 @@ def _requirements(name: str) -> list[str]:
     return [requirement for requirement in extras["toolkit"] if requirement.startswith(name)]
 
 
-def _install_npm_packages(session: nox.Session) -> None:
-    """Install what tests/package-lock.json names, unless it was installed before."""
+def _install_npm_packages(session: nox.Session, folder: Path = ROOT / "tests") -> None:
+    """Install what the package-lock.json in `folder` names, unless it was installed before."""
     if shutil.which("npm") is None:
         session.error(
             "npm is missing: the tests drive our servers with programs of others. Install Node.js 20 or later"
         )
-    folder = ROOT / "tests"
     lock = hashlib.sha256((folder / "package-lock.json").read_bytes()).hexdigest()
     stamp = folder / "node_modules" / ".installed"
     if stamp.is_file() and stamp.read_text(encoding="utf-8") == lock:

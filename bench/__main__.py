@@ -15,13 +15,15 @@ from bench.importing import measure_imports
 from bench.listing import LISTED, Listing, measure_listing
 from bench.page import page
 from bench.promises import Findings
+from bench.schemas.corpus import corpus
+from bench.schemas.measuring import Converting, measure_converting
 from bench.searching import Search, measure_search
 from bench.session import Room, SessionError
 from bench.starting import Starts, measure_starts
 from bench.synthetic import MOST
-from bench.workshop import workshop
+from bench.workshop import Workshop, workshop
 
-PARTS = ("start", "list", "search", "generate")
+PARTS = ("start", "list", "search", "generate", "schemas")
 SIZES = (10, 100, 1000)
 ROUNDS = 5
 STARTS = 2
@@ -39,26 +41,31 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parts = (chosen.only,) if chosen.only else PARTS
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
         try:
-            findings = _measured(Room(Path(folder)), sizes, rounds, parts)
+            findings = _measured(Room(Path(folder)), sizes, rounds, parts, chosen)
         except SessionError as error:
             print(f"bench: {error}", file=sys.stderr)
             return 1
     text = page(findings)
     print(text)
-    if parts == PARTS and sizes == SIZES and not chosen.short:
+    if parts == PARTS and sizes == SIZES and not chosen.short and not chosen.corpus:
         Path(__file__).parents[1].joinpath(PAGE).write_text(text, encoding="utf-8", newline="\n")
     else:
         print(f"Not the whole bench: {PAGE.as_posix()} is left as it was.", file=sys.stderr)
     return 0
 
 
-def _measured(room: Room, sizes: Sequence[int], rounds: int, parts: Sequence[str]) -> Findings:
+def _measured(
+    room: Room, sizes: Sequence[int], rounds: int, parts: Sequence[str], chosen: argparse.Namespace
+) -> Findings:
     starts: Starts | None = None
     listing: Listing | None = None
     searches: tuple[Search, ...] = ()
     generations: tuple[Generation, ...] = ()
-    _say(f"writing and generating projects of {', '.join(map(str, sizes))} tools")
-    shops = [workshop(room, size) for size in sizes]
+    converting: Converting | None = None
+    shops: list[Workshop] = []
+    if {*parts} - {"schemas"}:
+        _say(f"writing and generating projects of {', '.join(map(str, sizes))} tools")
+        shops = [workshop(room, size) for size in sizes]
     if {"start", "list"} & set(parts):
         _say("starting servers")
         starts = measure_starts(room, shops, rounds * STARTS if "start" in parts else 1)
@@ -75,7 +82,10 @@ def _measured(room: Room, sizes: Sequence[int], rounds: int, parts: Sequence[str
     if {"start", "generate"} & set(parts):
         _say("importing")
         imports = measure_imports(room, rounds)
-    return Findings(tuple(sizes), rounds, tuple(parts), starts, listing, searches, generations, imports)
+    if "schemas" in parts:
+        _say("converting schemas")
+        converting = measure_converting(corpus(chosen.corpus), chosen.converters)
+    return Findings(tuple(sizes), rounds, tuple(parts), starts, listing, searches, generations, imports, converting)
 
 
 def _say(text: str) -> None:
@@ -86,12 +96,21 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m bench",
         description="Measure what we hold ourselves to, side by side with others.",
-        epilog=f"{PAGE.as_posix()} is written by the whole bench only, not with --short, --only or other --sizes.",
+        epilog=f"{PAGE.as_posix()} is written by the whole bench only: not with --short, --only, --corpus or --sizes.",
     )
     parser.add_argument("--sizes", type=_sizes, help=f"numbers of tools (default: {','.join(map(str, SIZES))})")
     parser.add_argument("--rounds", type=_positive, help=f"times each thing is measured (default: {ROUNDS})")
     parser.add_argument("--short", action="store_true", help="small sizes and few rounds: does the bench itself work?")
     parser.add_argument("--only", choices=PARTS, help="one part")
+    parser.add_argument(
+        "--corpus",
+        type=Path,
+        metavar="FILE",
+        help="schemas to convert in place of our own: a JSON object a line, with a key `schema`",
+    )
+    parser.add_argument(
+        "--converters", metavar="PYTHON", help="the interpreter that has the other converters (default: this one)"
+    )
     return parser
 
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import platform
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from importlib.metadata import version
 from statistics import median
 
 from bench.generating import CHECK, FULL, Generation
 from bench.promises import Findings, rows
+from bench.schemas.measuring import OURS as OUR_CONVERTER
+from bench.schemas.measuring import PATIENCE_S, Converting, Score, through
 from bench.searching import Latency, Search
 from bench.starting import Starts
 
@@ -37,6 +40,7 @@ _REPEAT = """\
 nox -s bench                        # all of it; rewrites this page
 python -m bench --short             # does the bench itself work? its figures say nothing, and it writes none
 python -m bench --only generate --sizes 1000 --rounds 3
+python -m bench --only schemas --corpus my-schemas.jsonl   # other schemas: a JSON object a line, with a key `schema`
 ```
 """
 
@@ -74,6 +78,27 @@ _IMPORTS = """\
 Importing is the floor of most figures above. Seconds from spawning Python to its end, nothing but the import done:
 """
 
+_CONVERTING = """\
+## Schemas
+
+To the message `Schema` that Gemini's `parameters` holds. {count} schemas ({styles}); our own corpus stands in
+`bench/schemas/corpus/`. Of them {hard} are hard: they have references, recursion, unions, `oneOf` or `allOf`, numbers
+to choose from, tuples, maps, nodes without a type or leftovers of other dialects. Shares are of all.{unusable}
+
+- *accepted*: the protobuf message takes it, and so do the rules of the server that its error texts tell of.
+- *kept*: every property is there, and every value drawn from the original is still taken.
+- *good*: both. *failed*: the converter raised, or gave no answer within {patience:.0f} s.
+- *tight*: of the values one step from a valid one, those still refused; *answer*: of the values drawn from the result,
+  those that the original takes. Both of what was converted: who converts only what is easy does well there.
+- *findings*: what is said to the author of a schema on average. Nobody else says anything.
+- Microseconds are medians of what was converted, each schema converted by all in turn; the ratio is to ours.
+"""
+
+_ADVERTISED = """\
+What `advertise` makes of a schema has to come through the converter of a client, which the server cannot choose. The
+first line of each pair is the schema as it is, the second what we advertise.
+"""
+
 _READING = """\
 - A server's start is the import of the SDK; what we add is the dispatcher and the table, which byte code makes quick to
   load. When all tools are listed, the rest of the growth is the SDK checking and encoding each of them, for any server
@@ -99,7 +124,7 @@ def _sections(findings: Findings) -> Iterator[str]:
         cores=os.cpu_count(),
         system=f"{platform.system()} {platform.machine()}",
         python=f"{platform.python_implementation()} {'.'.join(platform.python_version_tuple()[:2])}",
-        versions=", ".join(f"{name} {version(name)}" for name in ("mcp", "fastmcp", "datamodel-code-generator")),
+        versions=", ".join(_versions(findings)),
         sizes=_listed(findings.sizes),
     )
     yield "## Promises\n"
@@ -117,11 +142,19 @@ def _sections(findings: Findings) -> Iterator[str]:
         yield _generations(findings.generations)
         yield _STAGES.format(size=findings.generations[-1].size)
         yield _stages(findings.generations[-1])
+    if findings.converting is not None:
+        yield from _converting(findings.converting)
     if findings.imports:
         yield _IMPORTS
         yield _table(("import", "seconds"), ((what, _seconds(took)) for what, took in findings.imports.items()))
     if findings.imports and findings.generations:
         yield _READING
+
+
+def _versions(findings: Findings) -> Iterator[str]:
+    yield from (f"{name} {version(name)}" for name in ("mcp", "fastmcp", "datamodel-code-generator"))
+    if findings.converting is not None:
+        yield from findings.converting.versions
 
 
 def _starts(starts: Starts) -> str:
@@ -180,6 +213,46 @@ def _stages(generation: Generation) -> str:
     return _table(
         ("stage", FULL, CHECK),
         ((stage, _seconds(full.get(stage)), _seconds(check.get(stage))) for stage in dict.fromkeys((*full, *check))),
+    )
+
+
+def _converting(found: Converting) -> Iterator[str]:
+    styles = Counter(row.style for row in found.rows)
+    yield _CONVERTING.format(
+        count=len(found.rows),
+        styles=", ".join(f"{count} {style}" for style, count in styles.items()),
+        hard=found.hard,
+        unusable=f" {found.unusable} that nobody can use are left out." if found.unusable else "",
+        patience=PATIENCE_S,
+    )
+    if found.missing:
+        yield f"Not installed, so not measured: {', '.join(found.missing)}.\n"
+    labels = (OUR_CONVERTER, *found.rivals)
+    for what, hard in (("All of them", False), ("The hard ones", True)):
+        yield f"{what}:\n"
+        yield _scores([score for score in found.scores(hard=hard) if score.label in labels])
+    yield _ADVERTISED
+    for what, hard in (("All of them", False), ("The hard ones", True)):
+        yield f"{what}:\n"
+        scores = {score.label: score for score in found.scores(hard=hard)}
+        yield _scores([scores[each] for label in found.clients for each in (label, through(label))])
+
+
+def _scores(scores: Sequence[Score]) -> str:
+    head = ("converter", "accepted", "kept", "good", "failed", "tight", "answer", "findings", "microseconds", "to ours")
+    return _table(
+        head,
+        (
+            (
+                each.label,
+                *(f"{share:.1%}" for share in (each.accepted, each.kept, each.good, each.failed)),
+                *(f"{share:.1%}" for share in (each.tight, each.answer)),
+                "-" if each.findings is None else f"{each.findings:.1f}",
+                f"{each.microseconds:.0f}",
+                "-" if each.to_ours is None else str(each.to_ours),
+            )
+            for each in scores
+        ),
     )
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from toolwright_runtime.catalogue import Catalogue, ExampleEntry, ToolEntry
 
+from toolwright.compile_schema import unique_paths
 from toolwright.model import Example, Hints, Server, Tool
 
 
@@ -60,6 +61,8 @@ def tool_entry(tool: Tool) -> ToolEntry:
     # Only a raw schema: generated models hold the meaning of what the manifest's own types say.
     if not tool.params_class and tool.schema != tool.input_schema:
         entry["arguments_schema"] = tool.schema
+    if tool.params_class and (paths := unique_paths(tool.schema)):
+        entry["unique"] = paths
     if tool.renamed:
         entry["renamed"] = dict(tool.renamed)
     return entry

@@ -9,7 +9,7 @@ Two forms of the same meaning:
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from toolwright.model import JsonSchema, ListOf, MapOf, Named, ObjectType, Primitive, TypeRef, Value
 
@@ -112,3 +112,25 @@ def _result_type(ref: TypeRef, types: Types, levels: Mapping[str, int]) -> JsonS
             return {"type": "object", "additionalProperties": _result_type(inner, types, levels)}
         case Named(name):
             return _result_object(types[name], types, levels)
+
+
+def unique_paths(schema: JsonSchema) -> list[list[str]]:
+    """List where in arguments that fit an exact `schema` the items of an array must differ.
+
+    Each path leads there from the arguments; `*` stands for every item of an array and every member of a map.
+    """
+    return list(_unique_paths(schema, schema.get("$defs", {}), []))
+
+
+def _unique_paths(schema: JsonSchema, types: Mapping[str, JsonSchema], path: list[str]) -> Iterator[list[str]]:
+    if schema.get("uniqueItems"):
+        yield path
+    same = [*schema.get("allOf", ()), *schema.get("anyOf", ())]
+    if "$ref" in schema:
+        same.append(types[schema["$ref"].removeprefix("#/$defs/")])
+    inside = [(name, each) for name, each in schema.get("properties", {}).items()]
+    inside += [("*", schema[keyword]) for keyword in ("items", "additionalProperties") if keyword in schema]
+    for each in same:
+        yield from _unique_paths(each, types, path)
+    for name, each in inside:
+        yield from _unique_paths(each, types, [*path, name])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -137,12 +137,13 @@ class ArgumentReader:
 
     def _repeated(self, sent: dict[str, Any]) -> Iterator[Problem]:
         """Find items that stand twice where they must differ: the one rule that a model cannot hold."""
-        as_sent = renamed(sent, self._sent, self._sent_names)
-        for path, value, schema in self._places(as_sent, self._sent, ()):
-            if schema.get("uniqueItems") and isinstance(value, list):
-                kinds = [json.dumps(item, sort_keys=True, default=str) for item in value]
+        for steps in self._entry.get("unique", ()):
+            for path, value in standing_at(sent, steps, ()):
+                kinds = (
+                    [json.dumps(item, sort_keys=True, default=str) for item in value] if isinstance(value, list) else []
+                )
                 if len(set(kinds)) < len(kinds):
-                    yield Problem(path, mismatch(path, schema, value))
+                    yield Problem(path, mismatch(self._told(path), self._at(path) | {"uniqueItems": True}, value))
 
     def _drop_unknown(self, sent: dict[str, Any]) -> Iterator[str]:
         """Drop what no schema names, and say so. A raw schema that does not forbid other arguments takes them."""
@@ -200,6 +201,21 @@ _SAID = frozenset(
     | {"minLength", "maxLength", "pattern", "minItems", "maxItems", "uniqueItems"}
 )
 """The keywords whose rule `expected` puts into words."""
+
+
+def standing_at(value: Any, steps: Sequence[str], path: Path) -> Iterator[tuple[Path, Any]]:
+    """Give what stands at the end of `steps` from `value`, which stands at `path`; `*` is each item or member."""
+    if not steps:
+        yield path, value
+        return
+    step, *rest = steps
+    inner: Iterable[tuple[str | int, Any]] = ()
+    if isinstance(value, dict):
+        inner = value.items() if step == "*" else [(step, value[step])] if step in value else ()
+    elif isinstance(value, list) and step == "*":
+        inner = enumerate(value)
+    for name, each in inner:
+        yield from standing_at(each, rest, (*path, name))
 
 
 def _not_finite(value: Any, path: Path = ()) -> Iterator[Problem]:

@@ -80,6 +80,8 @@ class ToolEntry(TypedDict):
     """Absent means true."""
     arguments_schema: NotRequired[dict[str, Any]]
     """What arguments must fit, where that is more than `inputSchema` says and no model says it."""
+    unique: NotRequired[list[list[str]]]
+    """Where the items of an array must differ, which no model holds: steps from the arguments, `*` for each item."""
     renamed: NotRequired[dict[str, str]]
     """Property of `inputSchema` to the one of the tool's own, which some provider refuses."""
     cli: NotRequired[str]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sample_server.catalogue import CATALOGUE
 from sample_server.text.models import CountWordsParams
 from toolwright_runtime import ToolError
-from toolwright_runtime.arguments import ArgumentReader, Arguments
+from toolwright_runtime.arguments import ArgumentReader, Arguments, standing_at
 from toolwright_runtime.catalogue import ToolEntry
 
 COUNT = ArgumentReader(CATALOGUE["tools"]["count_words"], CountWordsParams)
@@ -101,13 +101,13 @@ def test_all_that_is_wrong_is_said_at_once_with_the_nearest_example() -> None:
 
 def test_items_that_must_differ_are_held_to_it_however_they_are_written() -> None:
     entry = deepcopy(CATALOGUE["tools"]["count_words"])
-    entry["tool"]["inputSchema"]["properties"]["ranges"]["uniqueItems"] = True
+    entry["unique"] = [["ranges"]]
     reader = ArgumentReader(entry, CountWordsParams)
     fitting = {"text": "a", "label": "x", "ranges": [{"start": 1}, {"start": 2}]}
     assert reader.read(fitting).value.ranges
 
     (said, *_example) = complaint(reader, {**fitting, "ranges": [{"start": 1, "stop": 2}, {"stop": 2, "start": 1}]})
-    assert said.startswith("Argument 'ranges' must be an array of objects all different; got")
+    assert said.startswith("Argument 'ranges' must be an array of at most 3 items all different; got")
 
 
 def test_very_many_problems_are_counted() -> None:
@@ -305,3 +305,18 @@ def test_unknown_argument_is_noted_with_the_names_that_were_sent(query: Argument
     assert query.read({"top": 1, "topp": 2}).notes == (
         "Note: unknown argument 'topp' was ignored; did you mean 'top'?",
     )
+
+
+@pytest.mark.parametrize(
+    ("steps", "arguments", "place"),
+    [
+        (["ranges", "*", "tags"], {"ranges": [{"start": 1}, {"start": 1, "tags": ["a", "a"]}]}, "ranges[1].tags"),
+        (["by_name", "*"], {"by_name": {"x": [1, 2], "y": [3, 3]}}, "by_name.y"),
+        (["absent", "*", "tags"], {"ranges": [{"tags": ["a", "a"]}]}, ""),
+    ],
+)
+def test_items_that_must_differ_are_found_in_lists_and_maps(
+    steps: list[str], arguments: dict[str, Any], place: str
+) -> None:
+    found = [path for path, value in standing_at(arguments, steps, ()) if len(value) > len({*map(str, value)})]
+    assert [".".join(map(str, path)) for path in found] == ([place.replace("[", ".").replace("]", "")] if place else [])

@@ -40,7 +40,7 @@ def shown(part: Any, target: str = "mcp", *, required: bool = True) -> Any:
             {
                 "anyOf": [
                     {"type": "string", "enum": ["a"]},
-                    {"type": "string", "description": "Must match ^$.", "pattern": "^$"},
+                    {"type": "string", "description": "Must match `^$`.", "pattern": "^$"},
                 ]
             },
         ),
@@ -119,8 +119,8 @@ def test_construct_is_said_in_the_encoding_that_survives(part: Any, sent: Any) -
 def test_any_value_is_a_union_of_every_type_and_its_arrays_have_items() -> None:
     first, *others = shown({})["anyOf"]
     assert first == {"anyOf": [TEXT, {"type": "null"}]}
-    assert [each["type"] for each in others] == ["number", "boolean", "object", "array"]
-    assert "anyOf" in shown(True)["anyOf"][-1]["items"]
+    assert [each["type"] for each in others] == ["number", "boolean", "array", "object"]
+    assert "anyOf" in shown(True)["anyOf"][3]["items"]
     assert "anyOf" in shown({"type": "array"})["items"]
 
 
@@ -265,7 +265,7 @@ def test_changing_the_answer_does_not_change_what_was_given() -> None:
         (
             "gemini-parameters",
             {"type": "string", "maxLength": 2**70, "pattern": "^(?!x)", "format": "uri"},
-            {"type": "STRING", "description": f"At most {2**70} characters. Must match ^(?!x). Format: uri."},
+            {"type": "STRING", "description": f"At most {2**70} characters. Must match `^(?!x)`. Format: uri."},
         ),
         ("gemini-vertex", {"type": "null"}, {"type": "STRING", "nullable": True, "description": "Must be null."}),
         ("gemini-json", {"const": 5}, {"type": "integer", "enum": [5]}),
@@ -385,6 +385,17 @@ def test_work_is_bounded_and_what_was_cut_is_said(schema: dict[str, Any], target
     projection = project(schema, target)
     assert json.dumps(projection.schema).count('"type"') < 50_000
     assert any(each.pattern in {"size", "depth", "recursion"} for each in projection.findings)
+
+
+def test_alternatives_that_require_one_of_their_own_are_told_apart_in_bounded_time() -> None:
+    node = {
+        "oneOf": [
+            {"type": "object", "properties": {"next": {"$ref": "#/$defs/N"}}, "required": ["next"]},
+            {"type": "object", "properties": {"next": {"$ref": "#/$defs/N"}, "end": TEXT}, "required": ["next", "end"]},
+        ]
+    }
+    sent = advertise({"type": "object", "properties": {"x": {"$ref": "#/$defs/N"}}, "$defs": {"N": node}}).schema
+    assert "Exactly one of the alternatives must fit" in json.dumps(sent)
 
 
 def test_unknown_target_is_refused_in_words() -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft7Validator, Draft202012Validator
 
-from toolwright.compile_schema import definitions, exact, result
+from toolwright.compile_schema import definitions, exact, result, unique_paths
 from toolwright.model import ClassName, JsonSchema, ListOf, MapOf, Named, ObjectType, Primitive, TypeRef, Value
 from toolwright.schema import advertise
 
@@ -126,12 +126,12 @@ def value(kind: str, **constraints: Any) -> Value:
         (value("integer", enum=[1, 2, 5]), "It. One of 1, 2, 5."),
         (value("string", minLength=1), "It. At least 1 character."),
         (value("string", maxLength=80), "It. At most 80 characters."),
-        (value("string", pattern="^a+$"), "It. Must match ^a+$."),
+        (value("string", pattern="^a+$"), "It. Must match `^a+$`."),
         (value("string", format="uri"), "It. Format: uri."),
         (value("string", enum=["a", "b"]), "It"),
         (
             Value(name="x", type=ListOf(Primitive("string")), constraints={"minItems": 2, "uniqueItems": True}),
-            "At least 2 items. Items must differ.",
+            "Items must differ. At least 2 items.",
         ),
     ],
 )
@@ -185,3 +185,15 @@ def test_a_nullable_result_may_be_null_and_an_optional_one_may_not() -> None:
     assert validator.is_valid({"a": None, "c": None})
     assert not validator.is_valid({"a": None, "b": None, "c": None})
     assert not validator.is_valid({"a": "y", "c": None})
+
+
+def test_lists_whose_items_must_differ_are_found_wherever_they_stand() -> None:
+    tags = Value(name="tags", type=ListOf(Primitive("string")), constraints={"uniqueItems": True})
+    labelled = ObjectType(name=ClassName("Labelled"), description="", fields=(tags,))
+    values = (
+        Value(name="one", type=Named(ClassName("Labelled")), nullable=True),
+        Value(name="many", type=ListOf(MapOf(Named(ClassName("Labelled")))), constraints={"uniqueItems": True}),
+        Value(name="none", type=ListOf(Primitive("string"))),
+    )
+    whole = exact(values) | {"$defs": definitions((labelled,))}
+    assert unique_paths(whole) == [["one", "tags"], ["many"], ["many", "*", "*", "tags"]]

@@ -83,17 +83,19 @@ class Dialect:
 
 
 _VERTEX_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
-_ANTHROPIC_NAME: Final = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
+ANTHROPIC_NAME: Final = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
+"""Names of arguments that Anthropic takes; another fails the whole request."""
 _GEMINI_FORMATS: Final = frozenset({"date-time", "enum", "float", "double", "int32", "int64"})
 _UNSET: Final = frozenset({"maxItems", "maxLength", "maxProperties", "minProperties"})
 _INT64: Final = 2**63 - 1
 
 DIALECTS: Final[Mapping[Target, Dialect]] = {
     Target.MCP: Dialect(
-        limits=_COUNTS | _BOUNDS | {"pattern", "format", "uniqueItems"},
+        limits=_COUNTS | _BOUNDS | {"pattern", "format"},
         null=Null.ABSENT,
         nests_null=True,
         takes_empty_choice=False,
+        largest_count=_INT64,
         repeats_limits=True,
         joins_requirements=True,
         names=_VERTEX_NAME,
@@ -165,7 +167,7 @@ DIALECTS: Final[Mapping[Target, Dialect]] = {
         takes_closed=True,
         takes_rest=True,
         conditions=_CONDITIONS,
-        names=_ANTHROPIC_NAME,
+        names=ANTHROPIC_NAME,
         renames=True,
     ),
 }

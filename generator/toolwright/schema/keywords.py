@@ -11,8 +11,9 @@ from typing import Any, Final, Literal
 
 Kind = Literal["string", "integer", "number", "boolean", "object", "array", "null"]
 
-KINDS: Final[tuple[Kind, ...]] = ("string", "number", "boolean", "object", "array", "null")
-"""The types of JSON. `integer` is no type of JSON's own but a part of `number`."""
+KINDS: Final[tuple[Kind, ...]] = ("string", "number", "boolean", "array", "object", "null")
+"""The types of JSON. `integer` is no type of JSON's own but a part of `number`. The order is that of alternatives where
+anything goes: langchain-google-genai keeps the last one, and an array without items would be refused."""
 
 OTHER_TYPE_NAMES: Final[Mapping[str, Kind | None]] = {
     "any": None,

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import lcm
+from math import ceil, floor, inf, lcm
 from typing import Any, Final, NamedTuple
 
 from toolwright.schema.finding import Finding
 from toolwright.schema.keywords import KINDS, Kind, same
 
-MOST_BRANCHES: Final = 64
-"""Alternatives of one node. A product of unions that has more keeps one factor only."""
+MOST_PAIRS: Final = 2_000
+"""Pairs of alternatives that are tried where two unions must both hold; beyond, only the first one is kept."""
 
 
 class Source(NamedTuple):
@@ -108,7 +108,7 @@ class Node:
     @property
     def takes_anything(self) -> bool:
         """Whether every JSON value fits, but for what words say."""
-        return {each.kind for each in self.branches if each.is_bare}.issuperset(KINDS)
+        return {each.kind for each in self.branches if each.is_bare and not each.text}.issuperset(KINDS)
 
     @property
     def takes_null(self) -> bool:
@@ -126,10 +126,15 @@ def both(one: Sequence[Branch], other: Sequence[Branch]) -> tuple[Branch, ...]:
         return tuple(other)
     if other is ALL:
         return tuple(one)
-    if len(one) * len(other) > MOST_BRANCHES * len(KINDS):
+    if are_too_many(one, other):
         return tuple(one)
     met = (_meet(left, right) for left in one for right in other)
-    return tuple(each for each in met if each is not None)[:MOST_BRANCHES]
+    return tuple(each for each in met if each is not None)
+
+
+def are_too_many(one: Sequence[Branch], other: Sequence[Branch]) -> bool:
+    """Whether `both` gives up on joining two unions."""
+    return min(len(one), len(other)) > 1 and one is not ALL and other is not ALL and len(one) * len(other) > MOST_PAIRS
 
 
 def _meet(one: Branch, other: Branch) -> Branch | None:
@@ -165,17 +170,41 @@ def settled(found: Branch) -> Branch | None:
         if not found.choices:
             return None
     for low, high in (("minLength", "maxLength"), ("minItems", "maxItems"), ("minProperties", "maxProperties")):
-        if limits.get(low, 0) > limits.get(high, float("inf")):
+        if limits.get(low, 0) > limits.get(high, inf):
             return None
-    if limits.get("minimum", float("-inf")) > limits.get("maximum", float("inf")):
+    if found.kind in {"integer", "number"} and _is_empty_range(inclusive(found)):
         return None
     return found
+
+
+def _is_empty_range(limits: Mapping[str, Any]) -> bool:
+    low, high = limits.get("minimum", -inf), limits.get("maximum", inf)
+    above, below = limits.get("exclusiveMinimum", -inf), limits.get("exclusiveMaximum", inf)
+    return bool(low > high or (above >= min(high, below) > -inf) or (below <= max(low, above) < inf))
+
+
+def inclusive(found: Branch) -> Mapping[str, Any]:
+    """Give the limits of a number; those of an integer that are exclusive become inclusive."""
+    if found.kind != "integer":
+        return found.limits
+    limits = dict(found.limits)
+    lows = [ceil(limits["minimum"])] if "minimum" in limits else []
+    highs = [floor(limits["maximum"])] if "maximum" in limits else []
+    if "exclusiveMinimum" in limits:
+        lows.append(floor(limits.pop("exclusiveMinimum")) + 1)
+    if "exclusiveMaximum" in limits:
+        highs.append(ceil(limits.pop("exclusiveMaximum")) - 1)
+    if lows:
+        limits["minimum"] = max(lows)
+    if highs:
+        limits["maximum"] = min(highs)
+    return limits
 
 
 def within(value: Any, kind: Kind, limits: Mapping[str, Any]) -> bool:
     """Whether a value of type `kind` keeps to the numeric limits. A pattern is not tried."""
     if kind in {"integer", "number"}:
-        return (
+        return (kind == "number" or value == int(value)) and (
             limits.get("minimum", value) <= value <= limits.get("maximum", value)
             and ("exclusiveMinimum" not in limits or value > limits["exclusiveMinimum"])
             and ("exclusiveMaximum" not in limits or value < limits["exclusiveMaximum"])
@@ -217,7 +246,7 @@ def _met_limits(one: Branch, other: Branch) -> tuple[dict[str, Any], tuple[Unsai
 
 
 _SECOND: Final = {
-    "pattern": "Must also match {}",
+    "pattern": "Must also match `{}`",
     "format": "Format: {}",
     "multipleOf": "Must be a multiple of {}",
 }

@@ -59,7 +59,7 @@ def projected(reader: Reader, target: Target, *, rename: bool | None = None) -> 
     dialect = DIALECTS[target]
     for levels in range(MOST_UNROLLED, -1, -1):
         names = Names(dialect, rename=dialect.renames if rename is None else rename, taken=reader.names)
-        writer = Writer(reader, dialect, names, levels)
+        writer = Writer(reader, target, names, levels)
         try:
             schema = writer.root()
         except OverBudgetError:

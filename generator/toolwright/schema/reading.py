@@ -17,6 +17,7 @@ from toolwright.schema.meaning import (
     Place,
     Source,
     Unsaid,
+    are_too_many,
     both,
     is_never,
     merged,
@@ -24,9 +25,9 @@ from toolwright.schema.meaning import (
     within,
 )
 from toolwright.schema.references import References, UnfollowableError
-from toolwright.schema.words import brief, count_words, list_words
+from toolwright.schema.words import brief, count_words, list_words, with_sentences
 
-MOST_NESTED: Final = 48
+MOST_NESTED: Final = 24
 """References and combinations followed at one place before it is taken to say nothing."""
 _MOST_CONSTANT: Final = 200
 """Parts of a constant object or array that are written out as a schema."""
@@ -44,6 +45,8 @@ class Reader:
         self._kept: list[Any] = []
         self._nested = 0
         self._following: list[int] = []
+        self._whole_nodes: dict[int, Node] = {}
+        self._cut = 0
         self._pointers: dict[int, str] = {}
         self.root: Place = (Source(root, ""),)
 
@@ -79,21 +82,29 @@ class Reader:
             return Node(branches=(), pointer=pointer)
         if not isinstance(schema, dict):
             return _nothing_known(pointer, "malformed", f"`{_short(schema)}` stands where a schema belongs")
+        if id(schema) in self._whole_nodes:
+            return self._whole_nodes[id(schema)]
         pointer = self._pointers.setdefault(id(schema), pointer)
         if self._nested > MOST_NESTED:
+            self._cut += 1
             return _nothing_known(pointer, "depth", "combinations and references nest too deep here to be followed")
         self._nested += 1
+        before = self._cut
         try:
-            return self._whole(schema, pointer)
+            node = self._whole(schema, pointer)
         finally:
             self._nested -= 1
+        # What was cut short on the way here may be whole on another way.
+        if self._cut == before:
+            self._whole_nodes[id(schema)] = node
+        return node
 
     def _whole(self, schema: dict[str, Any], pointer: str) -> Node:
         facts, changes = _facts(schema, pointer)
         note = _Notes(changes, pointer)
         node = Node(branches=self._own(facts, note), pointer=pointer)
         if _BY_OTHERS.isdisjoint(facts):
-            return _annotated(node, facts, tuple(changes), note)
+            return _annotated(node, facts, note)
         for keyword in ("$ref", "$dynamicRef", "$recursiveRef"):
             if keyword in facts:
                 node = self._referred(node, facts[keyword], keyword, note)
@@ -104,10 +115,8 @@ class Reader:
             node = replace(node, branches=(*node.branches, Branch(kind="null", pointer=pointer)))
             note.note("nullable", "`nullable` is OpenAPI's; JSON Schema says it with a union")
         node = self._conditional(node, facts, note)
-        if facts.get("unevaluatedProperties") is False:
-            closed = (Source(schema["unevaluatedProperties"], note.at("unevaluatedProperties")),)
-            node = replace(node, branches=tuple(_closed(each, closed) for each in node.branches))
-        return _annotated(replace(node, branches=merged(node.branches)), facts, tuple(changes), note)
+        node = _without_others(node, facts, note)
+        return _annotated(replace(node, branches=merged(node.branches)), facts, note)
 
     # What the node says by itself.
 
@@ -121,7 +130,7 @@ class Reader:
     def _branch(self, kind: Kind, facts: Mapping[str, Any], note: _Notes) -> Branch:
         limits = {keyword: facts[keyword] for keyword in LIMITS[kind] if keyword in facts}
         if kind in {"integer", "number"}:
-            limits = _old_bounds(limits)
+            limits = _old_bounds(limits, note)
             if isinstance(limits.get("multipleOf"), int) or float(limits.get("multipleOf", 0.5)).is_integer():
                 kind = "integer"
                 limits["multipleOf"] = int(limits["multipleOf"])
@@ -141,7 +150,6 @@ class Reader:
         written: Mapping[str, Any] = facts.get("properties", {})
         required = tuple(dict.fromkeys(facts.get("required", ())))
         properties = {name: self._place(value, note, "properties", name) for name, value in written.items()}
-        possible = {name: place for name, place in properties.items() if not is_never(place) or name in required}
         rest = self._optional_place(facts, "additionalProperties", note)
         patterns = tuple(
             (pattern, self._place(value, note, "patternProperties", pattern))
@@ -152,7 +160,7 @@ class Reader:
             kind="object",
             pointer=note.pointer,
             limits=limits,
-            properties=possible,
+            properties=properties,
             required=required,
             rest=ANYTHING if facts.get("additionalProperties") in (True, {}) else rest,
             patterns=patterns,
@@ -167,7 +175,7 @@ class Reader:
         keyword = "items" if isinstance(items, list) else "prefixItems"
         prefix = tuple(self._place(each, note, keyword, place) for place, each in enumerate(places))
         beyond = self._optional_place(facts, rest, note)
-        if facts.get("unevaluatedItems") is False and beyond is None:
+        if facts.get("unevaluatedItems") is False and beyond is None and _ONLY_ITEMS.isdisjoint(facts):
             beyond = self._place(False, note, "unevaluatedItems")
         return Branch(
             kind="array",
@@ -214,6 +222,7 @@ class Reader:
             note.refused(keyword, error.pattern, str(error))
             return node
         if id(schema) in self._following:
+            self._cut += 1
             note.refused(keyword, "$ref", f"`{address}` leads back to itself without saying anything")
             return node
         self._following.append(id(schema))
@@ -236,8 +245,8 @@ class Reader:
 
     def _alternatives(self, node: Node, parts: Sequence[Any], keyword: str, note: _Notes) -> Node:
         found = [self._one(Source(part, note.at(keyword, place))) for place, part in enumerate(parts)]
-        note.changes += [change for each in found for change in each.changes]
-        groups = [tuple(_told_apart(each)) for each in found]
+        note.changes += dict.fromkeys(change for each in found for change in each.changes)
+        groups = [tuple(_told_apart(each, note)) for each in found]
         exclusive = keyword == "oneOf" and len(groups) > 1
         if exclusive:
             note.note("oneOf", "`oneOf` is said as `anyOf`")
@@ -254,27 +263,27 @@ class Reader:
         defaults = [each.default for each in found if each.has_default]
         if len(defaults) == 1 and not node.has_default:
             node = replace(node, default=defaults[0], has_default=True)
-        return replace(node, branches=both(node.branches, merged(kept)))
+        union = replace(node, branches=merged(kept), description="", changes=(), unsaid=(), words=())
+        return _all_of(node, union)
 
     def _overlap(self, one: Branch, other: Branch) -> bool:
         """Whether a value can fit both, as far as types, choices and tags tell."""
-        if one.kind != other.kind:
-            return {one.kind, other.kind} == {"integer", "number"}
-        if one.choices is not None and other.choices is not None:
-            return any(same(each, known) for each in one.choices for known in other.choices)
-        if one.kind != "object":
+        if not _may_share(one, other):
+            return False
+        if one.kind != "object" or other.kind != "object":
             return True
         if any(_shuts_out(each, by) for each, by in ((one, other), (other, one))):
             return False
-        return not any(
-            self._differ(one.properties[name], other.properties[name])
+        return all(
+            self._may_share_property(one.properties[name], other.properties[name])
             for name in one.required
             if name in other.required and name in one.properties and name in other.properties
         )
 
-    def _differ(self, one: Place, other: Place) -> bool:
+    def _may_share_property(self, one: Place, other: Place) -> bool:
+        # Not deeper than this: a tag is text or a number, and a type may hold itself.
         left, right = self.node(one).branches, self.node(other).branches
-        return not any(self._overlap(each, other) for each in left for other in right) if left and right else False
+        return not left or not right or any(_may_share(each, known) for each in left for known in right)
 
     def _chosen(self, node: Node, facts: Mapping[str, Any], note: _Notes) -> Node:
         written = [facts["const"]] if "const" in facts else facts["enum"]
@@ -312,16 +321,21 @@ class Reader:
         pointer = found.pointer or note.pointer
         if found.kind in {"object", "array"}:
             for value in values:
-                yield from both((found,), self._one(Source(self._constant(value), pointer)).branches)
+                yield from both((found,), self._one(Source(self._constant(value, note), pointer)).branches)
         elif found.kind == "null" or (found.kind == "boolean" and len(values) == 2):
             yield replace(found, pointer=pointer)
         else:
             whole = found.kind == "number" and not is_typed and all(kind_of(each) == "integer" for each in values)
             yield replace(found, kind="integer" if whole else found.kind, choices=tuple(values), pointer=pointer)
 
-    def _constant(self, value: Any) -> dict[str, Any]:
+    def _constant(self, value: Any, note: _Notes) -> dict[str, Any]:
         """Give the schema of just this object or array."""
-        schema = _constant_schema(value, [_MOST_CONSTANT])
+        left = [_MOST_CONSTANT]
+        schema = _constant_schema(value, left)
+        if left[0] <= 0:
+            note.add(
+                "const", "size", Severity.LOSSY, f"a value of more than {_MOST_CONSTANT} parts is not written out whole"
+            )
         self._kept.append(schema)
         return schema
 
@@ -338,7 +352,7 @@ class Reader:
             rule = {keyword: facts[keyword] for keyword in ("if", "then", "else") if keyword in facts}
             unsaid.append(Unsaid(rule, _condition_words(rule), note.at("if")))
         surfaced: dict[str, list[Source]] = {}
-        for keyword in ("then", "else"):
+        for keyword in ("then", "else") if "if" in facts else ():
             self._surface(facts.get(keyword), note.at(keyword), surfaced)
         for keyword in ("dependentSchemas", "dependencies"):
             for name, part in facts.get(keyword, {}).items():
@@ -346,6 +360,11 @@ class Reader:
         branches = node.branches
         if surfaced:
             branches = tuple(self._with_surfaced(each, surfaced) for each in branches)
+            for name in surfaced:
+                if any(each.kind == "object" and name in each.properties for each in node.branches):
+                    continue
+                message = f"`{name}` is named under a condition only; it is declared as it is there for every call"
+                note.add(next(each for each in _CONDITIONS if each in facts), "condition", Severity.NARROWED, message)
         return replace(node, branches=branches, unsaid=(*node.unsaid, *unsaid))
 
     def _surface(self, part: Any, pointer: str, surfaced: dict[str, list[Source]]) -> None:
@@ -419,6 +438,11 @@ def _nothing_known(pointer: str, pattern: str, message: str) -> Node:
 
 def _all_of(one: Node, other: Node) -> Node:
     """Give the node of what fits both; what `one` says for people wins."""
+    given_up: tuple[Finding, ...] = ()
+    if are_too_many(one.branches, other.branches):
+        message = "two unions that must both hold have too many pairs of alternatives; only the first one is kept"
+        severity = Severity.LOSSY
+        given_up = (Finding(pointer=one.pointer, pattern="allOf", severity=severity, lossy=True, message=message),)
     return replace(
         one,
         branches=both(one.branches, other.branches),
@@ -427,15 +451,18 @@ def _all_of(one: Node, other: Node) -> Node:
         words=one.words + tuple(each for each in other.words if each not in one.words),
         default=one.default if one.has_default else other.default,
         has_default=one.has_default or other.has_default,
-        unsaid=one.unsaid + other.unsaid,
+        unsaid=one.unsaid + tuple(each for each in other.unsaid if each not in one.unsaid),
         extra={**other.extra, **one.extra},
-        changes=one.changes + other.changes,
+        changes=tuple(dict.fromkeys((*one.changes, *other.changes, *given_up))),
     )
 
 
+_ONLY_ITEMS: Final = frozenset({"$ref", "allOf", "anyOf", "oneOf", "if", "contains"})
+"""Keywords beside which `unevaluatedItems: false` is more than `items: false`."""
+_CONDITIONS: Final = ("if", "dependentSchemas", "dependencies", "then", "else")
 _BY_OTHERS: Final = frozenset(
     {"$ref", "$dynamicRef", "$recursiveRef", "allOf", "anyOf", "oneOf", "const", "enum", "nullable", "not", "if"}
-    | {"then", "else", "dependentSchemas", "dependencies", "unevaluatedProperties"}
+    | {"then", "else", "dependentSchemas", "dependencies", "unevaluatedProperties", "unevaluatedItems"}
 )
 """Keywords that need more than what stands beside them."""
 _ABOUT_VALUES: Final = frozenset(
@@ -457,8 +484,8 @@ def _facts(schema: Mapping[str, Any], pointer: str) -> tuple[dict[str, Any], lis
             if keyword in _KEPT_ANNOTATIONS:
                 facts[keyword] = value
             elif keyword not in {"$defs", "definitions"}:
-                message = f"`{keyword}` is left out: {'it says nothing to a model' if keyword in SILENT else _UNREAD}"
-                note.note(str(keyword), message)
+                why = _WHY_LEFT_OUT.get(keyword, _SAYS_NOTHING if keyword in SILENT else _UNREAD)
+                note.note(str(keyword), f"`{keyword}` is left out: {why}")
         elif holds(value):
             facts[keyword] = value
         elif value is None:
@@ -470,6 +497,8 @@ def _facts(schema: Mapping[str, Any], pointer: str) -> tuple[dict[str, Any], lis
 
 
 _UNREAD: Final = "no provider reads it"
+_SAYS_NOTHING: Final = "it says nothing to a model"
+_WHY_LEFT_OUT: Final = {"propertyOrdering": "properties stand in the order in which they are declared"}
 
 
 def _short(value: Any) -> str:
@@ -496,14 +525,18 @@ def _kinds(written: str | list[str], note: _Notes) -> tuple[Kind, ...]:
         message = f"`{name}` is no type of JSON Schema; it is read as `{other or 'any'}`"
         note.add("type", "unknown-type", Severity.LOSSY, message)
         found += KINDS if other is None else (other,)
-    return tuple(dict.fromkeys(found))
+    # An integer is a number, and whatever limits the one beside the type limits the other.
+    return tuple(kind for kind in dict.fromkeys(found) if kind != "integer" or "number" not in found)
 
 
-def _old_bounds(limits: Mapping[str, Any]) -> dict[str, Any]:
+def _old_bounds(limits: Mapping[str, Any], note: _Notes) -> dict[str, Any]:
     """Read draft-04's `exclusiveMinimum: true`, which makes `minimum` exclusive."""
     found = dict(limits)
     for exclusive, bound in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
-        if isinstance(found.get(exclusive), bool) and found.pop(exclusive) and bound in found:
+        if not isinstance(found.get(exclusive), bool):
+            continue
+        note.note(exclusive, f"a boolean `{exclusive}` is draft-04's")
+        if found.pop(exclusive) and bound in found:
             found[exclusive] = found.pop(bound)
     return found
 
@@ -524,13 +557,15 @@ def _about_names(facts: Mapping[str, Any], note: _Notes) -> Iterator[Unsaid]:
         elif isinstance(needs, dict) and needs:
             words = f"With `{name}` the whole must fit {brief(needs)}"
             yield Unsaid({"dependentSchemas": {name: needs}}, words, note.at(keyword, name))
+        elif needs is False:
+            yield Unsaid({"dependentSchemas": {name: False}}, f"Do not give `{name}`", note.at(keyword, name))
     for name, part in facts.get("dependentSchemas", {}).items():
-        words = f"With `{name}` the whole must fit {brief(part)}"
+        words = f"Do not give `{name}`" if part is False else f"With `{name}` the whole must fit {brief(part)}"
         yield Unsaid({"dependentSchemas": {name: part}}, words, note.at("dependentSchemas", name))
     names = facts.get("propertyNames")
     if isinstance(names, dict) and names and names != {"type": "string"}:
         only_pattern = names.get("pattern") if names.keys() <= {"type", "pattern"} else None
-        words = f"Names must match {only_pattern}" if only_pattern else f"Names must fit {brief(names)}"
+        words = f"Names must match `{only_pattern}`" if only_pattern else f"Names must fit {brief(names)}"
         yield Unsaid({"propertyNames": names}, words, note.at("propertyNames"))
 
 
@@ -542,13 +577,30 @@ def _about_items(facts: Mapping[str, Any], note: _Notes) -> Iterator[Unsaid]:
         yield Unsaid(rule, words, note.at("contains"))
 
 
-def _told_apart(node: Node) -> Iterator[Branch]:
+def _told_apart(node: Node, note: _Notes) -> Iterator[Branch]:
     """Give the branches of an alternative, each with what the alternative says of itself."""
     text = node.description or (node.title if len(node.branches) == 1 else "")
     for each in node.branches:
         told = text if not each.text or each.text in text else f"{text} {each.text}".strip()
-        words = "".join(f" {sentence}." for sentence in node.words)
-        yield replace(each, text=(told + words).strip(), unsaid=each.unsaid + node.unsaid)
+        told = with_sentences(told, node.words)
+        unsaid = each.unsaid + node.unsaid
+        if unsaid and each.choices is not None:
+            # Choices are joined by their texts, so a rule among them has to be one.
+            told, unsaid = with_sentences(told, [rule.words for rule in unsaid]), ()
+            message = "a rule about choices is said in the description"
+            note.changes.append(
+                Finding(pointer=each.pointer, pattern="enum", severity=Severity.LOSSY, lossy=True, message=message)
+            )
+        yield replace(each, text=told, unsaid=unsaid)
+
+
+def _may_share(one: Branch, other: Branch) -> bool:
+    """Whether a value can be of both types, and among the choices of both."""
+    if one.kind != other.kind and {one.kind, other.kind} != {"integer", "number"}:
+        return False
+    if one.choices is None or other.choices is None:
+        return True
+    return any(same(each, known) for each in one.choices for known in other.choices)
 
 
 def _shuts_out(found: Branch, by: Branch) -> bool:
@@ -556,8 +608,25 @@ def _shuts_out(found: Branch, by: Branch) -> bool:
     return is_never(by.rest) and not by.patterns and any(name not in by.properties for name in found.required)
 
 
-def _closed(found: Branch, rest: Place) -> Branch:
-    return replace(found, rest=rest) if found.kind == "object" and found.rest is None else found
+def _without_others(node: Node, facts: Mapping[str, Any], note: _Notes) -> Node:
+    """Read `unevaluatedProperties` and `unevaluatedItems`: what nothing else speaks about."""
+    rest = facts.get("unevaluatedProperties")
+    objects = [each for each in node.branches if each.kind == "object"]
+    # With alternatives, a value may fit several and hold what each names, so none is closed by itself.
+    if rest is False and len(objects) == 1 and objects[0].rest is None and not objects[0].patterns:
+        closed = replace(objects[0], rest=(Source(False, note.at("unevaluatedProperties")),))
+        node = replace(node, branches=tuple(closed if each is objects[0] else each for each in node.branches))
+        rest = None
+    unsaid: list[Unsaid] = []
+    for keyword, value, what in (
+        ("unevaluatedProperties", rest, "properties"),
+        ("unevaluatedItems", facts.get("unevaluatedItems"), "items"),
+    ):
+        if isinstance(value, dict) and value:
+            unsaid.append(Unsaid({keyword: value}, f"Other {what} must fit {brief(value)}", note.at(keyword)))
+        elif value is False and (keyword == "unevaluatedProperties" or not _ONLY_ITEMS.isdisjoint(facts)):
+            unsaid.append(Unsaid({keyword: value}, f"No other {what}", note.at(keyword)))
+    return replace(node, unsaid=(*node.unsaid, *unsaid)) if unsaid else node
 
 
 def _is_of(value: Any, kind: Kind) -> bool:
@@ -605,15 +674,20 @@ def _condition_words(rule: Mapping[str, Any]) -> str:
     return words + (f"; otherwise {brief(rule['else'])}" if "else" in rule else "")
 
 
-def _annotated(node: Node, facts: Mapping[str, Any], changes: tuple[Finding, ...], note: _Notes) -> Node:
+def _annotated(node: Node, facts: Mapping[str, Any], note: _Notes) -> Node:
     words = node.words
     if facts.get("deprecated") is True:
         words = (*words, "Deprecated")
     examples = facts.get("examples", [facts["example"]] if "example" in facts else [])
     if examples and (said := _example_words(examples)):
         words = (*words, said)
-    if facts.keys().isdisjoint(_ANNOTATIONS):
-        return replace(node, changes=node.changes + changes)
+    for keyword in ("deprecated", "examples", "example"):
+        if keyword in facts:
+            note.note(keyword, f"`{keyword}` is said in the description, as far as it is short")
+    changes = tuple(note.changes)
+    extra = {keyword: facts[keyword] for keyword in _KEPT_ANNOTATIONS if keyword in facts}
+    if facts.keys().isdisjoint(_ANNOTATIONS) and not extra:
+        return replace(node, changes=tuple(dict.fromkeys((*node.changes, *changes))))
     return replace(
         node,
         pointer=note.pointer,
@@ -622,7 +696,8 @@ def _annotated(node: Node, facts: Mapping[str, Any], changes: tuple[Finding, ...
         words=words,
         default=facts.get("default", node.default),
         has_default="default" in facts or node.has_default,
-        changes=node.changes + changes,
+        extra={**node.extra, **extra},
+        changes=tuple(dict.fromkeys((*node.changes, *changes))),
     )
 
 

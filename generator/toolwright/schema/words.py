@@ -64,7 +64,7 @@ def limit_sentences(limits: Mapping[str, Any]) -> list[str]:
         count_words(limits.get("minLength"), limits.get("maxLength"), "characters"),
         count_words(limits.get("minItems"), limits.get("maxItems"), "items"),
         count_words(limits.get("minProperties"), limits.get("maxProperties"), "properties"),
-        f"Must match {limits['pattern']}" if "pattern" in limits else "",
+        f"Must match `{limits['pattern']}`" if "pattern" in limits else "",
         f"Format: {limits['format']}" if "format" in limits else "",
         "Items must differ" if limits.get("uniqueItems") else "",
     ]

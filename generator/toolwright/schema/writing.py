@@ -10,12 +10,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from toolwright.schema.dialect import Dialect, Null
+from toolwright.schema.dialect import ANTHROPIC_NAME, DIALECTS, Null
 from toolwright.schema.finding import Finding, Severity, json_pointer
 from toolwright.schema.keywords import KINDS, LIMITS
-from toolwright.schema.meaning import ALL, ANYTHING, Branch, Node, Place, Unsaid, is_never
+from toolwright.schema.meaning import ALL, ANYTHING, Branch, Node, Place, Unsaid, inclusive, is_never
 from toolwright.schema.naming import Names
 from toolwright.schema.reading import Reader
+from toolwright.schema.references import schemas
+from toolwright.schema.rules import check
+from toolwright.schema.target import Target
 from toolwright.schema.words import (
     choice_words,
     limit_sentences,
@@ -28,7 +31,7 @@ MOST_NODES: Final = 10_000
 """Schemas in what is written. Real ones have under 1,000; what is beyond stands open."""
 MOST_UNROLLED_NODES: Final = 1_500
 """The same where a schema holds itself; beyond, it is unrolled less often."""
-MOST_LEVELS: Final = 48
+MOST_LEVELS: Final = 24
 """How deep what is written may nest."""
 MOST_TEXT: Final = 1_000_000
 """Characters of descriptions and choices."""
@@ -49,9 +52,10 @@ class OverBudgetError(Exception):
 class Writer:
     """Writes one schema for one dialect. `levels` says how often what holds itself is unrolled."""
 
-    def __init__(self, reader: Reader, dialect: Dialect, names: Names, levels: int) -> None:
+    def __init__(self, reader: Reader, target: Target, names: Names, levels: int) -> None:
         self._reader = reader
-        self._dialect = dialect
+        self._target = target
+        self._dialect = DIALECTS[target]
         self._names = names
         self._levels = levels
         self._left = MOST_NODES
@@ -88,8 +92,10 @@ class Writer:
         rules = [*node.unsaid, *merged.unsaid]
         if "properties" not in schema:
             schema = {"type": schema["type"], "properties": {}, **schema}
+        if self._dialect.closes_and_requires_all and rules and not schema["properties"]:
+            self._find("", "additionalProperties", Severity.NARROWED, _CLOSED)
         text = self._with_rules(schema, with_sentences(text, words), rules, at_root=True)
-        return self._described(schema, text)
+        return _in_order(self._described(schema, text))
 
     def _other_roots(self, node: Node, objects: Sequence[Branch]) -> None:
         others = list_words([each.kind for each in node.branches if each.kind != "object"] or ["nothing"], "or")
@@ -180,7 +186,7 @@ class Writer:
         self._around[key] = depth + 1
         self._level += 1
         try:
-            return self._node(node, optional=optional)
+            return _in_order(self._node(node, optional=optional))
         finally:
             self._around[key] = depth
             self._level -= 1
@@ -189,11 +195,11 @@ class Writer:
         """Write the types alone of what cannot be written out."""
         kinds = list(dict.fromkeys(each.kind for each in node.branches))
         self._find(node.pointer, pattern, Severity.NARROWED if "array" in kinds else Severity.LOSSY, message)
-        if node.takes_anything:
-            return self._anything(1)
-        bare = tuple(Branch(kind=kind) for kind in kinds)
-        parts = [part for each in bare if each.kind != "null" for part in self._parts(each)]
-        return self._union(parts, Node(branches=bare, pointer=node.pointer), optional=optional)
+        bare = Node(branches=tuple(Branch(kind=kind, pointer=node.pointer) for kind in kinds), pointer=node.pointer)
+        if bare.takes_anything:
+            return self._any_value(bare, optional=optional)
+        parts = [part for each in bare.branches if each.kind != "null" for part in self._parts(each)]
+        return self._union(parts, bare, optional=optional)
 
     def _node(self, node: Node, *, optional: bool) -> JsonSchema:
         self._report_title(node)
@@ -218,7 +224,8 @@ class Writer:
             text = self._with_rules(found, text, node.unsaid)
             return self._with_default(self._described(found, text), node)
         self._find(node.pointer, "any", Severity.NARROWED, f"any value is said as a union of all types; {_SHALLOW}")
-        parts = [part for kind in KINDS if kind != "null" for part in self._parts(Branch(kind=kind))]
+        at = node.pointer
+        parts = [part for kind in KINDS if kind != "null" for part in self._parts(Branch(kind=kind, pointer=at))]
         return self._union(parts, replace(node, branches=ALL), optional=optional)
 
     def _anything(self, levels: int) -> JsonSchema:
@@ -256,6 +263,8 @@ class Writer:
         if self._dialect.takes_beside_union:
             text = self._with_rules(beside, text, rules)
             found = self._distinct([self._described(*part) for part in parts])
+            if self._dialect.takes_empty_schema and null is not None and _take_anything(found):
+                return self._with_default(self._described(beside, text), node)
         else:
             text = with_sentences(text, self._said_rules(rules))
             told = [(schema, _before(text, own) if place == 0 else own) for place, (schema, own) in enumerate(parts)]
@@ -342,12 +351,17 @@ class Writer:
         fits = (self._type(kind), self._type("number")) if kind == "integer" else (self._type(kind),)
         for each in (one for part in found for one in part.get("anyOf", (part,))):
             if each.get("type") in fits and _could_hold(each, node.default):
-                each.update(self._with_default(dict(each), node))
+                told = self._with_default(dict(each), node)
+                each.clear()
+                each.update(told)
                 return
 
     # One type.
 
     def _parts(self, found: Branch) -> Iterator[Part]:
+        return ((_in_order(schema), text) for schema, text in self._of_one_type(found))
+
+    def _of_one_type(self, found: Branch) -> Iterator[Part]:
         match found.kind:
             case "object":
                 schema, text = self._object(found, found.text)
@@ -402,7 +416,10 @@ class Writer:
     def _number(self, found: Branch) -> Iterator[Part]:
         if found.choices is None:
             schema: JsonSchema = {"type": self._type(found.kind)}
-            text = self._limited(schema, found, found.text, _inclusive(found))
+            rounded = inclusive(found)
+            for keyword in sorted(found.limits.keys() - rounded.keys()):
+                self._find(found.pointer, keyword, Severity.NOTE, f"`{keyword}` of an integer is said as the next one")
+            text = self._limited(schema, found, found.text, rounded)
             yield schema, self._with_rules(schema, text, found.unsaid)
             return
         text = with_sentences(found.text, self._choice_texts(found))
@@ -428,25 +445,23 @@ class Writer:
         """Write the limits that can be written into `schema`; give the text with those that cannot, or are repeated."""
         rules = found.limits if limits is None else limits
         unsaid: dict[str, Any] = {}
-        for keyword in LIMITS[found.kind]:
-            if keyword not in rules:
-                continue
-            value = rules[keyword]
+        written: dict[str, Any] = {}
+        for keyword, value in rules.items():
             why = self._why_unsaid(keyword, value)
-            if why:
-                unsaid[keyword] = value
-                self._find(found.pointer, keyword, Severity.LOSSY, why)
-                if value == 0 and keyword in self._dialect.zero_is_unset:
-                    schema[keyword] = value
-                elif keyword in _INSTEAD:
-                    rules = {**rules, _INSTEAD[keyword]: value}
-                    schema.setdefault(_INSTEAD[keyword], value)
-            else:
-                schema[keyword] = value
+            if not why:
+                written[keyword] = value
+                continue
+            unsaid[keyword] = value
+            self._find(found.pointer, keyword, Severity.LOSSY, why)
+            if keyword in _INSTEAD:
+                written.setdefault(_INSTEAD[keyword], value)
+            elif value == 0 and keyword in self._dialect.zero_is_unset:
+                written[keyword] = value
+        schema |= {keyword: written[keyword] for keyword in LIMITS[found.kind] if keyword in written}
         text = with_sentences(text, limit_sentences(_not_yet_said(unsaid, text)))
         if self._dialect.repeats_limits:
-            written = {keyword: schema[keyword] for keyword in rules if keyword in schema and keyword not in unsaid}
-            text = with_sentences(text, limit_sentences(_not_yet_said(written, text)))
+            repeated = {keyword: value for keyword, value in written.items() if keyword not in unsaid}
+            text = with_sentences(text, limit_sentences(_not_yet_said(repeated, text)))
         return text
 
     def _why_unsaid(self, keyword: str, value: Any) -> str:
@@ -490,6 +505,9 @@ class Writer:
         return self._anything(1) if items is None else items
 
     def _tuple(self, schema: JsonSchema, found: Branch, limits: dict[str, Any], text: str) -> str:
+        never = next((place for place, each in enumerate(found.prefix) if is_never(each)), None)
+        if never is not None:
+            found = replace(found, prefix=found.prefix[:never], items=found.prefix[never])
         closed = is_never(found.items) or limits.get("maxItems", math.inf) <= len(found.prefix)
         if closed:
             limits["maxItems"] = min(limits.get("maxItems", len(found.prefix)), len(found.prefix))
@@ -498,29 +516,36 @@ class Writer:
             # Gemini and OpenAI ask for `items` on every array, and this is what it means.
             schema["items"] = self._items(found.items or ANYTHING, found) if not closed else self._anything(1)
             return text
-        places = found.prefix if closed else (*found.prefix, found.items or ANYTHING)
+        places = (found.prefix or (ANYTHING,)) if closed else (*found.prefix, found.items or ANYTHING)
         self._find(found.pointer, "tuple", Severity.LOSSY, "the order of the items is said in the description")
         order = "; ".join(f"{place}. {self.brief(each)}" for place, each in enumerate(found.prefix, 1))
         more = "" if closed or found.items is None else f"; then {self.brief(found.items)}"
         schema["items"] = self._items(self._reader.either(places), found)
-        return with_sentences(text, [f"Items in order: {order}{more}"])
+        return with_sentences(text, [f"Items in order: {order}{more}"] if order else [])
 
     def _object(self, found: Branch, text: str) -> Part:
         schema: JsonSchema = {"type": self._type("object")}
         properties: dict[str, JsonSchema] = {}
         required: list[str] = []
+        never: list[str] = []
         for name, place in self._declared(found).items():
             needed = name in found.required
-            value = self.value(place, found.pointer + json_pointer(("properties", name)), optional=not needed)
+            # Where properties are counted, one that is null is not as good as none.
+            optional = not needed and ("minProperties" not in found.limits or self._dialect.closes_and_requires_all)
+            value = self.value(place, found.pointer + json_pointer(("properties", name)), optional=optional)
             if value is None:
                 if not needed:
-                    self._find(
-                        found.pointer, "false-schema", Severity.NOTE, f"`{name}` can never be given; it is left out"
-                    )
-                    continue
-                self._find(found.pointer, "false-schema", Severity.LOSSY, f"`{name}` is required, and nothing fits it")
-                value = self._anything(1)
-            shown = self._names.shown(name)
+                    message = f"`{name}` can never be given; the description says so"
+                    self._find(found.pointer, "false-schema", Severity.LOSSY, message)
+                    if "not" not in self._dialect.conditions:
+                        never.append(f"Do not give `{name}`")
+                        continue
+                    value = {"not": {}}
+                else:
+                    message = f"`{name}` is required, and nothing fits it"
+                    self._find(found.pointer, "false-schema", Severity.LOSSY, message)
+                    value = self._anything(1)
+            shown = self._shown(name, found)
             properties[shown] = value
             if needed or self._dialect.closes_and_requires_all:
                 required.append(shown)
@@ -537,8 +562,21 @@ class Writer:
             schema["properties"] = properties
         if ordered or self._dialect.closes_and_requires_all:
             schema["required"] = ordered
-        text = self._rest(schema, found, text)
+        text = self._rest(schema, found, with_sentences(text, never))
         return schema, self._limited(schema, found, text)
+
+    def _shown(self, name: str, found: Branch) -> str:
+        shown = self._names.shown(name)
+        at = found.pointer + json_pointer(("properties", name))
+        if shown != name:
+            self._find(
+                at, "property-name", Severity.NOTE, f"`{name}` is called `{shown}`: not every provider takes its name"
+            )
+        elif self._dialect.names is not None and not self._dialect.names.fullmatch(name):
+            is_refused = self._level == 0 and not ANTHROPIC_NAME.fullmatch(name)
+            severity = Severity.REFUSED if is_refused else Severity.NOTE
+            self._find(at, "property-name", severity, f"`{name}` is a name that not every provider takes")
+        return shown
 
     def _declared(self, found: Branch) -> dict[str, Place]:
         """Give the properties with those that are required and named nowhere else."""
@@ -554,13 +592,14 @@ class Writer:
             return self._closed(schema, found, text)
         if patterns and "patternProperties" in dialect.conditions:
             schema["patternProperties"] = {
-                pattern: self.value(place, found.pointer) or False for pattern, place in patterns
+                pattern: False if (value := self.value(place, found.pointer)) is None else value
+                for pattern, place in patterns
             }
         elif patterns:
             self._find(
                 found.pointer, "patternProperties", Severity.LOSSY, "names by pattern are said in the description"
             )
-            text = with_sentences(text, [f"Names matching {name}: {self.brief(place)}" for name, place in patterns])
+            text = with_sentences(text, [f"Names matching `{name}`: {self.brief(place)}" for name, place in patterns])
         if not rest:
             return text
         if is_never(rest):
@@ -571,12 +610,13 @@ class Writer:
                     found.pointer,
                     "additionalProperties",
                     Severity.LOSSY,
-                    "that no others may be given is left out; the server refuses them",
+                    "that no other properties may be given is left out",
                 )
             return text
         if dialect.takes_rest and not (patterns and "patternProperties" not in schema):
             value = self.value(rest, found.pointer)
-            schema["additionalProperties"] = False if value is None else value
+            if value != {}:
+                schema["additionalProperties"] = False if value is None else value
             return text
         self._find(
             found.pointer, "additionalProperties", Severity.LOSSY, "values by other names are said in the description"
@@ -588,10 +628,9 @@ class Writer:
         schema["additionalProperties"] = False
         if is_never(found.rest) and not found.patterns:
             return text
-        takes_no_arguments = self._level == 0 and found.rest is None
+        takes_no_arguments = self._level == 0 and found.rest is None and not found.limits
         if not (found.properties or takes_no_arguments) or found.rest is not None or found.patterns:
-            message = "strict mode takes no names but those declared, so what the others would hold cannot be given"
-            self._find(found.pointer, "additionalProperties", Severity.NARROWED, message)
+            self._find(found.pointer, "additionalProperties", Severity.NARROWED, _CLOSED)
         else:
             self._find(found.pointer, "additionalProperties", Severity.NOTE, "strict mode closes every object")
         return text
@@ -656,7 +695,7 @@ class Writer:
                 for name, each in list(found.properties.items())[:12]
             ]
             return f"object with {', '.join(names)}"
-        said = limit_sentences(_inclusive(found) if found.kind in {"integer", "number"} else found.limits)
+        said = limit_sentences(inclusive(found) if found.kind in {"integer", "number"} else found.limits)
         return (
             f"{found.kind} ({'; '.join(each[:1].lower() + each[1:] for each in said)})"
             if said and not inside
@@ -688,7 +727,7 @@ class Writer:
         if keyword not in self._dialect.conditions or (at_root and keyword == "not"):
             return None
         written = self._reader.written_out(rule.keywords)
-        if written is None or self._names.renamed:
+        if written is None or self._names.renamed or not _is_taken(written, self._target):
             return None
         if keyword in schema:
             if not isinstance(schema[keyword], dict) or keyword not in {"dependentRequired", "dependentSchemas"}:
@@ -722,9 +761,42 @@ class Writer:
         self._report([Finding(pointer=pointer, pattern=pattern, severity=severity, lossy=lossy, message=message)])
 
 
+_CLOSED: Final = "strict mode takes no names but those declared, so what the others would hold cannot be given"
 _SHALLOW: Final = "arrays in it hold arrays of arrays no deeper"
 _LOOKS_AROUND: Final = re.compile(r"\(\?(?:[=!]|<[=!])|\\[1-9]|\(\?P=")
 _INSTEAD: Final = {"exclusiveMinimum": "minimum", "exclusiveMaximum": "maximum"}
+
+
+def _is_taken(rule: JsonSchema, target: Target) -> bool:
+    """Whether the provider takes a rule as it was written: it may hold another provider's spelling."""
+    inside = {str(place): each for place, (each, _) in enumerate(schemas(rule)) if "type" in each}
+    found = check({"type": "object", "properties": {**inside, "x": rule}}, target)
+    return all(each.severity is not Severity.REFUSED for each in found)
+
+
+_RULE_ORDER: Final = (
+    "contentEncoding",
+    "contentMediaType",
+    "contains",
+    "minContains",
+    "maxContains",
+    "propertyNames",
+    "dependentRequired",
+    "dependentSchemas",
+    "not",
+    "if",
+    "then",
+    "else",
+)
+
+
+def _in_order(schema: JsonSchema) -> JsonSchema:
+    """Put rules that were written as they are behind the rest, whichever was met first."""
+    rules = [keyword for keyword in _RULE_ORDER if keyword in schema]
+    if not rules:
+        return schema
+    rest = {keyword: value for keyword, value in schema.items() if keyword not in rules}
+    return rest | {keyword: schema[keyword] for keyword in rules}
 
 
 def _key(place: Place) -> tuple[int, ...]:
@@ -736,24 +808,6 @@ def _before(first: str, second: str) -> str:
     if not first or second.startswith(first):
         return second
     return first if not second or second in first else f"{sentence(first)} {second}"
-
-
-def _inclusive(found: Branch) -> Mapping[str, Any]:
-    """Give the limits of a number; those of an integer that are exclusive become inclusive."""
-    if found.kind != "integer":
-        return found.limits
-    limits = dict(found.limits)
-    lows = [math.ceil(limits["minimum"])] if "minimum" in limits else []
-    highs = [math.floor(limits["maximum"])] if "maximum" in limits else []
-    if "exclusiveMinimum" in limits:
-        lows.append(math.floor(limits.pop("exclusiveMinimum")) + 1)
-    if "exclusiveMaximum" in limits:
-        highs.append(math.ceil(limits.pop("exclusiveMaximum")) - 1)
-    if lows:
-        limits["minimum"] = max(lows)
-    if highs:
-        limits["maximum"] = min(highs)
-    return limits
 
 
 def _runs(choices: Sequence[int]) -> list[tuple[int, int]]:
@@ -778,6 +832,13 @@ def _not_yet_said(limits: Mapping[str, Any], text: str) -> dict[str, Any]:
     if high is not None and f"Must be less than {high}." in text:
         del found["maximum"]
     return found
+
+
+def _take_anything(parts: Sequence[JsonSchema]) -> bool:
+    """Whether every value but null fits one of `parts`, as they would be read again."""
+    bare = ({"type": "array", "items": {}}, {"type": "object"}, {"type": "object", "properties": {}})
+    found = {each["type"] for each in parts if len(each) == 1 or each in bare}
+    return found >= {kind for kind in KINDS if kind != "null"}
 
 
 def _could_hold(schema: Mapping[str, Any], value: Any) -> bool:

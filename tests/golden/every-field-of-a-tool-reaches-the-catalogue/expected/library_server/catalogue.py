@@ -70,7 +70,7 @@ CATALOGUE: Final[Catalogue] = {
                         "rating": {"type": "number", "description": "Stars. 0.5 to 5.", "minimum": 0.5, "maximum": 5},
                         "isbn": {
                             "type": "string",
-                            "description": "ISBN. Must match ^[0-9-]+$. Format: isbn.",
+                            "description": "ISBN. Must match `^[0-9-]+$`. Format: isbn.",
                             "pattern": "^[0-9-]+$",
                             "format": "isbn",
                         },
@@ -280,4 +280,4 @@ CATALOGUE: Final[Catalogue] = {
 }
 
 
-# toolwright: sha256 cae16287134dc40af80c8fcaaf07742d
+# toolwright: sha256 77fc3ad5942f6f42c0a02e8d945013cc

@@ -57,7 +57,7 @@ CATALOGUE: Final[Catalogue] = {
                         "word": {"type": "string", "description": "Choices", "enum": ['"', "\\", "{{ x }}", "é🦉"]},
                         "like": {
                             "type": "string",
-                            "description": 'A pattern. Must match ^"[\\\\/]\\d+(?=\\.).',
+                            "description": 'A pattern. Must match `^"[\\\\/]\\d+(?=\\.)`.',
                             "pattern": '^"[\\\\/]\\d+(?=\\.)',
                         },
                     },
@@ -94,4 +94,4 @@ CATALOGUE: Final[Catalogue] = {
 }
 
 
-# toolwright: sha256 60f035002e2cf1f786399f4984ee9206
+# toolwright: sha256 8127bcc795183e4e025b1218d0dd6e90
