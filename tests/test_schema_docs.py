@@ -781,7 +781,8 @@ FINDINGS: Final[Mapping[str, str]] = {
     "enum": "A rule about choices is said in words",
     "minimum exclusiveMinimum exclusiveMaximum multipleOf minLength maxLength pattern format maxItems uniqueItems "
     "minProperties maxProperties patternProperties propertyNames contains not if dependentRequired dependentSchemas "
-    "contentEncoding contentMediaType": "The target has no such keyword, or not for this value; the description says the rule",
+    "contentEncoding contentMediaType": "The target has no such keyword, or not for this value; the description says "
+    "the rule",
     "$anchor $comment $dynamicAnchor $id $recursiveAnchor $schema $vocabulary contentSchema propertyOrdering readOnly "
     "writeOnly": "Left out, as is any keyword that JSON Schema does not know",
 }
