@@ -12,7 +12,7 @@ from toolwright.model import Example, Hints, Server, Tool
 
 def catalogue(server: Server) -> Catalogue:
     """Give the catalogue of `server`, ready for the wire."""
-    return {
+    served: Catalogue = {
         "server": {
             "name": server.name,
             "title": server.title,
@@ -36,6 +36,9 @@ def catalogue(server: Server) -> Catalogue:
         },
         "tools": {tool.name: tool_entry(tool) for tool in server.tools},
     }
+    if server.clis:
+        served["clis"] = {each.name: {"summary": each.summary, "tags": list(each.tags)} for each in server.clis}
+    return served
 
 
 def tool_entry(tool: Tool) -> ToolEntry:
@@ -51,6 +54,8 @@ def tool_entry(tool: Tool) -> ToolEntry:
         "related": list(tool.related),
         "examples": [_example(each) for each in tool.examples],
     }
+    if tool.command:
+        entry["cli"] = tool.command.tool.program.name
     if tool.aliases:
         entry["aliases"] = list(tool.aliases)
     if tool.deprecated:

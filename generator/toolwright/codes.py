@@ -229,8 +229,8 @@ params.query = { type = "string" }
     ),
     Rule(
         code="TW212",
-        title="Nothing says how a tool is carried out",
-        why="A tool that is listed must do something when it is called, and by exactly one way.",
+        title="Nothing says how a tool is carried out, or two things do",
+        why="A tool that is listed must do something when it is called, by a function of yours (`handler`) or a program (`cli`).",
         bad="""
 [tools.search]
 summary = "Search the catalog"
@@ -281,6 +281,44 @@ params.query = { type = "string" }
 [tools.search]
 verbatim_schema = true
 input_schema = { type = "object", properties = { query = { type = "string" } } }
+""",
+    ),
+    Rule(
+        code="TW216",
+        title="A key does not go with how the tool is carried out",
+        why="A handler knows nothing of command lines; the hints of a program follow from its risk, and what it gives is text.",
+        bad="""
+[tools.search]
+handler = "catalog:search"
+params.query = { type = "string", flag = "--query" }
+""",
+        good="""
+[tools.search]
+handler = "catalog:search"
+params.query = { type = "string" }
+""",
+    ),
+    Rule(
+        code="TW217",
+        title="A parameter goes to two places on a command line",
+        why="Its value is written once: as an option, as an argument without one, to the standard input, or as the folder.",
+        bad="""
+[tools.git_show]
+summary = "Show one commit"
+category = "git"
+cli = "git"
+argv = ["show"]
+risk = "read"
+params.commit = { type = "string", flag = "--commit", positional = true }
+""",
+        good="""
+[tools.git_show]
+summary = "Show one commit"
+category = "git"
+cli = "git"
+argv = ["show"]
+risk = "read"
+params.commit = { type = "string", positional = true }
 """,
     ),
     Rule(
@@ -509,6 +547,67 @@ related = ["lend"]
         good="""
 [tools.lend]
 related = ["reserve"]
+""",
+    ),
+    Rule(
+        code="TW323",
+        title="A tool runs a program that is not declared",
+        why="`[clis.NAME]` says what is started and what it may know; without it there is nothing to run.",
+        bad="""
+[clis.git]
+command = ["git"]
+
+[tools.git_log]
+cli = "gti"
+""",
+        good="""
+[clis.git]
+command = ["git"]
+
+[tools.git_log]
+cli = "git"
+""",
+    ),
+    Rule(
+        code="TW324",
+        title="A parameter is of a type that has no place on a command line",
+        why="A command line is a list of texts. Objects, maps and null have no form there, and true or false only as an option.",
+        bad="""
+[tools.git_log]
+cli = "git"
+params.filter = { type = "map<string>" }
+""",
+        good="""
+[tools.git_log]
+cli = "git"
+params.filter = { type = "string[]", flag = "--filter=" }
+""",
+    ),
+    Rule(
+        code="TW325",
+        title="Parameters of a command line stand in each other's way",
+        why="Behind an optional or repeated argument nobody can tell which is which, and a program has one standard input, one "
+        "folder, and one meaning for each option.",
+        bad="""
+params.paths = { type = "string[]", positional = true }
+params.branch = { type = "string", positional = true }
+""",
+        good="""
+params.branch = { type = "string", positional = true }
+params.paths = { type = "string[]", positional = true }
+""",
+    ),
+    Rule(
+        code="TW326",
+        title="The risk of a tool does not fit its parameters",
+        why="A value that is not listed counts as destructive, so a misspelt or forgotten one asks people for what is harmless.",
+        bad="""
+risk.method = { GET = "read", DELTE = "destructive" }
+params.method = { type = "string", enum = ["GET", "DELETE"] }
+""",
+        good="""
+risk.method = { GET = "read", DELETE = "destructive" }
+params.method = { type = "string", enum = ["GET", "DELETE"] }
 """,
     ),
     Rule(

@@ -40,16 +40,16 @@ class HandlerIndex:
         self._package = package
         self._modules = cache(self._read)
 
-    def missing(self, tool: Tool) -> Missing | None:
-        """Give what is missing for `tool`, with the function to paste, or None."""
-        problem, near = self.problem(tool.handler)
+    def missing(self, tool: Tool, handler: Handler) -> Missing | None:
+        """Give what is missing for `tool`, which `handler` carries out, with the function to paste, or None."""
+        problem, near = self.problem(handler)
         if not problem:
             return None
-        module = self._modules(tool.handler.module)
+        module = self._modules(handler.module)
         if module and module.fault:
             return Missing(problem, "mend it first")
         verb = f"did you mean `{near}`? If not, write:" if near else "write:" if module else "write it:"
-        return Missing(problem, f"{verb}\n\n{signature(tool, self._package)}")
+        return Missing(problem, f"{verb}\n\n{signature(tool, handler, self._package)}")
 
     def problem(self, handler: Handler) -> tuple[str, str]:
         """Say why `handler` is not there, or nothing, and give the nearest name that is."""
@@ -108,8 +108,8 @@ def _may_define(node: ast.AST) -> bool:
     return is_target or isinstance(node, ast.stmt | ast.excepthandler | ast.match_case | ast.withitem)
 
 
-def signature(tool: Tool, package: str) -> str:
-    """Give the function that carries `tool` out, imports included, ready to paste and fill in."""
+def signature(tool: Tool, handler: Handler, package: str) -> str:
+    """Give the function `handler`, which carries `tool` out, imports included, ready to paste and fill in."""
     models = ", ".join(sorted({name for name in (tool.params_class, tool.result_class) if name}))
     params, result = tool.params_class or "dict[str, Any]", tool.result_class or "Content"
     lines = [
@@ -118,7 +118,7 @@ def signature(tool: Tool, package: str) -> str:
         *(["", f"from {package}.{identifier(tool.category)}.models import {models}"] if models else []),
         "",
         "",
-        f"async def {tool.handler.function}(params: {params}, call: ToolCall) -> {result}:",
+        f"async def {handler.function}(params: {params}, call: ToolCall) -> {result}:",
         f"    {docstring(tool.summary)}",
         "    raise NotImplementedError",
     ]

@@ -6,15 +6,18 @@ import ast
 import dataclasses
 import inspect
 import types
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import combinations
 from typing import Any, Final, Literal, Union, get_args, get_origin, get_type_hints
 
 from toolwright import tables
 from toolwright.read import is_required, keys_of
 from toolwright.tables import (
     CategoryTable,
+    CliTable,
     CommandTable,
     ManifestTables,
+    ParamTable,
     ServerTable,
     Table,
     ToolTable,
@@ -23,22 +26,27 @@ from toolwright.tables import (
     WorkflowTable,
 )
 from toolwright.validate import EDITION
+from toolwright.validate_commands import ONLY_OF, PLACES, RISKS
 
 _SCALARS: Final = {str: "string", bool: "boolean", int: "integer", float: "number"}
 
 _FILE_NAME: Final = r"[a-z0-9][a-z0-9-]{0,63}"
 _PROPERTY_NAME: Final = r"[A-Za-z_][A-Za-z0-9_.-]{0,63}"
+_VARIABLE: Final = r"[A-Za-z_][A-Za-z0-9_]*"
 _ONE_LINE: Final = r"[^\x00-\x1f\x7f-\x9f\u2028\u2029]*"
 _TYPE: Final = r"(?=[^<>]*$|\s*map<.*>)\s*(?:map<\s*)*[A-Za-z_][A-Za-z0-9_]*(?:\s*(?:\[\]|>))*\s*"
 """The grammar of types, but for how deep it nests and that each `<` has its `>`: no regular expression counts."""
 
 _NAMES: Final[Mapping[tuple[type[Table], str], str]] = {
     (ManifestTables, "categories"): r"[a-z_][a-z0-9_]*",
+    (ManifestTables, "clis"): r"[A-Za-z][A-Za-z0-9_-]*",
     (ManifestTables, "types"): r"[A-Z][A-Za-z0-9]*",
     (ManifestTables, "tools"): r"[A-Za-z_][A-Za-z0-9_-]{0,63}",
     (ManifestTables, "commands"): _FILE_NAME,
     (ManifestTables, "workflows"): _FILE_NAME,
     (ServerTable, "options"): r"[a-z][a-z0-9_-]*",
+    (CliTable, "params"): _PROPERTY_NAME,
+    (CliTable, "env"): _VARIABLE,
     (ToolTable, "params"): _PROPERTY_NAME,
     (TypeTable, "fields"): _PROPERTY_NAME,
 }
@@ -47,18 +55,32 @@ _NAMES: Final[Mapping[tuple[type[Table], str], str]] = {
 _PATTERNS: Final[Mapping[tuple[type[Table], str], str]] = {
     (ServerTable, "title"): _ONE_LINE,
     (CategoryTable, "summary"): _ONE_LINE,
+    (CliTable, "summary"): _ONE_LINE,
     (ToolTable, "summary"): _ONE_LINE,
     (ToolTable, "title"): _ONE_LINE,
+    (ToolTable, "confirm"): _ONE_LINE,
     (CommandTable, "summary"): _ONE_LINE,
     (WorkflowTable, "summary"): _ONE_LINE,
     (ValueTable, "type"): _TYPE,
 }
-_NOT_EMPTY: Final = frozenset({(ValueTable, "enum"), (WorkflowTable, "steps")})
+_NOT_EMPTY: Final = frozenset({(CliTable, "command"), (ValueTable, "enum"), (WorkflowTable, "steps")})
+_RISK: Final = {"type": "string", "enum": list(RISKS)}
+
+
+def _none_of(keys: Iterable[str]) -> dict[str, Any]:
+    return {"not": {"anyOf": [{"required": [key]} for key in keys]}}
+
+
+_UNPLACED: Final = {"properties": {"params": {"additionalProperties": _none_of(PLACES)}}}
 _RULES: Final[Mapping[type[Table], dict[str, Any]]] = {
     ToolTable: {
-        "required": ["summary", "category", "hints", "handler"],
+        "required": ["summary"],
         "not": {"required": ["params", "input_schema"], "properties": {"params": {"minProperties": 1}}},
+        "if": {"required": ["cli"]},
+        "then": {"required": ["risk"], **_none_of(["handler", *ONLY_OF["cli"]])},
+        "else": {"required": ["category", "hints", "handler"], **_none_of(ONLY_OF["handler"]), **_UNPLACED},
     },
+    ParamTable: {"not": {"anyOf": [{"required": list(pair)} for pair in combinations(PLACES, 2)]}},
 }
 """What later stages ask of a table beyond its dataclass."""
 
@@ -106,7 +128,7 @@ def _object(table: type[Table], documentation: Mapping[str, str]) -> dict[str, A
     required = [key for key, field in keys.items() if is_required(field)]
     properties = {
         key: {
-            "description": documentation[f"{table.__name__}.{field.name}"],
+            "description": _documented(table, field.name, documentation),
             **_property(field, hints[field.name]),
             **_rules_of_key(table, field.name),
         }
@@ -117,19 +139,32 @@ def _object(table: type[Table], documentation: Mapping[str, str]) -> dict[str, A
     return schema | _RULES.get(table, {}) | {"additionalProperties": False}
 
 
+def _documented(table: type[Table], name: str, documentation: Mapping[str, str]) -> str:
+    """Give the docstring of a field, which may stand in a class that `table` extends."""
+    places = (f"{each.__name__}.{name}" for each in table.__mro__)
+    return next(documentation[place] for place in places if place in documentation)
+
+
 def _rules_of_key(table: type[Table], name: str) -> dict[str, Any]:
     """Give what later stages ask of a key beyond its type."""
-    place = (table, name)
+    places = [(each, name) for each in table.__mro__]
     rules: dict[str, Any] = {}
-    if place == (ToolTable, "input_schema"):
+    if (ToolTable, "input_schema") in places:
         rules["type"] = ["object", "string"]
-    if place in _NOT_EMPTY:
+    if (ToolTable, "risk") in places:
+        rules["anyOf"] = [_RISK, _tables_of(_tables_of(_RISK)) | {"minProperties": 1}]
+    if not _NOT_EMPTY.isdisjoint(places):
         rules["minItems"] = 1
-    if place in _PATTERNS:
-        rules["pattern"] = _whole(_PATTERNS[place])
-    if place in _NAMES:
-        rules["propertyNames"] = {"pattern": _whole(_NAMES[place])}
+    for place in places:
+        if place in _PATTERNS:
+            rules["pattern"] = _whole(_PATTERNS[place])
+        if place in _NAMES:
+            rules["propertyNames"] = {"pattern": _whole(_NAMES[place])}
     return rules
+
+
+def _tables_of(schema: Mapping[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "additionalProperties": dict(schema)}
 
 
 def _whole(pattern: str) -> str:

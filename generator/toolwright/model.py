@@ -9,6 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NewType
 
+from toolwright_runtime.command_line.settings import POLICY
+from toolwright_runtime.command_line.spec import CommandTool, Program
+
 from toolwright.paths import KeyPath
 
 Identifier = NewType("Identifier", str)
@@ -116,12 +119,23 @@ class Handler:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CommandLine:
+    """What a tool runs. `program_constant` names its program in generated code; the last two are for people."""
+
+    tool: CommandTool
+    program_constant: Identifier
+    usage: str
+    risk: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
     """One tool, ready to print.
 
     `schema` is what arguments must fit; `input_schema` and `output_schema` are as sent to clients. `renamed` leads
     from a name in `input_schema` to the one in `schema` that some provider refuses. `params_class` is empty for a
     tool with raw JSON Schema, whose handler is given a plain dict; `result_class` for one that returns content.
+    A tool has a `handler` or a `command`; only the one that fetches chunks, which the runtime carries out, has neither.
     """
 
     name: str
@@ -140,7 +154,8 @@ class Tool:
     enabled: bool
     since: str
     ext: Mapping[str, Any]
-    handler: Handler
+    handler: Handler | None
+    command: CommandLine | None
     params: tuple[Value, ...]
     schema: JsonSchema
     input_schema: JsonSchema
@@ -173,19 +188,66 @@ class Category:
     """Modules its handlers stand in, sorted."""
 
     @property
+    def handled(self) -> tuple[Tool, ...]:
+        """The tools that hand-written functions carry out."""
+        return tuple(tool for tool in self.tools if tool.handler)
+
+    @property
     def has_models(self) -> bool:
         """Whether a tool has a parameter model; one with raw JSON Schema has none."""
         return any(tool.params_class for tool in self.tools)
 
     @property
     def has_raw_tools(self) -> bool:
-        """Whether a tool is given a plain dict."""
-        return any(not tool.params_class for tool in self.tools)
+        """Whether a handler is given a plain dict."""
+        return any(not tool.params_class for tool in self.handled)
 
     @property
     def has_content_tools(self) -> bool:
-        """Whether a tool returns content instead of a structured result."""
-        return any(not tool.result_class for tool in self.tools)
+        """Whether a handler returns content instead of a structured result."""
+        return any(not tool.result_class for tool in self.handled)
+
+    @property
+    def commands(self) -> tuple[CommandLine, ...]:
+        """What its tools run."""
+        return tuple(tool.command for tool in self.tools if tool.command)
+
+    @property
+    def programs(self) -> tuple[tuple[Identifier, Program], ...]:
+        """The programs that its tools run, each once, with their constants."""
+        return tuple({each.program_constant: each.tool.program for each in self.commands}.items())
+
+    @property
+    def spec_names(self) -> tuple[str, ...]:
+        """What its bindings import to describe command lines, sorted."""
+        if not self.commands:
+            return ()
+        has_places = any(each.tool.placements or each.tool.program.placements for each in self.commands)
+        return ("CommandTool", *(("Place", "Placement") if has_places else ()), "Program", "Risk")
+
+    @property
+    def joints(self) -> tuple[str, ...]:
+        """What its bindings import to run command lines and to read what they had no room for, sorted."""
+        fetches = any(not (tool.handler or tool.command) for tool in self.tools)
+        return (*(("command",) if self.commands else ()), *(("fetch_chunk",) if fetches else ()))
+
+    @property
+    def siblings(self) -> tuple[str, ...]:
+        """The modules beside its bindings that they need, sorted."""
+        return (*(("contract",) if self.handled else ()), *(("models",) if self.has_models else ()))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cli:
+    """A program that tools run, as it is shown to those who look for tools, and to who runs the server."""
+
+    name: str
+    summary: str
+    category: str
+    tags: tuple[str, ...]
+    command: tuple[str, ...]
+    variables: tuple[str, ...]
+    """Environment variables of the server that it is handed, or that its command line is made with."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -266,6 +328,7 @@ class Server:
     options: tuple[Option, ...]
     discovery: Discovery
     categories: tuple[Category, ...]
+    clis: tuple[Cli, ...]
     types: tuple[ObjectType, ...]
     commands: tuple[Command, ...]
     workflows: tuple[Workflow, ...]
@@ -274,8 +337,10 @@ class Server:
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """The environment variables the server reads, in the order of its options."""
-        return tuple(option.env for option in self.options if option.env)
+        """The environment variables the server reads: those of its options in their order, then those of programs."""
+        own = (option.env for option in self.options if option.env)
+        of_programs = [POLICY, *(name for cli in self.clis for name in cli.variables)] if self.clis else []
+        return tuple(dict.fromkeys([*own, *of_programs]))
 
     @property
     def example_arguments(self) -> tuple[str, ...]:

@@ -62,6 +62,11 @@ def params_class_name(text: str) -> ClassName:
     return ClassName(f"{_pascal(text)}Params")
 
 
+def program_constant_name(text: str) -> Identifier:
+    """Give the constant of a program: `git` gives `GIT_PROGRAM`."""
+    return Identifier(f"{constant_name(text)}_PROGRAM")
+
+
 def _pascal(text: str) -> str:
     parts = [part for part in words(text) if part.isascii()]
     name = "".join(part[0].upper() + part[1:] for part in parts)

@@ -68,7 +68,8 @@ def _python(server: Server) -> Iterator[PlannedFile]:
         folder = f"{package}/{category.module}"
         yield _file("python", f"{folder}/__init__.py", "python/category.py.jinja", category=category)
         yield _file("python", f"{folder}/bindings.py", "python/bindings.py.jinja", category=category)
-        yield _file("python", f"{folder}/contract.py", "python/contract.py.jinja", category=category)
+        if category.handled:
+            yield _file("python", f"{folder}/contract.py", "python/contract.py.jinja", category=category)
         yield _file("python", f"{folder}/models.py", "python/models.py.jinja", category=category)
 
 

@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from toolwright_runtime.command_line.spec import Program
+
 from toolwright.diagnostics import Diagnostics
 from toolwright.load import Document
-from toolwright.model import JsonSchema, ObjectType
+from toolwright.model import Hints, JsonSchema, ObjectType
 from toolwright.paths import KeyPath
 from toolwright.tables import ManifestTables
 from toolwright.wording import did_you_mean
@@ -26,6 +28,9 @@ class Resolution:
     types: dict[str, ObjectType] = field(default_factory=dict)
     definitions: dict[str, JsonSchema] = field(default_factory=dict)
     """The types as `$defs`."""
+    programs: dict[str, Program] = field(default_factory=dict)
+    hints: dict[str, Hints] = field(default_factory=dict)
+    """What clients are told of each tool, by its name."""
 
     def written(self, *path: str) -> Mapping[str, Any]:
         """Give the table at `path` as it stands in the document, with what `validate` left out of it."""

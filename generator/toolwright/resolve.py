@@ -8,7 +8,7 @@ from pathlib import Path
 
 from toolwright_runtime.renaming import renamed
 
-from toolwright import compile_schema, resolve_types
+from toolwright import compile_schema, resolve_commands, resolve_types
 from toolwright.call_syntax import invocation
 from toolwright.diagnostics import Diagnostics
 from toolwright.handlers import HandlerIndex
@@ -21,7 +21,6 @@ from toolwright.model import (
     Discovery,
     Example,
     Handler,
-    Hints,
     Identifier,
     JsonSchema,
     ObjectType,
@@ -39,6 +38,7 @@ from toolwright.names import (
     constant_name,
     identifier,
     params_class_name,
+    program_constant_name,
 )
 from toolwright.paths import KeyPath
 from toolwright.raw_schema import RawSchemaError, read_raw_schema
@@ -68,11 +68,13 @@ def resolve(
     `root` is the project, for files the manifest names. Hand-written functions are looked for under
     `handlers`; without it they are taken on trust.
     """
+    tables = resolve_commands.with_fetch_chunk(tables)
     run = Resolution(tables, document, root, diagnostics)
     run.types = resolve_types.object_types(run)
     _check_categories(run)
     _check_names(run)
     _check_references(run)
+    run.programs = resolve_commands.programs(run)
     run.definitions = compile_schema.definitions(tuple(run.types.values()))
     checker = SchemaChecker(run.definitions)
     tools = [tool for name, table in tables.tools.items() if (tool := _tool(run, checker, name, table))]
@@ -99,6 +101,7 @@ def _server(run: Resolution, tools: Sequence[Tool]) -> Server:
         options=_options(run),
         discovery=_discovery(run),
         categories=_categories(run, tools),
+        clis=resolve_commands.clis(run),
         types=tuple(run.types.values()),
         commands=_commands(run),
         workflows=_workflows(run),
@@ -155,14 +158,15 @@ def _categories(run: Resolution, tools: Sequence[Tool]) -> tuple[Category, ...]:
                 tools=members,
                 types=used,
                 contract_models=_contract_models(members),
-                handler_modules=tuple(sorted({tool.handler.module for tool in members})),
+                handler_modules=tuple(sorted({tool.handler.module for tool in members if tool.handler})),
             )
         )
     return tuple(found)
 
 
 def _contract_models(tools: Sequence[Tool]) -> tuple[ClassName, ...]:
-    found = {name for tool in tools for name in (tool.params_class, tool.result_class) if name}
+    handled = (tool for tool in tools if tool.handler)
+    found = {name for tool in handled for name in (tool.params_class, tool.result_class) if name}
     return tuple(ClassName(name) for name in sorted(found))
 
 
@@ -202,12 +206,12 @@ def _is_listed(run: Resolution, tool: str) -> bool:
 def _runner(run: Resolution, tools: Sequence[str]) -> str:
     """Name the meta-tool that runs the hidden ones of `tools`; the one that only reads if that will do."""
     written = run.tables.discovery
-    hidden = [run.tables.tools[name] for name in tools if name in run.tables.tools and not _is_listed(run, name)]
+    hidden = [run.hints[name] for name in tools if name in run.hints and not _is_listed(run, name)]
     if not hidden:
         return ""
     if written.style != "search-call":
         return "call_tool"
-    only_reads = written.split_calls and all(tool.hints.read_only for tool in hidden)
+    only_reads = written.split_calls and all(hints.read_only for hints in hidden)
     return f"{written.prefix}call_read" if only_reads else f"{written.prefix}call"
 
 
@@ -228,14 +232,19 @@ def _tool(run: Resolution, checker: SchemaChecker, name: str, table: ToolTable) 
     if reason := refusal(name, run.tables.server.name):
         run.error("TW311", reason, table.at, value=False)
     params = resolve_types.values(run, table.params)
-    raw = _raw_schema(run, table)
-    result = _result(run, table)
+    # A tool with `cli` has neither, and it has been said if it is given one.
+    raw = None if table.cli else _raw_schema(run, table)
+    result = None if table.cli else _result(run, table)
     if _is_too_large(run, table, params, result):
         return None
     if resolve_types.is_recursive(run, params) or len(params) < len(run.written("tools", name, "params")):
         return None
     if table.input_schema is not None and raw is None:
         return None
+    command = resolve_commands.command_line(run, name, table, params) if table.cli else None
+    if table.cli and command is None:
+        return None
+    run.hints[name] = resolve_commands.hints_of(run, table, command.tool if command else None, params)
     exact = compile_schema.exact(params) if raw is None else raw
     _check_examples(run, checker, name, table, exact)
     schema = exact if raw is not None or not run.types else {**exact, "$defs": run.definitions}
@@ -245,24 +254,20 @@ def _tool(run: Resolution, checker: SchemaChecker, name: str, table: ToolTable) 
         title=table.title,
         summary=table.summary,
         description=table.description.strip() or table.summary,
-        category=table.category,
+        category=resolve_commands.category_of(run.tables, table),
         keywords=table.keywords,
         use_cases=table.use_cases,
         complexity=table.complexity,
         tier=table.tier,
-        hints=Hints(
-            read_only=table.hints.read_only,
-            destructive=table.hints.destructive,
-            idempotent=table.hints.idempotent,
-            open_world=table.hints.open_world,
-        ),
+        hints=run.hints[name],
         related=table.related,
         aliases=table.aliases,
         deprecated=_deprecation(table),
         enabled=table.enabled,
         since=table.since,
         ext=table.ext,
-        handler=_handler(run, table.handler),
+        handler=_handler(run, table.handler) if table.handler else None,
+        command=command,
         params=params,
         schema=schema,
         input_schema=sent.schema,
@@ -370,6 +375,8 @@ def _check_names(run: Resolution) -> None:
     classes: dict[str, tuple[str, KeyPath]] = {}
     constants: dict[str, tuple[str, KeyPath]] = {}
     called: dict[str, tuple[str, KeyPath]] = {}
+    for name, cli in run.tables.clis.items():
+        _claim(run, constants, program_constant_name(name), f"program `{name}`", cli.at)
     for name, named in run.tables.types.items():
         _claim(run, classes, name, f"type `{name}`", named.at)
     for name, tool in run.tables.tools.items():
@@ -417,7 +424,7 @@ def _check_references(run: Resolution) -> None:
     tables, tools = run.tables, run.tables.tools
     for name, tool in tools.items():
         _check_itself(run, name, tool)
-        if tool.category not in run.written("categories"):
+        if tool.category and tool.category not in run.written("categories"):
             run.unknown("TW301", "category", tool.category, tables.categories, (*tool.at, "category"))
         _look_up(run, "TW304", "related tool", tool.related, (*tool.at, "related"))
         if tool.deprecated and tool.deprecated.replaced_by:
@@ -462,7 +469,7 @@ def _look_up(run: Resolution, code: str, what: str, names: str | Sequence[str], 
         [(names, at)] if isinstance(names, str) else [(name, (*at, place)) for place, name in enumerate(names)]
     )
     for name, where in places:
-        if name not in run.written("tools"):
+        if name not in run.written("tools") and name not in run.tables.tools:
             run.unknown(code, what, name, run.tables.tools, where)
 
 
@@ -473,5 +480,5 @@ def _check_handlers(run: Resolution, tools: Sequence[Tool], index: HandlerIndex)
             hint = "it is an async context manager that is given the options and yields the state"
             run.error("TW312", problem, ("server", "lifespan"), hint=hint)
     for tool in tools:
-        if missing := index.missing(tool):
+        if tool.handler and (missing := index.missing(tool, tool.handler)):
             run.error("TW312", missing.message, (*tool.at, "handler"), hint=missing.hint)

@@ -77,6 +77,8 @@ def field_terms(entry: ToolEntry, catalogue: Catalogue) -> dict[str, Counter[str
     summary, description = entry["summary"], str(tool.get("description", ""))
     schema = tool["inputSchema"]
     category = catalogue["categories"].get(entry["category"])
+    program = catalogue.get("clis", {}).get(entry.get("cli", ""))
+    tags = [tag for group in (category, program) if group for tag in group["tags"]]
     texts = {
         "name": " ".join((str(tool["name"]), str(tool.get("title", "")), *entry.get("aliases", ()))),
         "summary": "" if summary in description else summary,
@@ -84,7 +86,7 @@ def field_terms(entry: ToolEntry, catalogue: Catalogue) -> dict[str, Counter[str
         "keywords": " ".join(entry["keywords"]),
         "use_cases": " ".join(entry["use_cases"]),
         "examples": " ".join(example["description"] for example in entry["examples"]),
-        "category": " ".join((entry["category"], *(category["tags"] if category else ()), entry.get("cli", ""))),
+        "category": " ".join((entry["category"], *tags, entry.get("cli", ""))),
         "parameters": " ".join(name for name, _ in _parameters(schema)),
         "parameter_texts": " ".join(str(part.get("description", "")) for _, part in _parameters(schema)),
         "values": " ".join(str(value) for _, part in _parameters(schema) for value in part.get("enum", ())),

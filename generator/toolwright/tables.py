@@ -73,8 +73,8 @@ class ServerTable(Table):
     """Version sent to clients."""
     package: str = key(matching(r"[a-z_][a-z0-9_]*", "a Python package name"))
     """Import name of the generated package."""
-    handlers: str = key(matching(r"[a-z_][a-z0-9_.]*", "a Python package name"))
-    """Import name of the hand-written package that carries the tools out."""
+    handlers: str = key(matching(r"[a-z_][a-z0-9_.]*", "a Python package name"), default="")
+    """Import name of the hand-written package that carries the tools out; those with `cli` need none."""
     instructions: str = key(at_most(4096), default="")
     """What a model should know before it uses any tool. Clients cut it at 4,096 characters."""
     command: str = ""
@@ -151,6 +151,73 @@ class ValueTable(Table):
     """Whether items must differ."""
 
 
+_FLAG = matching(
+    r"--?[A-Za-z0-9?@#][A-Za-z0-9?@#.:+_-]*=?|[A-Za-z][A-Za-z0-9_-]*=",
+    "an option such as `-n`, `--max-count` or `--format=`",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParamTable(ValueTable):
+    """A parameter of a tool. The last four keys are for tools with `cli`, and one of them at most is given."""
+
+    flag: str = key(_FLAG, default="")
+    """Option it becomes: `-n` stands before its value, `--format=` is joined to it, and a boolean's stands alone.
+
+    Where nothing is said, `max_count` becomes `--max-count`.
+    """
+    positional: bool = False
+    """It is no option: its place on the command line is its place among the positional parameters."""
+    stdin: bool = False
+    """It is written to the program's standard input."""
+    cwd: bool = False
+    """It is the folder the program runs in."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GlobalTable(Table):
+    """`[clis.NAME.params.NAME]`: an argument of every command line, set by who owns the server and not by a model."""
+
+    type: str = "string"
+    """`string`, `integer`, `number`, `boolean`, or an array of one of the first three."""
+    description: str = ""
+    """What it sets, for who runs the server."""
+    flag: str = key(_FLAG, default="")
+    """Option it becomes, as for a parameter of a tool."""
+    default: Free = None
+    """The value."""
+    default_env: str = key(matching(r"[A-Za-z_][A-Za-z0-9_]*", "the name of an environment variable"), default="")
+    """Environment variable of the server that holds the value; not set or empty, the argument is left out."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CliTable(Table):
+    """`[clis.NAME]`: a program, and what all command lines of it share."""
+
+    command: tuple[str, ...]
+    """The program and what always follows it. No shell reads it; `~` and `$VAR` are expanded."""
+    summary: str = key(at_most(80), default="")
+    """What the program is for, in one line."""
+    category: str = ""
+    """The category of those of its tools that name none."""
+    tags: tuple[str, ...] = ()
+    """Labels shown when tools are searched and browsed."""
+    env: Mapping[str, str] = key(default={})
+    """Environment variables set for it; `~` and `$VAR` are expanded."""
+    pass_env: tuple[str, ...] = ()
+    """Variables handed on from the server's environment. Beyond these a program gets only what any needs to run."""
+    working_dir: str = ""
+    """Folder it runs in, unless a parameter says so; the server's own if left out. `~` and `$VAR` are expanded."""
+    timeout: float = key({"minimum": 0.1}, default=30)
+    """Seconds after which it is ended, with all it has started."""
+    ends_options: bool = False
+    """Whether it takes `--`, behind which nothing is an option. Otherwise values that start with `-` are refused."""
+    open_world: bool = True
+    """Whether it reaches beyond this machine: the hint of its tools."""
+    params: Mapping[str, GlobalTable] = key(default={})
+    """Arguments of every command line. No model sees them."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TypeTable(Table):
     """`[types.NAME]`: an object with fields, for reuse."""
@@ -217,8 +284,8 @@ class ToolTable(Table):
     """What it does, in one line."""
     title: str = ""
     """Name for people."""
-    category: str
-    """The category it stands in."""
+    category: str = ""
+    """The category it stands in; that of its `cli` if left out."""
     description: str = key(at_most(4096), default="")
     """All that a model should know; what matters first. The summary if left out."""
     keywords: tuple[str, ...] = ()
@@ -229,13 +296,26 @@ class ToolTable(Table):
     """How hard it is to call well."""
     tier: Literal["core", "all"] = "core"
     """`all`: served only with `--all`."""
-    hints: HintsTable
-    """What running it may do."""
+    hints: HintsTable | None = None
+    """What running it may do. For a tool with `cli`, `risk` says it."""
     related: tuple[str, ...] = ()
     """Tools commonly used with it."""
     handler: str = key(matching(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", "`module:function`"), default="")
     """`module:function` under `[server].handlers`."""
-    params: Mapping[str, ValueTable] = key(default={})
+    cli: str = ""
+    """The program of `[clis]` that carries it out. A tool has either a handler or this."""
+    argv: tuple[str, ...] = ()
+    """What follows the program's command: the sub-command."""
+    risk: Free = None
+    """What running it may do: `read`, `write` or `destructive`, or by the value of a parameter.
+
+    `risk.method = { GET = "read", DELETE = "destructive" }`; a value that is not listed counts as destructive.
+    """
+    confirm: str = ""
+    """What a person is asked before it runs, if they are asked; above the command line itself."""
+    timeout: float | None = key({"minimum": 0.1}, default=None)
+    """Seconds after which it is ended; that of its program if left out."""
+    params: Mapping[str, ParamTable] = key(default={})
     """Its parameters, in the order they are shown."""
     input_schema: Free = None
     """Raw JSON Schema of the arguments, as a table or a file name: for what `params` cannot say."""
@@ -311,6 +391,8 @@ class ManifestTables(Table):
     """Groups of tools, in the order they are shown."""
     types: Mapping[str, TypeTable] = key(default={})
     """Objects with fields, for reuse."""
+    clis: Mapping[str, CliTable] = key(default={})
+    """Programs that tools run."""
     tools: Mapping[str, ToolTable] = key(default={})
     """The tools, in the order they are shown."""
     commands: Mapping[str, CommandTable] = key(default={})

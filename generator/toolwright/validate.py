@@ -6,30 +6,34 @@ import keyword
 import re
 import sys
 import types
-import unicodedata
 from collections.abc import Mapping
 from typing import Any, Final
 
 from toolwright.diagnostics import Diagnostics
 from toolwright.load import Document
+from toolwright.local_rules import check_one_line, check_value, report_missing
 from toolwright.read import Here, LocalRule, read
 from toolwright.tables import (
     CategoryTable,
+    CliTable,
     CommandTable,
+    GlobalTable,
     ManifestTables,
     OptionTable,
+    ParamTable,
     ServerTable,
     Table,
     ToolTable,
     ValueTable,
     WorkflowTable,
 )
+from toolwright.validate_commands import check_cli, check_global, check_param, check_programs, check_way
 from toolwright.wording import kind_of, table_name
 
 EDITION: Final = 1
 """The version of the manifest language that this toolkit speaks."""
 
-WAYS: Final = ("handler",)
+WAYS: Final = ("handler", "cli")
 """The keys that say how a tool is carried out. A tool has exactly one of them."""
 
 
@@ -59,12 +63,20 @@ def _is_our_edition(document: Document, diagnostics: Diagnostics) -> bool:
 
 
 def _check_server(here: Here) -> None:
-    _check_one_line(here, "title")
+    check_one_line(here, "title")
     _check_packages(here)
     _check_reference(here, "lifespan")
+    if "handlers" not in here.data and _has_handlers(here):
+        report_missing(here, "handlers", '"..."', ServerTable)
     options = here.data.get("options")
     if isinstance(options, dict):
         _check_options(here, options)
+
+
+def _has_handlers(server: Here) -> bool:
+    tools = server.document.data.get("tools")
+    found = tools.values() if isinstance(tools, dict) else ()
+    return "lifespan" in server.data or any(isinstance(tool, dict) and "handler" in tool for tool in found)
 
 
 def _check_packages(here: Here) -> None:
@@ -94,7 +106,7 @@ _PACKAGE: Final = re.compile(r"[a-z_][a-z0-9_.]*")
 _NOT_OURS: Final = frozenset({"mcp", "pydantic", "__init__", "__main__", "__pycache__"})
 _FOLDERS: Final = frozenset({"clients", "commands", "docs", "schemas", "skills"})
 """What stands beside the package in `generated/`."""
-_GENERATED_IMPORTS: Final = frozenset({"bindings", "contract", "models"})
+_GENERATED_IMPORTS: Final = frozenset({"bindings", "command", "contract", "fetch_chunk", "models"})
 
 
 def _bad_part(dotted: str) -> str:
@@ -142,11 +154,13 @@ _OWN_FLAGS: Final = frozenset(
         "allow-remote",
         "classic",
         "discovery",
+        "headless-approve",
         "help",
         "host",
         "http",
         "list-tools",
         "log-level",
+        "policy",
         "port",
         "toolsets",
         "version",
@@ -156,17 +170,17 @@ _OWN_FLAGS: Final = frozenset(
 
 
 def _check_option(here: Here) -> None:
-    _check_one_line(here, "description", "keep to one line")
-    _check_one_line(here, "metavar", "keep to one line")
+    check_one_line(here, "description", "keep to one line")
+    check_one_line(here, "metavar", "keep to one line")
 
 
 def _check_summary(here: Here) -> None:
-    _check_one_line(here, "summary")
+    check_one_line(here, "summary")
 
 
 def _check_tool(here: Here) -> None:
-    _check_one_line(here, "summary")
-    _check_one_line(here, "title")
+    check_one_line(here, "summary")
+    check_one_line(here, "title")
     if "params" in here.data and "input_schema" in here.data:
         message = f"{table_name(here.at)} states its parameters twice, as `params` and as `input_schema`"
         here.error("TW211", message, "input_schema", hint="keep one of them", value=False)
@@ -179,49 +193,34 @@ def _check_tool(here: Here) -> None:
         here.error("TW215", message, "verbatim_schema", hint="leave it out", value=False)
     _check_reference(here, "handler")
     written = [way for way in WAYS if way in here.data]
-    if len(written) != 1:
+    if not written:
         message = f"nothing says how {table_name(here.at)} is carried out"
-        here.error("TW212", message, hint='add `handler = "module:function"`')
-
-
-def _check_value(here: Here) -> None:
-    if here.data.get("required") is True and "default" in here.data:
-        message = f"{table_name(here.at)} is required, and has a default that is never used"
-        here.error("TW213", message, "required", hint="leave out `required`, or the default", value=False)
-    if here.data.get("enum") == []:
-        message = f"`enum` in {table_name(here.at)} is empty: no value would be allowed"
-        here.error("TW209", message, "enum", hint="name the values, or leave it out")
+        here.error("TW212", message, hint='add `handler = "module:function"`, or `cli` with the name of a program')
+    elif len(written) > 1:
+        message = f"{table_name(here.at)} is carried out in two ways, by a handler and by a program"
+        here.error("TW212", message, "cli", hint="keep one of `handler` and `cli`", value=False)
+    else:
+        check_way(here, written[0])
 
 
 def _check_workflow(here: Here) -> None:
-    _check_one_line(here, "summary")
+    check_one_line(here, "summary")
     if here.data.get("steps") == []:
         here.error("TW209", f"`steps` in {table_name(here.at)} is empty", "steps")
 
 
-def _check_one_line(here: Here, key: str, advice: str = "keep to one line; `description` has room for more") -> None:
-    """Refuse line breaks and control characters where the text stands in one line of a menu or a list."""
-    text = here.data.get(key)
-    # `isprintable` is quick and says no too often: it refuses the joiners inside emoji.
-    if not isinstance(text, str) or text.isprintable():
-        return
-    bad = next((char for char in text if unicodedata.category(char) in ("Cc", "Zl", "Zp")), "")
-    if not bad:
-        return
-    is_break = bool(bad.splitlines() != [bad])
-    what = "a line break" if is_break else f"the control character U+{ord(bad):04X}"
-    hint = advice if is_break else "leave it out"
-    here.error("TW210", f"`{key}` in {table_name(here.at)} holds {what}", key, hint=hint)
-
-
 LOCAL_RULES: Final[Mapping[type[Table], LocalRule]] = types.MappingProxyType(
     {
+        ManifestTables: check_programs,
         ServerTable: _check_server,
         CategoryTable: _check_summary,
+        CliTable: check_cli,
+        GlobalTable: check_global,
         ToolTable: _check_tool,
         CommandTable: _check_summary,
         WorkflowTable: _check_workflow,
-        ValueTable: _check_value,
+        ValueTable: check_value,
+        ParamTable: check_param,
         OptionTable: _check_option,
     }
 )

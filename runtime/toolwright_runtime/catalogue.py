@@ -44,6 +44,13 @@ class CategoryEntry(TypedDict):
     tags: list[str]
 
 
+class CliEntry(TypedDict):
+    """A command-line program that tools run, as it is shown to those who look for tools."""
+
+    summary: str
+    tags: list[str]
+
+
 class ExampleEntry(TypedDict):
     """A call that works, as data and as call syntax."""
 
@@ -94,4 +101,6 @@ class Catalogue(TypedDict):
     server: ServerEntry
     discovery: DiscoveryEntry
     categories: dict[str, CategoryEntry]
+    clis: NotRequired[dict[str, CliEntry]]
+    """The programs that tools run; absent where they run none."""
     tools: dict[str, ToolEntry]

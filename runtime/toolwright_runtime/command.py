@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from toolwright_runtime.catalogue import Catalogue, ToolEntry
+from toolwright_runtime.command_line.settings import POLICY, Commands, commands_for
 from toolwright_runtime.ending import Ending
 from toolwright_runtime.options import OptionSpec, option_values
 from toolwright_runtime.selection import STYLES, Selection, visible_tools
@@ -41,7 +42,8 @@ def main(
     try:
         chosen = parser.parse_args(argv)
         selection = _selection(catalogue, chosen)
-        tools = visible_tools(catalogue, selection)
+        commands = _commands(catalogue, chosen)
+        tools = visible_tools(commands.allowed(catalogue) if commands else catalogue, selection)
     except (argparse.ArgumentError, ValueError) as error:
         return _refused(prog, str(error))
     if chosen.list_tools:
@@ -52,7 +54,9 @@ def main(
         from toolwright_runtime.dispatch import Dispatcher
         from toolwright_runtime.sdk import sdk_server
 
-        return sdk_server(Dispatcher(catalogue, selection=selection, load_index=load_index, options=values))
+        return sdk_server(
+            Dispatcher(catalogue, selection=selection, load_index=load_index, options=values, commands=commands)
+        )
 
     ending = Ending()
     ending.install()
@@ -106,6 +110,8 @@ def _parser(catalogue: Catalogue, options: Sequence[OptionSpec], prog: str, vers
     parser.add_argument("--log-level", choices=LOG_LEVELS, default="warning", help="least level logged to stderr")
     _add_selection(parser.add_argument_group("tools", _ENVIRONMENT), catalogue)
     _add_http(parser.add_argument_group("http"))
+    if catalogue.get("clis"):
+        _add_commands(parser.add_argument_group("programs"))
     if options:
         _add_options(parser.add_argument_group("options of this server"), options)
     return parser
@@ -143,6 +149,20 @@ def _add_http(group: Any) -> None:
         default=[],
         metavar="NAME",
         help="host name that clients may use; repeatable",
+    )
+
+
+def _add_commands(group: Any) -> None:
+    group.add_argument(
+        "--policy",
+        type=_filled,
+        metavar="FILE",
+        help=f"what programs may be run, how, and what is asked before: a TOML file [env: {POLICY}]",
+    )
+    group.add_argument(
+        "--headless-approve",
+        action="store_true",
+        help="run what needs approval also where the client has no way to ask a person",
     )
 
 
@@ -195,6 +215,17 @@ def _selection(catalogue: Catalogue, chosen: argparse.Namespace) -> Selection:
     shows_all = os.environ.get(EXPOSE_ALL, "").strip().lower() == "true"
     style = chosen.discovery or ("classic" if chosen.classic or shows_all else catalogue["discovery"]["style"])
     return Selection(style, chosen.all or shows_all, chosen.toolsets or ())
+
+
+def _commands(catalogue: Catalogue, chosen: argparse.Namespace) -> Commands | None:
+    """Give how programs are run; None if there are none.
+
+    Raises:
+        ValueError: the policy cannot be used.
+    """
+    if not catalogue.get("clis"):
+        return None
+    return commands_for(catalogue, chosen.policy or "", headless_approve=chosen.headless_approve)
 
 
 def _log_to_stderr(level: str) -> None:

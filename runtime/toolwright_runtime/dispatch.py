@@ -18,6 +18,7 @@ from toolwright_runtime.arguments import ArgumentReader
 from toolwright_runtime.binding import Binding
 from toolwright_runtime.call import Context, InputRequired, ToolCall
 from toolwright_runtime.catalogue import Catalogue, ServerEntry, ToolEntry, WireTool
+from toolwright_runtime.command_line.settings import Commands, commands_for
 from toolwright_runtime.discovery import style_for
 from toolwright_runtime.discovery.answers import failure, noted
 from toolwright_runtime.errors import MethodError, ToolError
@@ -47,10 +48,11 @@ class Dispatcher:
 
     `selection` is what of the catalogue is shown and how (None: as the manifest says), `load_index` reads
     `search_index.json`, `options` are the manifest's options for its lifespan, and `state` stands beside what that
-    yields, for those who embed the server.
+    yields, for those who embed the server. `commands` says how programs are run, where tools run any (None: as the
+    environment says).
 
     Raises:
-        ValueError: `selection` names a toolset that is no category.
+        ValueError: `selection` names a toolset that is no category, or the policy for programs cannot be used.
     """
 
     def __init__(
@@ -61,7 +63,12 @@ class Dispatcher:
         load_index: Callable[[], dict[str, Any]],
         state: Sequence[object] = (),
         options: Options | None = None,
+        commands: Commands | None = None,
     ) -> None:
+        self._commands = commands or commands_for(catalogue)
+        if self._commands is not None:
+            catalogue = self._commands.allowed(catalogue)
+            state = (*state, self._commands)
         self._catalogue = catalogue
         self._style = style_for(catalogue, selection or Selection(catalogue["discovery"]["style"]), load_index)
         self._state = tuple(state)
@@ -93,8 +100,10 @@ class Dispatcher:
         raise MethodError(METHOD_NOT_FOUND, "Method not found", method)
 
     async def aclose(self) -> None:
-        """End what the lifespan holds."""
+        """End what the lifespan holds, and what is kept of the output of programs."""
         await self._lifespan.aclose()
+        if self._commands is not None:
+            self._commands.close()
 
     def _page(self, cursor: Any) -> dict[str, Any]:
         tools, size = list(self.listed.values()), self.server["page_size"]

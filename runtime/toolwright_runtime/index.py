@@ -14,7 +14,7 @@ from functools import cached_property
 from itertools import accumulate
 from typing import Literal, Protocol, TypedDict
 
-from toolwright_runtime.catalogue import Catalogue, ToolEntry
+from toolwright_runtime.catalogue import Catalogue, CliEntry, ToolEntry
 from toolwright_runtime.text import STOP_WORDS, folded, grams, squeezed, stem, terms, words
 
 FORMAT = 1
@@ -305,15 +305,23 @@ class ToolIndex:
         starts = list(accumulate((len(part) + 1 for part in parts), initial=0))[:-1]
         return "\n".join(parts), starts, list(self._tools)
 
+    def tags(self, entry: ToolEntry) -> tuple[str, ...]:
+        """Give the tags of the command-line program behind a tool; one that has none has those of its category."""
+        known = self._program(entry) or self._catalogue["categories"].get(entry["category"])
+        return tuple(known["tags"]) if known else ()
+
+    def _program(self, entry: ToolEntry) -> CliEntry | None:
+        return self._catalogue.get("clis", {}).get(entry.get("cli", ""))
+
     def _group(self, name: str, entries: Sequence[ToolEntry]) -> Group:
-        category = entries[0]["category"]
-        known = self._catalogue["categories"].get(category)
+        category = self._catalogue["categories"].get(entries[0]["category"])
+        program = self._program(entries[0])
         return Group(
             name=name,
-            description=known["summary"] if known else "",
+            description=(program and program["summary"]) or (category["summary"] if category else ""),
             tool_count=len(entries),
-            category=category,
-            tags=tuple(known["tags"]) if known else (),
+            category=entries[0]["category"],
+            tags=self.tags(entries[0]),
         )
 
 

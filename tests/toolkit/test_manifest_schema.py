@@ -42,6 +42,23 @@ arguments = { query = "Dune" }
 [[tools.search.allow]]
 rule = "TW501"
 reason = "it is meant so"
+[clis.git-2]
+command = ["git"]
+category = "books"
+env = { A = "1" }
+params.color = { default = "never", flag = "--color=" }
+[tools.log]
+summary = "Show commits"
+cli = "git-2"
+risk = "read"
+timeout = 1.5
+params.path = { type = "string[]", positional = true }
+[tools.ask]
+summary = "Ask"
+cli = "git-2"
+category = "books"
+risk.method = { GET = "read" }
+params.method = { type = "string", flag = "-X" }
 [commands.find]
 summary = "Find a book"
 prompt = "Find {arguments}"
@@ -133,6 +150,25 @@ def test_a_mistake_is_refused(old: str, new: str, told: str) -> None:
         ('handler = "catalog:search"', 'handler = "catalog:search\\n"'),
         ('name = "catalog"', 'name = "catalog\\n"'),
         ('enum = ["a", 1]', "enum = []"),
+        ('handler = "catalog:search"', 'handler = "catalog:search"\ncli = "git"'),
+        ('handler = "catalog:search"', 'handler = "catalog:search"\nrisk = "read"'),
+        ('handler = "catalog:search"', 'handler = "catalog:search"\ntimeout = 1'),
+        ('enum = ["a", 1] }', 'flag = "--query" }'),
+        ('risk = "read"', ""),
+        ('risk = "read"', 'risk = "reads"'),
+        ('risk = "read"', "risk = true"),
+        ('risk = "read"', "risk = {}"),
+        ('{ GET = "read" }', '"read"'),
+        ('{ GET = "read" }', '{ GET = "none" }'),
+        ('cli = "git-2"\ncategory', 'cli = "git-2"\nhints = {}\ncategory'),
+        ('cli = "git-2"\ncategory', 'cli = "git-2"\nreturns = "Book"\ncategory'),
+        ("positional = true", "positional = true, stdin = true"),
+        ('flag = "-X"', 'flag = "X"'),
+        ('flag = "-X"', 'flag = "-X Y"'),
+        ('["git"]', "[]"),
+        ("[clis.git-2]", '[clis."my git"]'),
+        ('{ A = "1" }', '{ "A-B" = "1" }'),
+        ("timeout = 1.5", "timeout = 0"),
         ('steps = [{ title = "Search", tool = "search", text = "Search it" }]', "steps = []"),
         ('"Search the catalog"', '"Search\\nthe catalog"'),
         ('"Search the catalog"', '"Search the catalog\\n"'),
@@ -161,6 +197,11 @@ def test_what_a_later_stage_refuses_the_schema_refuses_too(old: str, new: str) -
         ('{ type = "string", required', '{ type = " map< Book [] > [] ", required'),
         ("params.query", "params = {}\ninput_schema = 'a.json'\next.query"),
         ("params.query", "input_schema = { type = 'object' }\next.query"),
+        ('risk = "read"', 'risk = "destructive"\nconfirm = "Really?"\nargv = ["log"]'),
+        ('{ GET = "read" }', '{ GET = "read", "" = "write" }\nrisk.path = { a = "destructive" }'),
+        ('flag = "-X"', 'flag = "if="'),
+        ('flag = "-X"', "cwd = true"),
+        ('flag = "-X"', "stdin = true"),
     ],
 )
 def test_what_every_stage_accepts_the_schema_accepts(old: str, new: str) -> None:
@@ -195,7 +236,7 @@ def test_descriptions_and_limits_are_those_of_the_tables() -> None:
         "pattern": r"^(?:[^\x00-\x1f\x7f-\x9f\u2028\u2029]*)$(?!\n)",
     }
     assert tool["properties"]["hints"] == {
-        "description": "What running it may do.",
+        "description": "What running it may do. For a tool with `cli`, `risk` says it.",
         "allOf": [{"$ref": "#/definitions/HintsTable"}],
     }
     assert tool["properties"]["tier"]["default"] == "core"

@@ -16,19 +16,27 @@ TEMPLATES = sorted(path.relative_to(FOLDER).as_posix() for path in FOLDER.rglob(
 
 CHECKED = {
     "category.handler_modules",
+    "category.joints",
     "category.module",
     "category.name",
+    "category.siblings",
+    "category.spec_names",
     "command.name",
+    "constant",
+    "each.place.name",
+    "line.risk.name",
     "loop.index",
     "module",
     "name",
     "provider",
+    "risk.name",
     "server.name",
     "server.package",
     "server.source",
     "style.size",
     "style.tokens",
     "style.tools",
+    "tool.command.program_constant",
     "tool.constant",
     "tool.handler.function",
     "tool.handler.module",
@@ -77,7 +85,7 @@ def _raw(node: nodes.Node) -> list[str]:
             return _raw(left) + _raw(right)
         case nodes.Call(node=nodes.Getattr(node=nodes.Name(name="show" | "facts"))):
             return []
-        case nodes.Call(node=nodes.Name(name="super" | "caller")):
+        case nodes.Call(node=nodes.Name(name="super" | "caller" | "_placements")):
             return []
         case nodes.Name() | nodes.Getattr():
             return [] if _dotted(node) in CHECKED else [_dotted(node)]

@@ -6,7 +6,7 @@ import pytest
 from toolwright.codes import RULES
 from toolwright.diagnostics import Diagnostics
 from toolwright.load import Document
-from toolwright.tables import ManifestTables, ValueTable
+from toolwright.tables import ManifestTables, ParamTable
 from toolwright.validate import validate
 
 HEAD = """
@@ -43,8 +43,9 @@ def test_a_good_manifest_becomes_its_tables() -> None:
     assert tables.server.name == "catalog"
     tool = tables.tools["search"]
     assert tool.at == ("tools", "search")
+    assert tool.hints
     assert tool.hints.read_only
-    assert tool.params == {"query": ValueTable(type="string", at=("tools", "search", "params", "query"))}
+    assert tool.params == {"query": ParamTable(type="string", at=("tools", "search", "params", "query"))}
 
 
 @pytest.mark.parametrize(

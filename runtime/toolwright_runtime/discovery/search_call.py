@@ -174,13 +174,12 @@ class _Search:
         return page
 
     def _result(self, entry: ToolEntry) -> dict[str, Any]:
-        category = self._served.catalogue["categories"].get(entry["category"])
         return {
             "tool_name": entry["tool"]["name"],
             "description": entry["summary"],
             "cli_name": command_line(entry),
             "category": entry["category"],
-            "tags": list(category["tags"]) if category else [],
+            "tags": list(self._index.tags(entry)),
             **deprecation_note(entry),
         }
 

@@ -1,0 +1,113 @@
+"""Asks a person before a command runs, or says why nobody could be asked."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shlex
+from pathlib import Path
+from typing import Any, Final
+
+from toolwright_runtime.call import ToolCall
+from toolwright_runtime.command_line.settings import Commands
+from toolwright_runtime.command_line.spec import CommandTool, Invocation, Risk
+from toolwright_runtime.errors import ToolError
+
+LONGEST_COMMAND: Final = 4_000
+"""Characters of a command line that a person is shown, of its beginning and its end together."""
+LONGEST_INPUT: Final = 1_000
+"""Characters of the standard input that a person is shown."""
+
+_NO_FORM: Final[dict[str, Any]] = {"type": "object", "properties": {}}
+"""A question without anything to fill in: to accept it is to approve."""
+
+
+async def approve(tool: CommandTool, prepared: Invocation, risk: Risk, call: ToolCall, commands: Commands) -> None:
+    """Let a command pass that needs no approval, or has it.
+
+    Raises:
+        ToolError: it was not approved; the text says whether a person or nobody at all said so.
+    """
+    if not commands.policy.needs_approval(tool.name, risk):
+        return
+    if not can_be_asked(call):
+        if commands.approves_headless:
+            return
+        raise ToolError(_nobody(tool, risk), code="APPROVAL_UNAVAILABLE")
+    # The key is that of this very command, so that an answer cannot pass for one to another.
+    key = f"run-{_digest(prepared)}"
+    try:
+        answer = await call.elicit(question(tool, prepared, risk, commands), _NO_FORM, key=key)
+    except ToolError as error:
+        raise ToolError(f"Not run: {tool.name} needs approval. {error.message}", code="NOT_APPROVED") from error
+    if answer.get("action") != "accept":
+        raise ToolError(_refused(tool, str(answer.get("action"))), code="NOT_APPROVED")
+
+
+def can_be_asked(call: ToolCall) -> bool:
+    """Whether the client can put a question to a person. `{}` is what clients declared before there were modes."""
+    modes = call.client_capabilities.get("elicitation")
+    return modes is not None and ("form" in modes or "url" not in modes)
+
+
+def question(tool: CommandTool, prepared: Invocation, risk: Risk, commands: Commands) -> str:
+    """Write what a person is asked: the author's words, then what will run, where, and what it will read."""
+    asked = tool.confirm or f"Run this command? Its risk is: {risk.value}."
+    lines = [
+        asked,
+        "",
+        f"$ {_shortened(command_text(prepared.argv), LONGEST_COMMAND)}",
+        f"in {_place(prepared, commands)}",
+    ]
+    if prepared.stdin is not None:
+        lines.append(f"with {len(prepared.stdin):,} characters of standard input:")
+        lines.append(_shortened(_printable(prepared.stdin, keep="\n"), LONGEST_INPUT))
+    return "\n".join(lines)
+
+
+def command_text(argv: tuple[str, ...]) -> str:
+    """Write a command line as it would be typed. What does not print is escaped: it could hide what comes after it."""
+    return " ".join(shlex.quote(each) if each.isprintable() else f"$'{_escaped(each)}'" for each in argv)
+
+
+def _escaped(text: str) -> str:
+    return _printable(text.replace("\\", "\\\\").replace("'", "\\'"), keep="")
+
+
+def _printable(text: str, *, keep: str) -> str:
+    return "".join(
+        each if each.isprintable() or each in keep else each.encode("unicode_escape").decode() for each in text
+    )
+
+
+def _shortened(text: str, most: int) -> str:
+    """Leave out the middle of what is too long: what matters may stand at either end."""
+    if len(text) <= most:
+        return text
+    return f"{text[: most // 2]}\n[... {len(text) - most:,} characters more ...]\n{text[-(most // 2) :]}"
+
+
+def _place(prepared: Invocation, commands: Commands) -> str:
+    docker = commands.policy.docker
+    if docker is None:
+        return command_text((prepared.cwd or str(Path.cwd()),))
+    folder = prepared.cwd or docker.working_dir
+    return f"a container of {docker.image}{f', {command_text((folder,))}' if folder else ''}"
+
+
+def _digest(prepared: Invocation) -> str:
+    what = json.dumps([prepared.argv, prepared.cwd, prepared.stdin])
+    return hashlib.sha256(what.encode()).hexdigest()[:32]
+
+
+def _nobody(tool: CommandTool, risk: Risk) -> str:
+    return (
+        f"Not run: {tool.name} ({risk.value}) needs the approval of a person, and this client offers no way to ask one "
+        "(MCP elicitation). Sending it again will not help. Tell the user, who can run it in a client that can ask, "
+        "approve it in the policy of this server, or start the server with --headless-approve."
+    )
+
+
+def _refused(tool: CommandTool, action: str) -> str:
+    said = "the user declined it" if action == "decline" else "the user dismissed the question without an answer"
+    return f"Not run: {said} ({tool.name}). Ask the user what to do instead; do not send the same call again unasked."

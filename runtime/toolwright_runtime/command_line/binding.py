@@ -1,0 +1,105 @@
+"""From a call that has been read and checked to the program that carries it out, and back to its answer."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from toolwright_runtime.binding import Binding
+from toolwright_runtime.call import ToolCall
+from toolwright_runtime.catalogue import Catalogue
+from toolwright_runtime.command_line.approval import approve
+from toolwright_runtime.command_line.argv import invocation, values_used
+from toolwright_runtime.command_line.execute import run
+from toolwright_runtime.command_line.output import fetched, reply
+from toolwright_runtime.command_line.risk import risk_of
+from toolwright_runtime.command_line.settings import Commands
+from toolwright_runtime.command_line.spec import CommandTool, Place
+from toolwright_runtime.content import Reply
+from toolwright_runtime.errors import ToolError
+from toolwright_runtime.wording import named
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+
+def command(params: type[BaseModel], tool: CommandTool) -> Binding:
+    """Bind a tool to the program that carries it out; `params` checks its arguments."""
+    return Binding(params, CommandRun(tool))
+
+
+@dataclass(frozen=True, slots=True)
+class CommandRun:
+    """Carries out the calls of one tool."""
+
+    tool: CommandTool
+
+    async def __call__(self, params: BaseModel, call: ToolCall) -> Reply:
+        """Run the program once, after all that speaks against it has been looked at.
+
+        Nothing before the program starts has an effect: asking a person may run this again from its start.
+
+        Raises:
+            ToolError: it must not run, cannot, or nobody approved.
+        """
+        commands, environ, values = call.state(Commands), dict(os.environ), given(params)
+        if problems := commands.policy.check(self.tool, values, environ=environ):
+            raise ToolError("\n".join(["Not allowed by the policy of this server:", *problems]), code="POLICY")
+        check_no_gap(self.tool, values_used(self.tool, values, environ=environ))
+        prepared = invocation(self.tool, values, environ=environ)
+        await approve(self.tool, prepared, risk_of(self.tool, values, environ=environ), call, commands)
+        outcome = await run(prepared, executor=commands.executor, environ=environ)
+        return await reply(outcome, commands.chunks)
+
+
+def given(params: BaseModel) -> dict[str, Any]:
+    """Give the arguments that were sent, by the names of the manifest: null is as not sent."""
+    sent = params.model_dump(by_alias=True, exclude_unset=True)
+    return {name: value for name, value in sent.items() if value is not None}
+
+
+def check_no_gap(tool: CommandTool, values: Mapping[str, Any]) -> None:
+    """Refuse a positional without the one before it: it would move there, past all that was checked of that one.
+
+    Raises:
+        ToolError: there is such a gap.
+    """
+    missing = ""
+    for placement in tool.placements:
+        if placement.place is not Place.POSITIONAL:
+            continue
+        if placement.name not in values:
+            missing = missing or placement.name
+        elif missing:
+            raise ToolError(
+                f"{named((placement.name,))} needs '{missing}' as well: without that, it would be taken for it",
+                code="INVALID_ARGUMENTS",
+            )
+
+
+class ChunkRequest(Protocol):
+    """What `fetch_chunk` takes: the generated model fits it."""
+
+    chunk_id: str
+    part: int
+
+
+async def fetch_chunk(params: ChunkRequest, call: ToolCall) -> str:
+    """Give a further part of an output that one answer had no room for.
+
+    Raises:
+        ToolError: there is no such part, or it is gone.
+    """
+    return fetched(call.state(Commands).chunks, params.chunk_id, params.part)
+
+
+def command_tools(catalogue: Catalogue) -> Iterator[CommandTool]:
+    """Give every tool of a generated server that a program carries out. Imports the bindings of their categories."""
+    entries = [entry for entry in catalogue["tools"].values() if "cli" in entry]
+    modules = dict.fromkeys(catalogue["categories"][entry["category"]]["module"] for entry in entries)
+    for module in modules:
+        bindings = importlib.import_module(f"{catalogue['server']['package']}.{module}.bindings").BINDINGS
+        yield from (each.run.tool for each in bindings.values() if isinstance(each.run, CommandRun))

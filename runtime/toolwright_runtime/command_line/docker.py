@@ -1,0 +1,73 @@
+"""Runs a command line in a container of its own, which is gone when the run is."""
+
+from __future__ import annotations
+
+import posixpath
+import secrets
+from collections.abc import Iterator
+
+from toolwright_runtime.command_line.execute import Command, Environ, Executor, base_environment, declared
+from toolwright_runtime.command_line.policy import Docker
+from toolwright_runtime.command_line.programs import located
+from toolwright_runtime.command_line.spec import Invocation
+from toolwright_runtime.errors import ToolError
+
+_OF_THE_CLIENT = ("DOCKER_", "XDG_RUNTIME_DIR", "SSH_AUTH_SOCK")
+"""Beginnings of the variables that tell the client of Docker where its engine is and how to reach it."""
+_FOR_ANY_PROGRAM = (*_OF_THE_CLIENT, "PATH", "HOME", "LANG", "LC_", "LD_", "TERM", "TMPDIR", "USER")
+"""Beginnings of those that would change how the client itself runs."""
+
+
+def in_container(docker: Docker) -> Executor:
+    """Give the executor that runs each invocation in a container of its own."""
+
+    def executor(invocation: Invocation, environ: Environ) -> Command:
+        return _command(docker, invocation, environ)
+
+    return executor
+
+
+def _command(docker: Docker, invocation: Invocation, environ: Environ) -> Command:
+    own = base_environment(environ) | {
+        name: value for name, value in environ.items() if name.startswith(_OF_THE_CLIENT)
+    }
+    values = declared(invocation, environ)
+    written = {each for each in values if _is_heeded(each, own) and own.get(each) != values[each]}
+    variables = (part for each in values for part in ("-e", f"{each}={values[each]}" if each in written else each))
+    client = located("docker", "", own)
+    name = f"toolwright-{secrets.token_hex(8)}"
+    options = _options(docker, _folder(docker, invocation))
+    return Command(
+        argv=(client, "run", "--rm", "-i", "--name", name, *options, *variables, docker.image, *invocation.argv),
+        env=own | {each: values[each] for each in values if each not in written},
+        stdin=invocation.stdin,
+        timeout_s=invocation.timeout_s,
+        kill=(client, "kill", name),
+        remove=(client, "rm", "--force", name),
+    )
+
+
+def _options(docker: Docker, folder: str) -> Iterator[str]:
+    yield from ("--network", docker.network)
+    for volume in docker.volumes:
+        yield from ("-v", volume)
+    if folder:
+        yield from ("-w", folder)
+
+
+def _folder(docker: Docker, invocation: Invocation) -> str:
+    """Give the folder to run in, inside the container; that of the policy is what a relative one is relative to."""
+    folder = posixpath.join(docker.working_dir, invocation.cwd) if invocation.cwd else docker.working_dir
+    if folder and not posixpath.isabs(folder):
+        message = f'the working directory "{folder}" must be absolute: it is one inside a container'
+        raise ToolError(message, code="INVALID_ARGUMENT")
+    return folder
+
+
+def _is_heeded(name: str, own: Environ) -> bool:
+    """Tell whether the client would heed a variable itself: one that it must not take from the program.
+
+    Its value then stands on the command line of the client. All others are in the client's environment, where no other
+    user of the machine can read them.
+    """
+    return name in own or name.startswith(_FOR_ANY_PROGRAM)

@@ -1,0 +1,203 @@
+"""Runs a command line: no shell, little environment, an end that leaves nothing behind."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+import anyio
+from toolwright_runtime.command_line.capture import MOST_IN_FILE, MOST_IN_MEMORY, Capture
+from toolwright_runtime.command_line.processes import Process
+from toolwright_runtime.command_line.programs import check_folder, located, unstarted
+from toolwright_runtime.command_line.spec import Invocation
+
+Environ = Mapping[str, str]
+
+_NEEDED: Final = {"PATH", "HOME", "LANG", "LANGUAGE", "TZ", "TMPDIR", "USER", "LOGNAME"}
+_NEEDED_BY_WINDOWS: Final = {
+    *("APPDATA", "COMSPEC", "HOMEDRIVE", "HOMEPATH", "LOCALAPPDATA", "PATH", "PATHEXT", "PROGRAMDATA", "PROGRAMFILES"),
+    *("PROGRAMFILES(X86)", "SYSTEMDRIVE", "SYSTEMROOT", "TEMP", "TMP", "USERNAME", "USERPROFILE", "WINDIR"),
+}
+_CLEANING_S: Final = 5.0
+"""Seconds that a command which ends another one has."""
+
+_running: set[asyncio.Task[Outcome]] = set()
+"""What runs: an event loop alone would forget it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """What is started for an invocation, `stdin` and `env` being all it is given.
+
+    `kill` is a command line to run at once when it must end before its time, and `remove` one for when it is gone and
+    `kill` did not succeed; empty where ending the processes is all there is to do.
+    """
+
+    argv: tuple[str, ...]
+    env: Environ = field(repr=False)
+    cwd: str = ""
+    stdin: str | None = None
+    timeout_s: float = 30.0
+    kill: tuple[str, ...] = ()
+    remove: tuple[str, ...] = ()
+
+
+Executor = Callable[[Invocation, Environ], Command]
+"""Says what to start for an invocation; the second argument is the server's environment."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """How a run ended and what it wrote, to be closed by who has it. `exit_code` is None if its time was up."""
+
+    stdout: Capture
+    stderr: Capture
+    exit_code: int | None
+    timeout_s: float
+
+    @property
+    def timed_out(self) -> bool:
+        """Whether it was ended since its time was up."""
+        return self.exit_code is None
+
+    @property
+    def is_failure(self) -> bool:
+        """Whether it ended otherwise than with 0."""
+        return self.exit_code != 0
+
+    def close(self) -> None:
+        """Let go of what it wrote."""
+        self.stdout.close()
+        self.stderr.close()
+
+
+def local(invocation: Invocation, environ: Environ) -> Command:
+    """Run on this machine, with the least of the environment and what the program declares."""
+    return Command(
+        argv=invocation.argv,
+        env={**base_environment(environ), **declared(invocation, environ)},
+        cwd=invocation.cwd,
+        stdin=invocation.stdin,
+        timeout_s=invocation.timeout_s,
+    )
+
+
+def base_environment(environ: Environ) -> dict[str, str]:
+    """Give what any program needs to run, of the server's environment."""
+    if sys.platform == "win32":
+        return {name: value for name, value in environ.items() if name.upper() in _NEEDED_BY_WINDOWS}
+    return {"TERM": "dumb"} | {
+        name: value for name, value in environ.items() if name in _NEEDED or name.startswith("LC_")
+    }
+
+
+def declared(invocation: Invocation, environ: Environ) -> dict[str, str]:
+    """Give what the program is given by name: variables handed on from the server, and those set for it."""
+    passed = {name: environ[name] for name in invocation.pass_env if name in environ}
+    return {**passed, **invocation.env}
+
+
+async def run(
+    invocation: Invocation,
+    *,
+    executor: Executor = local,
+    environ: Environ | None = None,
+    most_in_memory: int = MOST_IN_MEMORY,
+    most_in_file: int = MOST_IN_FILE,
+) -> Outcome:
+    """Run a command line to its end, or until its time is up or the caller is cancelled.
+
+    When it returns, or is cancelled, nothing runs any more but what left the session on purpose, as a daemon does.
+    `environ` is the server's environment (None: that of this process); the limits are in bytes of each stream.
+
+    Raises:
+        ToolError: it could not be started.
+    """
+    command = executor(invocation, os.environ if environ is None else environ)
+    scope = anyio.CancelScope()
+    captures = (
+        Capture(most_in_memory=most_in_memory, most_in_file=most_in_file),
+        Capture(most_in_memory=most_in_memory, most_in_file=most_in_file),
+    )
+    # A task of its own: a caller who is cancelled twice, or while it starts, must not leave half of it running.
+    task = asyncio.create_task(_carried_out(command, scope, *captures))
+    _running.add(task)
+    task.add_done_callback(_running.discard)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        task.add_done_callback(_forget)
+        scope.cancel()
+        with anyio.CancelScope(shield=True):
+            await asyncio.wait([task])
+        raise
+
+
+def _forget(task: asyncio.Task[Outcome]) -> None:
+    """Close what nobody waits for any more."""
+    if not task.cancelled() and task.exception() is None:
+        task.result().close()
+
+
+async def _carried_out(command: Command, scope: anyio.CancelScope, stdout: Capture, stderr: Capture) -> Outcome:
+    process = Process(stdout, stderr)
+    try:
+        await _started(process, command)
+        scope.deadline = anyio.current_time() + command.timeout_s
+        try:
+            with scope:
+                await process.finished()
+        finally:
+            code = process.exit_code
+            await _ended(process, command)
+    except BaseException:
+        stdout.close()
+        stderr.close()
+        raise
+    return Outcome(stdout=stdout, stderr=stderr, exit_code=code, timeout_s=command.timeout_s)
+
+
+async def _started(process: Process, command: Command) -> None:
+    if command.cwd:
+        check_folder(command.cwd)
+    executable = located(command.argv[0], command.cwd, command.env)
+    stdin = (command.stdin or "").encode("utf-8", "replace")
+    try:
+        await process.start(command.argv, executable=executable, cwd=command.cwd or None, env=command.env, stdin=stdin)
+    except BaseException as error:
+        await process.end()
+        if isinstance(error, OSError):
+            raise unstarted(command.argv[0], error) from error
+        raise
+
+
+async def _ended(process: Process, command: Command) -> None:
+    has_ended_itself = process.exit_code is not None and process.exit_code >= 0
+    if has_ended_itself or not command.kill:
+        await process.end()
+        return
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(process.end)
+        is_killed = await _succeeds(command.kill, command.env)
+    if not is_killed:
+        await _succeeds(command.remove, command.env)
+
+
+async def _succeeds(argv: tuple[str, ...], env: Environ) -> bool:
+    """Run what cleans up, and tell whether it ended with 0 in time."""
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=env
+        )
+    except OSError:
+        return False
+    with anyio.move_on_after(_CLEANING_S):
+        return await process.wait() == 0
+    process.kill()
+    await process.wait()
+    return False

@@ -1,0 +1,111 @@
+"""From what a program did to what the model is told: one text, of bounded length, whose rest can be fetched."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from toolwright_runtime.command_line.capture import Capture
+from toolwright_runtime.command_line.chunks import Chunk, ChunkStore
+from toolwright_runtime.command_line.execute import Outcome
+from toolwright_runtime.content import Reply
+
+_WIDEST = 4
+"""Bytes of a character in UTF-8, at most."""
+
+
+async def reply(outcome: Outcome, store: ChunkStore) -> Reply:
+    """Give the result of a run, and close it.
+
+    What it wrote stands there as written, but for one line break at its end; then `[stderr]` and what it wrote there,
+    and `[exit code: N]` unless that is 0. A text of more than one part of `store` is cut after the first, and a line
+    more says how to get the others.
+    """
+    try:
+        return Reply(await _bounded(outcome, store), is_error=outcome.is_failure)
+    finally:
+        outcome.close()
+
+
+def fetched(store: ChunkStore, chunk_id: str, part: int) -> str:
+    """Give a part of a text that was cut, and a line more if it is not the last.
+
+    Raises:
+        ToolError: there is no such part.
+    """
+    chunk = store.find(chunk_id)
+    text = chunk.part(part)
+    if part == chunk.parts:
+        return text
+    return f"{text}\n[part {part} of {chunk.parts}; {_call(chunk, part + 1)} gives the next]"
+
+
+async def _bounded(outcome: Outcome, store: ChunkStore) -> str:
+    if outcome.stdout.size + outcome.stderr.size <= store.part_chars * _WIDEST:
+        whole = "".join(_texts(outcome))
+        if len(whole) <= store.part_chars:
+            return whole
+    try:
+        chunk = await store.add(_texts(outcome))
+    except OSError as error:
+        beginning = _beginning(_texts(outcome), store.part_chars)
+        return f"{beginning}\n[cut here, since the rest could not be kept: {error.strerror}]"
+    if chunk.parts == 1:  # its bytes were many, its characters are not
+        return chunk.part(1)
+    failed = f", exit code {outcome.exit_code}" if outcome.exit_code else ""
+    shown = f"{store.part_chars:,} of {chunk.chars:,} characters shown{failed}"
+    return f"{chunk.part(1)}\n[cut here: {shown}; {_call(chunk, 2)} gives the next of {chunk.parts} parts]"
+
+
+def _call(chunk: Chunk, part: int) -> str:
+    return f'fetch_chunk(chunk_id="{chunk.id}", part={part})'
+
+
+def _texts(outcome: Outcome) -> Iterator[str]:
+    """Give the whole text, piece by piece."""
+    joint = ""
+    for section in _sections(outcome):
+        yield joint
+        yield from section
+        joint = "\n"
+    if not joint:
+        yield "(no output)"
+
+
+def _sections(outcome: Outcome) -> Iterator[Iterable[str]]:
+    if outcome.timed_out:
+        yield [f"Command timed out after {outcome.timeout_s:g}s"]
+    if not outcome.stdout.is_blank:
+        yield _stream(outcome.stdout, "stdout")
+    if not outcome.stderr.is_blank:
+        yield _headed("[stderr]\n", _stream(outcome.stderr, "stderr"))
+    if outcome.exit_code:
+        yield [f"[exit code: {outcome.exit_code}]"]
+
+
+def _headed(head: str, texts: Iterable[str]) -> Iterator[str]:
+    yield head
+    yield from texts
+
+
+def _stream(capture: Capture, name: str) -> Iterator[str]:
+    yield from _without_last_break(capture.texts())
+    if capture.dropped:
+        yield f"\n[{capture.dropped:,} more bytes of {name} were not kept]"
+
+
+def _without_last_break(texts: Iterable[str]) -> Iterator[str]:
+    held = ""
+    for text in texts:
+        both = held + text
+        yield both[:-2]
+        held = both[-2:]
+    yield held[:-1].removesuffix("\r") if held.endswith("\n") else held
+
+
+def _beginning(texts: Iterable[str], chars: int) -> str:
+    kept = ""
+    for text in texts:
+        kept += text[: chars - len(kept)]
+        if len(kept) == chars:
+            break
+    return kept

@@ -1,0 +1,89 @@
+"""Which file is run and where, and in what words it is told that this cannot be."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import stat
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from toolwright_runtime.errors import ToolError
+
+_LONGEST_SHOWN: Final = 200
+_REASONS: Final = {
+    errno.E2BIG: ("was given a command line too long for this system: send less", "TOO_LARGE"),
+    errno.ENOENT: ("cannot run: the interpreter that its first line names is missing", "NOT_EXECUTABLE"),
+    errno.ENOEXEC: ("is no program of this system, nor a script whose first line says #!", "NOT_EXECUTABLE"),
+}
+
+
+def located(name: str, cwd: str, env: Mapping[str, str]) -> str:
+    """Give the file that runs when `name` is called in the folder `cwd`, whose PATH is that of `env`.
+
+    A relative folder on that PATH is not looked into: it would let the files that are worked on choose the program.
+
+    Raises:
+        ToolError: it cannot run.
+    """
+    if Path(name).name == name:
+        folders = [each for each in env.get("PATH", os.defpath).split(os.pathsep) if Path(each).is_absolute()]
+        path, wanted = os.pathsep.join(folders), name
+    else:
+        path, wanted = None, str(Path(cwd).absolute() / name)
+    found = shutil.which(wanted, path=path)
+    if found is None or not Path(found).is_absolute():
+        raise _unlocated(name, wanted, path)
+    if sys.platform == "win32" and found.lower().endswith((".bat", ".cmd")):
+        message = f"{_shown(name)} is a batch file, which Windows gives to a shell: that is not done here"
+        raise ToolError(message, code="NOT_EXECUTABLE")
+    return found
+
+
+def check_folder(cwd: str) -> None:
+    """Make sure that a program can run in a folder.
+
+    Raises:
+        ToolError: it cannot.
+    """
+    mode = _mode(cwd)
+    if mode is None:
+        reason, code = "does not exist", "NOT_FOUND"
+    elif not stat.S_ISDIR(mode):
+        reason, code = "is not a folder", "NOT_A_DIRECTORY"
+    elif not os.access(cwd, os.X_OK):
+        reason, code = "may not be entered by this server", "PERMISSION_DENIED"
+    else:
+        return
+    raise ToolError(f"the working directory {_shown(cwd)} {reason}: name a folder that is there", code=code)
+
+
+def unstarted(name: str, error: OSError) -> ToolError:
+    """Say why the system did not start the program `name` although it was located."""
+    reason, code = _REASONS.get(error.errno or 0, (f"could not be started: {error.strerror}", "NOT_EXECUTABLE"))
+    return ToolError(f"{_shown(name)} {reason}", code=code)
+
+
+def _unlocated(name: str, wanted: str, path: str | None) -> ToolError:
+    if path is None and stat.S_ISDIR(_mode(wanted) or 0):
+        return ToolError(f"{_shown(name)} is a folder, not a program", code="NOT_EXECUTABLE")
+    if shutil.which(wanted, mode=os.F_OK, path=path):
+        return ToolError(f"{_shown(name)} is there, but this server may not execute it", code="NOT_EXECUTABLE")
+    where = "there is no such file" if path is None else "no folder of PATH has it"
+    return ToolError(f"the program {_shown(name)} is not installed on this server: {where}", code="NOT_INSTALLED")
+
+
+def _mode(path: str) -> int | None:
+    """Give the kind and permissions of a file; None if there is none, or none can have that name."""
+    try:
+        return Path(path).stat().st_mode
+    except OSError:
+        return None
+
+
+def _shown(name: str) -> str:
+    """Quote a name of bearable length."""
+    return f'"{name}"' if len(name) <= _LONGEST_SHOWN else f'"{name[:_LONGEST_SHOWN]}..."'

@@ -1,0 +1,284 @@
+"""Who is asked before a command runs, what they see, and what a model is told when nobody approves."""
+
+# ruff: noqa: ARG001  callbacks are given what they may not need
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_sample import Client, Sample, git, text_of
+from mcp import Client as SdkClient
+from mcp import types
+from mcp.client.context import ClientRequestContext
+from oracle import LEGACY, MODERN, Oracle, watched
+from toolwright_runtime.command_line.approval import command_text, question
+from toolwright_runtime.command_line.policy import Approval, Docker, Headless, Policy, ToolRule
+from toolwright_runtime.command_line.settings import Commands
+from toolwright_runtime.command_line.spec import CommandTool, Invocation, Program, Risk
+from toolwright_runtime.sdk import sdk_server
+
+pytestmark = pytest.mark.anyio
+both_eras = pytest.mark.parametrize("mode", ["legacy", MODERN])
+
+TOOL = CommandTool(name="push", program=Program(name="git", command=("git",)), argv=("push",), risk=Risk.WRITE)
+Record = Callable[[], list[str]]
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "record.txt"
+
+
+@pytest.fixture
+def record(file: Path) -> Record:
+    """What the desk was really asked for, in order."""
+
+    def lines() -> list[str]:
+        return file.read_text(encoding="utf-8").splitlines() if file.exists() else []
+
+    return lines
+
+
+async def send(
+    sample: Sample, file: Path, method: str, client: Client, commands: Commands | None = None
+) -> dict[str, Any]:
+    return await sample.call(sample.dispatcher("classic", commands), "send", client, record=str(file), method=method)
+
+
+async def test_what_only_reads_runs_unasked(sample: Sample, file: Path, record: Record) -> None:
+    client = Client("accept")
+
+    result = await send(sample, file, "GET", client)
+
+    assert text_of(result) == "GET done"
+    assert record() == ["GET"]
+    assert client.asked == []
+
+
+@pytest.mark.parametrize("method", ["PUT", "DELETE"])
+async def test_what_writes_runs_once_a_person_approves(sample: Sample, file: Path, record: Record, method: str) -> None:
+    client = Client("accept")
+
+    result = await send(sample, file, method, client)
+
+    assert text_of(result) == f"{method} done"
+    assert record() == [method]
+    assert len(client.asked) == 1
+
+
+async def test_a_person_is_shown_what_will_run_and_where(sample: Sample, file: Path, repository: Path) -> None:
+    client = Client("accept")
+
+    await send(sample, file, "DELETE", client)
+    await sample.call(sample.dispatcher("classic"), "git_commit", client, message="Say\nwhy")
+
+    asked, committed = client.asked
+    assert asked.startswith("Run this command? Its risk is: destructive.\n\n$ ")
+    assert f"talk.py send {file} --method DELETE --tempo=3\nin {Path.cwd()}" in asked
+    assert committed == (
+        f"Commit with this message?\n\n$ git --no-pager commit --quiet --all --file=-\nin {repository}\n"
+        "with 7 characters of standard input:\nSay\nwhy"
+    )
+
+
+@pytest.mark.parametrize(("answer", "said"), [("decline", "the user declined it"), ("cancel", "dismissed")])
+async def test_what_a_person_does_not_approve_does_not_run(
+    sample: Sample, file: Path, record: Record, answer: str, said: str
+) -> None:
+    result = await send(sample, file, "PUT", Client(answer))
+
+    assert result["isError"] is True
+    assert text_of(result).startswith("Not run: ")
+    assert said in text_of(result)
+    assert record() == []
+
+
+@pytest.mark.parametrize(
+    "capabilities",
+    [
+        pytest.param({}, id="no elicitation"),
+        pytest.param({"elicitation": {"url": {}}}, id="only by opening a page"),
+    ],
+)
+async def test_where_nobody_can_be_asked_it_says_so_and_does_not_blame_a_user(
+    sample: Sample, file: Path, record: Record, capabilities: dict[str, Any]
+) -> None:
+    result = await send(sample, file, "PUT", Client(capabilities=capabilities))
+
+    assert result["isError"] is True
+    text = text_of(result)
+    assert text.startswith("Not run: send (write) needs the approval of a person, and this client offers no way")
+    assert "--headless-approve" in text
+    assert "denied" not in text
+    assert "declined" not in text
+    assert record() == []
+
+
+@pytest.mark.parametrize(
+    "commands",
+    [
+        pytest.param(Commands(headless_approve=True), id="by flag"),
+        pytest.param(Commands(Policy(headless=Headless.APPROVE)), id="by policy"),
+    ],
+)
+async def test_an_owner_can_let_commands_run_where_nobody_can_be_asked(
+    sample: Sample, file: Path, record: Record, commands: Commands
+) -> None:
+    result = await send(sample, file, "DELETE", Client(), commands)
+
+    assert text_of(result) == "DELETE done"
+    assert record() == ["DELETE"]
+
+
+async def test_who_can_be_asked_is_asked_even_if_headless_is_approved(
+    sample: Sample, file: Path, record: Record
+) -> None:
+    result = await send(sample, file, "PUT", Client("decline"), Commands(headless_approve=True))
+
+    assert result["isError"] is True
+    assert record() == []
+
+
+@pytest.mark.parametrize(
+    ("policy", "asked"),
+    [
+        pytest.param(Policy(approval=Approval.NONE), [], id="none"),
+        pytest.param(Policy(approval=Approval.DESTRUCTIVE), ["DELETE"], id="destructive"),
+        pytest.param(Policy(), ["PUT", "DELETE"], id="write, unless said otherwise"),
+        pytest.param(Policy(approval=Approval.ALL), ["GET", "PUT", "DELETE"], id="all"),
+        pytest.param(Policy(tools={"send": ToolRule(require_approval=False)}), [], id="not for this tool"),
+        pytest.param(
+            Policy(approval=Approval.NONE, tools={"send": ToolRule(require_approval=True)}),
+            ["GET", "PUT", "DELETE"],
+            id="always for this tool",
+        ),
+    ],
+)
+async def test_the_policy_says_which_risks_are_asked_about(
+    sample: Sample, file: Path, policy: Policy, asked: list[str]
+) -> None:
+    found = []
+    for method in ("GET", "PUT", "DELETE"):
+        client = Client("accept")
+        await send(sample, file, method, client, Commands(policy))
+        found += [method] * len(client.asked)
+
+    assert found == asked
+
+
+@both_eras
+@pytest.mark.parametrize("through", [False, True], ids=["directly", "through the meta-tool"])
+async def test_a_command_runs_exactly_once_in_both_eras(
+    sample: Sample, file: Path, record: Record, mode: str, through: bool
+) -> None:
+    asked: list[str] = []
+
+    async def accept(context: ClientRequestContext, params: types.ElicitRequestParams) -> types.ElicitResult:
+        asked.append(params.message)
+        return types.ElicitResult(action="accept", content={})
+
+    dispatcher = sample.dispatcher("search-call" if through else "classic")
+    oracle = Oracle(LEGACY if mode == "legacy" else MODERN)
+    args = {"record": str(file), "method": "PUT"}
+    name, arguments = ("climax_call", {"tool_name": "send", "args": args}) if through else ("send", args)
+    async with SdkClient(watched(sdk_server(dispatcher), oracle), mode=mode, elicitation_callback=accept) as client:
+        result = await client.call_tool(name, arguments)
+
+    assert isinstance(result.content[0], types.TextContent)
+    assert result.content[0].text == "PUT done"
+    assert record() == ["PUT"]
+    assert len(asked) == 1
+
+
+@both_eras
+async def test_a_client_that_cannot_ask_is_told_so_in_both_eras(
+    sample: Sample, file: Path, record: Record, mode: str
+) -> None:
+    oracle = Oracle(LEGACY if mode == "legacy" else MODERN)
+    server = sdk_server(sample.dispatcher("classic"))
+    async with SdkClient(watched(server, oracle), mode=mode) as client:
+        result = await client.call_tool("send", {"record": str(file), "method": "PUT"})
+
+    assert result.is_error
+    assert "offers no way to ask one" in str(result.content)
+    assert record() == []
+
+
+async def test_a_client_that_fails_to_ask_runs_nothing(sample: Sample, file: Path, record: Record) -> None:
+    async def fail(context: ClientRequestContext, params: types.ElicitRequestParams) -> types.ErrorData:
+        return types.ErrorData(code=-32000, message="not now")
+
+    server = sdk_server(sample.dispatcher("classic"))
+    async with SdkClient(watched(server, Oracle(LEGACY)), mode="legacy", elicitation_callback=fail) as client:
+        result = await client.call_tool("send", {"record": str(file), "method": "PUT"})
+
+    assert result.is_error
+    assert "Not run: send needs approval. The client did not answer elicitation/create: not now" in str(result.content)
+    assert record() == []
+
+
+async def test_an_answer_to_one_command_is_none_to_another(sample: Sample, file: Path) -> None:
+    keys: list[str] = []
+
+    class Listening(Client):
+        async def request(self, key: str, method: str, params: Any) -> dict[str, Any]:
+            keys.append(key)
+            return await super().request(key, method, params)
+
+    for method in ("PUT", "DELETE", "PUT"):
+        await send(sample, file, method, Listening("accept"))
+
+    assert keys[0] == keys[2] != keys[1]
+
+
+async def test_a_commit_that_was_approved_is_made(sample: Sample, repository: Path) -> None:
+    repository.joinpath("one.txt").write_text("changed\n", encoding="utf-8")
+
+    result = await sample.call(sample.dispatcher("classic"), "git_commit", Client("accept"), message="Approve\n\nit")
+
+    assert text_of(result) == "(no output)"
+    assert git(repository, "log", "-1", "--format=%B").strip() == "Approve\n\nit"
+
+
+@pytest.mark.parametrize(
+    ("argv", "text"),
+    [
+        pytest.param(("git", "log"), "git log", id="plain words"),
+        pytest.param(("echo", "a b", "it's", ""), """echo 'a b' 'it'"'"'s' ''""", id="quoted as a shell would"),
+        pytest.param(("echo", "a\nb"), r"echo $'a\nb'", id="a line break"),
+        pytest.param(("echo", "\x1b[2J'\\"), r"echo $'\x1b[2J\'\\'", id="what moves the cursor"),
+        pytest.param(("echo", "x\u202etxt.exe"), r"echo $'x\u202etxt.exe'", id="what turns the direction of writing"),
+        pytest.param(("echo", "Grüße", "探す"), "echo 'Grüße' '探す'", id="letters of any script"),
+    ],
+)
+def test_a_command_is_shown_so_that_nothing_of_it_hides(argv: tuple[str, ...], text: str) -> None:
+    assert command_text(argv) == text
+
+
+def test_a_long_command_is_shown_from_both_ends() -> None:
+    prepared = Invocation(argv=("git", "a" * 5000, "--force"), stdin="b" * 3000 + "end")
+
+    asked = question(TOOL, prepared, Risk.WRITE, Commands())
+
+    assert "$ git aaa" in asked
+    assert "1,012 characters more" in asked
+    assert "--force\nin " in asked
+    assert "with 3,003 characters of standard input:\nbbb" in asked
+    assert asked.endswith("bbbend")
+
+
+@pytest.mark.parametrize(
+    ("docker", "cwd", "place"),
+    [
+        (Docker(image="alpine:3"), "", "in a container of alpine:3"),
+        (Docker(image="alpine:3", working_dir="/work"), "", "in a container of alpine:3, /work"),
+        (Docker(image="alpine:3", working_dir="/work"), "/my src", "in a container of alpine:3, '/my src'"),
+    ],
+)
+def test_a_person_is_told_of_the_container(docker: Docker, cwd: str, place: str) -> None:
+    prepared = Invocation(argv=("ls",), cwd=cwd)
+
+    assert question(TOOL, prepared, Risk.WRITE, Commands(Policy(docker=docker))).splitlines()[-1] == place

@@ -1,0 +1,337 @@
+"""From a call to the program and back: what of a server's settings reaches it, and what a policy takes away."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from command_sample import DECLARED, Client, Sample, text_of
+from toolwright_runtime import MethodError, ToolError
+from toolwright_runtime.command import main
+from toolwright_runtime.command_line.binding import check_no_gap, command_tools
+from toolwright_runtime.command_line.chunks import PART_CHARS
+from toolwright_runtime.command_line.policy import Listing, Policy, ToolRule
+from toolwright_runtime.command_line.settings import POLICY, Commands, commands_for
+from toolwright_runtime.command_line.spec import CommandTool, Place, Placement, Program
+
+pytestmark = pytest.mark.anyio
+
+Run = Callable[..., int]
+Write = Callable[[str], str]
+Until = Callable[[Callable[[], bool]], Awaitable[None]]
+
+
+@pytest.fixture
+def policy(tmp_path: Path) -> Write:
+    """Write a policy file and give its path."""
+
+    def write(text: str) -> str:
+        path = tmp_path / "policy.toml"
+        path.write_text(text, encoding="utf-8")
+        return str(path)
+
+    return write
+
+
+@pytest.fixture
+def command(sample: Sample) -> Run:
+    """Run the command of the sample server as far as it goes without a client."""
+
+    def run(*argv: str) -> int:
+        return main(catalogue=sample.catalogue, load_index=sample.load_index, prog="climax", version="1", argv=argv)
+
+    return run
+
+
+async def test_a_program_gets_what_it_is_declared_with_and_not_the_secrets_of_the_server(
+    sample: Sample, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SAMPLE_PASSED", "handed on")
+    monkeypatch.setenv("SECRET_TOKEN", "hush")
+
+    told = json.loads(text_of(await sample.run("say", {"text": "a"})))
+
+    assert told["env"]["GREETING"] == "good day"
+    assert told["env"]["SAMPLE_PASSED"] == "handed on"
+    assert told["env"]["PATH"] == os.environ["PATH"]
+    assert not told["env"].keys() & {"SECRET_TOKEN", "SAMPLE_REPOSITORY", "PYTHONPATH"}
+
+
+async def test_a_folder_that_is_not_there_is_told_as_such(sample: Sample, tmp_path: Path) -> None:
+    result = await sample.run("say", {"text": "a", "folder": str(tmp_path / "nowhere")})
+
+    assert result["isError"] is True
+    assert "nowhere" in text_of(result)
+    assert "does not exist" in text_of(result)
+
+
+async def test_a_program_that_is_not_there_is_told_as_such(sample: Sample, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SAMPLE_PYTHON", "no-such-program")
+
+    result = await sample.run("echo_hello", {})
+
+    assert result["isError"] is True
+    assert "no-such-program" in text_of(result)
+
+
+async def test_a_call_that_is_cancelled_ends_its_program(
+    sample: Sample, tmp_path: Path, until: Until, is_running: Callable[[int], bool]
+) -> None:
+    record = tmp_path / "process"
+    async with anyio.create_task_group() as tasks:
+        dispatcher = sample.dispatcher("classic")
+        tasks.start_soon(partial(sample.call, dispatcher, "linger", record=str(record)))
+        await until(lambda: record.exists() and record.read_text(encoding="ascii") != "")
+        assert is_running(int(record.read_text(encoding="ascii")))
+        tasks.cancel_scope.cancel()
+
+    assert not is_running(int(record.read_text(encoding="ascii")))
+
+
+async def test_a_policy_can_have_every_program_run_in_a_container(
+    sample: Sample, policy: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = tmp_path / "bin" / "docker"
+    client.parent.mkdir()
+    source = (Path(__file__).parent / "programs" / "docker.py").read_text(encoding="utf-8")
+    client.write_text(f"#!{sys.executable} -IS\n{source}", encoding="utf-8")
+    client.chmod(stat.S_IRWXU)
+    monkeypatch.setenv("PATH", str(client.parent), prepend=os.pathsep)
+    text = 'default = "enabled"\nexecutor = "docker"\n[docker]\nimage = "alpine:3"\nvolumes = ["/a:/b:ro"]\n'
+    commands = commands_for(sample.catalogue, policy(text))
+
+    result = await sample.run("say", {"text": "a", "note": "in"}, commands)
+
+    told = json.loads(text_of(result))
+    assert (told["argv"][0], told["stdin"], told["env"]["GREETING"]) == ("a", "in", "good day")
+    argv = json.loads((client.parent / "calls.jsonl").read_text(encoding="utf-8").splitlines()[0])["argv"]
+    assert argv[:3] == ["run", "--rm", "-i"]
+    assert argv[argv.index("--network") + 1] == "none"
+    assert argv[argv.index("-v") + 1] == "/a:/b:ro"
+    assert argv[argv.index("alpine:3") + 1] == sys.executable
+
+
+def pushing() -> CommandTool:
+    """A tool with three positionals that may each be missing."""
+    places = [Placement(name=name, place=Place.POSITIONAL) for name in ("remote", "branch", "paths")]
+    flag = Placement(name="force", place=Place.FLAG, flag="--force", switch=True)
+    return CommandTool(name="push", program=Program(name="git", command=("git",)), placements=(flag, *places))
+
+
+@pytest.mark.parametrize("given", [0, 1, 2, 3])
+def test_positionals_may_be_left_out_from_the_end(given: int) -> None:
+    values = {"remote": "origin", "branch": "main", "paths": ["a"]}
+
+    check_no_gap(pushing(), dict(list(values.items())[:given]))
+
+
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [
+        pytest.param({"branch": "main"}, "Argument 'branch' needs 'remote' as well", id="the second alone"),
+        pytest.param({"remote": "origin", "paths": ["a"]}, "Argument 'paths' needs 'branch' as well", id="a gap"),
+        pytest.param({"paths": ["a"]}, "Argument 'paths' needs 'remote' as well", id="the last alone"),
+    ],
+)
+def test_a_positional_never_takes_the_place_of_the_one_before_it(values: dict[str, Any], told: str) -> None:
+    with pytest.raises(ToolError, match=told):
+        check_no_gap(pushing(), values)
+
+
+async def test_annotations_follow_the_risk(sample: Sample) -> None:
+    keys = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
+    hints = {
+        name: [entry["tool"]["annotations"][key] for key in keys] for name, entry in sample.catalogue["tools"].items()
+    }
+
+    assert hints["git_log"] == [True, False, True, False]
+    assert hints["git_commit"] == [False, False, False, False]
+    assert hints["git_reset"] == [False, True, False, False]
+    assert hints["send"] == [False, True, False, True]
+    assert hints["fetch_chunk"] == [True, False, True, False]
+
+
+# Outputs of several parts
+
+
+async def test_a_long_output_is_fetched_part_by_part(sample: Sample) -> None:
+    dispatcher = sample.dispatcher("classic")
+
+    async def call(name: str, **arguments: Any) -> str:
+        params = {"name": name, "arguments": arguments}
+        result = await dispatcher.dispatch("tools/call", params, Client())
+        assert "isError" not in result, result
+        return text_of(result)
+
+    shown, _, told = (await call("pour", lines=5000)).rpartition("\n")
+    chunk_id = told.partition('chunk_id="')[2].partition('"')[0]
+    parts = [shown]
+    while "gives the next" in told:
+        shown, _, told = (await call("fetch_chunk", chunk_id=chunk_id, part=len(parts) + 1)).rpartition("\n")
+        if "gives the next" not in told:
+            shown, told = f"{shown}\n{told}", ""
+        parts.append(shown)
+    await dispatcher.aclose()
+
+    assert all(len(part) == PART_CHARS for part in parts[:-1])
+    assert "".join(parts) == "\n".join(f"line {number} é" for number in range(5000))
+
+
+async def test_a_chunk_that_is_not_kept_is_told_as_such(sample: Sample) -> None:
+    result = await sample.run("fetch_chunk", {"chunk_id": "made-up"})
+
+    assert result["isError"] is True
+    assert 'nothing is kept as chunk "made-up"' in text_of(result)
+
+
+# The policy
+
+
+@pytest.mark.parametrize(
+    ("given", "left"),
+    [
+        pytest.param(Policy(), {*DECLARED}, id="none is all"),
+        pytest.param(Policy(tools={"pour": ToolRule(enabled=False)}), {*DECLARED} - {"pour"}, id="one is off"),
+        pytest.param(
+            Policy(default=Listing.DISABLED, tools={"git_log": ToolRule()}), {"git_log"}, id="only what is listed"
+        ),
+    ],
+)
+async def test_what_a_policy_switches_off_is_not_listed_found_counted_or_callable(
+    sample: Sample, given: Policy, left: set[str]
+) -> None:
+    commands = Commands(given)
+    listed = await sample.listed(sample.dispatcher("classic", commands))
+    assert {*listed} == {*left, "fetch_chunk"}
+
+    summary = await sample.search(sample.dispatcher(commands=commands))
+    assert sum(group["tool_count"] for group in summary["summary"]) == len(left) + 1
+    assert summary["total_tools"] == len(left) + 1
+
+    for gone in {*DECLARED} - left:
+        found = await sample.search(sample.dispatcher(commands=commands), query=gone, limit=50)
+        assert gone not in {each["tool_name"] for each in found["results"]}
+        called = await sample.call(sample.dispatcher(commands=commands), "climax_call", tool_name=gone)
+        assert text_of(called).startswith(f"Unknown tool `{gone}`")
+        with pytest.raises(MethodError, match="Unknown tool"):
+            await sample.call(sample.dispatcher("classic", commands), gone)
+
+
+@pytest.mark.parametrize(
+    ("rule", "args", "told"),
+    [
+        pytest.param("commit = { pattern = '[0-9a-f]{7,40}' }", {}, "must match", id="a default that does not match"),
+        pytest.param("commit = { pattern = 'HEAD' }", {"commit": "HEAD~1"}, "must match", id="the whole must match"),
+        pytest.param("commit = { enum = ['main'] }", {"commit": "HEAD"}, "must be one of: main", id="no choice of it"),
+    ],
+)
+async def test_a_policy_is_held_against_what_is_finally_run(
+    sample: Sample, policy: Write, rule: str, args: dict[str, Any], told: str
+) -> None:
+    commands = commands_for(sample.catalogue, policy(f"[tools.git_show.args]\n{rule}\n"))
+
+    result = await sample.run("git_show", args, commands)
+
+    assert result["isError"] is True
+    assert told in text_of(result)
+
+
+async def test_the_environment_names_the_policy_where_no_flag_does(
+    sample: Sample, policy: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(POLICY, policy('default = "disabled"\n[tools.git_log]\n'))
+
+    assert await sample.listed(sample.dispatcher("classic")) == ["git_log", "fetch_chunk"]
+
+
+def test_a_policy_file_narrows_what_the_command_lists(
+    command: Run, policy: Write, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = policy('default = "disabled"\n[tools.echo_hello]\n')
+
+    assert command("--classic", "--list-tools", "--policy", path) == 0
+
+    assert [line.partition(":")[0] for line in capsys.readouterr().out.splitlines()] == ["fetch_chunk", "echo_hello"]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        pytest.param('default = "enabled"\n\naproval = "all"\n', ":3: unknown key `aproval`", id="a key"),
+        pytest.param('default = "enabled"\n[tools.git_lgo]\n', ":2: there is no command tool `git_lgo`", id="a tool"),
+        pytest.param("[tools.say.args]\nvoise = { enum = ['Ann'] }\n", "has no argument `voise`", id="an argument"),
+        pytest.param("default = \n", ":1", id="no TOML"),
+    ],
+)
+def test_a_wrong_policy_refuses_to_start_with_its_place(
+    command: Run, policy: Write, capsys: pytest.CaptureFixture[str], text: str, told: str
+) -> None:
+    path = policy(text)
+
+    assert command("--policy", path) == 2
+
+    said = capsys.readouterr().err
+    assert said.startswith(f"climax: {path}")
+    assert told in said
+
+
+def test_a_policy_may_have_rules_for_the_arguments_that_the_owner_sets(command: Run, policy: Write) -> None:
+    assert command("--list-tools", "--policy", policy("[tools.say.args]\nvoice = { enum = ['Ann'] }\n")) == 0
+
+
+def test_a_policy_that_is_not_there_refuses_to_start(
+    command: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command("--policy", str(tmp_path / "none.toml")) == 2
+    assert "cannot read" in capsys.readouterr().err
+
+
+def test_help_shows_how_programs_are_set_up(command: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="0"):
+        command("--help")
+
+    shown = capsys.readouterr().out
+    assert "--policy FILE" in shown
+    assert "--headless-approve" in shown
+
+
+def test_a_server_without_programs_has_no_flags_for_them(capsys: pytest.CaptureFixture[str]) -> None:
+    from sample_server.catalogue import CATALOGUE
+
+    with pytest.raises(SystemExit, match="2"):
+        main(catalogue=CATALOGUE, load_index=dict, prog="plain", version="1", argv=["--policy=a"])
+
+    assert "unrecognized arguments: --policy" in capsys.readouterr().err
+
+
+def test_every_command_tool_of_a_server_can_be_known_without_a_call(sample: Sample) -> None:
+    assert {tool.name for tool in command_tools(sample.catalogue)} == {*DECLARED}
+
+
+def test_listing_needs_nothing_of_how_programs_are_run(generated: Path) -> None:
+    code = (
+        "import asyncio, sys\n"
+        "from climax_server.server import build_dispatcher\n"
+        "class Client: capabilities = {}\n"
+        "listed = asyncio.run(build_dispatcher().dispatch('tools/list', {}, Client()))\n"
+        "assert len(listed['tools']) == 2\n"
+        "print(*(name for name in sys.modules if name.startswith('toolwright_runtime.command_line')))\n"
+        "print('pydantic' in sys.modules)\n"
+    )
+    environ = {**os.environ, "PYTHONPATH": os.pathsep.join([str(generated), *sys.path])}
+    environ.pop(POLICY, None)
+    ran = subprocess.run([sys.executable, "-c", code], env=environ, capture_output=True, encoding="utf-8", check=True)
+
+    assert ran.stdout.splitlines() == [
+        "toolwright_runtime.command_line toolwright_runtime.command_line.settings",
+        "False",
+    ]

@@ -1,0 +1,489 @@
+"""Running programs: what they are given, what is kept of what they write, and that nothing of them is left."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import hashlib
+import json
+import os
+import re
+import signal
+import stat
+import subprocess
+import time
+import tracemalloc
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import anyio
+import anyio.lowlevel
+import pytest
+from toolwright_runtime import ToolError
+from toolwright_runtime.command_line.chunks import ChunkStore
+from toolwright_runtime.command_line.execute import run
+from toolwright_runtime.command_line.output import reply
+from toolwright_runtime.command_line.spec import Invocation
+
+pytestmark = pytest.mark.anyio
+
+Program = Callable[..., tuple[str, ...]]
+IsRunning = Callable[[int], bool]
+PLACES = {"PATH": os.environ["PATH"], "HOME": "/home/somebody"}
+
+
+async def ran(
+    argv: tuple[str, ...], *, environ: Mapping[str, str] = PLACES, **rest: Any
+) -> tuple[str, str, int | None]:
+    """Run a command line and give what it wrote to both streams, and its exit code."""
+    outcome = await run(Invocation(argv=argv, **rest), environ=environ)
+    try:
+        return "".join(outcome.stdout.texts()), "".join(outcome.stderr.texts()), outcome.exit_code
+    finally:
+        outcome.close()
+
+
+async def shown(program: Program, *arguments: str, **rest: Any) -> dict[str, Any]:
+    """What a program was given."""
+    stdout, stderr, _ = await ran(program("show", *arguments), **rest)
+    assert stderr == ""
+    said: dict[str, Any] = json.loads(stdout)
+    return said
+
+
+def written_by(*argv: str) -> bytes:
+    """What a program writes, asked for without any of what is tested here."""
+    return subprocess.run(argv, stdout=subprocess.PIPE, check=True).stdout
+
+
+def pids(place: Path) -> list[int]:
+    return [int(each) for each in place.read_text(encoding="ascii").split()]
+
+
+async def test_streams_and_exit_code_are_told_apart() -> None:
+    assert await ran(("sh", "-c", "echo out; echo err >&2; exit 3")) == ("out\n", "err\n", 3)
+
+
+async def test_end_by_a_signal_is_a_negative_exit_code() -> None:
+    assert await ran(("sh", "-c", "kill -9 $$")) == ("", "", -9)
+
+
+async def test_arguments_reach_the_program_as_they_are(program: Program) -> None:
+    arguments = ["", "a b", "$HOME", "`id`", "$(id)", ";", "*", "'\"", "a\nb", "\u00e9\U0001f600", "\\"]
+
+    assert (await shown(program, *arguments))["argv"] == arguments
+
+
+async def test_program_sees_what_is_declared_and_none_of_the_secrets_of_the_server(program: Program) -> None:
+    needed = {"PATH": PLACES["PATH"], "LC_TIME": "C", "LANG": "C.UTF-8"}
+    secret = {"API_KEY": "secret", "SSH_AUTH_SOCK": "/agent", "PYTHONPATH": "/server", "LD_PRELOAD": ""}
+    server = {**needed, **secret, "HOME": "/home/somebody", "GH_TOKEN": "handed on"}
+    declared = {"MODE": "safe", "HOME": "/elsewhere"}
+    said = await shown(program, environ=server, env=declared, pass_env=("GH_TOKEN", "UNSET"))
+
+    # Python sets LC_CTYPE itself where the locale is C.
+    seen = {name: value for name, value in said["env"].items() if name != "LC_CTYPE"}
+    assert seen == {**needed, **declared, "GH_TOKEN": "handed on", "TERM": "dumb"}
+
+
+async def test_environment_of_this_process_is_that_of_the_server(
+    program: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SERVER_SECRET", "secret")
+    monkeypatch.setenv("SERVER_WORD", "word")
+    outcome = await run(Invocation(argv=program("show"), pass_env=("SERVER_WORD",)))
+    env = json.loads("".join(outcome.stdout.texts()))["env"]
+    outcome.close()
+
+    assert env["SERVER_WORD"] == "word"
+    assert env["PATH"] == os.environ["PATH"]
+    assert "SERVER_SECRET" not in env
+
+
+async def test_program_has_a_session_of_its_own_and_no_file_of_the_server(program: Program) -> None:
+    ours = os.pipe()
+    for each in ours:
+        os.set_inheritable(each, True)
+    said = await shown(program)
+    for each in ours:
+        os.close(each)
+
+    assert said["leads"]
+    assert not {*ours} & {*said["descriptors"]}
+
+
+async def test_program_runs_in_the_directory_named(program: Program, tmp_path: Path) -> None:
+    said = await shown(program, cwd=str(tmp_path))
+
+    assert said["cwd"] == str(tmp_path)
+
+
+@pytest.mark.parametrize("stdin", [None, ""])
+async def test_input_that_is_not_given_is_empty_and_not_that_of_the_server(program: Program, stdin: str | None) -> None:
+    assert (await shown(program, stdin=stdin))["stdin"] == ""
+
+
+async def test_input_reaches_the_program_to_the_last_character(program: Program) -> None:
+    text = "line\n\u20ac\U0001f600\0 no break at the end"
+
+    assert (await shown(program, stdin=text))["stdin"] == text
+
+
+async def test_input_can_be_opened_by_name() -> None:
+    assert await ran(("cat", "/dev/stdin"), stdin="given") == ("given", "", 0)
+
+
+async def test_much_input_that_is_read_slowly_while_both_streams_are_written_does_not_block(program: Program) -> None:
+    stdout, stderr, code = await ran(program("sip"), stdin="x" * 2_000_000)
+
+    assert (stdout, stderr, code) == ("." * 2_000_000 + "\n2000000", "!" * 2_000_000, 0)
+
+
+async def test_much_input_that_is_never_read_does_not_block() -> None:
+    assert await ran(("sh", "-c", "echo done"), stdin="x" * 5_000_000) == ("done\n", "", 0)
+
+
+async def test_input_that_is_never_read_ends_with_the_time_of_the_program() -> None:
+    outcome = await run(Invocation(argv=("sleep", "300"), stdin="x" * 5_000_000, timeout_s=0.2), environ=PLACES)
+    outcome.close()
+
+    assert outcome.timed_out
+
+
+async def test_much_on_both_streams_is_kept_apart_and_whole(program: Program) -> None:
+    stdout, stderr, code = await ran(program("flood", 3_000_000, 12))
+
+    assert code == 0
+    assert stdout == stderr
+    assert len(stdout.encode()) == 3_000_000
+    assert stdout.startswith("000000000 \u00e9\u20ac\U0001f600\n000000001 ")
+
+
+async def test_what_is_not_utf8_is_replaced_and_characters_split_between_reads_are_not(
+    python: tuple[str, ...],
+) -> None:
+    script = r"""
+import os
+for byte in b"\xc3\xa9 \xff \xe2\x82\xac \xf0\x9f\x98\x80 \xc0\x80 \xe2\x82":
+    os.write(1, bytes([byte]))
+"""
+    stdout, _, _ = await ran((*python, "-c", script))
+
+    assert stdout == "\u00e9 \ufffd \u20ac \U0001f600 \ufffd\ufffd \ufffd"
+
+
+async def test_fifty_megabytes_are_held_in_little_memory_and_can_be_fetched_whole(program: Program) -> None:
+    size, store = 50_000_010, ChunkStore()
+    tracemalloc.start()
+    try:
+        outcome = await run(Invocation(argv=program("flood", size, 1)), environ=PLACES)
+        answer = await reply(outcome, store)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert peak < 5_000_000
+    assert len(str(answer.content)) < 20_300
+    found = re.search(r'chunk_id="(\w+)", part=2\) gives the next of ([\d]+) parts\]$', str(answer.content))
+    assert found is not None
+    digest, fetched = hashlib.sha256(), 0
+    for number in range(1, int(found[2]) + 1):
+        part = store.get(found[1], number).encode()
+        digest.update(part)
+        fetched += len(part)
+    store.close()
+    written = written_by(*program("flood", size, 1))
+    assert not written.endswith(b"\n")
+    assert (fetched, digest.digest()) == (size, hashlib.sha256(written).digest())
+
+
+async def test_what_comes_after_the_limits_is_dropped_and_the_program_goes_on(program: Program) -> None:
+    invocation = Invocation(argv=program("flood", 1_000_000, 1))
+    outcome = await run(invocation, environ=PLACES, most_in_memory=1000, most_in_file=10_000)
+    kept = "".join(outcome.stdout.texts())
+    outcome.close()
+
+    assert outcome.exit_code == 0
+    assert outcome.stdout.size == 1_000_000
+    assert outcome.stdout.dropped == 989_000
+    assert 10_990 < len(kept.encode()) <= 11_000
+
+
+async def test_program_that_closes_its_streams_and_goes_on_is_waited_for(
+    python: tuple[str, ...], tmp_path: Path
+) -> None:
+    script = f"""
+import os, pathlib, sys
+os.write(1, b"closing")
+os.close(1)
+os.close(2)
+sys.stdin.read()
+pathlib.Path({str(tmp_path / "done")!r}).write_text(str(sum(range(3_000_000))))
+os._exit(7)
+"""
+    assert await ran((*python, "-c", script), stdin="x" * 500_000) == ("closing", "", 7)
+    assert (tmp_path / "done").exists()
+
+
+async def test_what_a_program_leaves_behind_ends_with_it(is_running: IsRunning) -> None:
+    begun = time.monotonic()
+    stdout, _, code = await ran(("sh", "-c", "sleep 300 & echo $!"))
+
+    assert code == 0
+    assert not is_running(int(stdout))
+    assert time.monotonic() - begun < 20
+
+
+async def test_what_a_program_leaves_behind_silently_ends_with_it(is_running: IsRunning) -> None:
+    stdout, _, code = await ran(("sh", "-c", "sleep 300 >/dev/null 2>&1 </dev/null & echo $!; exit 5"))
+
+    assert code == 5
+    assert not is_running(int(stdout))
+
+
+FAMILIES = ["plain", "deaf", "group", "last words"]
+"""A child in the group; one that ignores SIGTERM, as its parent; one in a group of its own; a parent that obeys."""
+
+
+@pytest.mark.parametrize("kind", FAMILIES)
+async def test_time_that_is_up_ends_children_too(
+    kind: str, program: Program, is_running: IsRunning, tmp_path: Path
+) -> None:
+    place = tmp_path / "pids"
+    outcome = await run(Invocation(argv=program("family", place, kind), timeout_s=2), environ=PLACES)
+    stdout = "".join(outcome.stdout.texts())
+    outcome.close()
+
+    assert outcome.timed_out
+    assert outcome.is_failure
+    assert stdout == ("begun\nlast words\n" if kind == "last words" else "begun\n")
+    assert [is_running(each) for each in pids(place)] == [False, False]
+
+
+@pytest.mark.parametrize("kind", FAMILIES)
+async def test_cancellation_ends_children_too(
+    kind: str, program: Program, is_running: IsRunning, until: Any, tmp_path: Path
+) -> None:
+    place = tmp_path / "pids"
+    invocation = Invocation(argv=program("family", place, kind), stdin="x" * 1_000_000, timeout_s=300)
+    with anyio.CancelScope() as scope:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(lambda: run(invocation, environ=PLACES))
+            await until(place.exists)
+            assert [is_running(each) for each in pids(place)] == [True, True]
+            scope.cancel()
+
+    assert scope.cancelled_caught
+    assert [is_running(each) for each in pids(place)] == [False, False]
+
+
+async def test_cancellation_of_the_task_ends_children_too_however_often_it_comes(
+    program: Program, is_running: IsRunning, until: Any, tmp_path: Path
+) -> None:
+    place = tmp_path / "pids"
+    task = asyncio.ensure_future(run(Invocation(argv=program("family", place, "deaf"), timeout_s=300), environ=PLACES))
+    await until(place.exists)
+    for _ in range(3):
+        task.cancel()
+        await anyio.lowlevel.checkpoint()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+    await until(lambda: not any(map(is_running, pids(place))))
+
+
+def test_event_loop_that_ends_takes_its_programs_along(
+    program: Program, is_running: IsRunning, until: Any, tmp_path: Path
+) -> None:
+    place = tmp_path / "pids"
+
+    async def begin() -> None:
+        task = asyncio.ensure_future(run(Invocation(argv=program("family", place, "plain")), environ=PLACES))
+        await until(place.exists)
+        assert not task.done()
+
+    asyncio.run(begin())
+
+    asyncio.run(until(lambda: not any(map(is_running, pids(place)))))
+
+
+async def test_cancellation_while_it_starts_leaves_nothing() -> None:
+    seconds = f"300.{os.getpid()}"
+    for steps in range(12):
+        task = asyncio.ensure_future(run(Invocation(argv=("sleep", seconds)), environ=PLACES))
+        for _ in range(steps):
+            await anyio.lowlevel.checkpoint()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    listed = written_by("ps", "-A", "-o", "args=").decode()
+    assert f"sleep {seconds}" not in listed
+    assert "ps -A" in listed
+
+
+async def test_cancelled_run_whose_program_is_missing_is_only_cancelled() -> None:
+    with anyio.move_on_after(0) as scope:
+        await run(Invocation(argv=("no-such-program",)), environ=PLACES)
+
+    assert scope.cancelled_caught
+
+
+async def test_runs_at_the_same_time_do_not_end_one_another(program: Program, tmp_path: Path) -> None:
+    async def one(number: int) -> tuple[str, str, int | None]:
+        return await ran(("sh", "-c", f"echo {number}; exit {number}"))
+
+    results = await asyncio.gather(ran(program("family", tmp_path / "pids", "plain"), timeout_s=1), *map(one, range(8)))
+
+    assert results[1:] == [(f"{number}\n", "", number) for number in range(8)]
+
+
+async def refusal(*argv: str, **rest: Any) -> ToolError:
+    with pytest.raises(ToolError) as raised:
+        await ran(argv, **rest)
+    return raised.value
+
+
+async def test_missing_program_is_told_as_such() -> None:
+    error = await refusal("no-such-program", "x")
+
+    assert error.message == 'the program "no-such-program" is not installed on this server: no folder of PATH has it'
+    assert error.code == "NOT_INSTALLED"
+
+
+async def test_missing_file_is_told_as_such(tmp_path: Path) -> None:
+    error = await refusal("./missing", cwd=str(tmp_path))
+
+    assert error.message == 'the program "./missing" is not installed on this server: there is no such file'
+
+
+@pytest.mark.parametrize("name", ["tool", "./tool"])
+async def test_file_that_is_not_executable_is_told_as_such(name: str, tmp_path: Path) -> None:
+    (tmp_path / "tool").write_text("#!/bin/sh\n", encoding="ascii")
+    error = await refusal(name, cwd=str(tmp_path), environ={"PATH": str(tmp_path)})
+
+    assert error.message == f'"{name}" is there, but this server may not execute it'
+    assert error.code == "NOT_EXECUTABLE"
+
+
+async def test_directory_as_program_is_told_as_such(tmp_path: Path) -> None:
+    assert (await refusal(str(tmp_path))).message == f'"{tmp_path}" is a folder, not a program'
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("#!/no/such/interpreter\n", '"./tool" cannot run: the interpreter that its first line names is missing'),
+        ("echo no first line\n", '"./tool" is no program of this system, nor a script whose first line says #!'),
+    ],
+)
+async def test_script_that_the_system_cannot_start_is_told_as_such(text: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "tool").write_text(text, encoding="ascii")
+    (tmp_path / "tool").chmod(stat.S_IRWXU)
+
+    assert (await refusal("./tool", cwd=str(tmp_path), stdin="x")).message == said
+
+
+async def test_command_line_that_is_too_long_is_told_as_such() -> None:
+    error = await refusal("echo", "x" * 50_000_000, stdin="x")
+
+    assert error.message == '"echo" was given a command line too long for this system: send less'
+    assert isinstance(error.__cause__, OSError)
+    assert error.__cause__.errno == errno.E2BIG
+
+
+async def test_missing_working_directory_is_told_as_such(tmp_path: Path) -> None:
+    error = await refusal("echo", cwd=str(tmp_path / "missing"))
+
+    assert (
+        error.message == f'the working directory "{tmp_path / "missing"}" does not exist: name a folder that is there'
+    )
+    assert error.code == "NOT_FOUND"
+
+
+async def test_working_directory_that_is_a_file_is_told_as_such() -> None:
+    error = await refusal("echo", cwd=__file__)
+
+    assert error.message == f'the working directory "{__file__}" is not a folder: name a folder that is there'
+    assert error.code == "NOT_A_DIRECTORY"
+
+
+async def test_working_directory_with_a_name_too_long_is_told_as_such() -> None:
+    error = await refusal("echo", cwd="x" * 10_000)
+
+    assert 'xx..." does not exist' in error.message
+    assert len(error.message) < 400
+
+
+async def test_program_with_a_name_too_long_is_told_as_such() -> None:
+    for name in ("x" * 10_000, "./" + "x" * 10_000):
+        error = await refusal(name)
+        assert 'xx..." is not installed on this server' in error.message
+        assert len(error.message) < 400
+
+
+async def test_program_with_a_slash_is_looked_for_from_the_working_directory(tmp_path: Path) -> None:
+    (tmp_path / "tool").symlink_to("/bin/echo")
+
+    assert await ran(("./tool", "found"), cwd=str(tmp_path)) == ("found\n", "", 0)
+
+
+@pytest.mark.parametrize("path", [".", "", ":", "bin"])
+async def test_program_is_not_taken_from_the_folder_that_is_worked_on(
+    path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bin").mkdir()
+    for place in (tmp_path, tmp_path / "bin"):
+        (place / "tool").symlink_to("/bin/echo")
+
+    assert (await refusal("tool", cwd=str(tmp_path), environ={"PATH": path})).code == "NOT_INSTALLED"
+
+
+async def test_folder_of_the_work_on_the_path_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "echo").symlink_to("/bin/false")
+    environ = {"PATH": f".:{os.environ['PATH']}"}
+
+    assert await ran(("echo", "found"), cwd=str(tmp_path), environ=environ) == ("found\n", "", 0)
+
+
+async def test_path_declared_for_a_program_is_where_it_is_looked_for(tmp_path: Path) -> None:
+    (tmp_path / "tool").symlink_to("/bin/echo")
+
+    assert await ran(("tool", "found"), env={"PATH": str(tmp_path)}) == ("found\n", "", 0)
+
+
+def open_files() -> int:
+    return sum(os.path.exists(f"/dev/fd/{each}") for each in range(256))  # noqa: PTH110
+
+
+async def test_what_left_the_session_as_a_daemon_does_is_neither_ended_nor_waited_for(
+    program: Program, is_running: IsRunning, tmp_path: Path
+) -> None:
+    place = tmp_path / "pids"
+    await ran(("echo",))
+    before = open_files()
+    done = await ran(program("family", place, "daemon"), stdin="x" * 1_000_000, timeout_s=30)
+    await anyio.lowlevel.checkpoint()
+    leader, daemon = pids(place)
+    lives = [is_running(leader), is_running(daemon)]
+    os.kill(daemon, signal.SIGKILL)
+
+    assert done == ("begun\n", "", 4)
+    assert lives == [False, True]
+    assert open_files() == before
+
+
+async def test_running_leaves_no_open_file_behind(program: Program) -> None:
+    await ran(program("flood", 1_000_000, 12))
+    before = open_files()
+    for _ in range(3):
+        await ran(program("flood", 1_000_000, 12), stdin="x" * 100_000)
+        await ran(("sh", "-c", "exec sleep 300"), timeout_s=0.1, stdin="x" * 100_000)
+    await refusal("no-such-program", stdin="x")
+    await refusal("echo", "x" * 50_000_000, stdin="x")
+    await anyio.lowlevel.checkpoint()
+
+    assert open_files() == before

@@ -1,0 +1,340 @@
+"""What CLImax's specification of its two meta-tools asks for, each test with the numbers of what it shows."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_sample import DECLARED, Client, Sample, git, text_of
+from toolwright_runtime import MethodError
+from toolwright_runtime.command_line.policy import load_policy
+from toolwright_runtime.command_line.settings import Commands, commands_for
+from toolwright_runtime.index import ToolIndex
+from toolwright_runtime.selection import Selection, visible_tools
+
+pytestmark = pytest.mark.anyio
+
+META = ["climax_search", "climax_call"]
+
+
+async def schema_of(sample: Sample, meta_tool: str) -> dict[str, Any]:
+    result = await sample.dispatcher().dispatch("tools/list", {}, Client())
+    (schema,) = [tool["inputSchema"] for tool in result["tools"] if tool["name"] == meta_tool]
+    found: dict[str, Any] = schema
+    return found
+
+
+# Finding
+
+
+async def test_fr_001_search_takes_optional_query_category_cli_and_limit(sample: Sample) -> None:
+    schema = await schema_of(sample, "climax_search")
+
+    types = {name: schema["properties"][name]["type"] for name in ("query", "category", "cli", "limit")}
+    assert types == {"query": "string", "category": "string", "cli": "string", "limit": "integer"}
+    assert schema["properties"]["limit"]["default"] == 10
+    assert not schema.get("required")
+
+
+async def test_fr_002_a_result_holds_all_that_a_call_needs(sample: Sample) -> None:
+    found = await sample.search(query="say a text in a format")
+
+    (result,) = [each for each in found["results"] if each["tool_name"] == "say"]
+    assert "Say a text in a format" in result["description"]
+    assert (result["cli_name"], result["category"], result["tags"]) == ("talk", "words", ["speech"])
+    schema = result["input_schema"]
+    assert schema["required"] == ["text"]
+    assert schema["properties"]["format"] == {
+        "type": "string",
+        "description": "Form of the answer",
+        "enum": ["json", "text", "csv"],
+        "default": "json",
+    }
+    assert "voice" not in schema["properties"]
+
+
+@pytest.mark.parametrize(
+    ("filters", "names"),
+    [
+        pytest.param({"category": "vcs"}, {*DECLARED[:6], "fetch_chunk"}, id="category"),
+        pytest.param({"cli": "git-tools"}, set(DECLARED[:6]), id="cli"),
+        pytest.param({"cli": "talk", "category": "vcs"}, set(), id="cli outside of the category"),
+        pytest.param({"query": "hello", "category": "vcs"}, set(), id="query outside of the category"),
+        pytest.param({"query": "git branch", "category": "vcs", "limit": 1}, {"git_branch"}, id="query and category"),
+    ],
+)
+async def test_fr_002_filters_must_all_match(sample: Sample, filters: dict[str, Any], names: set[str]) -> None:
+    found = await sample.search(**filters)
+
+    assert {each["tool_name"] for each in found["results"]} == names
+
+
+async def test_fr_002_limit_bounds_the_results(sample: Sample) -> None:
+    found = await sample.search(category="vcs", limit=3)
+
+    assert [each["tool_name"] for each in found["results"]] == list(DECLARED[:3])
+
+
+async def test_fr_003_without_a_filter_the_programs_are_summarised(sample: Sample) -> None:
+    found = await sample.search(limit=50)
+
+    assert found["mode"] == "summary"
+    groups = {each["name"]: each for each in found["summary"]}
+    assert groups["git-tools"] == {
+        "name": "git-tools",
+        "description": "The history of a repository",
+        "tool_count": 6,
+        "category": "vcs",
+        "tags": ["vcs", "history"],
+    }
+    assert groups["talk"]["tool_count"] == 7
+    assert groups["talk"]["description"] == "Programs that talk"
+    assert groups["talk"]["tags"] == ["speech"]
+    assert groups.keys() == {"git-tools", "talk", "vcs"}  # fetch_chunk is no program's
+
+
+async def test_fr_003_limit_bounds_the_summary(sample: Sample) -> None:
+    found = await sample.search(limit=1)
+
+    assert [each["name"] for each in found["summary"]] == ["git-tools"]
+
+
+async def test_fr_004_an_answer_says_its_mode(sample: Sample) -> None:
+    searched, summary = await sample.search(query="commit"), await sample.search()
+
+    assert (searched["mode"], isinstance(searched["results"], list)) == ("search", True)
+    assert (summary["mode"], isinstance(summary["summary"], list)) == ("summary", True)
+
+
+async def test_edge_no_match_is_an_empty_list_and_no_error(sample: Sample) -> None:
+    found = await sample.search(query="xylophone zeppelin")
+
+    assert found["results"] == []
+
+
+# Calling
+
+
+async def test_fr_005_call_takes_a_name_and_optional_args(sample: Sample) -> None:
+    schema = await schema_of(sample, "climax_call")
+
+    assert schema["properties"]["tool_name"]["type"] == "string"
+    assert schema["properties"]["args"]["type"] == "object"
+    assert schema["required"] == ["tool_name"]
+
+
+async def test_fr_006_an_unknown_tool_is_an_error_that_names_the_nearest(sample: Sample) -> None:
+    result = await sample.call(sample.dispatcher(), "climax_call", tool_name="git_lgo")
+
+    assert result["isError"] is True
+    assert text_of(result).startswith("Unknown tool `git_lgo`. Nearest names: `git_log`")
+    assert "echo_hello" not in text_of(result)
+
+
+@pytest.mark.parametrize(
+    ("tool", "args", "told"),
+    [
+        pytest.param("say", {}, "Argument 'text' is required", id="missing"),
+        pytest.param("git_log", {"max_count": "hello"}, "Argument 'max_count' must be an integer", id="wrong type"),
+        pytest.param("git_log", {"max_count": 2.9}, "Argument 'max_count' must be an integer", id="fraction"),
+        pytest.param("git_log", {"max_count": 0}, "at least 1", id="too small"),
+        pytest.param("say", {"text": "a", "format": "xml"}, "Argument 'format' must be one of", id="no choice"),
+    ],
+)
+async def test_fr_007_fr_008_sc_005_what_does_not_fit_is_told_with_what_would(
+    sample: Sample, tool: str, args: dict[str, Any], told: str
+) -> None:
+    result = await sample.run(tool, args)
+
+    assert result["isError"] is True
+    assert told in text_of(result)
+
+
+async def test_fr_008_sc_005_a_wrong_choice_is_told_all_choices_and_a_call_that_works(sample: Sample) -> None:
+    text = text_of(await sample.run("say", {"text": "a", "format": "xml"}))
+
+    assert all(choice in text for choice in ("json", "text", "csv"))
+    assert "Example: say(text='hello', format='text')" in text
+
+
+async def test_fr_007_edge_compatible_types_are_coerced(sample: Sample) -> None:
+    result = await sample.run("git_log", {"max_count": "2"})
+
+    assert text_of(result) == "Change one\nAdd two"
+
+
+async def test_edge_unknown_arguments_are_ignored_and_named(sample: Sample) -> None:
+    result = await sample.run("echo_hello", {"nickname": "Bob"})
+
+    assert "isError" not in result
+    assert [block["text"].split(";")[0] for block in result["content"]] == [
+        "hello",
+        "Note: unknown argument 'nickname' was ignored",
+    ]
+
+
+async def test_edge_args_may_be_null_where_nothing_is_required(sample: Sample) -> None:
+    result = await sample.call(sample.dispatcher(), "climax_call", tool_name="echo_hello", args=None)
+
+    assert result == {"content": [{"type": "text", "text": "hello"}]}
+
+
+async def test_fr_009_a_command_that_takes_too_long_is_ended(sample: Sample) -> None:
+    result = await sample.run("wait", {})
+
+    assert result["isError"] is True
+    assert text_of(result) == "Command timed out after 0.5s\nbegun"
+
+
+async def test_fr_010_sc_004_streams_and_exit_code_stand_in_the_text(sample: Sample) -> None:
+    result = await sample.run("fail", {"code": 3})
+
+    assert result == {
+        "content": [{"type": "text", "text": "partly done\n[stderr]\nwent wrong\n[exit code: 3]"}],
+        "isError": True,
+    }
+
+
+async def test_fr_010_a_command_that_says_nothing_is_told_as_such(sample: Sample) -> None:
+    assert text_of(await sample.run("git_status", {})) == "(no output)"
+
+
+async def test_fr_016_every_kind_of_argument_reaches_the_program(
+    sample: Sample, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SAMPLE_VOICE", "Ann")
+    args = {
+        "text": "a b; $HOME `id`",
+        "repeat_count": 2,
+        "pitch": 0.5,
+        "loud": True,
+        "words": ["one", "--two"],
+        "note": "first\nsecond",
+        "folder": str(tmp_path),
+    }
+
+    told = json.loads(text_of(await sample.run("say", args)))
+
+    assert told["argv"] == [
+        "a b; $HOME `id`",
+        *("--format", "json", "--repeat-count", "2", "-p", "0.5", "--loud", "--word=one", "--word=--two"),
+        *("--voice", "Ann", "--tempo=3"),
+    ]
+    assert told["stdin"] == "first\nsecond"
+    assert told["cwd"] == str(tmp_path)
+
+
+async def test_fr_016_what_is_not_given_is_not_written(sample: Sample) -> None:
+    told = json.loads(text_of(await sample.run("say", {"text": "a", "loud": False, "pitch": None})))
+
+    assert told["argv"] == ["a", "--format", "json", "--tempo=3"]
+    assert told["stdin"] == ""
+
+
+async def test_fr_016_a_positional_has_its_default(sample: Sample) -> None:
+    assert text_of(await sample.run("git_show", {})) == "Change one"
+
+
+async def test_fr_016_a_positional_goes_after_the_separator_where_it_looks_like_an_option(
+    sample: Sample, repository: Path
+) -> None:
+    result = await sample.run("git_log", {"paths": [f"--output={repository / 'written.txt'}"]})
+
+    assert not (repository / "written.txt").exists()
+    assert text_of(result) == "(no output)"
+
+
+async def test_fr_016_a_positional_that_looks_like_an_option_is_refused_without_a_separator(sample: Sample) -> None:
+    result = await sample.run("say", {"text": "--format"})
+
+    assert result["isError"] is True
+    assert "Argument 'text' starts with `-`" in text_of(result)
+
+
+async def test_fr_015_a_policy_holds_for_both_ways_and_for_defaults(sample: Sample, tmp_path: Path) -> None:
+    policy = tmp_path / "policy.toml"
+    policy.write_text('default = "enabled"\n[tools.git_log.args]\nmax_count = { max = 5 }\n', encoding="utf-8")
+    commands = Commands(load_policy(policy))
+
+    refused = await sample.run("git_log", {}, commands)
+    allowed = await sample.run("git_log", {"max_count": 5}, commands)
+
+    assert refused["isError"] is True
+    assert "Not allowed by the policy of this server" in text_of(refused)
+    assert "max_count" in text_of(refused)
+    assert text_of(allowed) == "Change one\nAdd two\nBegin"
+
+
+# The two modes
+
+
+async def test_fr_011_sc_002_by_default_two_tools_are_listed(sample: Sample) -> None:
+    assert await sample.listed(sample.dispatcher()) == META
+
+
+async def test_fr_011_every_tool_can_be_called_in_the_default_mode(sample: Sample) -> None:
+    for tool in (name for name in DECLARED if name != "linger"):
+        result = await sample.call(sample.dispatcher(), "climax_call", tool_name=tool, args={"unknown": 1})
+        assert "Unknown tool" not in text_of(result)
+
+
+async def test_edge_a_hidden_tool_does_not_answer_to_its_own_name(sample: Sample) -> None:
+    with pytest.raises(MethodError, match="Unknown tool `echo_hello`: it is not listed; run it with `climax_call`"):
+        await sample.call(sample.dispatcher(), "echo_hello")
+
+
+async def test_fr_012_sc_006_classic_lists_every_tool_and_no_meta_tool(sample: Sample) -> None:
+    listed = await sample.listed(sample.dispatcher("classic"))
+
+    assert listed == [name for name, entry in sample.catalogue["tools"].items() if entry["tier"] == "core"]
+    assert {*listed} == {*DECLARED, "fetch_chunk"}
+
+
+@pytest.mark.parametrize("style", ["search-call", "classic"])
+async def test_fr_013_fr_014_both_modes_have_the_same_index(sample: Sample, style: str) -> None:
+    assert await sample.listed(sample.dispatcher(style))
+    index = ToolIndex(sample.catalogue, visible_tools(sample.catalogue, Selection(style)), sample.load_index)
+
+    assert next(hit.name for hit in index.search("show the latest commits")) == "git_log"
+    assert index.get("echo_hello") is not None
+
+
+def test_fr_017_sc_003_a_server_without_programs_is_what_it_was() -> None:
+    from sample_server.catalogue import CATALOGUE
+
+    # No tools of programs, no way to set them up: `clis` is what both go by.
+    assert "clis" not in CATALOGUE
+    assert commands_for(CATALOGUE, "no such policy") is None
+
+
+async def test_sc_001_one_search_and_one_call_do_it(sample: Sample, repository: Path) -> None:
+    dispatcher = sample.dispatcher()
+    found = await sample.search(dispatcher, query="show the latest commits")
+    first = found["results"][0]
+    assert "max_count" in first["input_schema"]["properties"]
+    result = await sample.call(dispatcher, "climax_call", tool_name=first["tool_name"], args={"max_count": 1})
+
+    assert text_of(result) == "Change one"
+    assert git(repository, "log", "-1", "--format=%s") == "Change one\n"
+
+
+async def test_sc_004_output_that_is_too_long_is_cut_the_same_both_ways(sample: Sample) -> None:
+    direct = await sample.call(sample.dispatcher("classic"), "pour", lines=5000)
+    through = await sample.call(sample.dispatcher(), "climax_call", tool_name="pour", args={"lines": 5000})
+
+    def without_id(result: dict[str, Any]) -> str:
+        shown, _, told = text_of(result).rpartition("\n")
+        assert told.startswith("[cut here")
+        return shown
+
+    assert without_id(direct) == without_id(through)
+
+
+def test_sc_007_every_requirement_and_criterion_is_named_by_a_test() -> None:
+    source = Path(__file__).read_text(encoding="utf-8")
+
+    wanted = [*(f"fr_{number:03}" for number in range(1, 18)), *(f"sc_{number:03}" for number in range(1, 8))]
+    tests = [line for line in source.splitlines() if line.startswith(("async def test_", "def test_"))]
+    assert [number for number in wanted if not any(number in test for test in tests)] == []

@@ -1,0 +1,147 @@
+"""The text that a model is given of a run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from toolwright_runtime import ToolError
+from toolwright_runtime.command_line.capture import Capture
+from toolwright_runtime.command_line.chunks import ChunkStore
+from toolwright_runtime.command_line.execute import Outcome
+from toolwright_runtime.command_line.output import fetched, reply
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def store() -> Iterator[ChunkStore]:
+    store = ChunkStore(part_chars=100)
+    yield store
+    store.close()
+
+
+def outcome(
+    stdout: bytes = b"", stderr: bytes = b"", exit_code: int | None = 0, *, timeout_s: float = 30.0, most: int = 10_000
+) -> Outcome:
+    captures = [Capture(most_in_memory=10, most_in_file=most) for _ in range(2)]
+    captures[0].feed(stdout)
+    captures[1].feed(stderr)
+    return Outcome(stdout=captures[0], stderr=captures[1], exit_code=exit_code, timeout_s=timeout_s)
+
+
+@pytest.mark.parametrize(
+    ("run", "text"),
+    [
+        pytest.param(outcome(b"hello\n"), "hello", id="stdout"),
+        pytest.param(outcome(), "(no output)", id="nothing"),
+        pytest.param(outcome(b"\n", b" \n"), "(no output)", id="white space alone"),
+        pytest.param(outcome(b" M file\n\tb\n\n"), " M file\n\tb\n", id="all other white space is kept"),
+        pytest.param(outcome(b"one\r\n"), "one", id="line break of Windows"),
+        pytest.param(outcome(b"\xc3\xa9\xff"), "\u00e9\ufffd", id="not all UTF-8"),
+        pytest.param(outcome(b"out\n", b"warned\n"), "out\n[stderr]\nwarned", id="both streams"),
+        pytest.param(outcome(b"", b"warned"), "[stderr]\nwarned", id="stderr"),
+        pytest.param(outcome(b"out\n", b"bad\n", 2), "out\n[stderr]\nbad\n[exit code: 2]", id="failed"),
+        pytest.param(outcome(b"", b"", 1), "[exit code: 1]", id="failed silently"),
+        pytest.param(outcome(b"", b"", -9), "[exit code: -9]", id="ended by a signal"),
+        pytest.param(outcome(exit_code=None), "Command timed out after 30s", id="timed out"),
+        pytest.param(
+            outcome(b"so far\n", b"so bad\n", None, timeout_s=0.5),
+            "Command timed out after 0.5s\nso far\n[stderr]\nso bad",
+            id="timed out with output",
+        ),
+        pytest.param(
+            outcome(b"x" * 30, b"bad", most=10),
+            f"{'x' * 20}\n[10 more bytes of stdout were not kept]\n[stderr]\nbad",
+            id="more than is kept",
+        ),
+    ],
+)
+async def test_text_is_what_was_written_and_how_it_ended(run: Outcome, text: str, store: ChunkStore) -> None:
+    answer = await reply(run, store)
+
+    assert answer.content == text
+
+
+@pytest.mark.parametrize(("exit_code", "is_error"), [(0, False), (1, True), (-15, True), (None, True)])
+async def test_any_end_but_success_is_an_error(exit_code: int | None, is_error: bool, store: ChunkStore) -> None:
+    assert (await reply(outcome(b"x", b"", exit_code), store)).is_error is is_error
+
+
+async def test_warnings_alone_are_no_error(store: ChunkStore) -> None:
+    assert not (await reply(outcome(b"x", b"warned"), store)).is_error
+
+
+async def test_text_of_exactly_one_part_is_whole(store: ChunkStore) -> None:
+    text = "\u20ac" * 100
+
+    assert (await reply(outcome(text.encode()), store)).content == text
+
+
+@pytest.mark.parametrize(
+    ("stdout", "text"), [("\U0001f600" * 100 + "\n", "\U0001f600" * 100), (" " * 500, "(no output)")]
+)
+async def test_many_bytes_of_few_characters_are_whole(stdout: str, text: str, store: ChunkStore) -> None:
+    assert (await reply(outcome(stdout.encode()), store)).content == text
+
+
+async def test_longer_text_is_cut_and_its_last_line_says_how_to_go_on(store: ChunkStore) -> None:
+    answer = await reply(outcome(b"x" * 101, b"why", 3), store)
+
+    assert isinstance(answer.content, str)
+    beginning, last = answer.content.rsplit("\n", 1)
+    assert beginning == "x" * 100
+    assert re.fullmatch(
+        r"\[cut here: 100 of 129 characters shown, exit code 3; "
+        r'fetch_chunk\(chunk_id="[0-9a-f]{16}", part=2\) gives the next of 2 parts\]',
+        last,
+    )
+
+
+async def test_cut_text_can_be_fetched_to_its_end(store: ChunkStore) -> None:
+    lines = "".join(f"{number} \u00e9\u20ac\U0001f600\n" for number in range(100))
+    whole = f"{lines}[stderr]\nwhy\n[exit code: 3]"
+    answer = await reply(outcome(lines.encode(), b"why\n", 3), store)
+
+    text, _, last = str(answer.content).rpartition("\n")
+    found = re.search(r'chunk_id="(\w+)", part=2\) gives the next of (\d+) parts', last)
+    assert found is not None
+    read = text
+    for number in range(2, int(found[2]) + 1):
+        read += store.get(found[1], number)
+    assert read == whole
+
+    middle, end = fetched(store, found[1], 2), fetched(store, found[1], int(found[2]))
+    assert middle == (
+        f'{whole[100:200]}\n[part 2 of {found[2]}; fetch_chunk(chunk_id="{found[1]}", part=3) gives the next]'
+    )
+    assert whole.endswith(end)
+    assert end.endswith("[exit code: 3]")
+
+
+async def test_part_that_does_not_exist_is_refused(store: ChunkStore) -> None:
+    answer = await reply(outcome(b"x" * 101), store)
+    chunk_id = str(answer.content).split('"')[1]
+
+    with pytest.raises(ToolError, match="has the parts 1 to 2"):
+        fetched(store, chunk_id, 3)
+
+
+async def test_outcome_is_closed(store: ChunkStore) -> None:
+    run = outcome(b"x" * 50)
+    await reply(run, store)
+
+    with pytest.raises(ValueError, match="closed"):
+        list(run.stdout.texts())
+
+
+async def test_text_that_cannot_be_kept_is_shown_as_far_as_it_goes(
+    store: ChunkStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = outcome(b"x" * 500)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "missing"))
+    answer = await reply(run, store)
+
+    assert str(answer.content).startswith("x" * 100 + "\n[cut here, since the rest could not be kept: ")

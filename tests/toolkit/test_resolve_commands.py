@@ -1,0 +1,466 @@
+"""What tools with `cli` come to: command lines, hints and the tool that fetches what was cut."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path, PurePosixPath
+
+import pytest
+from toolwright_runtime.command_line.binding import command_tools
+from toolwright_runtime.command_line.spec import Place, Risk
+
+from toolwright.catalogue import catalogue
+from toolwright.diagnostics import Diagnostics
+from toolwright.lint import lint
+from toolwright.load import Document
+from toolwright.model import CommandLine, Hints, Server, Tool
+from toolwright.render import render
+from toolwright.resolve import resolve
+from toolwright.resolve_commands import FETCH_CHUNK, automatic_flag
+from toolwright.search_index import field_terms
+from toolwright.validate import validate
+
+HEAD = """
+edition = 1
+[server]
+name = "repository"
+package = "repository_server"
+[categories.git]
+summary = "Look at a repository"
+"""
+CLI = """
+[clis.git]
+command = ["git"]
+category = "git"
+"""
+TOOL = """
+[tools."git_log"]
+summary = "Show the latest commits"
+cli = "git"
+argv = ["log"]
+"""
+READ = 'risk = "read"\n'
+
+
+def document(text: str) -> Document:
+    return Document(path=PurePosixPath("manifest.toml"), text=text, data=tomllib.loads(text))
+
+
+def found(text: str) -> tuple[Server | None, list[str]]:
+    """Give the server, and each finding as its code and message."""
+    diagnostics = Diagnostics()
+    tables = validate(document(text), diagnostics=diagnostics)
+    server = resolve(tables, document(text), root=Path(), diagnostics=diagnostics) if tables else None
+    return server, [f"{each.code} {each.message}" for each in diagnostics]
+
+
+def server_of(text: str) -> Server:
+    server, findings = found(text)
+    assert server is not None, findings
+    return server
+
+
+def tool_of(params: str, *, risk: str = READ, cli: str = CLI) -> Tool:
+    return server_of(HEAD + cli + TOOL + risk + params).tools[0]
+
+
+def line_of(params: str, *, risk: str = READ, cli: str = CLI) -> CommandLine:
+    command = tool_of(params, risk=risk, cli=cli).command
+    assert command is not None
+    return command
+
+
+@pytest.mark.parametrize(
+    ("name", "flag"),
+    [
+        ("max_count", "--max-count"),
+        ("all", "--all"),
+        ("n", "--n"),
+        ("_internal", "--internal"),
+        ("dry.run", "--dry.run"),
+        ("__", "--__"),
+    ],
+)
+def test_a_parameter_without_a_place_becomes_an_option_of_its_name(name: str, flag: str) -> None:
+    assert automatic_flag(name) == flag
+
+
+@pytest.mark.parametrize(
+    ("param", "place", "flag", "is_switch"),
+    [
+        ('{ type = "string" }', Place.FLAG, "--value", False),
+        ('{ type = "integer", flag = "-n" }', Place.FLAG, "-n", False),
+        ('{ type = "string", flag = "--value=" }', Place.FLAG, "--value=", False),
+        ('{ type = "string", flag = "if=" }', Place.FLAG, "if=", False),
+        ('{ type = "boolean" }', Place.FLAG, "--value", True),
+        ('{ type = "boolean", flag = "--color=" }', Place.FLAG, "--color=", False),
+        ('{ type = "number[]", flag = "-x" }', Place.FLAG, "-x", False),
+        ('{ type = "string[]", positional = true }', Place.POSITIONAL, "", False),
+        ('{ type = "string", stdin = true }', Place.STDIN, "", False),
+        ('{ type = "string", cwd = true }', Place.CWD, "", False),
+        ('{ type = "string", positional = false }', Place.FLAG, "--value", False),
+    ],
+)
+def test_a_parameter_goes_where_the_manifest_says(param: str, place: Place, flag: str, is_switch: bool) -> None:
+    (placement,) = line_of(f"params.value = {param}\n").tool.placements
+
+    assert (placement.place, placement.flag, placement.switch) == (place, flag, is_switch)
+
+
+def test_defaults_stand_in_the_placement() -> None:
+    placements = line_of(
+        'params.count = { type = "integer", default = 3 }\nparams.path = { type = "string", required = false }\n'
+    ).tool.placements
+
+    assert [each.default for each in placements] == [3, None]
+
+
+def test_what_a_program_shares_is_no_parameter_of_its_tools() -> None:
+    cli = (
+        CLI
+        + 'params.host = { flag = "--host=", default_env = "HOST" }\n'
+        + 'params.quiet = { type = "boolean", default = true }\n'
+    )
+    tool = tool_of('params.path = { type = "string" }\n', cli=cli)
+
+    assert tool.command is not None
+    assert [*tool.schema["properties"]] == ["path"]
+    host, quiet = tool.command.tool.program.placements
+    assert (host.flag, host.default, host.default_env) == ("--host=", None, "HOST")
+    assert (quiet.flag, quiet.switch, quiet.default) == ("--quiet", True, True)
+
+
+def test_a_tool_may_place_anew_what_its_program_shares() -> None:
+    line = line_of('params.color = { type = "string" }\n', cli=CLI + 'params.color = { default = "never" }\n')
+
+    assert [each.name for each in line.tool.placements] == ["color"]
+
+
+def test_timeouts_words_and_settings_are_handed_on() -> None:
+    line = line_of(
+        'timeout = 2.5\nconfirm = " Really? "\n',
+        cli=CLI + 'timeout = 10\nenv = { A = "1" }\npass_env = ["B"]\nworking_dir = "~/x"\nends_options = true\n',
+    )
+
+    assert (line.tool.timeout_s, line.tool.confirm, line.tool.argv) == (2.5, "Really?", ("log",))
+    program = line.tool.program
+    assert (program.timeout_s, program.env, program.pass_env) == (10, {"A": "1"}, ("B",))
+    assert (program.working_dir, program.ends_options) == ("~/x", True)
+
+
+READS = (True, False, True)
+WRITES = (False, False, False)
+DESTROYS = (False, True, False)
+METHOD = 'params.method = { type = "string", enum = ["GET", "PUT"]'
+
+
+@pytest.mark.parametrize(
+    ("risk", "params", "hints"),
+    [
+        pytest.param('risk = "read"\n', "", READS, id="reads"),
+        pytest.param('risk = "write"\n', "", WRITES, id="writes"),
+        pytest.param('risk = "destructive"\n', "", DESTROYS, id="destroys"),
+        pytest.param(
+            'risk.method = { GET = "read", PUT = "write" }\n', f"{METHOD} }}\n", WRITES, id="the worst of its values"
+        ),
+        pytest.param('risk.method = { get = "read", put = "read" }\n', f"{METHOD} }}\n", READS, id="in whatever case"),
+        pytest.param(
+            'risk.method = { GET = "read", PUT = "read", "" = "write" }\n',
+            f"{METHOD}, required = false }}\n",
+            WRITES,
+            id="no value is one too",
+        ),
+        pytest.param(
+            'risk.method = { GET = "read", PUT = "read" }\n', f'{METHOD}, default = "GET" }}\n', READS, id="a default"
+        ),
+        pytest.param(
+            'risk.path = { "a" = "read" }\n', 'params.path = { type = "string" }\n', DESTROYS, id="what is not listed"
+        ),
+        pytest.param(
+            'risk.paths = { "a" = "read" }\n',
+            'params.paths = { type = "string[]" }\n',
+            DESTROYS,
+            id="an item of a list",
+        ),
+        pytest.param(
+            'risk.force = { true = "destructive", false = "write" }\n',
+            'params.force = { type = "boolean", required = false }\n',
+            DESTROYS,
+            id="a switch",
+        ),
+        pytest.param(
+            'risk.force = { true = "write", false = "read" }\n',
+            'params.force = { type = "boolean", required = false }\n',
+            WRITES,
+            id="a switch, both ways",
+        ),
+        pytest.param(
+            'risk.force = { true = "write", false = "read" }\n',
+            'params.force = { type = "boolean", flag = "--force=" }\n',
+            WRITES,
+            id="true and false as values",
+        ),
+        pytest.param(
+            'risk.level = { 1 = "read", 2 = "write" }\n',
+            'params.level = { type = "integer", enum = [1, 2] }\n',
+            WRITES,
+            id="numbers",
+        ),
+    ],
+)
+def test_hints_follow_from_all_that_a_call_can_be(risk: str, params: str, hints: tuple[bool, bool, bool]) -> None:
+    tool = tool_of(params, risk=risk)
+
+    read_only, destructive, idempotent = hints
+    assert tool.hints == Hints(read_only=read_only, destructive=destructive, idempotent=idempotent, open_world=True)
+
+
+def test_a_risk_by_a_switch_says_what_it_is_without() -> None:
+    force = 'params.force = { type = "boolean" }\n'
+    switch = 'risk.force = { true = "destructive" }\n'
+
+    assert found(HEAD + CLI + TOOL + switch + force)[1] == ["TW326 `risk` does not say what it is without `force`"]
+    by_method = f'risk.method = {{ GET = "read", PUT = "write" }}\n{METHOD} }}\n'
+    assert found(HEAD + CLI + TOOL + switch + force + by_method)[1] == []
+
+
+def test_a_program_that_stays_on_this_machine_says_so() -> None:
+    assert not tool_of("", cli=CLI + "open_world = false\n").hints.open_world
+
+
+def test_a_risk_by_value_has_no_other() -> None:
+    tool = line_of(f"{METHOD} }}\n", risk='risk.method = { GET = "read", PUT = "destructive" }\n').tool
+
+    assert tool.risk is Risk.READ
+    assert tool.risk_by_value == {"method": {"GET": Risk.READ, "PUT": Risk.DESTRUCTIVE}}
+
+
+@pytest.mark.parametrize(
+    ("params", "usage"),
+    [
+        ("", "git log"),
+        ('params.path = { type = "string", positional = true }\n', "git log <path>"),
+        (
+            (
+                'params.all = { type = "boolean" }\n'
+                'params.path = { type = "string[]", positional = true, default = ["."] }\n'
+            ),
+            "git log [<path>...] --all",
+        ),
+        (
+            (
+                'params.n = { type = "integer", flag = "-n", default = 3 }\n'
+                'params.by = { type = "string", flag = "--by=" }\n'
+            ),
+            "git log [-n <n>] --by=<by>",
+        ),
+        ('params.text = { type = "string", stdin = true }\nparams.at = { type = "string", cwd = true }\n', "git log"),
+    ],
+)
+def test_usage_is_written_as_manuals_do(params: str, usage: str) -> None:
+    assert line_of(params).usage == usage
+
+
+def test_the_category_is_that_of_the_program_or_of_the_tool() -> None:
+    text = HEAD + '[categories.history]\nsummary = "What was"\n' + CLI + TOOL + READ
+    text += TOOL.replace("git_log", "git_blame") + READ + 'category = "history"\n'
+
+    assert {tool.name: tool.category for tool in server_of(text).tools} == {
+        "git_log": "git",
+        FETCH_CHUNK: "git",
+        "git_blame": "history",
+    }
+
+
+def test_the_catalogue_names_the_program_and_its_tags() -> None:
+    served = catalogue(server_of(HEAD + CLI + 'tags = ["vcs"]\nsummary = "History"\n' + TOOL + READ))
+
+    assert served["clis"] == {"git": {"summary": "History", "tags": ["vcs"]}}
+    assert served["tools"]["git_log"]["cli"] == "git"
+    assert "cli" not in served["tools"][FETCH_CHUNK]
+
+
+def test_a_program_that_no_tool_runs_is_not_served() -> None:
+    text = HEAD + CLI + CLI.replace("clis.git", "clis.gh") + TOOL + READ
+
+    assert [each.name for each in server_of(text).clis] == ["git"]
+
+
+def test_what_a_server_reads_of_its_environment_is_known_to_clients() -> None:
+    cli = CLI.replace('["git"]', '["$BIN/git", "$$HOME"]')
+    cli += 'working_dir = "${WORK}/x"\nenv = { A = "$TOKEN" }\npass_env = ["KEY", "TOKEN"]\n'
+    cli += 'params.host = { default_env = "HOST" }\n'
+
+    variables = server_of(HEAD + cli + TOOL + READ).variables
+
+    assert variables == ("TOOLWRIGHT_POLICY", "BIN", "WORK", "TOKEN", "KEY", "HOST")
+
+
+def test_the_tags_of_a_program_find_its_tools() -> None:
+    text = HEAD + CLI + 'tags = ["archaeology"]\n' + TOOL + READ
+    served = catalogue(server_of(text))
+
+    assert "archaeolog" in field_terms(served["tools"]["git_log"], served)["category"]
+    assert "archaeolog" not in field_terms(served["tools"][FETCH_CHUNK], served)["category"]
+
+
+HOSTILE = r"""
+[clis.odd]
+command = ["odd \"name\"", "'''", '{{ x }} {% y %}', 'back\slash\']
+category = "git"
+env = { A = "a\nb\"" }
+working_dir = "$X/\u202e'"
+timeout = 0.1
+params.words = { type = "string[]", flag = "-w", default = ["\"\"\"", "#"] }
+params.quiet = { type = "boolean", flag = "-q", default = true }
+
+[tools.odd_one]
+summary = "Be odd"
+cli = "odd"
+argv = ["", "--", "\u00e9"]
+risk.mode = { '"' = "read", '\' = "write", "" = "destructive" }
+confirm = "Really \"?\" \\"
+timeout = 2
+params.mode = { type = "string", enum = ['"', '\'], required = false }
+params.text = { type = "string", default = "\"\"\"\n\\", stdin = true }
+params.class = { type = "number", flag = "--class=", default = 1.5 }
+"""
+
+
+def test_generated_code_holds_just_what_the_manifest_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    server = server_of(HEAD.replace("repository_server", "odd_server") + CLI + TOOL + READ + HOSTILE)
+    for file in render(server, part="python"):
+        path = tmp_path.joinpath(file.path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(file.text, encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+    made = {tool.name: tool for tool in command_tools(catalogue(server))}
+
+    assert made == {tool.name: tool.command.tool for tool in server.tools if tool.command}
+    assert made["odd_one"].program.command == ('odd "name"', "'''", "{{ x }} {% y %}", "back\\slash\\")
+
+
+# fetch_chunk
+
+HANDLED = """
+[tools.{name}]
+summary = "Read a part"
+category = "git"
+hints = {{ read_only = true, destructive = false, idempotent = true, open_world = false }}
+handler = "parts:read"
+"""
+WITH_HANDLERS = HEAD.replace("[categories.git]", 'handlers = "repository"\n[categories.git]')
+
+
+def test_a_server_that_runs_programs_has_a_tool_for_what_was_cut() -> None:
+    fetch = server_of(HEAD + CLI + TOOL + READ).tools[-1]
+
+    assert (fetch.name, fetch.category, fetch.handler, fetch.command) == (FETCH_CHUNK, "git", None, None)
+    assert [*fetch.schema["properties"]] == ["chunk_id", "part"]
+    assert fetch.schema["required"] == ["chunk_id"]
+
+
+def test_a_server_without_programs_has_none() -> None:
+    text = WITH_HANDLERS + CLI + HANDLED.format(name="read_part")
+
+    assert [tool.name for tool in server_of(text).tools] == ["read_part"]
+
+
+@pytest.mark.parametrize(
+    "own", [HANDLED.format(name=FETCH_CHUNK), HANDLED.format(name="part") + f'aliases = ["{FETCH_CHUNK}"]\n']
+)
+def test_an_author_may_write_it_instead(own: str) -> None:
+    tools = server_of(WITH_HANDLERS + CLI + TOOL + READ + own).tools
+
+    assert len(tools) == 2
+    assert all(tool.handler or tool.command for tool in tools)
+
+
+def test_an_author_may_name_it_as_if_it_were_written() -> None:
+    text = HEAD + f'[discovery]\npinned = ["{FETCH_CHUNK}"]\n' + CLI + TOOL + READ + f'related = ["{FETCH_CHUNK}"]\n'
+
+    assert server_of(text).discovery.pinned == (FETCH_CHUNK,)
+
+
+def test_lint_has_nothing_against_it() -> None:
+    text = HEAD + CLI + TOOL + READ
+    diagnostics = Diagnostics()
+    lint(server_of(text), document(text), diagnostics=diagnostics)
+
+    assert [each.message for each in diagnostics if FETCH_CHUNK in each.message] == []
+
+
+HANDLER = HANDLED.format(name="read_part")
+
+
+@pytest.mark.parametrize(
+    ("text", "findings"),
+    [
+        pytest.param(
+            WITH_HANDLERS + HANDLER.replace('category = "git"', ""),
+            ["TW202 missing key `category` in [tools.read_part]"],
+            id="no category",
+        ),
+        pytest.param(
+            WITH_HANDLERS + HANDLER.replace('category = "git"', 'categry = "git"'),
+            ["TW203 unknown key `categry` in [tools.read_part]"],
+            id="a category, misspelt",
+        ),
+        pytest.param(
+            WITH_HANDLERS + HANDLER.replace("hints =", "ext ="),
+            ["TW202 missing key `hints` in [tools.read_part]"],
+            id="no hints",
+        ),
+        pytest.param(
+            HEAD + HANDLER,
+            ["TW202 missing key `handlers` in [server]"],
+            id="no package of handlers",
+        ),
+        pytest.param(
+            HEAD + CLI + TOOL.replace('"git"', '""') + READ,
+            ["TW209 `cli` in [tools.git_log] is empty"],
+            id="no program",
+        ),
+        pytest.param(
+            HEAD + CLI + TOOL.replace('"git"', "1") + READ,
+            ["TW204 `cli` in [tools.git_log] must be a string, not an integer"],
+            id="a program that is no text",
+        ),
+        pytest.param(
+            HEAD + CLI.replace('["git"]', "[1]") + TOOL + READ,
+            ["TW204 item 1 of `command` in [clis.git] must be a string, not an integer"],
+            id="a command that is no text",
+        ),
+        pytest.param(
+            HEAD + CLI + "env = 1\n" + TOOL + READ,
+            ["TW204 `env` in [clis.git] must be a table, not an integer"],
+            id="an environment that is no table",
+        ),
+        pytest.param(
+            HEAD + CLI + TOOL + READ + 'params = "a"\n',
+            ["TW204 `params` in [tools.git_log] must be a table, not a string"],
+            id="parameters that are no table",
+        ),
+    ],
+)
+def test_what_is_missing_or_of_another_kind_is_named(text: str, findings: list[str]) -> None:
+    assert found(text)[1] == findings
+
+
+@pytest.mark.parametrize(
+    ("text", "codes"),
+    [
+        pytest.param(HEAD + CLI + TOOL + READ + 'params.a = { type = "strin" }\n', ["TW302"], id="an unknown type"),
+        pytest.param(
+            HEAD + CLI + 'params.a = { type = "integer", default = "x" }\n' + TOOL + READ, ["TW309"], id="a default"
+        ),
+        pytest.param(HEAD + CLI + CLI.replace("clis.git", "clis.GIT") + TOOL + READ, ["TW306"], id="one constant"),
+        pytest.param(
+            HEAD + CLI + TOOL.replace("git_log", "git_program") + READ, ["TW306"], id="a tool called as its program"
+        ),
+        pytest.param(HEAD + CLI + TOOL.replace("git_log", "git log") + READ, ["TW311"], id="a name"),
+    ],
+)
+def test_what_is_wrong_is_told_once(text: str, codes: list[str]) -> None:
+    assert [each.split()[0] for each in found(text)[1]] == codes
