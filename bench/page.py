@@ -6,7 +6,8 @@ import os
 import platform
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from importlib.metadata import version
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, version
 from statistics import median
 
 from bench.generating import CHECK, FULL, Generation
@@ -152,7 +153,10 @@ def _sections(findings: Findings) -> Iterator[str]:
 
 
 def _versions(findings: Findings) -> Iterator[str]:
-    yield from (f"{name} {version(name)}" for name in ("mcp", "fastmcp", "datamodel-code-generator"))
+    for name in ("mcp", "fastmcp", "datamodel-code-generator"):
+        # A part that needs none of them is measured without them too.
+        with suppress(PackageNotFoundError):
+            yield f"{name} {version(name)}"
     if findings.converting is not None:
         yield from findings.converting.versions
 

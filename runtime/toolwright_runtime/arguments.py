@@ -54,6 +54,7 @@ class ArgumentReader:
         # What clients are sent cannot say every rule: the model's own schema, or the raw one as written, can.
         raw = entry.get("arguments_schema", self._sent)
         self._schema: dict[str, Any] = raw if model is None else model.model_json_schema()
+        self._declared = raw
         self._own_names = entry.get("renamed", {})
         self._sent_names = {own: sent for sent, own in self._own_names.items()}
         self._validator = validator(self._schema) if model is None else None
@@ -64,8 +65,9 @@ class ArgumentReader:
         Raises:
             ToolError: something is missing or does not fit; the text names each.
         """
-        sent = renamed(deepcopy(dict(given)), self._sent, self._own_names)
-        if FORWARDED not in self._schema.get("properties", {}):
+        sent = renamed(deepcopy(dict(given)), self._declared, self._own_names)
+        # What is sent to clients names every argument, also one that the schema takes from elsewhere.
+        if FORWARDED not in self._sent.get("properties", {}):
             sent.pop(FORWARDED, None)
         notes = tuple(self._drop_unknown(sent))
         value, problems = self._checked(sent)
@@ -100,7 +102,11 @@ class ArgumentReader:
         if error["type"] == "missing":
             return Problem(path, required(self._told(path), schema))
         text = mismatch(self._told(path), schema, error["input"]) or f"{named(self._told(path))}: {error['msg']}"
-        return Problem(path, text, is_null=error["input"] is None)
+        return Problem(path, text, is_null=error["input"] is None and self._is_argument(path))
+
+    def _is_argument(self, path: Path) -> bool:
+        """Whether the member at `path` has a name of its own, and is no entry of a map."""
+        return bool(path) and path[-1] in self._at(path[:-1]).get("properties", {})
 
     def _matched(self, sent: dict[str, Any]) -> tuple[Any, list[Problem]]:
         if self._validator is None:
@@ -119,9 +125,14 @@ class ArgumentReader:
                 absent = (*path, name)
                 yield Problem(absent, required(self._told(absent), _under(schema, name)))
             return
+        if error.validator in {"anyOf", "oneOf"} and error.context:
+            for each in _nearest_alternative(error.context):
+                yield from self._schema_problems(tuple(each.absolute_path), each)
+            return
         told = self._told(path)
         text = mismatch(told, schema, value) if error.validator in _SAID else ""
-        yield Problem(path, text or f"{named(told)}: {error.message[:300]}", is_null=value is None and bool(path))
+        is_null = value is None and bool(path) and _is_of_a_property(error, path[-1])
+        yield Problem(path, text or f"{named(told)}: {error.message[:300]}", is_null=is_null)
 
     def _told(self, path: Path) -> Path:
         """Give a path in the names that the model was sent."""
@@ -194,6 +205,27 @@ class ArgumentReader:
         examples = self._entry["examples"]
         best = max(examples, key=lambda each: len(each["arguments"].keys() & sent.keys()), default=None)
         return best["invocation"] if best else ""
+
+
+def _nearest_alternative(errors: Sequence[Any]) -> list[Any]:
+    """Give what is wrong with the alternative that was meant: of the right type and tag, with the fewest mistakes."""
+    groups: dict[Any, list[Any]] = {}
+    for each in errors:
+        groups.setdefault(each.schema_path[0], []).append(each)
+
+    def distance(group: Sequence[Any]) -> tuple[bool, bool, int]:
+        wrong_type = any(each.validator == "type" and not each.path for each in group)
+        wrong_tag = any(each.validator in {"const", "enum"} for each in group)
+        return wrong_type, wrong_tag, len(group)
+
+    return min(groups.values(), key=distance)
+
+
+def _is_of_a_property(error: Any, name: str | int) -> bool:
+    """Whether the schema at fault stands under `properties`, so that leaving the value out may be meant."""
+    steps = list(error.absolute_schema_path)
+    places = [place for place, step in enumerate(steps) if place and step == name and steps[place - 1] == "properties"]
+    return bool(places) and not {"additionalProperties", "patternProperties"} & set(steps[places[-1] :])
 
 
 _SAID = frozenset(

@@ -320,3 +320,83 @@ def test_items_that_must_differ_are_found_in_lists_and_maps(
 ) -> None:
     found = [path for path, value in standing_at(arguments, steps, ()) if len(value) > len({*map(str, value)})]
     assert [".".join(map(str, path)) for path in found] == ([place.replace("[", ".").replace("]", "")] if place else [])
+
+
+PET: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "pet": {
+            "oneOf": [
+                {
+                    "type": "object",
+                    "properties": {"kind": {"const": "cat"}, "lives": {"type": "integer"}},
+                    "required": ["kind"],
+                    "additionalProperties": False,
+                },
+                {
+                    "type": "object",
+                    "properties": {"kind": {"const": "dog"}, "tricks": {"type": "array", "items": {"type": "string"}}},
+                    "required": ["kind", "tricks"],
+                },
+            ]
+        },
+        "counts": {"type": "object", "additionalProperties": {"type": "integer"}},
+        "node": {"$ref": "#/$defs/N"},
+    },
+    "allOf": [{"$ref": "#/$defs/Base"}],
+    "$defs": {
+        "Base": {"properties": {"wait_for_previous": {"type": "boolean"}}},
+        "N": {
+            "type": "object",
+            "properties": {"my-val": {"type": "integer"}, "kids": {"type": "array", "items": {"$ref": "#/$defs/N"}}},
+            "required": ["my-val"],
+            "additionalProperties": False,
+        },
+    },
+}
+
+
+@pytest.fixture
+def pets() -> ArgumentReader:
+    sent = {"type": "object", "properties": {**PET["properties"], "wait_for_previous": {"type": "boolean"}}}
+    entry: ToolEntry = {
+        **CATALOGUE["tools"]["raw"],
+        "tool": {"name": "pets", "inputSchema": sent},
+        "arguments_schema": PET,
+        "renamed": {"my_val": "my-val"},
+    }
+    return ArgumentReader(entry, None)
+
+
+def test_null_of_an_optional_member_is_left_out_inside_alternatives_too(pets: ArgumentReader) -> None:
+    assert pets.read({"pet": {"kind": "cat", "lives": None}}).value == {"pet": {"kind": "cat"}}
+
+
+def test_null_in_a_map_is_no_optional_argument(pets: ArgumentReader) -> None:
+    assert complaint(pets, {"counts": {"a": None, "b": 1}})[0] == "Argument 'counts.a' must be an integer; got null"
+
+
+@pytest.mark.parametrize(
+    ("pet", "said"),
+    [
+        ({"kind": "dog"}, "Argument 'pet.tricks' is required: an array of strings"),
+        ({"kind": "dog", "tricks": [1]}, "Argument 'pet.tricks[0]' must be a string; got 1"),
+        ({"kind": "cat", "lives": "nine"}, "Argument 'pet.lives' must be an integer; got \"nine\""),
+        ({"kind": "cow"}, "Argument 'pet.kind' must be one of: cat; got \"cow\""),
+        (7, "Argument 'pet' must be an object; got 7"),
+    ],
+)
+def test_what_does_not_fit_is_told_of_the_alternative_that_was_meant(pets: ArgumentReader, pet: Any, said: str) -> None:
+    assert complaint(pets, {"pet": pet})[0] == said
+
+
+def test_names_lead_back_however_deep_they_stand(pets: ArgumentReader) -> None:
+    sent: dict[str, Any] = {"my_val": 0}
+    own: dict[str, Any] = {"my-val": 0}
+    for level in range(1, 9):
+        sent, own = {"my_val": level, "kids": [sent]}, {"my-val": level, "kids": [own]}
+    assert pets.read({"node": sent}).value == {"node": own}
+
+
+def test_argument_that_a_schema_takes_from_elsewhere_is_declared(pets: ArgumentReader) -> None:
+    assert pets.read({"wait_for_previous": True}).value == {"wait_for_previous": True}

@@ -40,7 +40,7 @@ def shown(part: Any, target: str = "mcp", *, required: bool = True) -> Any:
             {
                 "anyOf": [
                     {"type": "string", "enum": ["a"]},
-                    {"type": "string", "description": "Must match `^$`.", "pattern": "^$"},
+                    {"type": "string", "description": "Must be empty.", "pattern": "^$"},
                 ]
             },
         ),
@@ -396,6 +396,114 @@ def test_alternatives_that_require_one_of_their_own_are_told_apart_in_bounded_ti
     }
     sent = advertise({"type": "object", "properties": {"x": {"$ref": "#/$defs/N"}}, "$defs": {"N": node}}).schema
     assert "Exactly one of the alternatives must fit" in json.dumps(sent)
+
+
+@pytest.mark.parametrize(
+    ("part", "most"),
+    [
+        ({"prefixItems": [TEXT, WHOLE], "items": False, "maxItems": 5}, 2),
+        ({"prefixItems": [TEXT, WHOLE], "items": False, "maxItems": 1}, 1),
+        ({"items": False}, 0),
+        ({"prefixItems": [TEXT, False]}, 1),
+    ],
+)
+def test_a_closed_list_holds_no_more_than_its_places(part: Any, most: int) -> None:
+    assert shown({"type": "array", **part})["maxItems"] == most
+
+
+def test_headers_from_arguments_stay_for_mcp_alone() -> None:
+    part = {"type": "string", "x-mcp-header": "X-Tenant"}
+    assert shown(part) == part
+    assert shown(part, "openai") == TEXT
+
+
+def test_limits_beyond_64_bits_are_words_since_messages_cannot_hold_them() -> None:
+    assert shown({"type": "string", "maxLength": 2**63}) == {
+        "type": "string",
+        "description": f"At most {2**63} characters.",
+    }
+
+
+def test_rules_stand_in_one_order_whichever_was_written_first() -> None:
+    one = {"type": "string", "not": {"const": "a"}, "contentEncoding": "base64"}
+    other = {"contentEncoding": "base64", "not": {"const": "a"}, "type": "string"}
+    assert list(shown(one, "anthropic")) == list(shown(other, "anthropic")) == ["type", "contentEncoding", "not"]
+
+
+def test_what_holds_itself_often_is_unrolled_less_often() -> None:
+    wide = {f"c{number}": {"$ref": "#/$defs/N"} for number in range(40)}
+    schema = {"type": "object", "properties": {"x": {"$ref": "#/$defs/N"}}}
+    once = advertise({**schema, "$defs": {"N": {"type": "object", "properties": wide}}}).schema
+    assert json.dumps(once).count("c0") == 1
+    twice = advertise({**schema, "$defs": {"N": {"type": "object", "properties": {"c0": wide["c0"]}}}}).schema
+    assert json.dumps(twice).count("c0") == 3
+
+
+def each_names_all(keyword: str) -> dict[str, Any]:
+    """Give definitions of which each is made of all of them."""
+    whole = [{"$ref": f"#/$defs/n{number}"} for number in range(8)]
+    names = {f"n{number}": {keyword: whole} for number in range(8)}
+    return {"type": "object", "properties": {"x": {"$ref": "#/$defs/n0"}}, "$defs": names}
+
+
+@pytest.mark.parametrize("keyword", ["anyOf", "allOf", "oneOf"])
+def test_definitions_that_all_name_each_other_are_read_in_bounded_work(keyword: str) -> None:
+    sent = advertise(each_names_all(keyword)).schema
+    assert len(json.dumps(sent)) < 10_000
+
+
+def test_rules_name_properties_as_they_are_shown() -> None:
+    schema = {
+        "type": "object",
+        "properties": {"foo-bar": TEXT, "$top": WHOLE},
+        "anyOf": [{"required": ["foo-bar"]}, {"required": ["$top"]}],
+        "dependentRequired": {"foo-bar": ["$top"]},
+    }
+    sent = advertise(schema, rename=True).schema
+    assert sent["description"] == "Give `foo_bar`; or `top`. With `foo_bar` give also `top`."
+
+
+def test_root_alternatives_that_leave_a_name_open_are_narrowed_and_say_so() -> None:
+    parts = [{"properties": {name: part}, "required": [name]} for name, part in (("a", WHOLE), ("b", TEXT))]
+    assert advertise({"type": "object", "anyOf": parts}).narrows
+    closed = [{**part, "additionalProperties": False} for part in parts]
+    assert not advertise({"type": "object", "anyOf": closed}).narrows
+
+
+def test_root_alternatives_keep_what_they_say_and_what_they_share() -> None:
+    parts = [{"required": [name], "description": f"By {name}."} for name in "ab"]
+    schema = {"type": "object", "properties": {"a": TEXT, "b": TEXT}, "minProperties": 1, "anyOf": parts}
+    sent = advertise(schema).schema
+    assert sent["minProperties"] == 1
+    assert "Give `a` (By a); or `b` (By b)." in sent["description"]
+
+
+@pytest.mark.parametrize(
+    ("part", "sent"),
+    [
+        ({"type": "string", "default": 5}, TEXT),
+        ({"type": ["string", "integer"], "default": {"x": 1}}, {"anyOf": [TEXT, WHOLE]}),
+        (
+            {"type": "integer", "minimum": 1, "maximum": 2**53 - 1},
+            {"type": "integer", "description": "At least 1.", "minimum": 1, "maximum": 2**53 - 1},
+        ),
+        (
+            {"type": "integer", "minimum": 1, "maximum": 30, "description": "Defaults to 11 to 30."},
+            {"type": "integer", "description": "Defaults to 11 to 30. 1 to 30.", "minimum": 1, "maximum": 30},
+        ),
+        (
+            {"type": "string", "minLength": 1, "description": "One of:\n- one\n- two"},
+            {"type": "string", "description": "One of:\n- one\n- two\n\nAt least 1 character.", "minLength": 1},
+        ),
+        (
+            {"type": "string", "minLength": 1, "description": "\u4e2d\u6587\u3002"},
+            {"type": "string", "description": "\u4e2d\u6587\u3002 At least 1 character.", "minLength": 1},
+        ),
+    ],
+    ids=["default", "default of a union", "safe integers", "end of a sentence", "list", "full stop"],
+)
+def test_descriptions_and_defaults_stay_sensible(part: Any, sent: Any) -> None:
+    assert shown(part, required=False) == sent
 
 
 def test_unknown_target_is_refused_in_words() -> None:

@@ -80,6 +80,8 @@ class Asked:
         for source in sources:
             for note in source.notes:
                 click.echo(visible(f"{source.name}: {note}"), err=True)
+            if source.notes and not source.tools:
+                raise click.UsageError(f"{source.name}: nothing in it is a tool of a shape that is known here")
         return tuple(each for source in sources for each in audit(source, self.chosen_targets))
 
     @property
@@ -88,7 +90,8 @@ class Asked:
         from toolwright.schema import Target
 
         named = tuple(map(Target, dict.fromkeys(self.targets)))
-        return named or tuple(each for each in Target if each is not Target.OPENAI_STRICT)
+        # Strict mode and Vertex's own message take no schema that was not written for them: their users convert.
+        return named or tuple(each for each in Target if each not in {Target.OPENAI_STRICT, Target.GEMINI_VERTEX})
 
     def _found(self) -> Iterable[Source]:
         self._check()
@@ -288,12 +291,17 @@ def transform(output: Path | None, **asked: Any) -> None:
     from toolwright.schema_command.side_by_side import visible
 
     tools = request.audited()
+    refused = [(each, found) for each in tools for found in each.projection.findings if found.severity == "refused"]
+    for each, found in refused:
+        click.echo(visible(f"{each.tool.name}: {found.path}: {found.message}"), err=True)
     for each in tools:
         for new, old in each.projection.renamed.items():
             text = f"{each.tool.name}: `{old}` is called `{new}` there; give it back its name in calls"
             click.echo(visible(text), err=True)
     target = request.chosen_targets[0] if request.targets else Target.MCP
     _print(as_json(rewritten(tools, target)), output)
+    if refused:
+        raise click.exceptions.Exit(1)
 
 
 @schema.command()

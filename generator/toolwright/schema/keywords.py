@@ -5,6 +5,7 @@ JSON Schema 2020-12 (core and validation), with what draft-04 to draft-07 and Op
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Literal
@@ -220,12 +221,35 @@ def kind_of(value: Any) -> Kind:
             return "object"
 
 
+def key_of(value: Any) -> tuple[str, Any]:
+    """Give what two JSON values share where JSON Schema takes them for equal: 1 is 1.0, true is not 1."""
+    match value:
+        case bool():
+            return "boolean", value
+        case int() | float():
+            return "number", value
+        case str() | None:
+            return "text", value
+        case _ if is_small(value):
+            return "whole", json.dumps(value, sort_keys=True, default=str)
+        case _:
+            return "large", id(value)
+
+
+_SMALL: Final = 2_000
+
+
+def is_small(value: Any) -> bool:
+    """Whether a JSON value has few parts, each counted as often as it stands there, and does not nest too deep."""
+    waiting, left, level = [value], _SMALL, 0
+    while waiting and left > 0 and level < 200:
+        left -= len(waiting)
+        inside = [each for each in waiting if isinstance(each, dict | list)]
+        waiting = [part for each in inside for part in (each.values() if isinstance(each, dict) else each)][: left + 1]
+        level += 1
+    return not waiting and left >= 0
+
+
 def same(one: Any, other: Any) -> bool:
-    """Whether two JSON values are equal as JSON Schema has it: 1 is 1.0, true is not 1."""
-    if isinstance(one, bool) or isinstance(other, bool):
-        return one is other
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(same(value, other[name]) for name, value in one.items())
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(same, one, other))
-    return bool(one == other)
+    """Whether two JSON values are equal as JSON Schema has it."""
+    return key_of(one) == key_of(other)

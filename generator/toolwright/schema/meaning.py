@@ -13,7 +13,7 @@ from math import ceil, floor, inf, lcm
 from typing import Any, Final, NamedTuple
 
 from toolwright.schema.finding import Finding
-from toolwright.schema.keywords import KINDS, Kind, same
+from toolwright.schema.keywords import KINDS, Kind, key_of
 
 MOST_PAIRS: Final = 2_000
 """Pairs of alternatives that are tried where two unions must both hold; beyond, only the first one is kept."""
@@ -166,9 +166,12 @@ def settled(found: Branch) -> Branch | None:
     """Drop the choices that the limits refuse; None where no value is left."""
     limits = found.limits
     if found.choices is not None:
-        found = replace(found, choices=tuple(each for each in found.choices if within(each, found.kind, limits)))
-        if not found.choices:
+        choices = tuple(each for each in found.choices if within(each, found.kind, limits))
+        if not choices:
             return None
+        # The choices that are left say what the limits did.
+        limits = {name: rule for name, rule in limits.items() if name in {"pattern", "format"}}
+        return replace(found, choices=choices, limits=limits)
     for low, high in (("minLength", "maxLength"), ("minItems", "maxItems"), ("minProperties", "maxProperties")):
         if limits.get(low, 0) > limits.get(high, inf):
             return None
@@ -208,6 +211,7 @@ def within(value: Any, kind: Kind, limits: Mapping[str, Any]) -> bool:
             limits.get("minimum", value) <= value <= limits.get("maximum", value)
             and ("exclusiveMinimum" not in limits or value > limits["exclusiveMinimum"])
             and ("exclusiveMaximum" not in limits or value < limits["exclusiveMaximum"])
+            and ("multipleOf" not in limits or value % limits["multipleOf"] == 0)
         )
     if kind == "string":
         return bool(limits.get("minLength", 0) <= len(value) <= limits.get("maxLength", len(value)))
@@ -255,7 +259,8 @@ _SECOND: Final = {
 def _met_choices(one: tuple[Any, ...] | None, other: tuple[Any, ...] | None) -> tuple[Any, ...] | None:
     if one is None or other is None:
         return one if other is None else other
-    return tuple(each for each in one if any(same(each, known) for known in other))
+    known = {key_of(each) for each in other}
+    return tuple(each for each in one if key_of(each) in known)
 
 
 def _met_object(one: Branch, other: Branch) -> dict[str, Any] | None:
@@ -321,9 +326,8 @@ def _as_one(known: Branch, new: Branch) -> Branch | None:
             if one.text and not one.choice_texts
             for value in one.choices or ()
         )
-        choices = known.choices + tuple(
-            each for each in new.choices if not any(same(each, had) for had in known.choices)
-        )
+        had = {key_of(each) for each in known.choices}
+        choices = known.choices + tuple(each for each in new.choices if key_of(each) not in had)
         return replace(known, choices=choices, choice_texts=known.choice_texts + new.choice_texts + texts, text="")
     if known.pointer == new.pointer and known == new:
         return known

@@ -8,7 +8,18 @@ from dataclasses import replace
 from typing import Any, Final
 
 from toolwright.schema.finding import Finding, Severity, json_pointer
-from toolwright.schema.keywords import HOLDS, KINDS, LIMITS, OTHER_TYPE_NAMES, SILENT, Kind, kind_of, same
+from toolwright.schema.keywords import (
+    HOLDS,
+    KINDS,
+    LIMITS,
+    OTHER_TYPE_NAMES,
+    SILENT,
+    Kind,
+    is_small,
+    key_of,
+    kind_of,
+    same,
+)
 from toolwright.schema.meaning import (
     ALL,
     ANYTHING,
@@ -27,8 +38,10 @@ from toolwright.schema.meaning import (
 from toolwright.schema.references import References, UnfollowableError
 from toolwright.schema.words import brief, count_words, list_words, with_sentences
 
-MOST_NESTED: Final = 24
+MOST_NESTED: Final = 40
 """References and combinations followed at one place before it is taken to say nothing."""
+MOST_READ: Final = 20_000
+"""Schemas read, each counted as often as it has to be; beyond, one is taken to say nothing."""
 _MOST_CONSTANT: Final = 200
 """Parts of a constant object or array that are written out as a schema."""
 _KEPT_ANNOTATIONS: Final = ("x-mcp-header",)
@@ -47,6 +60,9 @@ class Reader:
         self._following: list[int] = []
         self._whole_nodes: dict[int, Node] = {}
         self._cut = 0
+        self._left = MOST_READ
+        self._choosing = 0
+        self._made: set[int] = set()
         self._pointers: dict[int, str] = {}
         self.root: Place = (Source(root, ""),)
 
@@ -85,8 +101,8 @@ class Reader:
         if id(schema) in self._whole_nodes:
             return self._whole_nodes[id(schema)]
         pointer = self._pointers.setdefault(id(schema), pointer)
-        if self._nested > MOST_NESTED:
-            self._cut += 1
+        self._left -= 1
+        if self._nested > MOST_NESTED or self._left < 0:
             return _nothing_known(pointer, "depth", "combinations and references nest too deep here to be followed")
         self._nested += 1
         before = self._cut
@@ -94,14 +110,15 @@ class Reader:
             node = self._whole(schema, pointer)
         finally:
             self._nested -= 1
-        # What was cut short on the way here may be whole on another way.
+        # What led back to what is being read may say more on another way.
         if self._cut == before:
             self._whole_nodes[id(schema)] = node
         return node
 
     def _whole(self, schema: dict[str, Any], pointer: str) -> Node:
-        facts, changes = _facts(schema, pointer)
-        note = _Notes(changes, pointer)
+        is_made = id(schema) in self._made
+        facts, changes = ({**schema}, []) if is_made else _facts(schema, pointer)
+        note = _Notes(changes, pointer, is_made=is_made)
         node = Node(branches=self._own(facts, note), pointer=pointer)
         if _BY_OTHERS.isdisjoint(facts):
             return _annotated(node, facts, note)
@@ -223,6 +240,9 @@ class Reader:
             return node
         if id(schema) in self._following:
             self._cut += 1
+            if self._choosing:
+                note.note(keyword, f"`{address}` leads back to itself, and adds no alternative", pattern="$ref")
+                return replace(node, branches=())
             note.refused(keyword, "$ref", f"`{address}` leads back to itself without saying anything")
             return node
         self._following.append(id(schema))
@@ -244,7 +264,11 @@ class Reader:
         return node
 
     def _alternatives(self, node: Node, parts: Sequence[Any], keyword: str, note: _Notes) -> Node:
-        found = [self._one(Source(part, note.at(keyword, place))) for place, part in enumerate(parts)]
+        self._choosing += 1
+        try:
+            found = [self._one(Source(part, note.at(keyword, place))) for place, part in enumerate(parts)]
+        finally:
+            self._choosing -= 1
         note.changes += dict.fromkeys(change for each in found for change in each.changes)
         groups = [tuple(_told_apart(each, note)) for each in found]
         exclusive = keyword == "oneOf" and len(groups) > 1
@@ -287,12 +311,9 @@ class Reader:
 
     def _chosen(self, node: Node, facts: Mapping[str, Any], note: _Notes) -> Node:
         written = [facts["const"]] if "const" in facts else facts["enum"]
-        if "const" in facts and "enum" in facts and not any(same(each, facts["const"]) for each in facts["enum"]):
+        if "const" in facts and "enum" in facts and key_of(facts["const"]) not in map(key_of, facts["enum"]):
             return replace(node, branches=())
-        values: list[Any] = []
-        for value in written:
-            if not any(same(value, known) for known in values):
-                values.append(value)
+        values = list({key_of(value): value for value in reversed(written)}.values())[::-1]
         if "const" in facts:
             note.note("const", "`const` is said as the only choice")
         branches = self._choice_branches(node.branches, values, note)
@@ -307,7 +328,8 @@ class Reader:
         for each in branches:
             fits = [value for value in values if _is_of(value, each.kind) and within(value, each.kind, each.limits)]
             if each.choices is not None:
-                fits = [value for value in fits if any(same(value, known) for known in each.choices)]
+                known = {key_of(value) for value in each.choices}
+                fits = [value for value in fits if key_of(value) in known]
             if not fits:
                 continue
             first = next(place for place, value in enumerate(values) if value is fits[0])
@@ -326,7 +348,9 @@ class Reader:
             yield replace(found, pointer=pointer)
         else:
             whole = found.kind == "number" and not is_typed and all(kind_of(each) == "integer" for each in values)
-            yield replace(found, kind="integer" if whole else found.kind, choices=tuple(values), pointer=pointer)
+            chosen = replace(found, kind="integer" if whole else found.kind, choices=tuple(values), pointer=pointer)
+            if (kept := settled(chosen)) is not None:
+                yield kept
 
     def _constant(self, value: Any, note: _Notes) -> dict[str, Any]:
         """Give the schema of just this object or array."""
@@ -336,7 +360,19 @@ class Reader:
             note.add(
                 "const", "size", Severity.LOSSY, f"a value of more than {_MOST_CONSTANT} parts is not written out whole"
             )
+        return self._remember(schema)
+
+    def _remember(self, schema: dict[str, Any]) -> dict[str, Any]:
+        """Keep a schema of our own making. Schemas in it that somebody wrote stay known as such."""
         self._kept.append(schema)
+        waiting: list[Any] = [schema]
+        while waiting:
+            each = waiting.pop()
+            if isinstance(each, dict) and id(each) not in self._pointers and id(each) not in self._made:
+                self._made.add(id(each))
+                waiting += [*each.values(), *each.get("properties", {}).values()]
+            elif isinstance(each, list):
+                waiting += each
         return schema
 
     # What it says under conditions.
@@ -386,12 +422,11 @@ class Reader:
         """Give the place where one of `sources` holds."""
         different: list[Source] = []
         for each in sources:
-            if not any(each.schema is known.schema or each.schema == known.schema for known in different):
+            if not any(each.schema is known.schema or same(each.schema, known.schema) for known in different):
                 different.append(each)
         if len(different) == 1:
             return (different[0],)
-        schema = {"anyOf": [each.schema for each in different]}
-        self._kept.append(schema)
+        schema = self._remember({"anyOf": [each.schema for each in different]})
         return (Source(schema, different[0].pointer),)
 
     def either(self, places: Sequence[Place]) -> Place:
@@ -403,8 +438,7 @@ class Reader:
             if len(place) == 1:
                 sources.append(place[0])
             else:
-                schema = {"allOf": [source.schema for source in place]}
-                self._kept.append(schema)
+                schema = self._remember({"allOf": [source.schema for source in place]})
                 sources.append(Source(schema, place[0].pointer))
         return self._any_of(sources)
 
@@ -412,14 +446,18 @@ class Reader:
 class _Notes:
     """Collects what is changed at one schema."""
 
-    def __init__(self, changes: list[Finding], pointer: str) -> None:
+    def __init__(self, changes: list[Finding], pointer: str, *, is_made: bool = False) -> None:
         self.changes = changes
         self.pointer = pointer
+        self._is_made = is_made
 
     def at(self, *parts: str | int) -> str:
-        return self.pointer + json_pointer(parts)
+        """Give the place of a part; of a schema that we made ourselves, what it was made from."""
+        return self.pointer if self._is_made else self.pointer + json_pointer(parts)
 
     def add(self, keyword: str, pattern: str, severity: Severity, message: str) -> None:
+        if self._is_made and severity is Severity.NOTE:
+            return
         lossy = severity is not Severity.NOTE
         place = self.at(keyword)
         self.changes.append(Finding(pointer=place, pattern=pattern, severity=severity, lossy=lossy, message=message))
@@ -502,10 +540,9 @@ _WHY_LEFT_OUT: Final = {"propertyOrdering": "properties stand in the order in wh
 
 
 def _short(value: Any) -> str:
-    try:
-        text = json.dumps(value, ensure_ascii=False, default=str)
-    except (ValueError, RecursionError):
-        text = type(value).__name__
+    if not is_small(value):
+        return type(value).__name__
+    text = json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= 60 else text[:60] + "..."
 
 
@@ -600,7 +637,7 @@ def _may_share(one: Branch, other: Branch) -> bool:
         return False
     if one.choices is None or other.choices is None:
         return True
-    return any(same(each, known) for each in one.choices for known in other.choices)
+    return not {key_of(each) for each in one.choices}.isdisjoint(map(key_of, other.choices))
 
 
 def _shuts_out(found: Branch, by: Branch) -> bool:
@@ -702,5 +739,5 @@ def _annotated(node: Node, facts: Mapping[str, Any], note: _Notes) -> Node:
 
 
 def _example_words(examples: Sequence[Any]) -> str:
-    short = [_short(each) for each in examples[:2] if isinstance(each, str | int | float)]
+    short = [_short(each) for each in examples if isinstance(each, str | int | float) and len(str(each)) <= 50][:2]
     return f"For example {' or '.join(short)}" if short else ""

@@ -13,7 +13,7 @@ from typing import Any, Final
 from urllib.parse import unquote
 
 from toolwright.schema.finding import json_pointer, pointer_parts
-from toolwright.schema.keywords import MANY_SCHEMAS, NAMED_SCHEMAS, ONE_SCHEMA
+from toolwright.schema.keywords import MANY_SCHEMAS, NAMED_SCHEMAS, ONE_SCHEMA, is_small
 
 MOST_INDEXED: Final = 50_000
 """Schemas looked through for anchors."""
@@ -73,12 +73,16 @@ class References:
         None where jsonref would not do that rightly: a reference that is no path into the schema, something beside
         it, a schema that holds itself, or more than a rule should hold.
         """
+        if not is_small(dict(rule)):
+            return None
         try:
             text = json.dumps(rule)
             if '"$ref"' not in text:
                 return dict(copy.deepcopy(rule))
             whole = {**self._root, _RULE: dict(rule)}
             found: dict[str, Any] = _dereferenced(whole)[_RULE]
+            if not is_small(found):
+                return None
             written = json.dumps(found)
         except (LookupError, RecursionError, TypeError, ValueError):
             return None

@@ -6,13 +6,20 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from toolwright.schema.keywords import is_small
+
 MOST_BRIEF: Final = 300
 """Characters of a schema that a sentence quotes."""
 
 
+_ENDS: Final = ".!?:\u3002\uff01\uff1f\uff1a"
+_LARGEST_EXACT: Final = 2**53 - 1
+"""The largest integer that JavaScript is exact about: as a bound, generators write it for none."""
+
+
 def sentence(text: str) -> str:
     """End `text` with a stop where it has no end of its own."""
-    return text if not text or text[-1] in ".!?:" else f"{text}."
+    return text if not text or text[-1] in _ENDS else f"{text}."
 
 
 def with_sentences(description: str, words: Sequence[str]) -> str:
@@ -20,9 +27,27 @@ def with_sentences(description: str, words: Sequence[str]) -> str:
     found = description
     for each in words:
         said = sentence(each)
-        if each and said not in found:
-            found = f"{sentence(found)} {said}" if found else said
+        if each and not _says(found, said):
+            found = f"{sentence(found)} {said}" if not _ends_in_a_block(found) else f"{found}\n\n{said}"
+            found = found.strip()
     return found
+
+
+def _says(text: str, said: str) -> bool:
+    """Whether `said` stands in `text` as a sentence, not as the end of another."""
+    place = text.find(said)
+    while place >= 0:
+        before = text[:place].rstrip(" ")
+        if not before or before[-1] in _ENDS or before[-1] == "\n":
+            return True
+        place = text.find(said, place + 1)
+    return False
+
+
+def _ends_in_a_block(text: str) -> bool:
+    """Whether a sentence put behind `text` would become part of its code or its list."""
+    last = text.rpartition("\n")[2].lstrip()
+    return "\n" in text and (last.startswith(("```", "- ", "* ", "|", ">")) or last[:1].isdigit())
 
 
 def list_words(parts: Sequence[str], last: str) -> str:
@@ -57,24 +82,31 @@ def _unit(plural: str, count: float) -> str:
 def limit_sentences(limits: Mapping[str, Any]) -> list[str]:
     """Say each rule of `keywords.LIMITS` that `limits` holds."""
     said = [
-        count_words(limits.get("minimum"), limits.get("maximum"), ""),
+        count_words(_meant(limits.get("minimum")), _meant(limits.get("maximum")), ""),
         f"Must be greater than {limits['exclusiveMinimum']}" if "exclusiveMinimum" in limits else "",
         f"Must be less than {limits['exclusiveMaximum']}" if "exclusiveMaximum" in limits else "",
         f"Must be a multiple of {limits['multipleOf']}" if "multipleOf" in limits else "",
         count_words(limits.get("minLength"), limits.get("maxLength"), "characters"),
         count_words(limits.get("minItems"), limits.get("maxItems"), "items"),
         count_words(limits.get("minProperties"), limits.get("maxProperties"), "properties"),
-        f"Must match `{limits['pattern']}`" if "pattern" in limits else "",
+        _pattern_words(limits["pattern"]) if "pattern" in limits else "",
         f"Format: {limits['format']}" if "format" in limits else "",
         "Items must differ" if limits.get("uniqueItems") else "",
     ]
     return [each for each in said if each]
 
 
+def _meant(bound: float | None) -> float | None:
+    return None if bound is not None and abs(bound) >= _LARGEST_EXACT else bound
+
+
+def _pattern_words(pattern: str) -> str:
+    return "Must be empty" if pattern == "^$" else f"Must match `{pattern}`"
+
+
 def brief(schema: Any) -> str:
     """Quote a schema in a sentence."""
-    try:
-        text = json.dumps(schema, ensure_ascii=False, separators=(", ", ": "), default=str)
-    except (ValueError, RecursionError):
+    if not is_small(schema):
         return "a schema too large to quote"
+    text = json.dumps(schema, ensure_ascii=False, separators=(", ", ": "), default=str)
     return text if len(text) <= MOST_BRIEF else text[:MOST_BRIEF] + "..."

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from toolwright.schema.dialect import ANTHROPIC_NAME, DIALECTS, Null
 from toolwright.schema.finding import Finding, Severity, json_pointer
-from toolwright.schema.keywords import KINDS, LIMITS
+from toolwright.schema.keywords import KINDS, LIMITS, is_small, kind_of
 from toolwright.schema.meaning import ALL, ANYTHING, Branch, Node, Place, Unsaid, inclusive, is_never
 from toolwright.schema.naming import Names
 from toolwright.schema.reading import Reader
@@ -84,7 +84,7 @@ class Writer:
         if not objects or len(objects) < len(node.branches):
             self._other_roots(node, objects)
         if not objects:
-            objects = [Branch(kind="object", pointer="")]
+            objects, node = [Branch(kind="object", pointer="")], replace(node, unsaid=())
         words = list(node.words)
         merged = self._one_object(objects, words) if len(objects) > 1 else objects[0]
         self._around[_key(self._reader.root)] = 1
@@ -95,7 +95,7 @@ class Writer:
         if self._dialect.closes_and_requires_all and rules and not schema["properties"]:
             self._find("", "additionalProperties", Severity.NARROWED, _CLOSED)
         text = self._with_rules(schema, with_sentences(text, words), rules, at_root=True)
-        return _in_order(self._described(schema, text))
+        return _in_order(self._described(schema, self._in_shown_names(text)))
 
     def _other_roots(self, node: Node, objects: Sequence[Branch]) -> None:
         others = list_words([each.kind for each in node.branches if each.kind != "object"] or ["nothing"], "or")
@@ -108,25 +108,39 @@ class Writer:
 
     def _one_object(self, objects: Sequence[Branch], words: list[str]) -> Branch:
         """Join alternatives of a root, which no provider takes as such."""
-        pointer = objects[0].pointer
-        self._find(
-            pointer, "root-union", Severity.LOSSY, "alternatives at the root are joined; the description names them"
-        )
+        first = objects[0]
         names = list(dict.fromkeys(name for each in objects for name in each.properties))
+        # Where one alternative says nothing of a name, anything may stand there, and what another says is taken.
+        narrows = any(name not in each.properties and not is_never(each.rest) for each in objects for name in names)
+        severity = Severity.NARROWED if narrows else Severity.LOSSY
+        message = "alternatives at the root are joined; the description names them"
+        self._find(first.pointer, "root-union", severity, message)
         properties = {
             name: self._reader.either([each.properties[name] for each in objects if name in each.properties])
             for name in names
         }
-        required = tuple(name for name in objects[0].required if all(name in each.required for each in objects[1:]))
+        required = tuple(name for name in first.required if all(name in each.required for each in objects[1:]))
         words.append(self._alternative_words(objects, required))
         words += [rule.words for each in objects for rule in each.unsaid]
-        closed = all(is_never(each.rest) for each in objects)
+        shared = {
+            name: value
+            for name, value in first.limits.items()
+            if all(each.limits.get(name) == value for each in objects)
+        }
+        words += [said for each in objects if dict(each.limits) != shared for said in limit_sentences(each.limits)]
+        has_rest = all(each.rest == first.rest for each in objects) or all(is_never(each.rest) for each in objects)
+        has_patterns = all(each.patterns == first.patterns for each in objects)
+        if not (has_rest and has_patterns):
+            message = "what other names may hold differs between the alternatives, and is left out"
+            self._find(first.pointer, "additionalProperties", Severity.LOSSY, message)
         return Branch(
             kind="object",
-            pointer=pointer,
+            pointer=first.pointer,
+            limits=shared,
             properties=properties,
             required=required,
-            rest=objects[0].rest if closed else None,
+            rest=first.rest if has_rest else None,
+            patterns=first.patterns if has_patterns else (),
         )
 
     def _alternative_words(self, objects: Sequence[Branch], common: Sequence[str]) -> str:
@@ -134,15 +148,20 @@ class Writer:
         said: list[str] = []
         for each in objects:
             tags = [
-                f"`{name}` = {json.dumps(value, ensure_ascii=False)}"
+                f"`{self._names.shown(name)}` = {_json(value)}"
                 for name, place in each.properties.items()
                 if (value := self._only_choice(place)) is not None
             ]
-            needs = [f"`{name}`" for name in each.required if name not in common and not self._is_tag(each, name)]
+            needs = [
+                f"`{self._names.shown(name)}`"
+                for name in each.required
+                if name not in common and not self._is_tag(each, name)
+            ]
             if not needs and len({tuple(other.properties) for other in objects}) > 1 and not tags:
-                needs = [f"`{name}`" for name in each.properties if name not in common]
+                needs = [f"`{self._names.shown(name)}`" for name in each.properties if name not in common]
             part = list_words(needs, "and") if needs else "nothing more"
-            said.append(f"{' and '.join(tags)} with {part}" if tags and needs else " and ".join(tags) or part)
+            what = f"{' and '.join(tags)} with {part}" if tags and needs else " and ".join(tags) or part
+            said.append(f"{what} ({each.text.rstrip('.')})" if each.text else what)
         return f"Give {'; or '.join(dict.fromkeys(said))}"
 
     def _is_tag(self, each: Branch, name: str) -> bool:
@@ -179,7 +198,8 @@ class Writer:
             )
         if self._holds_itself and self._levels and self._left < MOST_NODES - MOST_UNROLLED_NODES:
             raise OverBudgetError
-        if self._left < 0 or self._text_left < 0:
+        spent = MOST_NODES - self._left
+        if spent > MOST_NODES or self._text_left < 0 or (self._holds_itself and spent > 2 * MOST_UNROLLED_NODES):
             return self._stand_in(
                 node, "size", f"it has more than {MOST_NODES} parts; what is beyond takes anything", optional=optional
             )
@@ -206,7 +226,11 @@ class Writer:
         if node.takes_anything:
             found = self._any_value(node, optional=optional)
         else:
-            branches = [each for each in self._without_required_only(node) if each.kind != "null"]
+            branches = [
+                each if each.pointer or not node.pointer else replace(each, pointer=node.pointer)
+                for each in self._without_required_only(node)
+                if each.kind != "null"
+            ]
             if branches and not self._dialect.takes_beside_union:
                 branches[0] = replace(branches[0], text=_before(node.description, branches[0].text))
                 node = replace(node, description="")
@@ -324,6 +348,9 @@ class Writer:
     def _with_default(self, schema: JsonSchema, node: Node) -> JsonSchema:
         if not node.has_default or node.default is None:
             return schema
+        if not _may_hold(schema, node.default):
+            self._find(node.pointer, "default", Severity.NOTE, _no_value(node.default))
+            return schema
         if self._dialect.default:
             copied = _copied(node.default)
             if copied is None:
@@ -355,6 +382,7 @@ class Writer:
                 each.clear()
                 each.update(told)
                 return
+        self._find(node.pointer, "default", Severity.NOTE, _no_value(node.default))
 
     # One type.
 
@@ -516,7 +544,10 @@ class Writer:
             # Gemini and OpenAI ask for `items` on every array, and this is what it means.
             schema["items"] = self._items(found.items or ANYTHING, found) if not closed else self._anything(1)
             return text
-        places = (found.prefix or (ANYTHING,)) if closed else (*found.prefix, found.items or ANYTHING)
+        places = (found.prefix or (ANYTHING,)) if closed or not found.items else (*found.prefix, found.items)
+        if not closed and not found.items:
+            message = "items beyond those that are declared are taken to be like one of them"
+            self._find(found.pointer, "tuple", Severity.NARROWED, message)
         self._find(found.pointer, "tuple", Severity.LOSSY, "the order of the items is said in the description")
         order = "; ".join(f"{place}. {self.brief(each)}" for place, each in enumerate(found.prefix, 1))
         more = "" if closed or found.items is None else f"; then {self.brief(found.items)}"
@@ -532,7 +563,9 @@ class Writer:
             needed = name in found.required
             # Where properties are counted, one that is null is not as good as none.
             optional = not needed and ("minProperties" not in found.limits or self._dialect.closes_and_requires_all)
-            value = self.value(place, found.pointer + json_pointer(("properties", name)), optional=optional)
+            is_declared = name in found.properties
+            at = found.pointer + json_pointer(("properties", name) if is_declared else ("required",))
+            value = self.value(place, at, optional=optional)
             if value is None:
                 if not needed:
                     message = f"`{name}` can never be given; the description says so"
@@ -567,7 +600,7 @@ class Writer:
 
     def _shown(self, name: str, found: Branch) -> str:
         shown = self._names.shown(name)
-        at = found.pointer + json_pointer(("properties", name))
+        at = found.pointer + json_pointer(("properties", name) if name in found.properties else ("required",))
         if shown != name:
             self._find(
                 at, "property-name", Severity.NOTE, f"`{name}` is called `{shown}`: not every provider takes its name"
@@ -691,7 +724,7 @@ class Writer:
             return f"array of {self.brief(found.items, inside=True)}"
         if found.kind == "object" and found.properties and not inside:
             names = [
-                f"{name}{'' if name in found.required else '?'}: {self.brief(each, inside=True)}"
+                f"{self._names.shown(name)}{'' if name in found.required else '?'}: {self.brief(each, inside=True)}"
                 for name, each in list(found.properties.items())[:12]
             ]
             return f"object with {', '.join(names)}"
@@ -720,7 +753,12 @@ class Writer:
                 self._find(
                     rule.pointer, keyword, Severity.LOSSY, f"`{keyword}` cannot be said here; the description says it"
                 )
-        return [rule.words for rule in rules]
+        return [self._in_shown_names(rule.words) for rule in rules]
+
+    def _in_shown_names(self, words: str) -> str:
+        for shown, own in self._names.renamed.items():
+            words = words.replace(f"`{own}`", f"`{shown}`")
+        return words
 
     def _as_written(self, rule: Unsaid, schema: Mapping[str, Any], *, at_root: bool) -> JsonSchema | None:
         keyword = next(iter(rule.keywords), "")
@@ -841,15 +879,26 @@ def _take_anything(parts: Sequence[JsonSchema]) -> bool:
     return found >= {kind for kind in KINDS if kind != "null"}
 
 
+def _no_value(default: Any) -> str:
+    return f"the default {_json(default)} is no value of it, and is left out"
+
+
+def _may_hold(schema: Mapping[str, Any], value: Any) -> bool:
+    """Whether a value is of the one type that `schema` names, and among its choices."""
+    kind = str(schema.get("type", "")).lower()
+    of = kind_of(value)
+    fits = not kind or of == kind or (of == "integer" and kind == "number")
+    return fits and ("enum" not in schema or value in schema["enum"])
+
+
 def _could_hold(schema: Mapping[str, Any], value: Any) -> bool:
     return "enum" not in schema or value in schema["enum"]
 
 
 def _json(value: Any) -> str:
-    try:
-        text = json.dumps(value, ensure_ascii=False)
-    except (TypeError, ValueError, RecursionError):
+    if not is_small(value):
         return "a value that is too large to quote"
+    text = json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= 80 else text[:80] + "..."
 
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 from typing import Any, Final
+from urllib.parse import quote
 
 from toolwright.diagnostics import Diagnostic, Location
 from toolwright.diagnostics import Severity as Level
@@ -52,7 +53,12 @@ def sarif(tools: Sequence[AuditedTool], threshold: Severity) -> str:
 def _sarif_place(place: dict[str, Any], each: AuditedTool, issue: Issue) -> dict[str, Any]:
     name = f"{each.tool.name}{issue.finding.path[1:]}"
     logical = [{"fullyQualifiedName": name, "kind": "member"}]
-    return {**place, "logicalLocations": logical} if issue.location else {"logicalLocations": logical}
+    if issue.location:
+        return {**place, "logicalLocations": logical}
+    # GitHub takes no result without a file, and a running server has none: its name stands for one.
+    name_of_source = quote(each.source, safe="/:") or "tools"
+    artifact = {"artifactLocation": {"uri": name_of_source}, "region": {"startLine": 1}}
+    return {"physicalLocation": artifact, "logicalLocations": logical}
 
 
 def _all(tools: Sequence[AuditedTool]) -> Iterator[tuple[AuditedTool, Issue]]:
