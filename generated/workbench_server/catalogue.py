@@ -15,7 +15,7 @@ CATALOGUE: Final[Catalogue] = {
         "title": "Workbench",
         "version": "0.1.0",
         "package": "workbench_server",
-        "instructions": "Workbench reads the user's project: it looks at folders, reads files whole or in part, finds files by name and lines by regular expression, queries JSON and YAML with jq, and reads work logs. Nothing here changes anything.\n\nMost tools are not listed. Search first, then call: `search` with a few words gives the tools that fit with their arguments, `call_read` runs one by name.\n\nPaths are relative to the allowed directories (`list_allowed_directories`); everything outside of them is refused. Answers are bounded: a line in brackets says what was cut and how to get it. To look at a large file, use `grep_content` and then read the section it names with `read_files`.",
+        "instructions": "Workbench reads the user's project: it looks at folders, reads files whole or in part, finds files by name and lines by regular expression, queries JSON and YAML with jq, reads work logs, and asks git for history and changes. Nothing of that changes anything. Started with `--all` it can also commit, ask GitHub and Docker, and measure disks; the user is asked before anything that does more than read.\n\nMost tools are not listed. Search first, then call: `search` with a few words gives the tools that fit with their arguments, `call_read` runs one by name.\n\nPaths are relative to the allowed directories (`list_allowed_directories`); everything outside of them is refused. Answers are bounded: a line in brackets says what was cut and how to get it. To look at a large file, use `grep_content` and then read the section it names with `read_files`.",
         "website": "",
         "page_size": 250,
         "lifespan": "workbench.state:lifespan",
@@ -43,13 +43,25 @@ CATALOGUE: Final[Catalogue] = {
             "summary": "What a project writes down about itself: work logs",
             "tags": ["markdown", "planning", "read-only"],
         },
+        "git": {"module": "git", "summary": "History, changes and commits of a git repository", "tags": ["vcs"]},
+        "github": {
+            "module": "github",
+            "summary": "Pull requests, issues and the API of GitHub",
+            "tags": ["vcs", "remote"],
+        },
+        "docker": {"module": "docker", "summary": "Look at Docker containers and images", "tags": ["containers"]},
+        "system": {
+            "module": "system",
+            "summary": "Count words and measure disks with the system's own programs",
+            "tags": ["coreutils"],
+        },
     },
     "tools": {
         "list_allowed_directories": {
             "tool": {
                 "name": "list_allowed_directories",
                 "title": "List allowed directories",
-                "description": "List the directories that the other tools may read. Paths outside of them are refused, also through links.",
+                "description": "List the directories that tools may read. Paths outside of them are refused, also through links.",
                 "inputSchema": {"type": "object", "properties": {}},
                 "outputSchema": {
                     "type": "object",
@@ -952,8 +964,1302 @@ CATALOGUE: Final[Catalogue] = {
             ],
             "aliases": ["analyze_gsd_work_log"],
         },
+        "git_status": {
+            "tool": {
+                "name": "git_status",
+                "title": "Git status",
+                "description": "Show the current branch and how far it is from its upstream, then each changed file with two letters: the first for what is staged, the second for the working tree (M modified, A added, D deleted, R renamed, ? untracked). Nothing but the first line means that the tree is clean.",
+                "inputSchema": {
+                    "type": "object",
+                    "properties": {
+                        "repository": {
+                            "type": "string",
+                            "description": "Folder inside the repository; paths are relative to it. At least 1 character.",
+                            "minLength": 1,
+                            "default": ".",
+                        },
+                        "untracked": {
+                            "type": "string",
+                            "description": "Untracked files: none of them, folders as one line, or every file",
+                            "enum": ["no", "normal", "all"],
+                            "default": "normal",
+                        },
+                        "paths": {
+                            "type": "array",
+                            "description": "Only these files and folders. At most 100 items.",
+                            "items": {"type": "string"},
+                            "maxItems": 100,
+                        },
+                    },
+                },
+                "annotations": {
+                    "readOnlyHint": True,
+                    "destructiveHint": False,
+                    "idempotentHint": True,
+                    "openWorldHint": False,
+                },
+            },
+            "summary": "Show which files are changed, staged or untracked in a repository",
+            "category": "git",
+            "complexity": "simple",
+            "tier": "core",
+            "keywords": ["dirty", "clean", "modified", "unstaged", "porcelain", "uncommitted"],
+            "use_cases": [
+                "Which files have uncommitted changes",
+                "Is the working tree clean",
+                "What is staged and what is untracked",
+            ],
+            "related": ["git_diff", "git_branch", "git_add"],
+            "examples": [
+                {
+                    "description": "The state of the repository",
+                    "arguments": {},
+                    "invocation": "git_status()",
+                    "expected_output": "## main...origin/main, then one line a file, such as ` M src/app.py`",
+                }
+            ],
+            "cli": "git",
+        },
+        "git_log": {
+            "tool": {
+                "name": "git_log",
+                "title": "Git log",
+                "description": "Show the history of a repository: commits with hash, author, date and message, newest first. Narrow it by revision or range, author, time, message, by text that a commit added or removed, or by the files it touches; a deleted file works too. `patch` adds the changes themselves, `stat` only their sizes.",
+                "inputSchema": {
+                    "type": "object",
+                    "properties": {
+                        "repository": {
+                            "type": "string",
+                            "description": "Folder inside the repository; paths are relative to it. At least 1 character.",
+                            "minLength": 1,
+                            "default": ".",
+                        },
+                        "max_count": {
+                            "type": "integer",
+                            "description": "Most commits to show. 1 to 1000.",
+                            "minimum": 1,
+                            "maximum": 1000,
+                            "default": 20,
+                        },
+                        "skip": {
+                            "type": "integer",
+                            "description": "Commits to pass over first, to go on where an answer ended. At least 0.",
+                            "minimum": 0,
+                        },
+                        "format": {
+                            "type": "string",
+                            "description": "How much of each commit",
+                            "enum": ["oneline", "short", "medium", "full", "fuller"],
+                            "default": "medium",
+                        },
+                        "author": {
+                            "type": "string",
+                            "description": "Only commits whose author matches this regular expression. At most 200 characters.",
+                            "maxLength": 200,
+                        },
+                        "since": {
+                            "type": "string",
+                            "description": "Only commits after this time, such as `2 weeks ago` or 2026-01-31. At most 100 characters.",
+                            "maxLength": 100,
+                        },
+                        "until": {
+                            "type": "string",
+                            "description": "Only commits before this time. At most 100 characters.",
+                            "maxLength": 100,
+                        },
+                        "message": {
+                            "type": "string",
+                            "description": "Only commits whose message matches this regular expression. At most 1000 characters.",
+                            "maxLength": 1000,
+                        },
+                        "changed_text": {
+                            "type": "string",
+                            "description": "Only commits that added or removed this exact text. At most 1000 characters.",
+                            "maxLength": 1000,
+                        },
+                        "stat": {
+                            "type": "boolean",
+                            "description": "Add which files changed, and how much",
+                            "default": False,
+                        },
+                        "patch": {"type": "boolean", "description": "Add the changes themselves", "default": False},
+                        "revision": {
+                            "type": "string",
+                            "description": "Branch, tag, commit or range such as `main..topic`; HEAD if left out. At most 400 characters.",
+                            "maxLength": 400,
+                        },
+                        "paths": {
+                            "type": "array",
+                            "description": "Only commits that touch these files and folders. At most 100 items.",
+                            "items": {"type": "string"},
+                            "maxItems": 100,
+                        },
+                    },
+                },
+                "annotations": {
+                    "readOnlyHint": True,
+                    "destructiveHint": False,
+                    "idempotentHint": True,
+                    "openWorldHint": False,
+                },
+            },
+            "summary": "Show the commits of a branch, a range or a file, newest first",
+            "category": "git",
+            "complexity": "moderate",
+            "tier": "core",
+            "keywords": ["history", "commits", "recent", "author", "when", "changelog", "pickaxe", "since"],
+            "use_cases": [
+                "Show the latest commits",
+                "Which commits touched this file",
+                "Find the commit that added or removed a line of code",
+                "What did one author commit last week",
+            ],
+            "related": ["git_show", "git_blame", "git_diff", "git_branch"],
+            "examples": [
+                {
+                    "description": "The last five commits, a line each",
+                    "arguments": {"max_count": 5, "format": "oneline"},
+                    "invocation": "git_log(max_count=5, format='oneline')",
+                },
+                {
+                    "description": "Who changed a file since spring, with the changes",
+                    "arguments": {"since": "2026-03-01", "patch": True, "paths": ["src/app.py"]},
+                    "invocation": "git_log(since='2026-03-01', patch=True, paths=['src/app.py'])",
+                },
+            ],
+            "cli": "git",
+        },
+        "git_diff": {
+            "tool": {
+                "name": "git_diff",
+                "title": "Git diff",
+                "description": "Show changes as a patch. Without a revision: what is not staged yet, or with `staged` what the next commit would hold. With one commit: the working tree against it; with a range such as `main..topic` the one against the other, and with `main...topic` what topic did since they parted. Use `summary` first where much may have changed. New files that are not staged are not in it: git_status names them.",
+                "inputSchema": {
+                    "type": "object",
+                    "properties": {
+                        "repository": {
+                            "type": "string",
+                            "description": "Folder inside the repository; paths are relative to it. At least 1 character.",
+                            "minLength": 1,
+                            "default": ".",
+                        },
+                        "staged": {
+                            "type": "boolean",
+                            "description": "What is staged, instead of what is not",
+                            "default": False,
+                        },
+                        "summary": {
+                            "type": "boolean",
+                            "description": "Only which files changed, and how much",
+                            "default": False,
+                        },
+                        "context_lines": {
+                            "type": "integer",
+                            "description": "Unchanged lines around each change. 0 to 100.",
+                            "minimum": 0,
+                            "maximum": 100,
+                        },
+                        "ignore_space": {
+                            "type": "boolean",
+                            "description": "Pass over changes of white space",
+                            "default": False,
+                        },
+                        "revision": {
+                            "type": "string",
+                            "description": "Commit or range to compare with. At most 400 characters.",
+                            "maxLength": 400,
+                        },
+                        "paths": {
+                            "type": "array",
+                            "description": "Only these files and folders. At most 100 items.",
+                            "items": {"type": "string"},
+                            "maxItems": 100,
+                        },
+                    },
+                },
+                "annotations": {
+                    "readOnlyHint": True,
+                    "destructiveHint": False,
+                    "idempotentHint": True,
+                    "openWorldHint": False,
+                },
+            },
+            "summary": "Show what changed: unstaged, staged, or between two revisions",
+            "category": "git",
+            "complexity": "moderate",
+            "tier": "core",
+            "keywords": ["patch", "changes", "compare", "difference", "delta", "cached", "review"],
+            "use_cases": [
+                "What did I change but not commit yet",
+                "Show the staged changes before committing",
+                "Compare two branches",
+                "Show the difference between two commits",
+            ],
+            "related": ["git_status", "git_show", "git_log"],
+            "examples": [
+                {
+                    "description": "What the next commit would hold",
+                    "arguments": {"staged": True},
+                    "invocation": "git_diff(staged=True)",
+                },
+                {
+                    "description": "How a branch differs from main, in short",
+                    "arguments": {"revision": "main...topic", "summary": True},
+                    "invocation": "git_diff(revision='main...topic', summary=True)",
+                },
+            ],
+            "cli": "git",
+        },
+        "git_show": {
+            "tool": {
+                "name": "git_show",
+                "title": "Git show",
+                "description": "Show one commit: author, date, message and patch. Give `REVISION:PATH` to read a file as it was then, such as `v1.0:src/app.py` or `HEAD~3:README.md`; PATH is from the top of the repository, or from `repository` if it starts with `./`.",
+                "inputSchema": {
+                    "type": "object",
+                    "properties": {
+                        "repository": {
+                            "type": "string",
+                            "description": "Folder inside the repository; paths are relative to it. At least 1 character.",
+                            "minLength": 1,
+                            "default": ".",
+                        },
+                        "summary": {
+                            "type": "boolean",
+                            "description": "Only which files changed, and how much, in place of the patch",
+                            "default": False,
+                        },
+                        "object": {
+                            "type": "string",
+                            "description": "Commit, tag or branch, or `REVISION:PATH` for a file. 1 to 1000 characters.",
+                            "minLength": 1,
+                            "maxLength": 1000,
+                            "default": "HEAD",
+                        },
+                        "paths": {
+                            "type": "array",
+                            "description": "Only what a commit did to these files and folders. At most 100 items.",
+                            "items": {"type": "string"},
+                            "maxItems": 100,
+                        },
+                    },
+                },
+                "annotations": {
+                    "readOnlyHint": True,
+                    "destructiveHint": False,
+                    "idempotentHint": True,
+                    "openWorldHint": False,
+                },
+            },
+            "summary": "Show one commit with its changes, or a file as it was in a revision",
+            "category": "git",
+            "complexity": "simple",
+            "tier": "core",
+            "keywords": ["commit", "sha", "hash", "old", "version", "previous", "blob", "tag"],
+            "use_cases": [
+                "What did this commit change",
+                "Read an old version of a file",
+                "Show the file as it was in the last release tag",
+            ],
+            "related": ["git_log", "git_diff", "git_blame"],
+            "examples": [
+                {"description": "The last commit", "arguments": {}, "invocation": "git_show()"},
+                {
+                    "description": "A file as it was three commits ago",
+                    "arguments": {"object": "HEAD~3:README.md"},
+                    "invocation": "git_show(object='HEAD~3:README.md')",
+                },
+            ],
+            "cli": "git",
+        },
+        "git_blame": {
+            "tool": {
+                "name": "git_blame",
+                "title": "Git blame",
+                "description": "Show for each line of a file the commit, author and date that last changed it. Give `lines` for a long file. Then git_show tells why.",
+                "inputSchema": {
+                    "type": "object",
+                    "properties": {
+                        "repository": {
+                            "type": "string",
+                            "description": "Folder inside the repository; path is relative to it. At least 1 character.",
+                            "minLength": 1,
+                            "default": ".",
+                        },
+                        "lines": {
+                            "type": "string",
+                            "description": "First and last line, such as `10,20`, or first and how many, such as `10,+5`. At most 40 characters. Must match `^[0-9]+,[+]?[0-9]+$`.",
+                            "maxLength": 40,
+                            "pattern": "^[0-9]+,[+]?[0-9]+$",
+                        },
+                        "ignore_space": {
+                            "type": "boolean",
+                            "description": "Pass over changes of white space",
+                            "default": False,
+                        },
+                        "revision": {
+                            "type": "string",
+                            "description": "Commit to look back from; left out, the file as it is now. At most 400 characters.",
+                            "maxLength": 400,
+                        },
+                        "path": {"type": "string", "description": "The file. At least 1 character.", "minLength": 1},
+                    },
+                    "required": ["path"],
+                },
+                "annotations": {
+                    "readOnlyHint": True,
+                    "destructiveHint": False,
+                    "idempotentHint": True,
+                    "openWorldHint": False,
+                },
+            },
+            "summary": "Show who last changed each line of a file, and in which commit",
+            "category": "git",
+            "complexity": "simple",
+            "tier": "core",
+            "keywords": ["annotate", "praise", "author", "who", "wrote", "origin", "responsible"],
+            "use_cases": [
+                "Who wrote this line of code",
+                "Which commit last changed line 40 of a file",
+                "Find the author of each line",
+            ],
+            "related": ["git_log", "git_show"],
+            "examples": [
+                {
+                    "description": "Where twenty lines come from",
+                    "arguments": {"path": "src/app.py", "lines": "40,60"},
+                    "invocation": "git_blame(path='src/app.py', lines='40,60')",
+                    "expected_output": "A line each: commit, author, date, line number, text",
+                }
+            ],
+            "cli": "git",
+        },
+        "git_branch": {
+            "tool": {
+                "name": "git_branch",
+                "title": "Git branch",
+                "description": "List the branches of a repository, each with its latest commit and its upstream; `*` marks the current one. It only lists: branches are not made, moved or deleted here.",
+                "inputSchema": {
+                    "type": "object",
+                    "properties": {
+                        "repository": {
+                            "type": "string",
+                            "description": "Folder inside the repository. At least 1 character.",
+                            "minLength": 1,
+                            "default": ".",
+                        },
+                        "all": {"type": "boolean", "description": "Remote-tracking branches too", "default": False},
+                        "contains": {
+                            "type": "string",
+                            "description": "Only branches that hold this commit. 1 to 400 characters.",
+                            "minLength": 1,
+                            "maxLength": 400,
+                        },
+                        "merged": {
+                            "type": "string",
+                            "description": "Only branches whose commits are all in this one. 1 to 400 characters.",
+                            "minLength": 1,
+                            "maxLength": 400,
+                        },
+                        "patterns": {
+                            "type": "array",
+                            "description": "Only branches whose name fits one of these, such as `feature/*`. At most 20 items.",
+                            "items": {"type": "string"},
+                            "maxItems": 20,
+                        },
+                    },
+                },
+                "annotations": {
+                    "readOnlyHint": True,
+                    "destructiveHint": False,
+                    "idempotentHint": True,
+                    "openWorldHint": False,
+                },
+            },
+            "summary": "List branches with their latest commit; marks the current one",
+            "category": "git",
+            "complexity": "simple",
+            "tier": "core",
+            "keywords": ["branches", "checkout", "current", "head", "upstream", "remote", "merged", "tracking"],
+            "use_cases": [
+                "Which branch am I on",
+                "List all branches including remote ones",
+                "Which branches contain this commit",
+                "Which branches are already merged",
+            ],
+            "related": ["git_log", "git_status"],
+            "examples": [
+                {"description": "All local branches", "arguments": {}, "invocation": "git_branch()"},
+                {
+                    "description": "Branches, local and remote, that hold a commit",
+                    "arguments": {"all": True, "contains": "v1.0"},
+                    "invocation": "git_branch(all=True, contains='v1.0')",
+                },
+            ],
+            "cli": "git",
+        },
+        "git_add": {
+            "tool": {
+                "name": "git_add",
+                "title": "Git add",
+                "description": "Stage what files hold now, new and deleted ones too, so that the next git_commit takes it. Ignored files are refused. A folder stands for everything in it, `.` for the whole folder `repository`.",
+                "inputSchema": {
+                    "type": "object",
+                    "properties": {
+                        "repository": {
+                            "type": "string",
+                            "description": "Folder inside the repository; paths are relative to it. At least 1 character.",
+                            "minLength": 1,
+                            "default": ".",
+                        },
+                        "paths": {
+                            "type": "array",
+                            "description": "Files and folders to stage. 1 to 200 items.",
+                            "items": {"type": "string"},
+                            "minItems": 1,
+                            "maxItems": 200,
+                        },
+                    },
+                    "required": ["paths"],
+                },
+                "annotations": {
+                    "readOnlyHint": False,
+                    "destructiveHint": False,
+                    "idempotentHint": False,
+                    "openWorldHint": False,
+                },
+            },
+            "summary": "Stage files for the next commit",
+            "category": "git",
+            "complexity": "simple",
+            "tier": "all",
+            "keywords": ["stage", "index", "track", "include"],
+            "use_cases": ["Stage a file for the next commit", "Stage all changes", "Add new files to version control"],
+            "related": ["git_commit", "git_status"],
+            "examples": [
+                {
+                    "description": "Stage two files",
+                    "arguments": {"paths": ["src/app.py", "tests/test_app.py"]},
+                    "invocation": "git_add(paths=['src/app.py', 'tests/test_app.py'])",
+                    "expected_output": "One line a file: add 'src/app.py'",
+                }
+            ],
+            "cli": "git",
+        },
+        "git_commit": {
+            "tool": {
+                "name": "git_commit",
+                "title": "Git commit",
+                "description": "Record what git_add has staged as a commit on the current branch. Only that: nothing is amended, pushed or staged. The repository's hooks do not run and the commit is not signed: leave commits that need either to the user.",
+                "inputSchema": {
+                    "type": "object",
+                    "properties": {
+                        "repository": {
+                            "type": "string",
+                            "description": "Folder inside the repository. At least 1 character.",
+                            "minLength": 1,
+                            "default": ".",
+                        },
+                        "message": {
+                            "type": "string",
+                            "description": "Subject of at most 72 characters; then, after an empty line, what else should be known. 1 to 20000 characters.",
+                            "minLength": 1,
+                            "maxLength": 20000,
+                        },
+                    },
+                    "required": ["message"],
+                },
+                "annotations": {
+                    "readOnlyHint": False,
+                    "destructiveHint": False,
+                    "idempotentHint": False,
+                    "openWorldHint": False,
+                },
+            },
+            "summary": "Commit what is staged, with a message",
+            "category": "git",
+            "complexity": "simple",
+            "tier": "all",
+            "keywords": ["save", "record", "checkin", "snapshot", "message"],
+            "use_cases": [
+                "Commit the staged changes with a message",
+                "Save my work as a commit",
+                "Record what I have done in version control",
+            ],
+            "related": ["git_add"],
+            "examples": [
+                {
+                    "description": "A message with a body",
+                    "arguments": {"message": "Refuse empty names\n\nThey led to files without a name."},
+                    "invocation": "git_commit(message='Refuse empty names\\n\\nThey led to files without a name.')",
+                    "expected_output": "[main 1a2b3c4] Refuse empty names, and how much changed",
+                }
+            ],
+            "cli": "git",
+        },
+        "fetch_chunk": {
+            "tool": {
+                "name": "fetch_chunk",
+                "description": "Read a further part of a command's output that was too long for one answer. The last line of such an answer gives the chunk_id and the number of the next part. Outputs are kept for a while only: when one is gone, run the command again.",
+                "inputSchema": {
+                    "type": "object",
+                    "properties": {
+                        "chunk_id": {"type": "string", "description": "The chunk_id that the answer gave"},
+                        "part": {
+                            "type": "integer",
+                            "description": "Which part; the answer itself was part 1. At least 1.",
+                            "minimum": 1,
+                            "default": 2,
+                        },
+                    },
+                    "required": ["chunk_id"],
+                },
+                "annotations": {
+                    "readOnlyHint": True,
+                    "destructiveHint": False,
+                    "idempotentHint": True,
+                    "openWorldHint": False,
+                },
+            },
+            "summary": "Read a further part of a command's output that was too long",
+            "category": "git",
+            "complexity": "simple",
+            "tier": "core",
+            "keywords": ["rest", "remaining", "truncated", "more"],
+            "use_cases": [],
+            "related": [],
+            "examples": [
+                {
+                    "description": "The third part of an output",
+                    "arguments": {"chunk_id": "9f86d081884c7d65", "part": 3},
+                    "invocation": "fetch_chunk(chunk_id='9f86d081884c7d65', part=3)",
+                }
+            ],
+        },
+        "gh_pr_list": {
+            "tool": {
+                "name": "gh_pr_list",
+                "title": "GitHub pull requests",
+                "description": "List pull requests, newest first, a line each: number, title, branch, state and date, separated by tabs.",
+                "inputSchema": {
+                    "type": "object",
+                    "properties": {
+                        "directory": {
+                            "type": "string",
+                            "description": "Folder of a clone, which says the repository where `repo` is left out. At least 1 character.",
+                            "minLength": 1,
+                            "default": ".",
+                        },
+                        "repo": {
+                            "type": "string",
+                            "description": "Repository as OWNER/NAME, or HOST/OWNER/NAME. At most 200 characters. Must match `^[A-Za-z0-9][A-Za-z0-9_./-]*$`.",
+                            "maxLength": 200,
+                            "pattern": "^[A-Za-z0-9][A-Za-z0-9_./-]*$",
+                        },
+                        "state": {
+                            "type": "string",
+                            "description": "Which pull requests",
+                            "enum": ["open", "closed", "merged", "all"],
+                            "default": "open",
+                        },
+                        "limit": {
+                            "type": "integer",
+                            "description": "Most of them to list. 1 to 200.",
+                            "minimum": 1,
+                            "maximum": 200,
+                            "default": 30,
+                        },
+                        "author": {
+                            "type": "string",
+                            "description": "Only those opened by this user, `@me` for your own. At most 100 characters.",
+                            "maxLength": 100,
+                        },
+                        "labels": {
+                            "type": "array",
+                            "description": "Only those that have all of these labels. At most 20 items.",
+                            "items": {"type": "string"},
+                            "maxItems": 20,
+                        },
+                        "search": {
+                            "type": "string",
+                            "description": "Only those that fit this query of GitHub, such as `review:required`. At most 500 characters.",
+                            "maxLength": 500,
+                        },
+                    },
+                },
+                "annotations": {
+                    "readOnlyHint": True,
+                    "destructiveHint": False,
+                    "idempotentHint": True,
+                    "openWorldHint": True,
+                },
+            },
+            "summary": "List pull requests of a GitHub repository",
+            "category": "github",
+            "complexity": "simple",
+            "tier": "all",
+            "keywords": ["PR", "merge request", "open", "review", "draft"],
+            "use_cases": [
+                "List the open pull requests",
+                "Which pull requests has this person opened",
+                "Which pull requests wait for review",
+            ],
+            "related": ["gh_pr_view", "gh_issue_list"],
+            "examples": [
+                {
+                    "description": "What waits for a review",
+                    "arguments": {"repo": "cli/cli", "search": "review:required"},
+                    "invocation": "gh_pr_list(repo='cli/cli', search='review:required')",
+                }
+            ],
+            "cli": "gh",
+        },
+        "gh_pr_view": {
+            "tool": {
+                "name": "gh_pr_view",
+                "title": "GitHub pull request",
+                "description": "Show title, state, author, reviewers, labels and description of a pull request, or with `comments` what was said on it.",
+                "inputSchema": {
+                    "type": "object",
+                    "properties": {
+                        "directory": {
+                            "type": "string",
+                            "description": "Folder of a clone, which says the repository where `repo` is left out. At least 1 character.",
+                            "minLength": 1,
+                            "default": ".",
+                        },
+                        "number": {
+                            "type": "integer",
+                            "description": "Number of the pull request. At least 1.",
+                            "minimum": 1,
+                        },
+                        "repo": {
+                            "type": "string",
+                            "description": "Repository as OWNER/NAME, or HOST/OWNER/NAME. At most 200 characters. Must match `^[A-Za-z0-9][A-Za-z0-9_./-]*$`.",
+                            "maxLength": 200,
+                            "pattern": "^[A-Za-z0-9][A-Za-z0-9_./-]*$",
+                        },
+                        "comments": {
+                            "type": "boolean",
+                            "description": "The comments, in place of the description",
+                            "default": False,
+                        },
+                    },
+                    "required": ["number"],
+                },
+                "annotations": {
+                    "readOnlyHint": True,
+                    "destructiveHint": False,
+                    "idempotentHint": True,
+                    "openWorldHint": True,
+                },
+            },
+            "summary": "Show one pull request of GitHub: description or comments",
+            "category": "github",
+            "complexity": "simple",
+            "tier": "all",
+            "keywords": ["PR", "details", "conversation", "discussion", "reviewers"],
+            "use_cases": [
+                "Show pull request 123",
+                "Read the comments on a pull request",
+                "Who reviews this pull request",
+            ],
+            "related": ["gh_pr_list", "gh_api"],
+            "examples": [
+                {
+                    "description": "One pull request of another repository",
+                    "arguments": {"number": 123, "repo": "cli/cli"},
+                    "invocation": "gh_pr_view(number=123, repo='cli/cli')",
+                }
+            ],
+            "cli": "gh",
+        },
+        "gh_issue_list": {
+            "tool": {
+                "name": "gh_issue_list",
+                "title": "GitHub issues",
+                "description": "List issues, newest first, a line each: number, state, title, labels and date, separated by tabs.",
+                "inputSchema": {
+                    "type": "object",
+                    "properties": {
+                        "directory": {
+                            "type": "string",
+                            "description": "Folder of a clone, which says the repository where `repo` is left out. At least 1 character.",
+                            "minLength": 1,
+                            "default": ".",
+                        },
+                        "repo": {
+                            "type": "string",
+                            "description": "Repository as OWNER/NAME, or HOST/OWNER/NAME. At most 200 characters. Must match `^[A-Za-z0-9][A-Za-z0-9_./-]*$`.",
+                            "maxLength": 200,
+                            "pattern": "^[A-Za-z0-9][A-Za-z0-9_./-]*$",
+                        },
+                        "state": {
+                            "type": "string",
+                            "description": "Which issues",
+                            "enum": ["open", "closed", "all"],
+                            "default": "open",
+                        },
+                        "limit": {
+                            "type": "integer",
+                            "description": "Most of them to list. 1 to 200.",
+                            "minimum": 1,
+                            "maximum": 200,
+                            "default": 30,
+                        },
+                        "assignee": {
+                            "type": "string",
+                            "description": "Only those assigned to this user, `@me` for your own. At most 100 characters.",
+                            "maxLength": 100,
+                        },
+                        "author": {
+                            "type": "string",
+                            "description": "Only those opened by this user. At most 100 characters.",
+                            "maxLength": 100,
+                        },
+                        "labels": {
+                            "type": "array",
+                            "description": "Only those that have all of these labels. At most 20 items.",
+                            "items": {"type": "string"},
+                            "maxItems": 20,
+                        },
+                        "search": {
+                            "type": "string",
+                            "description": "Only those that fit this query of GitHub, such as `crash in:title`. At most 500 characters.",
+                            "maxLength": 500,
+                        },
+                    },
+                },
+                "annotations": {
+                    "readOnlyHint": True,
+                    "destructiveHint": False,
+                    "idempotentHint": True,
+                    "openWorldHint": True,
+                },
+            },
+            "summary": "List issues of a GitHub repository",
+            "category": "github",
+            "complexity": "simple",
+            "tier": "all",
+            "keywords": ["bugs", "tickets", "tracker", "open", "assigned", "labels"],
+            "use_cases": [
+                "List the open issues",
+                "Which issues are assigned to me",
+                "Which bugs are reported on GitHub",
+            ],
+            "related": ["gh_issue_view", "gh_pr_list"],
+            "examples": [
+                {
+                    "description": "Open bugs",
+                    "arguments": {"repo": "cli/cli", "labels": ["bug"]},
+                    "invocation": "gh_issue_list(repo='cli/cli', labels=['bug'])",
+                }
+            ],
+            "cli": "gh",
+        },
+        "gh_issue_view": {
+            "tool": {
+                "name": "gh_issue_view",
+                "title": "GitHub issue",
+                "description": "Show title, state, author, labels and description of an issue, or with `comments` what was said on it.",
+                "inputSchema": {
+                    "type": "object",
+                    "properties": {
+                        "directory": {
+                            "type": "string",
+                            "description": "Folder of a clone, which says the repository where `repo` is left out. At least 1 character.",
+                            "minLength": 1,
+                            "default": ".",
+                        },
+                        "number": {"type": "integer", "description": "Number of the issue. At least 1.", "minimum": 1},
+                        "repo": {
+                            "type": "string",
+                            "description": "Repository as OWNER/NAME, or HOST/OWNER/NAME. At most 200 characters. Must match `^[A-Za-z0-9][A-Za-z0-9_./-]*$`.",
+                            "maxLength": 200,
+                            "pattern": "^[A-Za-z0-9][A-Za-z0-9_./-]*$",
+                        },
+                        "comments": {
+                            "type": "boolean",
+                            "description": "The comments, in place of the description",
+                            "default": False,
+                        },
+                    },
+                    "required": ["number"],
+                },
+                "annotations": {
+                    "readOnlyHint": True,
+                    "destructiveHint": False,
+                    "idempotentHint": True,
+                    "openWorldHint": True,
+                },
+            },
+            "summary": "Show one issue of GitHub: description or comments",
+            "category": "github",
+            "complexity": "simple",
+            "tier": "all",
+            "keywords": ["bug", "ticket", "details", "conversation", "discussion"],
+            "use_cases": ["Show issue 42", "Read the comments on an issue", "What does this bug report say"],
+            "related": ["gh_issue_list", "gh_api"],
+            "examples": [
+                {
+                    "description": "What was said on an issue",
+                    "arguments": {"number": 42, "repo": "cli/cli", "comments": True},
+                    "invocation": "gh_issue_view(number=42, repo='cli/cli', comments=True)",
+                }
+            ],
+            "cli": "gh",
+        },
+        "gh_api": {
+            "tool": {
+                "name": "gh_api",
+                "title": "GitHub API",
+                "description": "Send a request to GitHub's REST API as the user who is logged in, and give the JSON it answers: for what the other gh tools do not cover, such as releases, workflow runs, or who may merge. `{owner}`, `{repo}` and `{branch}` in the path stand for those of the clone in `directory`. GET and HEAD run unasked; the others need the user's approval.",
+                "inputSchema": {
+                    "type": "object",
+                    "properties": {
+                        "directory": {
+                            "type": "string",
+                            "description": "Folder of a clone, for placeholders in the path. At least 1 character.",
+                            "minLength": 1,
+                            "default": ".",
+                        },
+                        "endpoint": {
+                            "type": "string",
+                            "description": "Path of the resource, such as `repos/{owner}/{repo}/releases`; never a whole URL. At most 2000 characters. Must match `^/?[A-Za-z{]([^:?\\s]|:[^/?\\s])*([?].*)?$`.",
+                            "maxLength": 2000,
+                            "pattern": "^/?[A-Za-z{]([^:?\\s]|:[^/?\\s])*([?].*)?$",
+                        },
+                        "method": {
+                            "type": "string",
+                            "description": "HTTP method",
+                            "enum": ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"],
+                            "default": "GET",
+                        },
+                        "fields": {
+                            "type": "array",
+                            "description": "Parameters as `name=value`: of the query for GET, else of the body; `list[]=value` for a list. At most 50 items.",
+                            "items": {"type": "string"},
+                            "maxItems": 50,
+                        },
+                        "paginate": {"type": "boolean", "description": "Fetch all pages", "default": False},
+                    },
+                    "required": ["endpoint"],
+                },
+                "annotations": {
+                    "readOnlyHint": False,
+                    "destructiveHint": True,
+                    "idempotentHint": False,
+                    "openWorldHint": True,
+                },
+            },
+            "summary": "Send a request to the REST API of GitHub",
+            "category": "github",
+            "complexity": "complex",
+            "tier": "all",
+            "keywords": [
+                "REST",
+                "endpoint",
+                "HTTP",
+                "releases",
+                "workflow",
+                "actions",
+                "runs",
+                "label",
+                "merge",
+                "close",
+            ],
+            "use_cases": [
+                "List the releases of a GitHub repository",
+                "Get the workflow runs of GitHub Actions",
+                "Send a request to the GitHub REST API",
+                "Add a label to an issue through the API",
+            ],
+            "related": ["gh_pr_view", "gh_issue_view"],
+            "examples": [
+                {
+                    "description": "The latest release",
+                    "arguments": {"endpoint": "repos/cli/cli/releases/latest"},
+                    "invocation": "gh_api(endpoint='repos/cli/cli/releases/latest')",
+                },
+                {
+                    "description": "Label an issue",
+                    "arguments": {
+                        "endpoint": "repos/{owner}/{repo}/issues/42/labels",
+                        "method": "POST",
+                        "fields": ["labels[]=bug"],
+                    },
+                    "invocation": "gh_api(endpoint='repos/{owner}/{repo}/issues/42/labels', method='POST', fields=['labels[]=bug'])",
+                },
+            ],
+            "cli": "gh",
+        },
+        "docker_ps": {
+            "tool": {
+                "name": "docker_ps",
+                "title": "Docker containers",
+                "description": "List the containers that run, or with `all` the stopped ones too: id, image, command, age, state, ports and name.",
+                "inputSchema": {
+                    "type": "object",
+                    "properties": {
+                        "all": {"type": "boolean", "description": "Stopped containers too", "default": False},
+                        "filters": {
+                            "type": "array",
+                            "description": "Only containers that fit, such as `status=exited` or `name=web`. At most 20 items.",
+                            "items": {"type": "string"},
+                            "maxItems": 20,
+                        },
+                    },
+                },
+                "annotations": {
+                    "readOnlyHint": True,
+                    "destructiveHint": False,
+                    "idempotentHint": True,
+                    "openWorldHint": False,
+                },
+            },
+            "summary": "List Docker containers with image, state and ports",
+            "category": "docker",
+            "complexity": "simple",
+            "tier": "all",
+            "keywords": ["running", "stopped", "processes", "ports", "services", "up"],
+            "use_cases": [
+                "Which containers are running",
+                "List stopped containers too",
+                "Which port does a container listen on",
+            ],
+            "related": ["docker_logs", "docker_inspect", "docker_images"],
+            "examples": [
+                {
+                    "description": "Containers that have ended",
+                    "arguments": {"all": True, "filters": ["status=exited"]},
+                    "invocation": "docker_ps(all=True, filters=['status=exited'])",
+                }
+            ],
+            "cli": "docker",
+        },
+        "docker_images": {
+            "tool": {
+                "name": "docker_images",
+                "title": "Docker images",
+                "description": "List the images on this machine: repository, tag, id, age and size.",
+                "inputSchema": {
+                    "type": "object",
+                    "properties": {
+                        "all": {"type": "boolean", "description": "Intermediate images too", "default": False},
+                        "filters": {
+                            "type": "array",
+                            "description": "Only images that fit, such as `dangling=true`. At most 20 items.",
+                            "items": {"type": "string"},
+                            "maxItems": 20,
+                        },
+                        "repository": {
+                            "type": "string",
+                            "description": "Only images of this repository, such as `alpine` or `alpine:3`. At most 300 characters. Must match `^[A-Za-z0-9][A-Za-z0-9_./:@-]*$`.",
+                            "maxLength": 300,
+                            "pattern": "^[A-Za-z0-9][A-Za-z0-9_./:@-]*$",
+                        },
+                    },
+                },
+                "annotations": {
+                    "readOnlyHint": True,
+                    "destructiveHint": False,
+                    "idempotentHint": True,
+                    "openWorldHint": False,
+                },
+            },
+            "summary": "List local Docker images with tag and size",
+            "category": "docker",
+            "complexity": "simple",
+            "tier": "all",
+            "keywords": ["repository", "tag", "pulled", "built", "disk"],
+            "use_cases": [
+                "Which docker images are on this machine",
+                "How large is a docker image",
+                "List the tags of an image",
+            ],
+            "related": ["docker_ps", "docker_inspect"],
+            "examples": [
+                {
+                    "description": "All tags of one repository",
+                    "arguments": {"repository": "alpine"},
+                    "invocation": "docker_images(repository='alpine')",
+                }
+            ],
+            "cli": "docker",
+        },
+        "docker_logs": {
+            "tool": {
+                "name": "docker_logs",
+                "title": "Docker logs",
+                "description": "Show what a container has written to its output, the latest lines by default. It does not wait for more.",
+                "inputSchema": {
+                    "type": "object",
+                    "properties": {
+                        "container": {
+                            "type": "string",
+                            "description": "Name or id of the container. At most 200 characters. Must match `^[A-Za-z0-9][A-Za-z0-9_.-]*$`.",
+                            "maxLength": 200,
+                            "pattern": "^[A-Za-z0-9][A-Za-z0-9_.-]*$",
+                        },
+                        "tail": {
+                            "type": "integer",
+                            "description": "Lines from the end. 1 to 100000.",
+                            "minimum": 1,
+                            "maximum": 100000,
+                            "default": 200,
+                        },
+                        "since": {
+                            "type": "string",
+                            "description": "Only from this time on: an age such as `10m`, or a timestamp. At most 100 characters.",
+                            "maxLength": 100,
+                        },
+                        "timestamps": {
+                            "type": "boolean",
+                            "description": "Put the time before each line",
+                            "default": False,
+                        },
+                    },
+                    "required": ["container"],
+                },
+                "annotations": {
+                    "readOnlyHint": True,
+                    "destructiveHint": False,
+                    "idempotentHint": True,
+                    "openWorldHint": False,
+                },
+            },
+            "summary": "Show what a Docker container has written",
+            "category": "docker",
+            "complexity": "simple",
+            "tier": "all",
+            "keywords": ["stdout", "stderr", "output", "errors", "crash", "tail"],
+            "use_cases": [
+                "Show the logs of a container",
+                "Why did the container crash",
+                "What did the container print in the last ten minutes",
+            ],
+            "related": ["docker_ps", "docker_inspect"],
+            "examples": [
+                {
+                    "description": "The last ten minutes",
+                    "arguments": {"container": "web", "since": "10m"},
+                    "invocation": "docker_logs(container='web', since='10m')",
+                }
+            ],
+            "cli": "docker",
+        },
+        "docker_inspect": {
+            "tool": {
+                "name": "docker_inspect",
+                "title": "Docker inspect",
+                "description": "Show how containers, images, volumes or networks are set up, as JSON: mounts, networks, state, restarts, command and environment. A container's environment may hold passwords: do not repeat what you do not need.",
+                "inputSchema": {
+                    "type": "object",
+                    "properties": {
+                        "type": {
+                            "type": "string",
+                            "description": "What the names are of; left out, whatever is called so",
+                            "enum": ["container", "image", "volume", "network"],
+                        },
+                        "names": {
+                            "type": "array",
+                            "description": "Names or ids. 1 to 20 items.",
+                            "items": {"type": "string"},
+                            "minItems": 1,
+                            "maxItems": 20,
+                        },
+                    },
+                    "required": ["names"],
+                },
+                "annotations": {
+                    "readOnlyHint": True,
+                    "destructiveHint": False,
+                    "idempotentHint": True,
+                    "openWorldHint": False,
+                },
+            },
+            "summary": "Show all settings of Docker containers, images, volumes or networks as JSON",
+            "category": "docker",
+            "complexity": "simple",
+            "tier": "all",
+            "keywords": ["config", "mounts", "environment", "network", "address", "entrypoint", "health"],
+            "use_cases": [
+                "Show the configuration of a container",
+                "Which volumes are mounted into a container",
+                "What is the IP address of a container",
+            ],
+            "related": ["docker_ps", "docker_logs", "docker_images"],
+            "examples": [
+                {
+                    "description": "How a container is set up",
+                    "arguments": {"names": ["web"], "type": "container"},
+                    "invocation": "docker_inspect(names=['web'], type='container')",
+                }
+            ],
+            "cli": "docker",
+        },
+        "word_count": {
+            "tool": {
+                "name": "word_count",
+                "title": "Word count",
+                "description": "Count the lines, words and bytes of files, each on a line of its own, and of all together.",
+                "inputSchema": {
+                    "type": "object",
+                    "properties": {
+                        "lines": {
+                            "type": "boolean",
+                            "description": "Count lines; all three are counted if none is chosen",
+                            "default": False,
+                        },
+                        "words": {"type": "boolean", "description": "Count words", "default": False},
+                        "bytes": {"type": "boolean", "description": "Count bytes", "default": False},
+                        "paths": {
+                            "type": "array",
+                            "description": "The files. 1 to 200 items.",
+                            "items": {"type": "string"},
+                            "minItems": 1,
+                            "maxItems": 200,
+                        },
+                    },
+                    "required": ["paths"],
+                },
+                "annotations": {
+                    "readOnlyHint": True,
+                    "destructiveHint": False,
+                    "idempotentHint": True,
+                    "openWorldHint": False,
+                },
+            },
+            "summary": "Count lines, words and bytes of files with wc",
+            "category": "system",
+            "complexity": "simple",
+            "tier": "all",
+            "keywords": ["wc", "total", "length", "words"],
+            "use_cases": [
+                "Count the words of a text",
+                "How many words are in these documents",
+                "Total number of lines in several files",
+            ],
+            "related": ["disk_usage"],
+            "examples": [
+                {
+                    "description": "How long two documents are",
+                    "arguments": {"words": True, "paths": ["README.md", "docs/guide.md"]},
+                    "invocation": "word_count(words=True, paths=['README.md', 'docs/guide.md'])",
+                }
+            ],
+            "cli": "wc",
+        },
+        "disk_usage": {
+            "tool": {
+                "name": "disk_usage",
+                "title": "Disk usage",
+                "description": "Measure what folders and files take up on disk, everything below them included, in kilobytes.",
+                "inputSchema": {
+                    "type": "object",
+                    "properties": {
+                        "max_depth": {
+                            "type": "integer",
+                            "description": "Levels of folders to list; 0 for the sums alone. 0 to 10.",
+                            "minimum": 0,
+                            "maximum": 10,
+                            "default": 1,
+                        },
+                        "paths": {
+                            "type": "array",
+                            "description": "Folders and files. 1 to 50 items.",
+                            "items": {"type": "string"},
+                            "minItems": 1,
+                            "maxItems": 50,
+                        },
+                    },
+                    "required": ["paths"],
+                },
+                "annotations": {
+                    "readOnlyHint": True,
+                    "destructiveHint": False,
+                    "idempotentHint": True,
+                    "openWorldHint": False,
+                },
+            },
+            "summary": "Measure how much disk space folders take up, with du",
+            "category": "system",
+            "complexity": "simple",
+            "tier": "all",
+            "keywords": ["du", "size", "space", "largest", "kilobytes", "big"],
+            "use_cases": [
+                "How much disk space does this folder take up",
+                "Which subfolder is the biggest on disk",
+                "Measure the disk usage of node_modules",
+            ],
+            "related": ["disk_free", "word_count"],
+            "examples": [
+                {
+                    "description": "What the folders of a project take up",
+                    "arguments": {"paths": ["."]},
+                    "invocation": "disk_usage(paths=['.'])",
+                    "expected_output": "Kilobytes and path, a line a folder; the sum comes last",
+                }
+            ],
+            "cli": "du",
+        },
+        "disk_free": {
+            "tool": {
+                "name": "disk_free",
+                "title": "Disk free",
+                "description": "Show the size of the file system that a path stands on, how much of it is used and how much is free, in kilobytes.",
+                "inputSchema": {
+                    "type": "object",
+                    "properties": {
+                        "paths": {
+                            "type": "array",
+                            "description": "Files or folders on the disks to look at. 1 to 20 items.",
+                            "items": {"type": "string"},
+                            "minItems": 1,
+                            "maxItems": 20,
+                        }
+                    },
+                    "required": ["paths"],
+                },
+                "annotations": {
+                    "readOnlyHint": True,
+                    "destructiveHint": False,
+                    "idempotentHint": True,
+                    "openWorldHint": False,
+                },
+            },
+            "summary": "Show how much room is left on the disk of a path, with df",
+            "category": "system",
+            "complexity": "simple",
+            "tier": "all",
+            "keywords": ["df", "space", "available", "full", "filesystem", "mount", "capacity"],
+            "use_cases": ["How much disk space is left", "Is the disk full", "Which file system is this folder on"],
+            "related": ["disk_usage"],
+            "examples": [
+                {
+                    "description": "The disk of the project",
+                    "arguments": {"paths": ["."]},
+                    "invocation": "disk_free(paths=['.'])",
+                }
+            ],
+            "cli": "df",
+        },
+    },
+    "clis": {
+        "git": {
+            "summary": "Version control of a project: history, changes, commits",
+            "tags": ["vcs", "history", "local"],
+        },
+        "gh": {"summary": "GitHub: pull requests, issues, and its API", "tags": ["github", "remote"]},
+        "docker": {
+            "summary": "Docker: what runs, what it writes, how it is set up",
+            "tags": ["containers", "read-only"],
+        },
+        "wc": {"summary": "Counts lines, words and bytes", "tags": ["coreutils", "read-only"]},
+        "du": {"summary": "Measures what files take up on disk", "tags": ["coreutils", "read-only"]},
+        "df": {"summary": "Tells how full disks are", "tags": ["coreutils", "read-only"]},
     },
 }
 
 
-# toolwright: sha256 356e66c778e40245f718e3723c5ba44a
+# toolwright: sha256 9b9569ba87247968568f5983905327b0

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from toolwright_runtime.command_line.settings import Commands
 from toolwright_runtime.dispatch import Dispatcher
 from toolwright_runtime.lifespan import Options
 from toolwright_runtime.options import OptionSpec, option_values
@@ -38,24 +39,35 @@ def load_index() -> Any:
 
 
 def build_dispatcher(
-    selection: Selection | None = None, *, state: Sequence[object] = (), options: Options | None = None
+    selection: Selection | None = None,
+    *,
+    state: Sequence[object] = (),
+    options: Options | None = None,
+    commands: Commands | None = None,
 ) -> Dispatcher:
     """Give what answers requests, bound to no transport.
 
     `selection` says what is visible, `state` stands beside what the lifespan yields, and `options` are the settings
     the lifespan is given; those left out come from the environment.
+    `commands` says how programs are run; left out, the environment names the policy for them.
     """
     values = option_values(OPTIONS, options or {})
-    return Dispatcher(CATALOGUE, selection=selection, load_index=load_index, state=state, options=values)
+    return Dispatcher(
+        CATALOGUE, selection=selection, load_index=load_index, state=state, options=values, commands=commands
+    )
 
 
 def build_server(
-    selection: Selection | None = None, *, state: Sequence[object] = (), options: Options | None = None
+    selection: Selection | None = None,
+    *,
+    state: Sequence[object] = (),
+    options: Options | None = None,
+    commands: Commands | None = None,
 ) -> Server[None]:
     """Give the server as the official SDK's: for `mcp.Client`, an ASGI app, or a transport of your own."""
     from toolwright_runtime.sdk import sdk_server
 
-    return sdk_server(build_dispatcher(selection, state=state, options=options))
+    return sdk_server(build_dispatcher(selection, state=state, options=options, commands=commands))
 
 
-# toolwright: sha256 45352f1b1a5cc3dea78bafe53c73027e
+# toolwright: sha256 6fad886c9ae8db7d39472615d6cea6dc

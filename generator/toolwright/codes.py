@@ -454,7 +454,7 @@ arguments = { query = "Dune" }
     ),
     Rule(
         code="TW312",
-        title="The function that carries a tool out, or the lifespan, is not there",
+        title="The function that carries a tool out, the lifespan or the guard is not there",
         why="The generated package imports it. Without it every tool of the category would fail at its first call.",
         bad='handler = "books:serach"',
         good='handler = "books:search"',

@@ -185,7 +185,7 @@ class Category:
     contract_models: tuple[ClassName, ...]
     """Models its contract mentions, sorted."""
     handler_modules: tuple[str, ...]
-    """Modules its handlers stand in, sorted."""
+    """Modules its handlers stand in, and the guard of its command lines, sorted."""
 
     @property
     def handled(self) -> tuple[Tool, ...]:
@@ -324,6 +324,8 @@ class Server:
     command: str
     website: str
     lifespan: Handler | None
+    guard: Handler | None
+    """What looks at the arguments of each command line."""
     page_size: int
     options: tuple[Option, ...]
     discovery: Discovery

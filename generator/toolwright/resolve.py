@@ -97,6 +97,7 @@ def _server(run: Resolution, tools: Sequence[Tool]) -> Server:
         command=written.command or written.name,
         website=written.website,
         lifespan=_handler(run, written.lifespan) if written.lifespan else None,
+        guard=_guard(run),
         page_size=written.page_size,
         options=_options(run),
         discovery=_discovery(run),
@@ -158,10 +159,22 @@ def _categories(run: Resolution, tools: Sequence[Tool]) -> tuple[Category, ...]:
                 tools=members,
                 types=used,
                 contract_models=_contract_models(members),
-                handler_modules=tuple(sorted({tool.handler.module for tool in members if tool.handler})),
+                handler_modules=_handler_modules(run, members),
             )
         )
     return tuple(found)
+
+
+def _handler_modules(run: Resolution, tools: Sequence[Tool]) -> tuple[str, ...]:
+    found = {tool.handler.module for tool in tools if tool.handler}
+    guard = _guard(run)
+    if guard and any(tool.command for tool in tools):
+        found.add(guard.module)
+    return tuple(sorted(found))
+
+
+def _guard(run: Resolution) -> Handler | None:
+    return _handler(run, run.tables.server.guard) if run.tables.server.guard else None
 
 
 def _contract_models(tools: Sequence[Tool]) -> tuple[ClassName, ...]:
@@ -474,11 +487,14 @@ def _look_up(run: Resolution, code: str, what: str, names: str | Sequence[str], 
 
 
 def _check_handlers(run: Resolution, tools: Sequence[Tool], index: HandlerIndex) -> None:
-    if run.tables.server.lifespan:
-        problem, _ = index.problem(_handler(run, run.tables.server.lifespan))
+    server = run.tables.server
+    for key, reference, hint in (
+        ("lifespan", server.lifespan, "it is an async context manager that is given the options and yields the state"),
+        ("guard", server.guard, "it is an async function that is given a CommandTool, its values and the ToolCall"),
+    ):
+        problem = index.problem(_handler(run, reference))[0] if reference else ""
         if problem:
-            hint = "it is an async context manager that is given the options and yields the state"
-            run.error("TW312", problem, ("server", "lifespan"), hint=hint)
+            run.error("TW312", problem, ("server", key), hint=hint)
     for tool in tools:
         if tool.handler and (missing := index.missing(tool, tool.handler)):
             run.error("TW312", missing.message, (*tool.at, "handler"), hint=missing.hint)

@@ -300,9 +300,14 @@ _VARIABLE: Final = re.compile(r"\$\$|\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})", r
 def _usage(tool: CommandTool, params: Sequence[Value]) -> str:
     """Write what is run, as manuals do: `git log [--max-count=<max_count>] [<paths>...]`."""
     values = {each.name: each for each in params}
-    places = (Place.POSITIONAL, Place.FLAG)
-    ordered = [each for place in places for each in tool.placements if each.place is place]
-    return " ".join([*tool.program.command, *tool.argv, *(_shown(each, values[each.name]) for each in ordered)])
+    operands, options = (
+        [_shown(each, values[each.name]) for each in tool.placements if each.place is place]
+        for place in (Place.POSITIONAL, Place.FLAG)
+    )
+    # A `--` that ends `argv` parts the two, as the runtime has it.
+    parted = tool.argv[-1:] == ("--",)
+    line = (*tool.argv[:-1], *options, "--", *operands) if parted else (*tool.argv, *operands, *options)
+    return " ".join((*tool.program.command, *line))
 
 
 def _shown(placement: Placement, value: Value) -> str:

@@ -81,6 +81,8 @@ def check_risk(run: Resolution, table: ToolTable, tool: CommandTool, params: Seq
         elif _item(value.type) != "string":
             message = f"`risk` goes by the value of `{name}`, which is `{spell(value.type)}` and has no `enum`"
             run.error("TW326", message, at, hint="name a parameter with `enum`, a string or a boolean", value=False)
+        else:
+            _report_forgotten(run, at, name, _forgotten(listed, [""] if _may_be_missing(value) else []))
 
     _check_rest(run, table, tool, values)
 
@@ -148,7 +150,12 @@ def _possible(tool: CommandTool, value: Value) -> list[str] | None:
         found = [str(each) for each in value.constraints["enum"]]
     else:
         return None
-    return found if value.required or value.has_default else [*found, ""]
+    return [*found, ""] if _may_be_missing(value) else found
+
+
+def _may_be_missing(value: Value) -> bool:
+    """Whether a call can come to have no value at all."""
+    return not (value.required or value.has_default)
 
 
 def _is_switch(tool: CommandTool, value: Value) -> bool:

@@ -83,6 +83,12 @@ class ServerTable(Table):
     """Address of a page about the server."""
     lifespan: str = key(matching(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", "`module:function`"), default="")
     """`module:function` under `handlers`: an async context manager, given the options; it yields the state."""
+    guard: str = key(matching(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", "`module:function`"), default="")
+    """`module:function` under `handlers`: sees the arguments of each command line before anything is decided of it.
+
+    It refuses what must not be run, such as paths outside of the folders it knows, and gives the values to put in place
+    of those that were sent.
+    """
     page_size: int = key({"minimum": 1}, default=250)
     """Tools on one page of `tools/list`."""
     options: Mapping[str, OptionTable] = key(default={})

@@ -65,7 +65,8 @@ def _is_our_edition(document: Document, diagnostics: Diagnostics) -> bool:
 def _check_server(here: Here) -> None:
     check_one_line(here, "title")
     _check_packages(here)
-    _check_reference(here, "lifespan")
+    for key in _FUNCTIONS:
+        _check_reference(here, key)
     if "handlers" not in here.data and _has_handlers(here):
         report_missing(here, "handlers", '"..."', ServerTable)
     options = here.data.get("options")
@@ -73,10 +74,15 @@ def _check_server(here: Here) -> None:
         _check_options(here, options)
 
 
+_FUNCTIONS: Final = ("lifespan", "guard")
+"""Keys of the server that name a function under its handlers."""
+
+
 def _has_handlers(server: Here) -> bool:
     tools = server.document.data.get("tools")
     found = tools.values() if isinstance(tools, dict) else ()
-    return "lifespan" in server.data or any(isinstance(tool, dict) and "handler" in tool for tool in found)
+    names_one = any(key in server.data for key in _FUNCTIONS)
+    return names_one or any(isinstance(tool, dict) and "handler" in tool for tool in found)
 
 
 def _check_packages(here: Here) -> None:

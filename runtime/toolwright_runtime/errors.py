@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 
 class ToolError(Exception):
     """The tool could not do what was asked, and a better call, or a later one, could.
 
-    The text is all the model sees, so it says what to send instead. `code` is stable, for programs.
+    The text says what to send instead. `code` is stable, for programs, and `details` is JSON that helps them: both are
+    sent where the tool's category asks for errors as JSON, and else the text is all the model sees.
     Any other exception is a bug: it is logged, and its text never leaves the server.
     """
 
-    def __init__(self, message: str, *, code: str = "TOOL_ERROR") -> None:
+    def __init__(self, message: str, *, code: str = "TOOL_ERROR", details: Mapping[str, Any] | None = None) -> None:
         super().__init__(message)
         self.message = message
         self.code = code
+        self.details = dict(details or {})
 
 
 class MethodError(Exception):

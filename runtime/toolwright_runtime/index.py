@@ -1,7 +1,8 @@
 """The tools of a server as something to search, browse and look up. Every style of discovery stands on it.
 
 Ranking goes in tiers: the tool that is named, those few that hold the query literally, then by words (BM25F),
-then, where places are left, by the spelling of words that no tool has.
+then, where places are left, by the spelling of words that no tool has. A tool that alone holds the query literally is
+all that is given, unless another one is named by it.
 """
 
 from __future__ import annotations
@@ -106,8 +107,8 @@ class WordRanker:
         return self._by_name(self._spelled(query))
 
     def holding(self, query: str) -> set[str]:
-        """Give the tools with every word of `query` in their names."""
-        having = [set(self._data["names"].get(term, ((),))[0]) for term in set(terms(query))]
+        """Give the tools with every word of `query` in their names, stop words too."""
+        having = [set(self._data["names"].get(stem(word), ((),))[0]) for word in set(words(query))]
         return {self._data["tools"][number] for number in set.intersection(*having)} if having else set()
 
     def _covered(self, query: str) -> dict[int, int]:
@@ -230,7 +231,10 @@ class ToolIndex:
             return {}
         found: dict[str, Reason] = dict.fromkeys(self._named(query), "name")
         scores = self._words.rank(query) if self._ranker is None else self._ranker.rank(query)
-        for name in self._literal(query, scores):
+        literal = self._literal(query, scores)
+        if len(literal) == 1 and literal[0] in among and found.keys() <= set(literal):
+            return found or {literal[0]: "literal"}
+        for name in literal:
             found.setdefault(name, "literal")
         for name in self._ordered(scores, among):
             found.setdefault(name, "words")
@@ -278,7 +282,7 @@ class ToolIndex:
         """Give the tools whose text holds `query` as it stands, best first.
 
         That is worth something only if they are few, a single one for a single word, and if no other tool's name
-        says the same.
+        has all of its words.
         """
         wanted = folded(query)
         most = FEW if " " in wanted else 1

@@ -23,7 +23,7 @@ STOP_WORDS = frozenset(
         """
         a about an and any are as at be been being but by can could d did do does doing don down each for from
         had has have having he her here him his how i if in into is it its just let ll m me more most my no nor
-        of on or our out own please re s shall she should so some such t than that the their them then there
+        of on one or our out own please re s shall she should so some such t than that the their them then there
         these they this those to too up us ve very want was we were what when where which while who whom why will
         with would you your
         """,

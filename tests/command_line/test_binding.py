@@ -8,6 +8,8 @@ import stat
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable
+from datetime import date, datetime
+from enum import Enum
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,9 +17,11 @@ from typing import Any
 import anyio
 import pytest
 from command_sample import DECLARED, Client, Sample, text_of
+from pydantic import BaseModel, Field
 from toolwright_runtime import MethodError, ToolError
 from toolwright_runtime.command import main
-from toolwright_runtime.command_line.binding import check_no_gap, command_tools
+from toolwright_runtime.command_line.argv import invocation
+from toolwright_runtime.command_line.binding import check_no_gap, command_tools, given
 from toolwright_runtime.command_line.chunks import PART_CHARS
 from toolwright_runtime.command_line.policy import Listing, Policy, ToolRule
 from toolwright_runtime.command_line.settings import POLICY, Commands, commands_for
@@ -118,6 +122,55 @@ async def test_a_policy_can_have_every_program_run_in_a_container(
     assert argv[argv.index("--network") + 1] == "none"
     assert argv[argv.index("-v") + 1] == "/a:/b:ro"
     assert argv[argv.index("alpine:3") + 1] == sys.executable
+
+
+class Level(Enum):
+    """How much to tell."""
+
+    LOW = "low"
+    HIGH = "high"
+
+
+class Sent(BaseModel):
+    """Arguments of types that no command line knows, and one by another name than in Python."""
+
+    level: Level = Level.LOW
+    levels: list[Level] = []
+    since: date | None = None
+    at: datetime | None = None
+    class_: str = Field("", alias="class")
+    share: float = 0.5
+    count: int = 0
+    left_out: str = "default"
+
+
+def test_arguments_reach_the_command_line_as_the_text_that_was_sent() -> None:
+    sent = Sent.model_validate(
+        {
+            "level": "high",
+            "levels": ["low", "high"],
+            "since": "2026-01-31",
+            "at": "2026-01-31T04:05:06Z",
+            "class": "a\nb",
+            "share": 1e-7,
+            "count": 10**30,
+        }
+    )
+    shown = ("level", "levels", "since", "at", "class", "share", "count")
+    tool = CommandTool(
+        name="tell",
+        program=Program(name="tell", command=("tell",)),
+        placements=tuple(Placement(name=name, place=Place.FLAG, flag=f"--{name}=") for name in shown),
+    )
+
+    assert invocation(tool, given(sent), environ={}).argv[1:] == (
+        *("--level=high", "--levels=low", "--levels=high", "--since=2026-01-31", "--at=2026-01-31T04:05:06Z"),
+        *("--class=a\nb", "--share=0.0000001", f"--count={10**30}"),
+    )
+
+
+def test_null_is_as_not_sent_and_what_is_no_number_is_not_null() -> None:
+    assert given(Sent.model_validate({"since": None, "share": "nan"})).keys() == {"share"}
 
 
 def pushing() -> CommandTool:

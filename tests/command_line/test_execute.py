@@ -388,7 +388,11 @@ async def test_script_that_the_system_cannot_start_is_told_as_such(text: str, sa
 async def test_command_line_that_is_too_long_is_told_as_such() -> None:
     error = await refusal("echo", "x" * 50_000_000, stdin="x")
 
-    assert error.message == '"echo" was given a command line too long for this system: send less'
+    assert error.code == "TOO_LARGE"
+    assert error.message == (
+        '"echo" was given a command line of 50,000,006 bytes, more than this system takes: send fewer or shorter '
+        "values, a few at a time, or send the text as standard input if the tool has a parameter for that"
+    )
     assert isinstance(error.__cause__, OSError)
     assert error.__cause__.errno == errno.E2BIG
 

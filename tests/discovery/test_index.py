@@ -78,6 +78,13 @@ def test_a_literal_piece_of_one_tools_text_is_honoured_first(catalogue: Catalogu
     assert (hit.name, hit.reason) == ("git_commit", "literal")
 
 
+def test_a_literal_piece_of_one_tools_text_leaves_all_others_out(catalogue: Catalogue, make_index: MakeIndex) -> None:
+    index = make_index(catalogue)
+
+    assert found(index, "ith GP") == ["git_commit"]
+    assert found(index, "ith GP", category="files") == []
+
+
 def test_a_literal_piece_gives_way_to_a_tool_named_so(catalogue: Catalogue, make_index: MakeIndex) -> None:
     catalogue["tools"]["git_diff"]["keywords"] = ["emails"]
 

@@ -508,7 +508,7 @@ def test_the_first_hit_always_has_its_schema_and_large_ones_leave_room_for_other
     catalogue["tools"]["git_log"]["tool"]["inputSchema"]["properties"] |= filler
     server = desk(catalogue, "search-call")
 
-    first, *rest = server.ask("search", query="git_log")["results"]
+    first, *rest = server.ask("search", query="git log or commit")["results"]
     assert first["tool_name"] == "git_log"
     assert len(first["input_schema"]["properties"]) == 62
     assert rest
@@ -524,6 +524,14 @@ def test_the_first_hit_always_has_its_schema_and_large_ones_leave_room_for_other
 def test_weak_hits_of_a_small_catalogue_are_called_so(server: Any) -> None:
     assert "share no word" in server.ask("search", query="commit", limit=12)["hint"]
     assert "share no word" not in server.ask("search", query="commit", limit=2)["hint"]
+
+
+def test_a_tool_that_comes_alone_for_what_it_says_is_called_so(server: Any) -> None:
+    answer = server.ask("search", query="ith GP")
+
+    assert names(answer) == ["git_commit"]
+    assert answer["hint"] == "Run with call. No other tool says just that; other words may find more."
+    assert server.ask("search", query="git_commit")["hint"] == "Run with call."
 
 
 def test_descriptions_are_given_whole_where_there_is_room(server: Any) -> None:

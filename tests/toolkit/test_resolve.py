@@ -145,6 +145,8 @@ def test_a_recursive_type_may_be_a_result_and_no_parameter_whatever_its_size() -
         ('lifespan = "state.inner:open_it"\n', []),
         ('lifespan = "state..inner:open_it"\n', ["TW206"]),
         ('lifespan = "state:class"\n', ["TW206"]),
+        ('guard = "guarding:check"\n', []),
+        ('guard = "guarding:class"\n', ["TW206"]),
         ('[discovery]\nprefix = "lib_"\n', []),
         (f'[discovery]\nprefix = "{"lib_" * 11}"\n', ["TW311"]),
         ('[discovery]\npinned = ["find"]\n', []),
@@ -206,8 +208,9 @@ def test_a_handler_module_too_deep_to_be_read_is_told_as_such(tmp_path: Path) ->
     assert codes(manifest(), tmp_path) == ["TW312"]
 
 
-def test_the_lifespan_is_looked_up_like_a_handler(tmp_path: Path) -> None:
+@pytest.mark.parametrize("key", ["lifespan", "guard"])
+def test_a_function_of_the_server_is_looked_up_like_a_handler(tmp_path: Path, key: str) -> None:
     (tmp_path / "catalog").mkdir()
     (tmp_path / "catalog" / "books.py").write_text("def search(): ...\ndef opened(): ...\n", encoding="utf-8")
-    assert codes(manifest(server='lifespan = "books:opened"\n'), tmp_path) == []
-    assert codes(manifest(server='lifespan = "books:closed"\n'), tmp_path) == ["TW312"]
+    assert codes(manifest(server=f'{key} = "books:opened"\n'), tmp_path) == []
+    assert codes(manifest(server=f'{key} = "books:closed"\n'), tmp_path) == ["TW312"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from pathlib import Path, PurePosixPath
 
@@ -222,6 +223,51 @@ def test_a_risk_by_a_switch_says_what_it_is_without() -> None:
     assert found(HEAD + CLI + TOOL + switch + force)[1] == ["TW326 `risk` does not say what it is without `force`"]
     by_method = f'risk.method = {{ GET = "read", PUT = "write" }}\n{METHOD} }}\n'
     assert found(HEAD + CLI + TOOL + switch + force + by_method)[1] == []
+
+
+@pytest.mark.parametrize(
+    ("argv", "usage"),
+    [
+        ('["log"]', "log [<paths>...] [--max=<max>]"),
+        ('["log", "--"]', "log [--max=<max>] -- [<paths>...]"),
+        ('["run", "--", "log"]', "run -- log [<paths>...] [--max=<max>]"),
+    ],
+)
+def test_what_is_run_is_shown_in_the_order_in_which_it_is_written(argv: str, usage: str) -> None:
+    params = """
+params.max = { type = "integer", flag = "--max=", required = false }
+params.paths = { type = "string[]", positional = true, required = false }
+"""
+    text = re.sub(r"argv = .*", f"argv = {argv}", HEAD + CLI + TOOL + READ + params)
+    command = server_of(text).tools[0].command
+
+    assert command is not None
+    assert command.usage.endswith(f" {usage}")
+
+
+@pytest.mark.parametrize(
+    "param",
+    [
+        pytest.param(f"{METHOD}, required = false }}", id="one of some texts"),
+        pytest.param('params.method = { type = "string", required = false }', id="any text"),
+        pytest.param('params.method = { type = "string[]", required = false }', id="texts"),
+        pytest.param('params.method = { type = "boolean", flag = "--m=", required = false }', id="true or false"),
+    ],
+)
+def test_a_risk_by_a_value_that_may_be_missing_says_what_it_is_without(param: str) -> None:
+    values = 'true = "read", false = "read"' if "boolean" in param else 'GET = "read", PUT = "write"'
+    missing = HEAD + CLI + TOOL + f"risk.method = {{ {values} }}\n{param}\n"
+    said = HEAD + CLI + TOOL + f'risk.method = {{ "" = "write", {values} }}\n{param}\n'
+
+    assert found(missing)[1] == ["TW326 `risk` does not say what it is without `method`, so that counts as destructive"]
+    assert found(said)[1] == []
+
+
+@pytest.mark.parametrize("param", ['type = "string"', 'type = "string", default = "GET"', 'type = "string[]"'])
+def test_a_risk_by_a_value_that_is_never_missing_need_not_say_so(param: str) -> None:
+    text = HEAD + CLI + TOOL + f'risk.method = {{ GET = "read" }}\nparams.method = {{ {param} }}\n'
+
+    assert found(text)[1] == []
 
 
 def test_a_program_that_stays_on_this_machine_says_so() -> None:

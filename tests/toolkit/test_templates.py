@@ -30,6 +30,8 @@ CHECKED = {
     "name",
     "provider",
     "risk.name",
+    "server.guard.function",
+    "server.guard.module",
     "server.name",
     "server.package",
     "server.source",

@@ -50,6 +50,9 @@ class Client:
     capabilities: Mapping[str, Any] = field(default_factory=dict)
     roots: list[dict[str, Any]] = field(default_factory=list)
     told: list[float] = field(default_factory=list)
+    action: str = ""
+    """What a person answers to each question."""
+    asked: list[str] = field(default_factory=list)
 
     async def progress(self, progress: float, total: float | None, message: str | None) -> None:
         assert message or total
@@ -59,6 +62,9 @@ class Client:
         raise AssertionError((level, data, logger))
 
     async def request(self, key: str, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+        if method == "elicitation/create":
+            self.asked.append(params["message"])
+            return {"action": self.action}
         assert (key, method, params) == ("roots", "roots/list", {})
         return {"roots": self.roots}
 
@@ -112,6 +118,11 @@ class Room:
         params = {"name": tool, "arguments": arguments}
         return Answer(self.request("tools/call", params, Selection(style="classic"), client=client, options=options))
 
+    def run(self, tool: str, /, *, client: Client | None = None, **arguments: Any) -> Answer:
+        """Call a tool of the generated server, of either tier."""
+        params = {"name": tool, "arguments": arguments}
+        return Answer(self.request("tools/call", params, Selection("classic", all_tools=True), client=client))
+
     def request(
         self,
         method: str,
@@ -150,6 +161,12 @@ def room(tmp_path: Path) -> Room:
 @pytest.fixture
 def client() -> Client:
     return Client()
+
+
+@pytest.fixture
+def person() -> Client:
+    """A client with a person behind it, who approves of what they are asked."""
+    return Client(capabilities={"elicitation": {}}, action="accept")
 
 
 @pytest.fixture

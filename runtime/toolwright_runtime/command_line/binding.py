@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -26,9 +26,17 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
 
-def command(params: type[BaseModel], tool: CommandTool) -> Binding:
-    """Bind a tool to the program that carries it out; `params` checks its arguments."""
-    return Binding(params, CommandRun(tool))
+Guard = Callable[[CommandTool, Mapping[str, Any], ToolCall], Awaitable[Mapping[str, Any]]]
+"""A server's own say in what its programs are run with: given the values of a call, defaults included.
+
+It raises `ToolError` for what must not be run, and gives the values to use in place of those it was given; what it
+leaves out stays. It may be asked twice for one call, so it must change nothing.
+"""
+
+
+def command(params: type[BaseModel], tool: CommandTool, guard: Guard | None = None) -> Binding:
+    """Bind a tool to the program that carries it out; `params` checks its arguments, and then `guard`."""
+    return Binding(params, CommandRun(tool, guard))
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +44,7 @@ class CommandRun:
     """Carries out the calls of one tool."""
 
     tool: CommandTool
+    guard: Guard | None = None
 
     async def __call__(self, params: BaseModel, call: ToolCall) -> Reply:
         """Run the program once, after all that speaks against it has been looked at.
@@ -46,6 +55,8 @@ class CommandRun:
             ToolError: it must not run, cannot, or nobody approved.
         """
         commands, environ, values = call.state(Commands), dict(os.environ), given(params)
+        if self.guard is not None:
+            values |= await self.guard(self.tool, values_used(self.tool, values, environ=environ), call)
         if problems := commands.policy.check(self.tool, values, environ=environ):
             raise ToolError("\n".join(["Not allowed by the policy of this server:", *problems]), code="POLICY")
         check_no_gap(self.tool, values_used(self.tool, values, environ=environ))
@@ -56,8 +67,8 @@ class CommandRun:
 
 
 def given(params: BaseModel) -> dict[str, Any]:
-    """Give the arguments that were sent, by the names of the manifest: null is as not sent."""
-    sent = params.model_dump(by_alias=True, exclude_unset=True)
+    """Give the arguments that were sent, as JSON has them, by the names of the manifest: null is as not sent."""
+    sent = params.model_dump(mode="json", by_alias=True, exclude_unset=True)
     return {name: value for name, value in sent.items() if value is not None}
 
 

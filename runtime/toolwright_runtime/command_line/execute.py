@@ -172,7 +172,7 @@ async def _started(process: Process, command: Command) -> None:
     except BaseException as error:
         await process.end()
         if isinstance(error, OSError):
-            raise unstarted(command.argv[0], error) from error
+            raise unstarted(command.argv, error) from error
         raise
 
 

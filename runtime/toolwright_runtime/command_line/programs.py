@@ -7,7 +7,7 @@ import os
 import shutil
 import stat
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -15,7 +15,6 @@ from toolwright_runtime.errors import ToolError
 
 _LONGEST_SHOWN: Final = 200
 _REASONS: Final = {
-    errno.E2BIG: ("was given a command line too long for this system: send less", "TOO_LARGE"),
     errno.ENOENT: ("cannot run: the interpreter that its first line names is missing", "NOT_EXECUTABLE"),
     errno.ENOEXEC: ("is no program of this system, nor a script whose first line says #!", "NOT_EXECUTABLE"),
 }
@@ -61,10 +60,17 @@ def check_folder(cwd: str) -> None:
     raise ToolError(f"the working directory {_shown(cwd)} {reason}: name a folder that is there", code=code)
 
 
-def unstarted(name: str, error: OSError) -> ToolError:
-    """Say why the system did not start the program `name` although it was located."""
+def unstarted(argv: Sequence[str], error: OSError) -> ToolError:
+    """Say why the system did not start `argv`, although its program was located."""
+    if error.errno == errno.E2BIG:
+        size = sum(len(os.fsencode(each)) + 1 for each in argv)
+        message = (
+            f"{_shown(argv[0])} was given a command line of {size:,} bytes, more than this system takes: send fewer or "
+            f"shorter values, a few at a time, or send the text as standard input if the tool has a parameter for that"
+        )
+        return ToolError(message, code="TOO_LARGE")
     reason, code = _REASONS.get(error.errno or 0, (f"could not be started: {error.strerror}", "NOT_EXECUTABLE"))
-    return ToolError(f"{_shown(name)} {reason}", code=code)
+    return ToolError(f"{_shown(argv[0])} {reason}", code=code)
 
 
 def _unlocated(name: str, wanted: str, path: str | None) -> ToolError:

@@ -1,0 +1,440 @@
+"""The git tools over a real repository: what they say, and what neither a path nor a repository can make them do."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from toolwright_runtime.command_line.settings import POLICY
+
+IDENTITY = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org")
+SECRET = "the secret outside"
+
+
+@pytest.fixture(autouse=True)
+def calm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave the settings of who runs the tests out of it."""
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / ".gitconfig").write_text("[user]\nname = Ada\nemail = ada@example.org\n", encoding="utf-8")
+    monkeypatch.setenv("HOME", str(home))
+    for name in ("XDG_CONFIG_HOME", POLICY):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def project(room: Any) -> Path:
+    """The allowed folder as a repository of two commits, the second tagged, and a branch."""
+    folder: Path = room.project
+    git(folder, "init", "--quiet", "--initial-branch=main")
+    room.write("app.py", "one\ntwo\n")
+    room.write("docs/guide.md", "guide\n")
+    git(folder, "add", ".")
+    git(folder, "commit", "--quiet", "--message=Begin")
+    git(folder, "branch", "topic")
+    room.write("app.py", "one\nTWO\n")
+    git(folder, "commit", "--quiet", "--all", "--message=Shout two")
+    git(folder, "tag", "v1")
+    return folder
+
+
+def git(folder: Path, *arguments: str) -> str:
+    argv = ["git", "-C", str(folder), *IDENTITY, *arguments]
+    return subprocess.run(argv, capture_output=True, encoding="utf-8", check=True).stdout.strip()
+
+
+def head(folder: Path) -> str:
+    return git(folder, "rev-parse", "HEAD")
+
+
+def program(folder: Path, name: str) -> tuple[Path, Path]:
+    """Make a program that leaves a mark when it runs; give both."""
+    mark, script = folder / f"{name}.ran", folder / name
+    script.write_text(
+        f"#!{sys.executable} -IS\nimport pathlib, sys\n"
+        f"pathlib.Path({str(mark)!r}).touch()\nsys.stdout.write(sys.stdin.read())\n",
+        encoding="utf-8",
+    )
+    script.chmod(0o755)
+    return script, mark
+
+
+# What they say
+
+
+@pytest.mark.usefixtures("project")
+def test_status_tells_branch_and_changes(room: Any) -> None:
+    room.write("app.py", "changed\n")
+    room.write("new/a.txt", "new\n")
+
+    assert room.call("git_status").text == "## main\n M app.py\n?? new/"
+    assert room.call("git_status", untracked="all").text == "## main\n M app.py\n?? new/a.txt"
+    assert room.call("git_status", paths=["docs"]).text == "## main"
+
+
+@pytest.mark.usefixtures("project")
+@pytest.mark.parametrize(
+    ("arguments", "subjects"),
+    [
+        pytest.param({}, ["Shout two", "Begin"], id="all"),
+        pytest.param({"max_count": 1}, ["Shout two"], id="at most one"),
+        pytest.param({"skip": 1}, ["Begin"], id="from the second on"),
+        pytest.param({"revision": "topic"}, ["Begin"], id="of a branch"),
+        pytest.param({"revision": "topic..main"}, ["Shout two"], id="of a range"),
+        pytest.param({"paths": ["docs"]}, ["Begin"], id="of a folder"),
+        pytest.param({"revision": "main", "paths": ["docs", "app.py"]}, ["Shout two", "Begin"], id="of a branch there"),
+        pytest.param({"message": "^Shout"}, ["Shout two"], id="by message"),
+        pytest.param({"changed_text": "TWO"}, ["Shout two"], id="by text"),
+        pytest.param({"author": "Nobody"}, [], id="by author"),
+        pytest.param({"since": "1990-01-01", "until": "1991-01-01"}, [], id="by time"),
+    ],
+)
+def test_log_finds_commits(room: Any, arguments: dict[str, Any], subjects: list[str]) -> None:
+    lines = room.call("git_log", format="short", **arguments).text.splitlines()
+
+    assert [line.strip() for line in lines if line.startswith("    ")] == subjects
+
+
+@pytest.mark.usefixtures("project")
+def test_log_shows_changes_if_asked(room: Any) -> None:
+    assert "+TWO" in room.call("git_log", patch=True, max_count=1).text
+    assert "app.py | 2 +-" in room.call("git_log", stat=True, max_count=1).text
+    assert "TWO" not in room.call("git_log", max_count=1).text
+
+
+def test_log_of_a_file_that_is_gone_still_tells_of_it(room: Any, project: Path) -> None:
+    git(project, "rm", "--quiet", "docs/guide.md")
+    git(project, "commit", "--quiet", "--message=Drop the guide")
+
+    assert "Drop the guide" in room.call("git_log", paths=["docs/guide.md"], max_count=1).text
+
+
+def test_diff_tells_what_is_staged_and_what_is_not(room: Any, project: Path) -> None:
+    room.write("app.py", "staged\n")
+    git(project, "add", "app.py")
+    room.write("docs/guide.md", "not staged\n")
+
+    assert "+not staged" in room.call("git_diff").text
+    assert "+staged" not in room.call("git_diff").text
+    assert "+staged" in room.call("git_diff", staged=True).text
+    assert room.call("git_diff", staged=True, paths=["docs"]).text == "(no output)"
+    assert room.call("git_diff", revision="topic..v1", summary=True).text.startswith(" app.py | 2 +-")
+
+
+@pytest.mark.usefixtures("project")
+def test_show_gives_a_commit_or_a_file_of_it(room: Any) -> None:
+    assert "Shout two" in room.call("git_show").text
+    assert "+TWO" in room.call("git_show", object="v1").text
+    assert "@@" not in room.call("git_show", summary=True).text
+    assert room.call("git_show", object="topic:app.py").text == "one\ntwo"
+    assert room.call("git_show", repository="docs", object="v1:./guide.md").text == "guide"
+
+
+@pytest.mark.usefixtures("project")
+def test_blame_tells_the_commit_of_each_line(room: Any) -> None:
+    lines = room.call("git_blame", path="app.py").text.splitlines()
+    assert [line.split()[0] == lines[0].split()[0] for line in lines] == [True, False]
+    assert len(room.call("git_blame", path="app.py", lines="2,+1").text.splitlines()) == 1
+    assert "two" in room.call("git_blame", path="app.py", revision="topic").text
+    assert room.call("git_blame", path="app.py", lines="1").is_error
+
+
+@pytest.mark.usefixtures("project")
+def test_branch_lists_branches_and_makes_none(room: Any) -> None:
+    assert [line[:8].strip() for line in room.call("git_branch").text.splitlines()] == ["* main", "topic"]
+    assert "topic" not in room.call("git_branch", contains="v1").text
+    assert "topic" in room.call("git_branch", merged="main").text
+    assert "main" not in room.call("git_branch", patterns=["to*"]).text
+    assert room.call("git_branch", patterns=["new"]).text == "(no output)"
+    assert "new" not in room.call("git_branch", all=True).text
+
+
+# What they change, and who is asked before
+
+
+def test_add_and_commit_record_what_was_approved(room: Any, project: Path, person: Any) -> None:
+    room.write("app.py", "three\n")
+    room.write("-odd name.txt", "odd\n")
+
+    added = room.run("git_add", paths=["app.py", "-odd name.txt"], client=person)
+    assert added.text == "add 'app.py'\nadd '-odd name.txt'"
+    message = "Count on\n\n# not a comment\nà la carte"
+    committed = room.run("git_commit", message=message, client=person)
+
+    assert not committed.is_error
+    assert git(project, "log", "-1", "--format=%B") == message
+    assert git(project, "status", "--porcelain") == ""
+    stage, commit = person.asked
+    assert stage.startswith("Stage these files?\n\n$ git --no-pager ")
+    assert "add --verbose -- app.py '-odd name.txt'" in stage
+    assert f"in {project}" in stage
+    assert commit.startswith("Commit what is staged, with this message?")
+    assert "Count on" in commit
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"), [("git_add", {"paths": ["."]}), ("git_commit", {"message": "Sneak in"})]
+)
+def test_nothing_is_changed_unasked(room: Any, project: Path, tool: str, arguments: dict[str, Any]) -> None:
+    room.write("app.py", "three\n")
+    before = head(project)
+
+    answer = room.run(tool, **arguments)
+
+    assert answer.is_error
+    assert "needs the approval of a person" in answer.text
+    assert (head(project), git(project, "status", "--porcelain")) == (before, "M app.py")
+
+
+def test_nothing_is_changed_when_a_person_declines(room: Any, project: Path, person: Any) -> None:
+    person.action = "decline"
+    before = head(project)
+
+    assert "the user declined it" in room.run("git_commit", message="No", client=person).text
+    assert head(project) == before
+
+
+@pytest.mark.usefixtures("project")
+def test_what_git_refuses_is_an_error(room: Any, person: Any) -> None:
+    answer = room.run("git_commit", message="Nothing", client=person)
+
+    assert answer.is_error
+    assert "nothing to commit" in answer.text
+    assert answer.text.endswith("[exit code: 1]")
+
+
+# What a path cannot do
+
+
+READING = ("git_status", "git_log", "git_diff", "git_show", "git_branch")
+
+
+@pytest.mark.usefixtures("project")
+@pytest.mark.parametrize("tool", READING)
+@pytest.mark.parametrize("folder", ["..", "../proj-evil", "/", "~", "link"])
+def test_a_folder_outside_of_the_roots_is_refused(room: Any, tool: str, folder: str) -> None:
+    git(room.outside, "init", "--quiet")
+    (room.project / "link").symlink_to(room.outside)
+
+    answer = room.call(tool, repository=folder)
+
+    assert answer.is_error
+    assert "outside of the allowed directories" in answer.text
+
+
+@pytest.mark.usefixtures("project")
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("git_diff", {"paths": ["../proj-evil/secret.txt", "app.py"]}),
+        ("git_diff", {"paths": ["link/secret.txt", "app.py"]}),
+        ("git_diff", {"paths": ["/etc/passwd", "/etc/hosts"]}),
+        ("git_log", {"paths": ["docs/../../proj-evil"]}),
+        ("git_status", {"paths": ["/etc"]}),
+        ("git_show", {"paths": [".."]}),
+        ("git_blame", {"path": "../proj-evil/secret.txt"}),
+        ("git_add", {"paths": ["../proj-evil/secret.txt"]}),
+        ("git_add", {"paths": [" "]}),
+    ],
+)
+def test_a_path_outside_of_the_roots_is_refused(room: Any, tool: str, arguments: dict[str, Any]) -> None:
+    (room.project / "link").symlink_to(room.outside)
+
+    answer = room.run(tool, **arguments)
+
+    assert answer.is_error
+    assert SECRET not in answer.text
+    assert "outside of the allowed directories" in answer.text or "path is empty" in answer.text
+
+
+@pytest.mark.usefixtures("project")
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("git_log", {"revision": "--output=stolen"}),
+        ("git_diff", {"revision": "--output=stolen"}),
+        ("git_show", {"object": "--output=stolen"}),
+        ("git_blame", {"path": "app.py", "revision": "--contents=stolen"}),
+        ("git_log", {"changed_text": "--output=stolen"}),
+    ],
+)
+def test_a_value_never_becomes_an_option(room: Any, tool: str, arguments: dict[str, Any]) -> None:
+    answer = room.call(tool, **arguments)
+
+    assert answer.is_error
+    assert "starts with `-`" in answer.text
+    assert not (room.project / "stolen").exists()
+
+
+@pytest.mark.usefixtures("project")
+@pytest.mark.parametrize("tool", ["git_log", "git_diff", "git_show", "git_status"])
+def test_a_path_never_becomes_an_option_or_a_pattern(room: Any, tool: str) -> None:
+    answer = room.call(tool, paths=["--output=stolen", ":(glob)**", "*"])
+
+    assert not answer.is_error
+    assert "app.py" not in answer.text
+    assert not (room.project / "stolen").exists()
+
+
+def test_a_repository_that_begins_above_the_roots_is_refused(room: Any) -> None:
+    git(room.project.parent, "init", "--quiet")
+
+    answer = room.call("git_log")
+
+    assert answer.is_error
+    assert "belongs to a repository outside of the allowed directories" in answer.text
+
+
+def test_a_repository_that_points_outside_of_the_roots_is_refused(room: Any, project: Path) -> None:
+    git(room.outside, "init", "--quiet")
+    room.write("sub/.git", f"gitdir: {room.outside / '.git'}\n")
+    assert "outside of the allowed directories" in room.call("git_log", repository="sub").text
+
+    git(project, "config", "core.worktree", str(room.outside))
+    assert "outside of the allowed directories" in room.call("git_status").text
+
+
+def test_where_there_is_no_repository_git_says_so(room: Any) -> None:
+    answer = room.call("git_status")
+
+    assert answer.is_error
+    assert "not a git repository" in answer.text
+
+
+def test_files_in_no_repository_are_not_compared(room: Any) -> None:
+    room.write("a", "a\n")
+
+    assert "outside of the allowed directories" in room.call("git_diff", paths=["a", str(room.outside / "x")]).text
+
+
+@pytest.mark.usefixtures("project")
+def test_a_folder_that_is_not_there_is_told_as_such(room: Any) -> None:
+    assert "does not exist" in room.call("git_status", repository="nowhere").text
+
+
+# What the settings of a repository cannot do
+
+
+def test_settings_of_a_repository_start_no_program(room: Any, project: Path, person: Any, tmp_path: Path) -> None:
+    script, mark = program(tmp_path, "evil")
+    hooks = project / ".git" / "hooks"
+    hooks.mkdir(exist_ok=True)
+    for hook in ("pre-commit", "commit-msg", "prepare-commit-msg", "post-commit", "post-index-change"):
+        (hooks / hook).symlink_to(script)
+    room.write(".gitattributes", "*.py diff=evil\n")
+    for setting in (
+        *("core.pager", "core.editor", "core.fsmonitor", "diff.external", "diff.evil.command", "diff.evil.textconv"),
+        *("gpg.program", "pager.log", "pager.diff", "pager.branch", "sequence.editor", "core.askPass"),
+    ):
+        git(project, "config", setting, str(script))
+    for setting in ("commit.gpgSign", "log.showSignature"):
+        git(project, "config", setting, "true")
+    room.write("app.py", "three\n")
+
+    for tool, arguments in (
+        ("git_status", {}),
+        ("git_log", {"patch": True}),
+        ("git_diff", {}),
+        ("git_show", {"object": "v1"}),
+        ("git_blame", {"path": "app.py"}),
+        ("git_branch", {}),
+        ("git_add", {"paths": ["."]}),
+        ("git_commit", {"message": "Safe"}),
+    ):
+        answer = room.run(tool, client=person, **arguments)
+        assert not answer.is_error, (tool, answer.text)
+        assert not mark.exists(), tool
+
+    assert git(project, "log", "-1", "--format=%s") == "Safe"
+
+
+FILTERED: dict[str, dict[str, Any]] = {
+    "git_status": {},
+    "git_diff": {},
+    "git_blame": {"path": "app.py"},
+    "git_add": {"paths": ["."]},
+    "git_commit": {"message": "Safe"},
+}
+"""Calls of the tools that look at files."""
+
+
+@pytest.fixture
+def trap(room: Any, project: Path, tmp_path: Path) -> tuple[str, Path]:
+    """A program for files to go through, and the mark it leaves; a file has changed, but not its size."""
+    script, mark = program(tmp_path, "filter")
+    room.write(".gitattributes", "*.py filter=trap\n")
+    room.write("app.py", (project / "app.py").read_text(encoding="utf-8").swapcase())
+    return str(script), mark
+
+
+@pytest.mark.parametrize("tool", FILTERED)
+@pytest.mark.parametrize("kind", ["clean", "process"])
+def test_a_filter_that_a_repository_alone_names_is_not_run(
+    room: Any, person: Any, trap: tuple[str, Path], tool: str, kind: str
+) -> None:
+    script, mark = trap
+    git(room.project, "config", f"filter.trap.{kind}", script)
+    git(room.project, "config", "--global", f"filter.trap.{kind}", "another")
+
+    answer = room.run(tool, client=person, **FILTERED[tool])
+
+    assert answer.is_error
+    assert "name a program for git to run on its files" in answer.text
+    assert not mark.exists()
+    assert person.asked == []
+
+
+@pytest.mark.parametrize("tool", ["git_status", "git_diff", "git_blame", "git_add"])
+def test_a_filter_that_the_user_names_too_is_run(room: Any, person: Any, trap: tuple[str, Path], tool: str) -> None:
+    script, mark = trap
+    for scope in ("--local", "--global"):
+        git(room.project, "config", scope, "filter.trap.clean", script)
+
+    assert not room.run(tool, client=person, **FILTERED[tool]).is_error
+    assert mark.exists()
+
+
+@pytest.mark.parametrize("tool", ["git_log", "git_show", "git_branch"])
+def test_history_can_be_read_whatever_filters_there_are(room: Any, project: Path, tool: str) -> None:
+    git(project, "config", "filter.evil.clean", "evil")
+
+    assert not room.call(tool).is_error
+
+
+@pytest.mark.parametrize("tool", ["git_status", "git_diff"])
+def test_the_settings_of_a_submodule_start_no_program(room: Any, project: Path, tmp_path: Path, tool: str) -> None:
+    script, mark = program(tmp_path, "evil")
+    git(project, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(project), "inner")
+    git(project, "commit", "--quiet", "--message=Hold another")
+    git(project / "inner", "config", "filter.evil.clean", str(script))
+    room.write("inner/.gitattributes", "*.py filter=evil\n")
+    room.write("inner/app.py", "ONE\ntwo\n")  # of the same size, so that only a look at it tells
+
+    answer = room.call(tool)
+
+    assert not answer.is_error, answer.text
+    assert not mark.exists()
+
+
+def test_colours_and_columns_of_a_repository_do_not_show(room: Any, project: Path) -> None:
+    for setting in ("color.ui", "color.diff", "color.branch", "color.status", "column.ui"):
+        git(project, "config", setting, "always")
+    room.write("app.py", "three\n")
+
+    for tool in READING:
+        assert "\x1b" not in room.call(tool).text, tool
+
+
+def test_reading_leaves_the_index_as_it_is(room: Any, project: Path) -> None:
+    index = project / ".git" / "index"
+    room.write("app.py", "one\nTWO\n")  # as it was, but newer: git would note that
+    before = index.read_bytes()
+
+    for tool in READING:
+        assert not room.call(tool).is_error
+
+    assert index.read_bytes() == before
+    assert not (project / ".git" / "index.lock").exists()
