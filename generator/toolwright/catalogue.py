@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from toolwright_runtime.catalogue import Catalogue, ExampleEntry, ToolEntry
+from toolwright_runtime.catalogue import Catalogue, CategoryEntry, ExampleEntry, ToolEntry
 
 from toolwright.compile_schema import unique_paths
-from toolwright.model import Example, Hints, Server, Tool
+from toolwright.model import Category, Example, Hints, Server, Tool
 
 
 def catalogue(server: Server) -> Catalogue:
@@ -30,15 +30,19 @@ def catalogue(server: Server) -> Catalogue:
             "page_tokens": server.discovery.page_tokens,
             "split_calls": server.discovery.split_calls,
         },
-        "categories": {
-            each.name: {"module": each.module, "summary": each.summary, "tags": list(each.tags)}
-            for each in server.categories
-        },
+        "categories": {each.name: _category(each) for each in server.categories},
         "tools": {tool.name: tool_entry(tool) for tool in server.tools},
     }
     if server.clis:
         served["clis"] = {each.name: {"summary": each.summary, "tags": list(each.tags)} for each in server.clis}
     return served
+
+
+def _category(category: Category) -> CategoryEntry:
+    entry: CategoryEntry = {"module": category.module, "summary": category.summary, "tags": list(category.tags)}
+    if category.has_json_errors:
+        entry["errors"] = "json"
+    return entry
 
 
 def tool_entry(tool: Tool) -> ToolEntry:

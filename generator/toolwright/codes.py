@@ -454,7 +454,7 @@ arguments = { query = "Dune" }
     ),
     Rule(
         code="TW312",
-        title="The function that carries a tool out, the lifespan or the guard is not there",
+        title="The function that carries a tool out, the lifespan, the guard or a subcommand is not there",
         why="The generated package imports it. Without it every tool of the category would fail at its first call.",
         bad='handler = "books:serach"',
         good='handler = "books:search"',
@@ -496,7 +496,7 @@ fields.titles = { type = "string[]" }
         code="TW317",
         title="A name is taken by what is generated",
         why="Categories become modules beside `catalogue` and `server`, tools stand beside the meta-tools of every style, options "
-        "beside the server's own flags, and packages beside all that Python can import.",
+        "beside the server's own flags, subcommands beside `serve`, and packages beside all that Python can import.",
         bad="""
 [categories.server]
 summary = "About the server"

@@ -19,6 +19,7 @@ from toolwright.tables import (
     ManifestTables,
     ParamTable,
     ServerTable,
+    SubcommandTable,
     Table,
     ToolTable,
     TypeTable,
@@ -45,6 +46,7 @@ _NAMES: Final[Mapping[tuple[type[Table], str], str]] = {
     (ManifestTables, "commands"): _FILE_NAME,
     (ManifestTables, "workflows"): _FILE_NAME,
     (ServerTable, "options"): r"[a-z][a-z0-9_-]*",
+    (ServerTable, "subcommands"): r"[a-z][a-z0-9-]*",
     (CliTable, "params"): _PROPERTY_NAME,
     (CliTable, "env"): _VARIABLE,
     (ToolTable, "params"): _PROPERTY_NAME,
@@ -54,6 +56,7 @@ _NAMES: Final[Mapping[tuple[type[Table], str], str]] = {
 
 _PATTERNS: Final[Mapping[tuple[type[Table], str], str]] = {
     (ServerTable, "title"): _ONE_LINE,
+    (SubcommandTable, "summary"): _ONE_LINE,
     (CategoryTable, "summary"): _ONE_LINE,
     (CliTable, "summary"): _ONE_LINE,
     (ToolTable, "summary"): _ONE_LINE,

@@ -179,6 +179,8 @@ class Category:
     module: Identifier
     summary: str
     tags: tuple[str, ...]
+    has_json_errors: bool
+    """Whether failures are told as JSON."""
     tools: tuple[Tool, ...]
     types: tuple[ObjectType, ...]
     """The types its tools use, in the order of the manifest."""
@@ -264,6 +266,15 @@ class Option:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Subcommand:
+    """Something else that the console command does: `name` is typed after it."""
+
+    name: str
+    summary: str
+    handler: Handler
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Discovery:
     """How a model gets to know the tools."""
 
@@ -328,6 +339,7 @@ class Server:
     """What looks at the arguments of each command line."""
     page_size: int
     options: tuple[Option, ...]
+    subcommands: tuple[Subcommand, ...]
     discovery: Discovery
     categories: tuple[Category, ...]
     clis: tuple[Cli, ...]

@@ -27,6 +27,7 @@ from toolwright.model import (
     Option,
     Server,
     Step,
+    Subcommand,
     Tool,
     Value,
     Workflow,
@@ -100,6 +101,7 @@ def _server(run: Resolution, tools: Sequence[Tool]) -> Server:
         guard=_guard(run),
         page_size=written.page_size,
         options=_options(run),
+        subcommands=_subcommands(run),
         discovery=_discovery(run),
         categories=_categories(run, tools),
         clis=resolve_commands.clis(run),
@@ -132,6 +134,13 @@ def _options(run: Resolution) -> tuple[Option, ...]:
     )
 
 
+def _subcommands(run: Resolution) -> tuple[Subcommand, ...]:
+    return tuple(
+        Subcommand(name=name, summary=each.summary, handler=_handler(run, each.handler))
+        for name, each in run.tables.server.subcommands.items()
+    )
+
+
 def _discovery(run: Resolution) -> Discovery:
     written = run.tables.discovery
     return Discovery(
@@ -156,6 +165,7 @@ def _categories(run: Resolution, tools: Sequence[Tool]) -> tuple[Category, ...]:
                 module=identifier(name),
                 summary=written.summary,
                 tags=written.tags,
+                has_json_errors=written.errors == "json",
                 tools=members,
                 types=used,
                 contract_models=_contract_models(members),
@@ -495,6 +505,11 @@ def _check_handlers(run: Resolution, tools: Sequence[Tool], index: HandlerIndex)
         problem = index.problem(_handler(run, reference))[0] if reference else ""
         if problem:
             run.error("TW312", problem, ("server", key), hint=hint)
+    for each in server.subcommands.values():
+        problem = index.problem(_handler(run, each.handler))[0]
+        if problem:
+            hint = "it is a function that is given the arguments after its name and gives the exit status"
+            run.error("TW312", problem, (*each.at, "handler"), hint=hint)
     for tool in tools:
         if tool.handler and (missing := index.missing(tool, tool.handler)):
             run.error("TW312", missing.message, (*tool.at, "handler"), hint=missing.hint)

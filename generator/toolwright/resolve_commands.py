@@ -51,18 +51,18 @@ def _fetch_chunk(category: str) -> ToolTable:
         summary="Read a further part of a command's output that was too long",
         description=(
             "Read a further part of a command's output that was too long for one answer. The last line of such an "
-            "answer gives the chunk_id and the number of the next part. Outputs are kept for a while only: when one "
+            "answer gives the cacheKey and the number of the next part. Outputs are kept for a while only: when one "
             "is gone, run the command again."
         ),
         category=category,
         keywords=("rest", "remaining", "truncated", "more"),
         hints=HintsTable(read_only=True, destructive=False, idempotent=True, open_world=False),
         params={
-            "chunk_id": ParamTable(
-                at=(*at, "params", "chunk_id"), type="string", description="The chunk_id that the answer gave"
+            "cacheKey": ParamTable(
+                at=(*at, "params", "cacheKey"), type="string", description="The cacheKey that the answer gave"
             ),
-            "part": ParamTable(
-                at=(*at, "params", "part"),
+            "chunkIndex": ParamTable(
+                at=(*at, "params", "chunkIndex"),
                 type="integer",
                 description="Which part; the answer itself was part 1",
                 minimum=1,
@@ -71,7 +71,7 @@ def _fetch_chunk(category: str) -> ToolTable:
         },
         examples=(
             ExampleTable(
-                description="The third part of an output", arguments={"chunk_id": "9f86d081884c7d65", "part": 3}
+                description="The third part of an output", arguments={"cacheKey": "9f86d081884c7d65", "chunkIndex": 3}
             ),
         ),
     )

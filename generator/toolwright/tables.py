@@ -62,6 +62,16 @@ class OptionTable(Table):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SubcommandTable(Table):
+    """`[server.subcommands.NAME]`: something else that the server's console command does, as `my-server NAME`."""
+
+    summary: str = key(at_most(80))
+    """What it does; the help text."""
+    handler: str = key(matching(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", "`module:function`"))
+    """`module:function` under `handlers`: given the arguments after its name, it gives the exit status."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ServerTable(Table):
     """`[server]`: who this server is."""
 
@@ -93,6 +103,8 @@ class ServerTable(Table):
     """Tools on one page of `tools/list`."""
     options: Mapping[str, OptionTable] = key(default={})
     """Settings of the running server."""
+    subcommands: Mapping[str, SubcommandTable] = key(default={})
+    """What its console command does besides serving."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,6 +131,8 @@ class CategoryTable(Table):
     """What its tools are for."""
     tags: tuple[str, ...] = ()
     """Labels shown when categories are browsed."""
+    errors: Literal["text", "json"] = "text"
+    """How a model is told of a failure: in plain text, or as `{"error": {"code", "message", "details"}}`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

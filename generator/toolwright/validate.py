@@ -22,6 +22,7 @@ from toolwright.tables import (
     OptionTable,
     ParamTable,
     ServerTable,
+    SubcommandTable,
     Table,
     ToolTable,
     ValueTable,
@@ -72,16 +73,19 @@ def _check_server(here: Here) -> None:
     options = here.data.get("options")
     if isinstance(options, dict):
         _check_options(here, options)
+    subcommands = here.data.get("subcommands")
+    if isinstance(subcommands, dict):
+        _check_subcommands(here, subcommands)
 
 
 _FUNCTIONS: Final = ("lifespan", "guard")
-"""Keys of the server that name a function under its handlers."""
+"""Keys of the server that name a function under its handlers. Each of its subcommands names one too."""
 
 
 def _has_handlers(server: Here) -> bool:
     tools = server.document.data.get("tools")
     found = tools.values() if isinstance(tools, dict) else ()
-    names_one = any(key in server.data for key in _FUNCTIONS)
+    names_one = any(key in server.data for key in (*_FUNCTIONS, "subcommands"))
     return names_one or any(isinstance(tool, dict) and "handler" in tool for tool in found)
 
 
@@ -152,6 +156,23 @@ def _check_options(here: Here, options: Mapping[str, Any]) -> None:
         flags.setdefault(flag, name)
 
 
+def _check_subcommands(here: Here, subcommands: Mapping[str, Any]) -> None:
+    at = Here(subcommands, (*here.at, "subcommands"), here.document, here.diagnostics)
+    for name in subcommands:
+        if not _SUBCOMMAND.fullmatch(name):
+            hint = "use lower-case letters, digits and dashes, starting with a letter"
+            at.error("TW206", f"subcommand `{name}` cannot be typed", name, hint=hint, value=False)
+        elif name == _SERVE:
+            at.error("TW317", "every server has a subcommand `serve`", name, hint="choose another name", value=False)
+
+
+def _check_subcommand(here: Here) -> None:
+    check_one_line(here, "summary")
+    _check_reference(here, "handler")
+
+
+_SERVE: Final = "serve"
+_SUBCOMMAND: Final = re.compile(r"[a-z][a-z0-9-]*")
 _OPTION: Final = re.compile(r"[a-z][a-z0-9_-]*")
 _OWN_FLAGS: Final = frozenset(
     {
@@ -219,6 +240,7 @@ LOCAL_RULES: Final[Mapping[type[Table], LocalRule]] = types.MappingProxyType(
     {
         ManifestTables: check_programs,
         ServerTable: _check_server,
+        SubcommandTable: _check_subcommand,
         CategoryTable: _check_summary,
         CliTable: check_cli,
         GlobalTable: check_global,

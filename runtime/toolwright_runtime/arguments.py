@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from toolwright_runtime.catalogue import ToolEntry
-from toolwright_runtime.errors import ToolError
+from toolwright_runtime.errors import INVALID_ARGUMENT, ToolError
 from toolwright_runtime.expectation import nullless
 from toolwright_runtime.renaming import renamed
 from toolwright_runtime.validation import validator
@@ -76,7 +76,7 @@ class ArgumentReader:
                 _remove(sent, path)
             value, problems = self._checked(sent)
         if problems:
-            raise ToolError(self._complaint(problems, notes, sent), code="INVALID_ARGUMENTS")
+            raise ToolError(self._complaint(problems, notes, sent), code=INVALID_ARGUMENT)
         return Arguments(value, notes)
 
     def _checked(self, sent: dict[str, Any]) -> tuple[Any, list[Problem]]:

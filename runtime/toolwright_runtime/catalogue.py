@@ -42,6 +42,8 @@ class CategoryEntry(TypedDict):
     module: str
     summary: str
     tags: list[str]
+    errors: NotRequired[str]
+    """`json` where failures are told as JSON; absent for plain text."""
 
 
 class CliEntry(TypedDict):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from toolwright_runtime.catalogue import Catalogue, ToolEntry
 from toolwright_runtime.command_line.settings import POLICY, Commands, commands_for
@@ -20,8 +21,23 @@ EXPOSE_ALL = "GEMINI_EXPOSE_ALL_TOOLS"
 """Environment variable that, when `true`, lists every tool."""
 _ENVIRONMENT = f"{EXPOSE_ALL}=true in the environment stands for --classic --all; --discovery still chooses the style."
 LOG_LEVELS = ("debug", "info", "warning", "error", "critical")
+SERVE = "serve"
 WRONG_USAGE = 2
 MOST_PORT = 65_535
+
+
+class Subcommand(NamedTuple):
+    """Something else that the command does: `target` (`module:function`) is given the arguments after its name."""
+
+    name: str
+    summary: str
+    target: str
+
+    def run(self, argv: Sequence[str]) -> int:
+        """Do it, and give the exit status."""
+        module, _, function = self.target.partition(":")
+        status: int = getattr(importlib.import_module(module), function)(argv)
+        return status
 
 
 def main(
@@ -29,18 +45,25 @@ def main(
     catalogue: Catalogue,
     load_index: Callable[[], dict[str, Any]],
     options: Sequence[OptionSpec] = (),
+    subcommands: Sequence[Subcommand] = (),
     prog: str,
     version: str,
     argv: Sequence[str] | None = None,
 ) -> int:
-    """Run the command and give its exit status: 0, or 2 if the command line is wrong.
+    """Run the command and give its exit status: 0, or 2 if the command line is wrong; that of a subcommand is its own.
 
     Serving takes the process over: its signals, with stdio its standard streams, and when it is told to end and
     something hangs, the process ends without coming back here.
     """
-    parser = _parser(catalogue, options, prog, version)
+    given = sys.argv[1:] if argv is None else argv
+    for subcommand in subcommands:
+        if given[:1] == [subcommand.name]:
+            return subcommand.run(given[1:])
+    parser = _parser(catalogue, options, subcommands, prog, version)
     try:
-        chosen = parser.parse_args(argv)
+        chosen = parser.parse_args(given)
+        if chosen.command != SERVE:
+            raise ValueError(f"`{chosen.command}` comes first: {prog} {chosen.command} ...")  # noqa: TRY301  as what else is refused
         selection = _selection(catalogue, chosen)
         commands = _commands(catalogue, chosen)
         tools = visible_tools(commands.allowed(catalogue) if commands else catalogue, selection)
@@ -96,7 +119,9 @@ def _serve_http(make_server: Callable[[], Any], chosen: argparse.Namespace, prog
     return 0
 
 
-def _parser(catalogue: Catalogue, options: Sequence[OptionSpec], prog: str, version: str) -> argparse.ArgumentParser:
+def _parser(
+    catalogue: Catalogue, options: Sequence[OptionSpec], subcommands: Sequence[Subcommand], prog: str, version: str
+) -> argparse.ArgumentParser:
     server = catalogue["server"]
     parser = argparse.ArgumentParser(
         prog=prog,
@@ -104,7 +129,9 @@ def _parser(catalogue: Catalogue, options: Sequence[OptionSpec], prog: str, vers
         allow_abbrev=False,
         exit_on_error=False,
     )
-    parser.add_argument("command", nargs="?", choices=["serve"], default="serve", help="what to do (default: serve)")
+    names = [SERVE, *(each.name for each in subcommands)]
+    others = "".join(f"; {each.name}: {each.summary}" for each in subcommands).replace("%", "%%")
+    parser.add_argument("command", nargs="?", choices=names, default=SERVE, help=f"what to do (default: serve){others}")
     parser.add_argument("--version", action="version", version=f"{prog} {version}")
     parser.add_argument("--list-tools", action="store_true", help="print the tools and end")
     parser.add_argument("--log-level", choices=LOG_LEVELS, default="warning", help="least level logged to stderr")

@@ -7,6 +7,7 @@ call of a tool, one category at a time.
 from __future__ import annotations
 
 import importlib
+import json
 import logging
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
@@ -21,7 +22,7 @@ from toolwright_runtime.catalogue import Catalogue, ServerEntry, ToolEntry, Wire
 from toolwright_runtime.command_line.settings import Commands, commands_for
 from toolwright_runtime.discovery import style_for
 from toolwright_runtime.discovery.answers import failure, noted
-from toolwright_runtime.errors import MethodError, ToolError
+from toolwright_runtime.errors import INTERNAL, MethodError, ToolError
 from toolwright_runtime.lifespan import Lifespan, Options
 from toolwright_runtime.registry import deprecation_text
 from toolwright_runtime.results import ResultWriter, WireResult, encodable
@@ -142,9 +143,10 @@ class Dispatcher:
     async def _run(self, name: str, arguments: dict[str, Any], context: Context) -> WireResult:
         """Carry out a real tool: the one path for direct and indirect calls."""
         entry = self._catalogue["tools"][self._names.get(name, name)]
+        as_json = self._catalogue["categories"][entry["category"]].get("errors") == "json"
         if not is_enabled(entry):
             return failure(disabled(name))
-        result = await _answered(name, self._carried_out(name, entry, arguments, context))
+        result = await _answered(name, self._carried_out(name, entry, arguments, context), as_json=as_json)
         return noted(result, _deprecation(entry))
 
     async def _carried_out(
@@ -165,7 +167,7 @@ class Dispatcher:
         return self._tools[name]
 
 
-async def _answered(name: str, work: Awaitable[WireResult]) -> WireResult:
+async def _answered(name: str, work: Awaitable[WireResult], *, as_json: bool = False) -> WireResult:
     """Turn a failure into a result that says no more than the model should know.
 
     Raises:
@@ -175,26 +177,30 @@ async def _answered(name: str, work: Awaitable[WireResult]) -> WireResult:
     try:
         return await work
     except (Exception, BaseExceptionGroup) as error:  # noqa: BLE001  a handler may fail in any way
-        return _explained(name, error)
+        return _failure(_explained(name, error), as_json=as_json)
 
 
-def _explained(name: str, error: BaseException) -> WireResult:
+def _explained(name: str, error: BaseException) -> ToolError:
     """Give the result for a failure; what several tasks raised together counts as what each of them raised."""
     raised = list(_leaves(error))
     for refusal in (each for each in raised if isinstance(each, MethodError)):
         raise refusal
     if asked := [each for each in raised if isinstance(each, InputRequired)]:
         raise InputRequired({key: request for each in asked for key, request in each.requests.items()})
-    said = [each.message for each in raised if isinstance(each, ToolError)]
+    said = [each for each in raised if isinstance(each, ToolError)]
     if len(said) == len(raised):
-        return _failure("\n".join(said))
+        return said[0] if len(said) == 1 else ToolError("\n".join(each.message for each in said), code=said[0].code)
     if not isinstance(error, Exception):
         raise error
     _log.error("tool %s failed", name, exc_info=error)
-    return failure(f"Error executing tool {name}")
+    return ToolError(f"Error executing tool {name}", code=INTERNAL)
 
 
-def _failure(text: str) -> WireResult:
+def _failure(error: ToolError, *, as_json: bool) -> WireResult:
+    text = error.message
+    if as_json:
+        told = {"code": error.code, "message": error.message}
+        text = json.dumps({"error": told | ({"details": error.details} if error.details else {})}, ensure_ascii=False)
     result: WireResult = encodable(failure(text))
     return result
 

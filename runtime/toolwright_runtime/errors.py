@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
+
+INVALID_ARGUMENT: Final = "INVALID_ARGUMENT"
+"""Code of a `ToolError` for arguments that do not fit."""
+INTERNAL: Final = "INTERNAL"
+"""Code of a failure that is the server's own."""
 
 
 class ToolError(Exception):

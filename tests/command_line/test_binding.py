@@ -226,10 +226,10 @@ async def test_a_long_output_is_fetched_part_by_part(sample: Sample) -> None:
         return text_of(result)
 
     shown, _, told = (await call("pour", lines=5000)).rpartition("\n")
-    chunk_id = told.partition('chunk_id="')[2].partition('"')[0]
+    chunk_id = told.partition('cacheKey="')[2].partition('"')[0]
     parts = [shown]
     while "gives the next" in told:
-        shown, _, told = (await call("fetch_chunk", chunk_id=chunk_id, part=len(parts) + 1)).rpartition("\n")
+        shown, _, told = (await call("fetch_chunk", cacheKey=chunk_id, chunkIndex=len(parts) + 1)).rpartition("\n")
         if "gives the next" not in told:
             shown, told = f"{shown}\n{told}", ""
         parts.append(shown)
@@ -240,7 +240,7 @@ async def test_a_long_output_is_fetched_part_by_part(sample: Sample) -> None:
 
 
 async def test_a_chunk_that_is_not_kept_is_told_as_such(sample: Sample) -> None:
-    result = await sample.run("fetch_chunk", {"chunk_id": "made-up"})
+    result = await sample.run("fetch_chunk", {"cacheKey": "made-up"})
 
     assert result["isError"] is True
     assert 'nothing is kept as chunk "made-up"' in text_of(result)

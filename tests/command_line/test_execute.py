@@ -185,7 +185,7 @@ async def test_fifty_megabytes_are_held_in_little_memory_and_can_be_fetched_whol
 
     assert peak < 5_000_000
     assert len(str(answer.content)) < 20_300
-    found = re.search(r'chunk_id="(\w+)", part=2\) gives the next of ([\d]+) parts\]$', str(answer.content))
+    found = re.search(r'cacheKey="(\w+)", chunkIndex=2\) gives the next of ([\d]+) parts\]$', str(answer.content))
     assert found is not None
     digest, fetched = hashlib.sha256(), 0
     for number in range(1, int(found[2]) + 1):

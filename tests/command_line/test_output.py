@@ -95,7 +95,7 @@ async def test_longer_text_is_cut_and_its_last_line_says_how_to_go_on(store: Chu
     assert beginning == "x" * 100
     assert re.fullmatch(
         r"\[cut here: 100 of 129 characters shown, exit code 3; "
-        r'fetch_chunk\(chunk_id="[0-9a-f]{16}", part=2\) gives the next of 2 parts\]',
+        r'fetch_chunk\(cacheKey="[0-9a-f]{16}", chunkIndex=2\) gives the next of 2 parts\]',
         last,
     )
 
@@ -106,7 +106,7 @@ async def test_cut_text_can_be_fetched_to_its_end(store: ChunkStore) -> None:
     answer = await reply(outcome(lines.encode(), b"why\n", 3), store)
 
     text, _, last = str(answer.content).rpartition("\n")
-    found = re.search(r'chunk_id="(\w+)", part=2\) gives the next of (\d+) parts', last)
+    found = re.search(r'cacheKey="(\w+)", chunkIndex=2\) gives the next of (\d+) parts', last)
     assert found is not None
     read = text
     for number in range(2, int(found[2]) + 1):
@@ -115,7 +115,7 @@ async def test_cut_text_can_be_fetched_to_its_end(store: ChunkStore) -> None:
 
     middle, end = fetched(store, found[1], 2), fetched(store, found[1], int(found[2]))
     assert middle == (
-        f'{whole[100:200]}\n[part 2 of {found[2]}; fetch_chunk(chunk_id="{found[1]}", part=3) gives the next]'
+        f'{whole[100:200]}\n[part 2 of {found[2]}; fetch_chunk(cacheKey="{found[1]}", chunkIndex=3) gives the next]'
     )
     assert whole.endswith(end)
     assert end.endswith("[exit code: 3]")

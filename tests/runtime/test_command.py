@@ -55,6 +55,23 @@ def test_help_names_every_flag_and_needs_neither_the_sdk_nor_pydantic() -> None:
     assert not modules & {"mcp", "mcp_types", "pydantic", "anyio", "jsonschema"}
 
 
+def test_a_subcommand_is_given_what_follows_it_and_says_how_it_went() -> None:
+    done = run("greet", "--help", "serve")
+
+    assert (done.stdout, done.stderr, done.returncode) == ("hello --help serve\n", "", 2)
+
+
+def test_help_names_the_subcommands() -> None:
+    assert "greet: Say 100 % hello" in " ".join(run("--help").stdout.split())
+
+
+def test_a_subcommand_after_a_flag_is_told_to_come_first() -> None:
+    done = run("--log-level", "debug", "greet")
+
+    assert (done.stdout, done.returncode) == ("", 2)
+    assert done.stderr == "sample: `greet` comes first: sample greet ...\n"
+
+
 def test_help_says_what_classic_lists_and_what_the_variable_stands_for() -> None:
     said = " ".join(run("--help").stdout.split())
 

@@ -202,6 +202,42 @@ async def test_reply_may_be_marked_as_a_failure() -> None:
     assert (texts(result), result["isError"]) == (["refused in a reply"], True)
 
 
+@pytest.fixture
+def json_errors(monkeypatch: pytest.MonkeyPatch) -> None:
+    for category in CATALOGUE["categories"].values():
+        monkeypatch.setitem(category, "errors", "json")
+
+
+@pytest.mark.usefixtures("json_errors")
+async def test_a_category_may_tell_its_errors_as_json() -> None:
+    result = await call("refuse", {"text": "x"})
+
+    assert result["isError"] is True
+    assert json.loads(texts(result)[0]) == {
+        "error": {"code": "NOT_TAKEN", "message": "cannot take 'x': send 'reply'", "details": {"length": 1}}
+    }
+
+
+@pytest.mark.usefixtures("json_errors")
+@pytest.mark.parametrize("selection", [CLASSIC, Selection("search-call", all_tools=True)])
+async def test_errors_as_json_are_the_same_through_call(selection: Selection) -> None:
+    if selection == CLASSIC:
+        result = await call("shout", {"text": 1.5})
+    else:
+        result = await call("call", {"tool_name": "shout", "args": {"text": 1.5}}, selection=selection)
+
+    error = json.loads(texts(result)[0])["error"]
+    assert (error["code"], error.keys()) == ("INVALID_ARGUMENT", {"code", "message"})
+    assert "'text'" in error["message"]
+
+
+@pytest.mark.usefixtures("json_errors")
+async def test_a_bug_is_told_as_json_without_its_text() -> None:
+    result = await call("crash")
+
+    assert json.loads(texts(result)[0]) == {"error": {"code": "INTERNAL", "message": "Error executing tool crash"}}
+
+
 async def test_errors_of_several_tasks_are_all_told() -> None:
     result = await call("crash_together")
 

@@ -146,6 +146,11 @@ def test_a_recursive_type_may_be_a_result_and_no_parameter_whatever_its_size() -
         ('lifespan = "state..inner:open_it"\n', ["TW206"]),
         ('lifespan = "state:class"\n', ["TW206"]),
         ('guard = "guarding:check"\n', []),
+        ('[server.subcommands.init]\nsummary = "Set up"\nhandler = "setup:main"\n', []),
+        ('[server.subcommands.init]\nsummary = "Set up"\nhandler = "setup:class"\n', ["TW206"]),
+        ('[server.subcommands.init]\nsummary = "Set\\nup"\nhandler = "setup:main"\n', ["TW210"]),
+        ('[server.subcommands."a b"]\nsummary = "Set up"\nhandler = "setup:main"\n', ["TW206"]),
+        ('[server.subcommands.serve]\nsummary = "Serve"\nhandler = "setup:main"\n', ["TW317"]),
         ('guard = "guarding:class"\n', ["TW206"]),
         ('[discovery]\nprefix = "lib_"\n', []),
         (f'[discovery]\nprefix = "{"lib_" * 11}"\n', ["TW311"]),
@@ -214,3 +219,11 @@ def test_a_function_of_the_server_is_looked_up_like_a_handler(tmp_path: Path, ke
     (tmp_path / "catalog" / "books.py").write_text("def search(): ...\ndef opened(): ...\n", encoding="utf-8")
     assert codes(manifest(server=f'{key} = "books:opened"\n'), tmp_path) == []
     assert codes(manifest(server=f'{key} = "books:closed"\n'), tmp_path) == ["TW312"]
+
+
+def test_a_subcommand_is_looked_up_like_a_handler(tmp_path: Path) -> None:
+    (tmp_path / "catalog").mkdir()
+    (tmp_path / "catalog" / "books.py").write_text("def search(): ...\ndef opened(): ...\n", encoding="utf-8")
+    table = '[server.subcommands.open]\nsummary = "Open"\nhandler = "books:{}"\n'
+    assert codes(manifest(server=table.format("opened")), tmp_path) == []
+    assert codes(manifest(server=table.format("closed")), tmp_path) == ["TW312"]

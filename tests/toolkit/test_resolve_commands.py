@@ -403,8 +403,8 @@ def test_a_server_that_runs_programs_has_a_tool_for_what_was_cut() -> None:
     fetch = server_of(HEAD + CLI + TOOL + READ).tools[-1]
 
     assert (fetch.name, fetch.category, fetch.handler, fetch.command) == (FETCH_CHUNK, "git", None, None)
-    assert [*fetch.schema["properties"]] == ["chunk_id", "part"]
-    assert fetch.schema["required"] == ["chunk_id"]
+    assert [*fetch.schema["properties"]] == ["cacheKey", "chunkIndex"]
+    assert fetch.schema["required"] == ["cacheKey"]
 
 
 def test_a_server_without_programs_has_none() -> None:

@@ -19,7 +19,7 @@ from toolwright_runtime.command_line.risk import risk_of
 from toolwright_runtime.command_line.settings import Commands
 from toolwright_runtime.command_line.spec import CommandTool, Place
 from toolwright_runtime.content import Reply
-from toolwright_runtime.errors import ToolError
+from toolwright_runtime.errors import INVALID_ARGUMENT, ToolError
 from toolwright_runtime.wording import named
 
 if TYPE_CHECKING:
@@ -87,15 +87,15 @@ def check_no_gap(tool: CommandTool, values: Mapping[str, Any]) -> None:
         elif missing:
             raise ToolError(
                 f"{named((placement.name,))} needs '{missing}' as well: without that, it would be taken for it",
-                code="INVALID_ARGUMENTS",
+                code=INVALID_ARGUMENT,
             )
 
 
 class ChunkRequest(Protocol):
-    """What `fetch_chunk` takes: the generated model fits it."""
+    """What `fetch_chunk` takes: the generated model fits it, whose fields are called as on the wire."""
 
-    chunk_id: str
-    part: int
+    cacheKey: str  # noqa: N815
+    chunkIndex: int  # noqa: N815
 
 
 async def fetch_chunk(params: ChunkRequest, call: ToolCall) -> str:
@@ -104,7 +104,7 @@ async def fetch_chunk(params: ChunkRequest, call: ToolCall) -> str:
     Raises:
         ToolError: there is no such part, or it is gone.
     """
-    return fetched(call.state(Commands).chunks, params.chunk_id, params.part)
+    return fetched(call.state(Commands).chunks, params.cacheKey, params.chunkIndex)
 
 
 def command_tools(catalogue: Catalogue) -> Iterator[CommandTool]:

@@ -98,7 +98,7 @@ class ChunkStore:
         if chunk_id in self._chunks:
             return self._chunks[chunk_id]
         message = (
-            f'nothing is kept as chunk "{chunk_id[:_LONGEST_ID_SHOWN]}": a chunk_id stands in the last line of an '
+            f'nothing is kept as chunk "{chunk_id[:_LONGEST_ID_SHOWN]}": a cacheKey stands in the last line of an '
             f"output that was cut, and only the newest {self._most_chunks} are kept. Run the command again to get one"
         )
         raise ToolError(message, code="NOT_FOUND")

@@ -10,7 +10,7 @@ from toolwright_runtime.command_line.execute import Command, Environ, Executor, 
 from toolwright_runtime.command_line.policy import Docker
 from toolwright_runtime.command_line.programs import located
 from toolwright_runtime.command_line.spec import Invocation
-from toolwright_runtime.errors import ToolError
+from toolwright_runtime.errors import INVALID_ARGUMENT, ToolError
 
 _OF_THE_CLIENT = ("DOCKER_", "XDG_RUNTIME_DIR", "SSH_AUTH_SOCK")
 """Beginnings of the variables that tell the client of Docker where its engine is and how to reach it."""
@@ -60,7 +60,7 @@ def _folder(docker: Docker, invocation: Invocation) -> str:
     folder = posixpath.join(docker.working_dir, invocation.cwd) if invocation.cwd else docker.working_dir
     if folder and not posixpath.isabs(folder):
         message = f'the working directory "{folder}" must be absolute: it is one inside a container'
-        raise ToolError(message, code="INVALID_ARGUMENT")
+        raise ToolError(message, code=INVALID_ARGUMENT)
     return folder
 
 

@@ -57,7 +57,7 @@ async def _bounded(outcome: Outcome, store: ChunkStore) -> str:
 
 
 def _call(chunk: Chunk, part: int) -> str:
-    return f'fetch_chunk(chunk_id="{chunk.id}", part={part})'
+    return f'fetch_chunk(cacheKey="{chunk.id}", chunkIndex={part})'
 
 
 def _texts(outcome: Outcome) -> Iterator[str]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from toolwright_runtime.catalogue import WireTool
-from toolwright_runtime.errors import ToolError
+from toolwright_runtime.errors import INVALID_ARGUMENT, ToolError
 from toolwright_runtime.wording import FORWARDED, mismatch, misnamed, required, too_long, unknown
 
 _FLAGS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
@@ -109,7 +109,7 @@ def read(parameters: Parameters, arguments: Mapping[str, Any] | None) -> Given:
         else:
             notes.append(unknown((name,), list(parameters), meant=meant))
     if problems:
-        raise ToolError("\n".join([*problems, *notes]), code="INVALID_ARGUMENTS")
+        raise ToolError("\n".join([*problems, *notes]), code=INVALID_ARGUMENT)
     return Given(values, tuple(notes))
 
 

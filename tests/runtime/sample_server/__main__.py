@@ -4,10 +4,21 @@ from __future__ import annotations
 
 import sys
 
-from toolwright_runtime.command import main
+from toolwright_runtime.command import Subcommand, main
 
 from sample_server.catalogue import CATALOGUE
 from sample_server.server import OPTIONS, load_index
 
+SUBCOMMANDS = (Subcommand("greet", "Say 100 % hello", "sample_server.greeting:main"),)
+
 if __name__ == "__main__":
-    sys.exit(main(catalogue=CATALOGUE, load_index=load_index, options=OPTIONS, prog="sample", version="1.2.3"))
+    sys.exit(
+        main(
+            catalogue=CATALOGUE,
+            load_index=load_index,
+            options=OPTIONS,
+            subcommands=SUBCOMMANDS,
+            prog="sample",
+            version="1.2.3",
+        )
+    )

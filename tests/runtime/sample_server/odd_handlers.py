@@ -45,7 +45,9 @@ async def mixed(params: NoParams, call: ToolCall) -> Content:
 async def refuse(params: RefuseParams, call: ToolCall) -> Content | Reply:
     if params.text == "reply":
         return Reply("refused in a reply", is_error=True)
-    raise ToolError(f"cannot take {params.text!r}: send 'reply'")
+    raise ToolError(
+        f"cannot take {params.text!r}: send 'reply'", code="NOT_TAKEN", details={"length": len(params.text)}
+    )
 
 
 async def crash(params: NoParams, call: ToolCall) -> Content:

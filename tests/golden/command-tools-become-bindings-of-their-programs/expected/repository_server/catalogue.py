@@ -128,19 +128,19 @@ CATALOGUE: Final[Catalogue] = {
         "fetch_chunk": {
             "tool": {
                 "name": "fetch_chunk",
-                "description": "Read a further part of a command's output that was too long for one answer. The last line of such an answer gives the chunk_id and the number of the next part. Outputs are kept for a while only: when one is gone, run the command again.",
+                "description": "Read a further part of a command's output that was too long for one answer. The last line of such an answer gives the cacheKey and the number of the next part. Outputs are kept for a while only: when one is gone, run the command again.",
                 "inputSchema": {
                     "type": "object",
                     "properties": {
-                        "chunk_id": {"type": "string", "description": "The chunk_id that the answer gave"},
-                        "part": {
+                        "cacheKey": {"type": "string", "description": "The cacheKey that the answer gave"},
+                        "chunkIndex": {
                             "type": "integer",
                             "description": "Which part; the answer itself was part 1. At least 1.",
                             "minimum": 1,
                             "default": 2,
                         },
                     },
-                    "required": ["chunk_id"],
+                    "required": ["cacheKey"],
                 },
                 "annotations": {
                     "readOnlyHint": True,
@@ -159,8 +159,8 @@ CATALOGUE: Final[Catalogue] = {
             "examples": [
                 {
                     "description": "The third part of an output",
-                    "arguments": {"chunk_id": "9f86d081884c7d65", "part": 3},
-                    "invocation": "fetch_chunk(chunk_id='9f86d081884c7d65', part=3)",
+                    "arguments": {"cacheKey": "9f86d081884c7d65", "chunkIndex": 3},
+                    "invocation": "fetch_chunk(cacheKey='9f86d081884c7d65', chunkIndex=3)",
                 }
             ],
         },
@@ -210,4 +210,4 @@ CATALOGUE: Final[Catalogue] = {
 }
 
 
-# toolwright: sha256 0fa5febec1621b1cdde7a1aeed59d718
+# toolwright: sha256 55c14551388a1f640d9e0b66f25a07eb

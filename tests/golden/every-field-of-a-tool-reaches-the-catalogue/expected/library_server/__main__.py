@@ -12,6 +12,8 @@ from toolwright_runtime import command
 from library_server.catalogue import CATALOGUE
 from library_server.server import OPTIONS, load_index
 
+SUBCOMMANDS = (command.Subcommand("count", "Count the books", "library.tools.state:count"),)
+
 
 def main() -> int:
     """Serve until the client leaves; give the exit status."""
@@ -19,6 +21,7 @@ def main() -> int:
         catalogue=CATALOGUE,
         load_index=load_index,
         options=OPTIONS,
+        subcommands=SUBCOMMANDS,
         prog="library-mcp",
         version=CATALOGUE["server"]["version"],
     )
@@ -28,4 +31,4 @@ if __name__ == "__main__":
     sys.exit(main())
 
 
-# toolwright: sha256 11847b8fcadd6eac224ccadf28bac55a
+# toolwright: sha256 e7ef34b5988602cd0894a07c7fb54359

@@ -29,7 +29,7 @@ CATALOGUE: Final[Catalogue] = {
     },
     "categories": {
         "books": {"module": "books", "summary": "Find books", "tags": ["reading", "catalog"]},
-        "lending": {"module": "lending", "summary": "Lend books and take them back", "tags": []},
+        "lending": {"module": "lending", "summary": "Lend books and take them back", "tags": [], "errors": "json"},
     },
     "tools": {
         "find_books": {
@@ -280,4 +280,4 @@ CATALOGUE: Final[Catalogue] = {
 }
 
 
-# toolwright: sha256 77fc3ad5942f6f42c0a02e8d945013cc
+# toolwright: sha256 f94f6a55c8becdd4e28b5da6f8d0ec55
