@@ -109,7 +109,7 @@ def test_the_toolkit_knows_no_server() -> None:
 
 def test_handlers_import_only_models_of_what_is_generated_for_them() -> None:
     found = sources("handlers")
-    assert "workbench_server.files.models.PathCheck" in {name for source in found.values() for name in imported(source)}
+    assert "workbench_server.files.models.FileInfo" in {name for source in found.values() for name in imported(source)}
     assert broken({path: forbidden_to_handlers(source, "workbench_server") for path, source in found.items()}) == {}
 
 

@@ -454,7 +454,7 @@ arguments = { query = "Dune" }
     ),
     Rule(
         code="TW312",
-        title="The function that carries a tool out, the lifespan, the guard or a subcommand is not there",
+        title="The function that carries a tool out, the lifespan, or another one of the server is not there",
         why="The generated package imports it. Without it every tool of the category would fail at its first call.",
         bad='handler = "books:serach"',
         good='handler = "books:search"',
@@ -608,6 +608,18 @@ params.method = { type = "string", enum = ["GET", "DELETE"] }
         good="""
 risk.method = { GET = "read", DELETE = "destructive" }
 params.method = { type = "string", enum = ["GET", "DELETE"] }
+""",
+    ),
+    Rule(
+        code="TW327",
+        title="A default or a choice can never be passed to the program",
+        why="A text that starts with `-` could be taken for an option, and a line break ends an operand: the runtime refuses both, "
+        "so a tool with such a default would refuse every call that leaves the parameter out.",
+        bad="""
+params.range = { type = "string", positional = true, default = "-1" }
+""",
+        good="""
+params.range = { type = "string", flag = "--range=", default = "-1" }
 """,
     ),
     Rule(

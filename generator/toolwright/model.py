@@ -337,8 +337,12 @@ class Server:
     lifespan: Handler | None
     guard: Handler | None
     """What looks at the arguments of each command line."""
+    startup_check: Handler | None
+    """What gives warnings once the server runs."""
     page_size: int
     options: tuple[Option, ...]
+    pass_env: tuple[str, ...]
+    """Environment variables that its handlers read."""
     subcommands: tuple[Subcommand, ...]
     discovery: Discovery
     categories: tuple[Category, ...]
@@ -351,10 +355,10 @@ class Server:
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """The environment variables the server reads: those of its options in their order, then those of programs."""
+        """The environment variables the server reads: of its options in their order, of its handlers, of programs."""
         own = (option.env for option in self.options if option.env)
         of_programs = [POLICY, *(name for cli in self.clis for name in cli.variables)] if self.clis else []
-        return tuple(dict.fromkeys([*own, *of_programs]))
+        return tuple(dict.fromkeys([*own, *self.pass_env, *of_programs]))
 
     @property
     def example_arguments(self) -> tuple[str, ...]:

@@ -99,8 +99,10 @@ def _server(run: Resolution, tools: Sequence[Tool]) -> Server:
         website=written.website,
         lifespan=_handler(run, written.lifespan) if written.lifespan else None,
         guard=_guard(run),
+        startup_check=_handler(run, written.startup_check) if written.startup_check else None,
         page_size=written.page_size,
         options=_options(run),
+        pass_env=written.pass_env,
         subcommands=_subcommands(run),
         discovery=_discovery(run),
         categories=_categories(run, tools),
@@ -501,6 +503,7 @@ def _check_handlers(run: Resolution, tools: Sequence[Tool], index: HandlerIndex)
     for key, reference, hint in (
         ("lifespan", server.lifespan, "it is an async context manager that is given the options and yields the state"),
         ("guard", server.guard, "it is an async function that is given a CommandTool, its values and the ToolCall"),
+        ("startup_check", server.startup_check, "it is a function that takes nothing and gives warnings"),
     ):
         problem = index.problem(_handler(run, reference))[0] if reference else ""
         if problem:

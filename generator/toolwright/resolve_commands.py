@@ -12,6 +12,7 @@ from toolwright_runtime.command_line.spec import CommandTool, Place, Placement, 
 from toolwright import resolve_types
 from toolwright.model import Cli, CommandLine, Hints, ListOf, Primitive, TypeRef, Value
 from toolwright.names import program_constant_name
+from toolwright.passable import check_passable
 from toolwright.paths import KeyPath
 from toolwright.resolution import Resolution
 from toolwright.resolve_risk import base_risk, check_risk, reachable, risk_by_value, risk_text
@@ -95,7 +96,7 @@ def _program(run: Resolution, name: str, table: CliTable) -> Program:
     globals_ = [each for each in values if _has_place(run, each, Place.FLAG)]
     placements = [_global(each, table.params[each.name]) for each in globals_]
     _check_flags(run, [(each, (*table.at, "params", each.name)) for each in placements])
-    return Program(
+    program = Program(
         name=name,
         command=table.command,
         env=dict(table.env),
@@ -105,6 +106,8 @@ def _program(run: Resolution, name: str, table: CliTable) -> Program:
         ends_options=table.ends_options,
         placements=tuple(placements),
     )
+    check_passable(run, CommandTool(name=name, program=program, placements=program.placements), globals_)
+    return program
 
 
 def _as_value(table: GlobalTable) -> ValueTable:
@@ -151,6 +154,7 @@ def command_line(run: Resolution, name: str, table: ToolTable, params: Sequence[
         confirm=table.confirm.strip(),
     )
     check_risk(run, table, tool, params)
+    check_passable(run, tool, params)
     return CommandLine(
         tool=tool,
         program_constant=program_constant_name(table.cli),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from toolwright_runtime.command_line.spec import CommandTool, Risk
@@ -91,7 +91,7 @@ def _check_rest(run: Resolution, table: ToolTable, tool: CommandTool, values: Ma
     """Refuse a risk that goes by switches alone and does not say what it is when all of them are off."""
     listed = tool.risk_by_value
     are_switches = all(name in values and _is_switch(tool, values[name]) for name in listed)
-    if listed and are_switches and not any("false" in _folded(each) for each in listed.values()):
+    if listed and are_switches and not any("false" in each for each in listed.values()):
         first = next(iter(listed))
         message = f"`risk` does not say what it is without `{first}`"
         run.error("TW326", message, (*table.at, "risk", first), hint='add `false = "read"`, or what is right')
@@ -102,7 +102,7 @@ def _report_strange(
 ) -> None:
     known = [each for each in allowed if each]
     for value in listed:
-        if value.casefold() not in _folded(allowed):
+        if value not in allowed:
             hint = did_you_mean(value, known) or f"it is {either(known)}"
             message = f"`risk` lists {quoted(value)}, which `{name}` cannot be"
             run.error("TW326", message, (*at, value), hint=hint, value=False)
@@ -122,11 +122,7 @@ def _report_forgotten(run: Resolution, at: KeyPath, name: str, forgotten: Sequen
 
 
 def _forgotten(listed: Mapping[str, Risk], possible: Sequence[str]) -> list[str]:
-    return [each for each in possible if each.casefold() not in _folded(listed)]
-
-
-def _folded(values: Iterable[str]) -> set[str]:
-    return {each.casefold() for each in values}
+    return [each for each in possible if each not in listed]
 
 
 def _key(value: str) -> str:

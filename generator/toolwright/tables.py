@@ -99,10 +99,17 @@ class ServerTable(Table):
     It refuses what must not be run, such as paths outside of the folders it knows, and gives the values to put in place
     of those that were sent.
     """
+    startup_check: str = key(matching(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", "`module:function`"), default="")
+    """`module:function` under `handlers`: called in the background once the server runs; what it gives is logged.
+
+    It takes nothing and gives the warnings, one text each. Nobody waits for it.
+    """
     page_size: int = key({"minimum": 1}, default=250)
     """Tools on one page of `tools/list`."""
     options: Mapping[str, OptionTable] = key(default={})
     """Settings of the running server."""
+    pass_env: tuple[str, ...] = ()
+    """Environment variables that its handlers read, such as a key: clients that hand on few are told of them."""
     subcommands: Mapping[str, SubcommandTable] = key(default={})
     """What its console command does besides serving."""
 

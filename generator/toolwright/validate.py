@@ -28,7 +28,7 @@ from toolwright.tables import (
     ValueTable,
     WorkflowTable,
 )
-from toolwright.validate_commands import check_cli, check_global, check_param, check_programs, check_way
+from toolwright.validate_commands import check_cli, check_global, check_param, check_passed, check_programs, check_way
 from toolwright.wording import kind_of, table_name
 
 EDITION: Final = 1
@@ -66,6 +66,7 @@ def _is_our_edition(document: Document, diagnostics: Diagnostics) -> bool:
 def _check_server(here: Here) -> None:
     check_one_line(here, "title")
     _check_packages(here)
+    check_passed(here)
     for key in _FUNCTIONS:
         _check_reference(here, key)
     if "handlers" not in here.data and _has_handlers(here):
@@ -78,7 +79,7 @@ def _check_server(here: Here) -> None:
         _check_subcommands(here, subcommands)
 
 
-_FUNCTIONS: Final = ("lifespan", "guard")
+_FUNCTIONS: Final = ("lifespan", "guard", "startup_check")
 """Keys of the server that name a function under its handlers. Each of its subcommands names one too."""
 
 

@@ -156,6 +156,11 @@ def _check_environment(here: Here) -> None:
         if isinstance(value, str) and "\0" in value:
             message = f"`{name}` in {table_name((*here.at, 'env'))} holds the control character U+0000"
             report_at(here, "TW210", message, ("env", name), hint="leave it out")
+    check_passed(here)
+
+
+def check_passed(here: Here) -> None:
+    """Refuse what no environment variable is called."""
     passed = here.data.get("pass_env")
     for place, name in enumerate(passed if isinstance(passed, list) else ()):
         _check_variable(here, name, "pass_env", place, value=True)

@@ -6,7 +6,7 @@ Importing this costs next to nothing: pydantic, the SDK and handlers come in whe
 from __future__ import annotations
 
 from toolwright_runtime.binding import Binding
-from toolwright_runtime.call import ToolCall
+from toolwright_runtime.call import ServerInfo, ToolCall
 from toolwright_runtime.content import Audio, Content, Image, Reply, Resource, ResourceLink, Text
 from toolwright_runtime.errors import MethodError, ToolError
 
@@ -19,6 +19,7 @@ __all__ = [
     "Reply",
     "Resource",
     "ResourceLink",
+    "ServerInfo",
     "Text",
     "ToolCall",
     "ToolError",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
@@ -70,6 +71,8 @@ class ArgumentReader:
         if FORWARDED not in self._sent.get("properties", {}):
             sent.pop(FORWARDED, None)
         notes = tuple(self._drop_unknown(sent))
+        if self._model:
+            self._choose(sent)
         value, problems = self._checked(sent)
         if nulls := [problem.path for problem in problems if problem.is_null]:
             for path in nulls:
@@ -92,9 +95,12 @@ class ArgumentReader:
         if self._model is None:
             raise AssertionError("a tool with a raw schema has no model")
         try:
-            return self._model.model_validate(sent), []
+            model = self._model.model_validate(sent)
         except ValidationError as error:
             return None, [self._problem(each) for each in error.errors(include_url=False)]
+        if "cli" in self._entry:
+            _keep_integers(model, sent)
+        return model, []
 
     def _problem(self, error: Mapping[str, Any]) -> Problem:
         path: Path = error["loc"]
@@ -155,6 +161,17 @@ class ArgumentReader:
                 )
                 if len(set(kinds)) < len(kinds):
                     yield Problem(path, mismatch(self._told(path), self._at(path) | {"uniqueItems": True}, value))
+
+    def _choose(self, sent: dict[str, Any]) -> None:
+        """Make integers of texts where only some integers fit: of those the model takes nothing else for one."""
+        for path, value, schema in list(self._places(sent, self._schema, ())):
+            choices = schema["enum"] if "enum" in schema else [schema.get("const")]
+            meant = int(value) if isinstance(value, str) and _INTEGER.fullmatch(value) else None
+            if meant is not None and any(type(each) is int and each == meant for each in choices):
+                holder: Any = sent
+                for step in path[:-1]:
+                    holder = holder[step]
+                holder[path[-1]] = meant
 
     def _drop_unknown(self, sent: dict[str, Any]) -> Iterator[str]:
         """Drop what no schema names, and say so. A raw schema that does not forbid other arguments takes them."""
@@ -233,6 +250,24 @@ _SAID = frozenset(
     | {"minLength", "maxLength", "pattern", "minItems", "maxItems", "uniqueItems"}
 )
 """The keywords whose rule `expected` puts into words."""
+
+
+_INTEGER = re.compile(r"\s*[+-]?\d{1,100}\s*", re.ASCII)
+
+
+def _keep_integers(model: BaseModel, sent: Mapping[str, Any]) -> None:
+    """Put integers back of which the model made floats: a command line is given what was sent, digit for digit."""
+    for name, field in type(model).model_fields.items():
+        model.__dict__[name] = _kept(getattr(model, name), sent.get(field.alias or name))
+
+
+def _kept(value: Any, sent: Any) -> Any:
+    if isinstance(value, list) and isinstance(sent, list):
+        return list(map(_kept, value, sent))
+    if not isinstance(value, float):
+        return value
+    text = str(sent) if isinstance(sent, str | int) else ""
+    return int(text) if _INTEGER.fullmatch(text) else value
 
 
 def standing_at(value: Any, steps: Sequence[str], path: Path) -> Iterator[tuple[Path, Any]]:

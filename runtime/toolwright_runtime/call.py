@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeVar
 
 State = TypeVar("State")
 Level = Literal["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]
 """Syslog severities of RFC 5424, least first."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerInfo:
+    """Who the server is; it stands in the state of every call."""
+
+    name: str
+    version: str
 
 
 class Context(Protocol):

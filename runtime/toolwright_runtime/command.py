@@ -21,6 +21,10 @@ EXPOSE_ALL = "GEMINI_EXPOSE_ALL_TOOLS"
 """Environment variable that, when `true`, lists every tool."""
 _ENVIRONMENT = f"{EXPOSE_ALL}=true in the environment stands for --classic --all; --discovery still chooses the style."
 LOG_LEVELS = ("debug", "info", "warning", "error", "critical")
+_TALKATIVE = ("mcp", "sse_starlette")
+"""Loggers that on `debug` log the messages themselves: what was asked, and what was answered."""
+CHECK_AFTER_S = 1.0
+"""Seconds after which the check at the start runs: clients have their first answers by then."""
 SERVE = "serve"
 WRONG_USAGE = 2
 MOST_PORT = 65_535
@@ -46,11 +50,14 @@ def main(
     load_index: Callable[[], dict[str, Any]],
     options: Sequence[OptionSpec] = (),
     subcommands: Sequence[Subcommand] = (),
+    startup_check: str = "",
     prog: str,
     version: str,
     argv: Sequence[str] | None = None,
 ) -> int:
     """Run the command and give its exit status: 0, or 2 if the command line is wrong; that of a subcommand is its own.
+
+    `startup_check` is the `module:function` that gives warnings to log once the server runs, or empty.
 
     Serving takes the process over: its signals, with stdio its standard streams, and when it is told to end and
     something hangs, the process ends without coming back here.
@@ -84,6 +91,8 @@ def main(
     ending = Ending()
     ending.install()
     _log_to_stderr(chosen.log_level)
+    if startup_check:
+        _check_later(startup_check)
     return (_serve_http if chosen.http else _serve_stdio)(make_server, chosen, prog, ending)
 
 
@@ -259,6 +268,29 @@ def _log_to_stderr(level: str) -> None:
     import logging
 
     logging.basicConfig(stream=sys.stderr, level=level.upper(), format="%(levelname)s %(name)s: %(message)s")
+    for name in _TALKATIVE:
+        logging.getLogger(name).setLevel(max(logging.INFO, logging.getLogger().getEffectiveLevel()))
+
+
+def _check_later(target: str) -> None:
+    """Log what `target` warns of, from a thread of its own: the first answers do not wait, and nor does the end."""
+    from threading import Timer
+
+    timer = Timer(CHECK_AFTER_S, _check, (target,))
+    timer.daemon = True
+    timer.start()
+
+
+def _check(target: str) -> None:
+    import logging
+
+    log = logging.getLogger(__name__)
+    module, _, function = target.partition(":")
+    try:
+        for warning in getattr(importlib.import_module(module), function)():
+            log.warning("%s", warning)
+    except Exception:
+        log.exception("the check at the start failed")
 
 
 def _print_tools(tools: Mapping[str, ToolEntry]) -> int:

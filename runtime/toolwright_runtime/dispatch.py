@@ -13,11 +13,11 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 from toolwright_runtime.arguments import ArgumentReader
 from toolwright_runtime.binding import Binding
-from toolwright_runtime.call import Context, InputRequired, ToolCall
+from toolwright_runtime.call import Context, InputRequired, ServerInfo, ToolCall
 from toolwright_runtime.catalogue import Catalogue, ServerEntry, ToolEntry, WireTool
 from toolwright_runtime.command_line.settings import Commands, commands_for
 from toolwright_runtime.discovery import style_for
@@ -72,7 +72,7 @@ class Dispatcher:
             state = (*state, self._commands)
         self._catalogue = catalogue
         self._style = style_for(catalogue, selection or Selection(catalogue["discovery"]["style"]), load_index)
-        self._state = tuple(state)
+        self._state = (*state, ServerInfo(catalogue["server"]["name"], catalogue["server"]["version"]))
         self._lifespan = Lifespan(catalogue["server"]["lifespan"], options or {})
         self._tools: dict[str, _Tool] = {}
 
@@ -196,10 +196,14 @@ def _explained(name: str, error: BaseException) -> ToolError:
     return ToolError(f"Error executing tool {name}", code=INTERNAL)
 
 
+_ADVICE: Final = ": a mistake of the server, whose log says more. Report it if it happens again"
+
+
 def _failure(error: ToolError, *, as_json: bool) -> WireResult:
     text = error.message
     if as_json:
-        told = {"code": error.code, "message": error.message}
+        advice = _ADVICE if error.code == INTERNAL and not error.details else ""
+        told = {"code": error.code, "message": error.message + advice}
         text = json.dumps({"error": told | ({"details": error.details} if error.details else {})}, ensure_ascii=False)
     result: WireResult = encodable(failure(text))
     return result

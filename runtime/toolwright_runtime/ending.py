@@ -7,12 +7,17 @@ import signal
 import socket
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from types import FrameType
 from typing import NoReturn
 
 GRACE_S = 2.0
 """Seconds after which work that does not let itself be cancelled is abandoned."""
 SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK") if hasattr(signal, name))
+
+
+before_leaving: list[Callable[[], None]] = []
+"""What is done before the process ends itself, in whichever thread that happens: no more than must be."""
 
 
 class Ending:
@@ -77,8 +82,13 @@ def _do_nothing(number: int, frame: FrameType | None) -> None:
 
 
 def leave() -> NoReturn:
-    """End the process now, without a word.
+    """End the process now, without a word, and what it would leave behind.
 
     Nothing is flushed: whatever the signal interrupted may hold the stream, or wait for a client that does not read.
     """
-    os._exit(0)
+    try:
+        for each in before_leaving:
+            with suppress(Exception):
+                each()
+    finally:
+        os._exit(0)

@@ -10,6 +10,8 @@ import json
 import os
 import re
 from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any, Final
 
 from mcp.types import INVALID_REQUEST, PARSE_ERROR, ErrorData, JSONRPCError, JSONRPCMessage, jsonrpc_message_adapter
@@ -21,7 +23,18 @@ CHUNK = 65_536
 LONGEST_LINE: Final = 4 * 1024 * 1024
 """Bytes of a message beyond which it is skipped, as HTTP answers 413."""
 
+KEPT = 4096
+"""Bytes that are kept of either end of a message that is too long: the id stands before the parameters, or after."""
+
 RequestId = int | str
+
+
+@dataclass(frozen=True, slots=True)
+class TooLong:
+    """A line of more than `LONGEST_LINE` bytes: its beginning and its end."""
+
+    head: bytes
+    tail: bytes
 
 
 class MalformedError(Exception):
@@ -34,11 +47,8 @@ class MalformedError(Exception):
         self.answer = error if is_answered else None
 
 
-def lines(source: int) -> Iterator[bytes | None]:
-    """Give the lines that are not blank; what stands after the last line end is one too.
-
-    None stands for a line of more than `LONGEST_LINE` bytes, of which no more is kept.
-    """
+def lines(source: int) -> Iterator[bytes | TooLong]:
+    """Give the lines that are not blank; what stands after the last line end is one too."""
     line = _Line()
     while chunk := os.read(source, CHUNK):
         first, *others = chunk.split(b"\n")
@@ -55,31 +65,38 @@ class _Line:
     def __init__(self) -> None:
         self._pieces: list[bytes] = []
         self._size = 0
+        self._too_long: TooLong | None = None
 
     def add(self, piece: bytes) -> None:
         self._size += len(piece)
-        if self._size > LONGEST_LINE:
+        if self._size <= LONGEST_LINE:
+            self._pieces.append(piece)
+            return
+        if self._too_long is None:
+            whole = b"".join([*self._pieces, piece])
+            self._too_long = TooLong(whole[:KEPT], whole[-KEPT:])
             self._pieces.clear()
         else:
-            self._pieces.append(piece)
+            self._too_long = TooLong(self._too_long.head, (self._too_long.tail + piece)[-KEPT:])
 
-    def taken(self) -> Iterator[bytes | None]:
+    def taken(self) -> Iterator[bytes | TooLong]:
         """Give the line unless it is blank, and begin another."""
-        line = None if self._size > LONGEST_LINE else b"".join(self._pieces)
+        line = self._too_long or b"".join(self._pieces)
         self._pieces.clear()
         self._size = 0
-        if line is None or line.strip():
+        self._too_long = None
+        if isinstance(line, TooLong) or line.strip():
             yield line
 
 
-def message(line: bytes | None) -> JSONRPCMessage:
+def message(line: bytes | TooLong) -> JSONRPCMessage:
     """Read one line. A lone surrogate in it, which UTF-8 cannot carry on, is replaced.
 
     Raises:
         MalformedError: it is no message.
     """
-    if line is None:
-        raise MalformedError(INVALID_REQUEST, f"a message has at most {LONGEST_LINE} bytes")
+    if isinstance(line, TooLong):
+        raise _too_long(line)
     value = _decoded(line)
     if not isinstance(value, dict):
         raise MalformedError(INVALID_REQUEST, "a message is an object; there are no batches")
@@ -89,6 +106,43 @@ def message(line: bytes | None) -> JSONRPCMessage:
         return jsonrpc_message_adapter.validate_python(value, by_name=False)
     except ValueError as error:
         raise _refused(value, "neither a request nor a notification nor a response") from error
+
+
+def _too_long(line: TooLong) -> MalformedError:
+    """Refuse what was not read whole, under its id if that stands at either end: clients wait for no other answer.
+
+    Without one the answer has none, but a response is never answered: its id would be taken for that of a request.
+    """
+    reason = f"a message has at most {LONGEST_LINE} bytes"
+    found = _beginning(line.head) | _end(line.tail)
+    if _identity(found) is None and not found.keys() & {"result", "error"}:
+        return MalformedError(INVALID_REQUEST, reason)
+    return _refused(found, reason)
+
+
+def _beginning(head: bytes) -> dict[str, Any]:
+    """Give the members at the beginning of an object. The last of them may be cut, so that its value is none."""
+    try:
+        found = from_json(head.decode("utf-8", "ignore"), allow_partial="trailing-strings")
+    except ValueError:
+        return {}
+    if not isinstance(found, dict):
+        return {}
+    return found | ({list(found)[-1]: ...} if found else {})
+
+
+_LAST = re.compile(rb',\s*"(jsonrpc|id|method)"\s*:\s*("(?:[^"\\]|\\.)*"|-?\d+)\s*\Z')
+
+
+def _end(tail: bytes) -> dict[str, Any]:
+    """Give the members at the end of an object that say what it is, read from its last bracket backwards."""
+    found: dict[str, Any] = {}
+    rest, closed, after = tail.rstrip().rpartition(b"}")
+    while closed and not after and (match := _LAST.search(rest)):
+        with suppress(ValueError):
+            found.setdefault(match[1].decode(), from_json(match[2]))
+        rest = rest[: match.start()]
+    return found
 
 
 def _decoded(line: bytes) -> Any:

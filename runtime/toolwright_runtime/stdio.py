@@ -23,7 +23,7 @@ from mcp.server.lowlevel import Server
 from mcp.shared.message import SessionMessage
 from mcp.types import JSONRPCMessage
 from toolwright_runtime.ending import Ending
-from toolwright_runtime.incoming import MalformedError, lines, message
+from toolwright_runtime.incoming import MalformedError, TooLong, lines, message
 
 _log = logging.getLogger(__name__)
 _Incoming = SessionMessage | Exception
@@ -82,7 +82,7 @@ def _read(
     What is no message is logged, though not what it says, and answered here.
     """
 
-    def hand_over(line: bytes | None) -> None:
+    def hand_over(line: bytes | TooLong) -> None:
         try:
             taken: Coroutine[Any, Any, Any] = received.send(SessionMessage(message(line)))
         except MalformedError as malformed:

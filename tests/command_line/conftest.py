@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -38,6 +39,17 @@ def program(python: tuple[str, ...]) -> Callable[..., tuple[str, ...]]:
         return (*python, str(PROGRAMS / f"{name}.py"), *map(str, arguments))
 
     return command
+
+
+@pytest.fixture
+def docker(tmp_path: Path) -> Path:
+    """A program that plays the client of Docker, in a folder of its own."""
+    client = tmp_path / "bin" / "docker"
+    client.parent.mkdir()
+    source = (PROGRAMS / "docker.py").read_text(encoding="utf-8")
+    client.write_text(f"#!{sys.executable} -IS\n{source}", encoding="utf-8")
+    client.chmod(stat.S_IRWXU)
+    return client
 
 
 @pytest.fixture(scope="session")

@@ -14,7 +14,8 @@ from mcp import Client as SdkClient
 from mcp import types
 from mcp.client.context import ClientRequestContext
 from oracle import LEGACY, MODERN, Oracle, watched
-from toolwright_runtime.command_line.approval import command_text, question
+from toolwright_runtime import ToolError
+from toolwright_runtime.command_line.approval import LONGEST_COMMAND, LONGEST_INPUT, command_text, question
 from toolwright_runtime.command_line.policy import Approval, Docker, Headless, Policy, ToolRule
 from toolwright_runtime.command_line.settings import Commands
 from toolwright_runtime.command_line.spec import CommandTool, Invocation, Program, Risk
@@ -220,7 +221,18 @@ async def test_a_client_that_fails_to_ask_runs_nothing(sample: Sample, file: Pat
     assert record() == []
 
 
-async def test_an_answer_to_one_command_is_none_to_another(sample: Sample, file: Path) -> None:
+@pytest.mark.parametrize(
+    ("tool", "one", "another"),
+    [
+        pytest.param("send", {"method": "PUT"}, {"method": "DELETE"}, id="another command line"),
+        pytest.param("git_commit", {"message": "Mend it"}, {"message": "Break it"}, id="another input"),
+        pytest.param("say", {"text": "a", "folder": "/"}, {"text": "a", "folder": "/tmp"}, id="another folder"),
+        pytest.param("say", {"text": "a"}, {"text": "a", "note": ""}, id="an empty input"),
+    ],
+)
+async def test_an_answer_to_one_command_is_none_to_another(
+    sample: Sample, file: Path, tool: str, one: dict[str, str], another: dict[str, str]
+) -> None:
     keys: list[str] = []
 
     class Listening(Client):
@@ -228,9 +240,12 @@ async def test_an_answer_to_one_command_is_none_to_another(sample: Sample, file:
             keys.append(key)
             return await super().request(key, method, params)
 
-    for method in ("PUT", "DELETE", "PUT"):
-        await send(sample, file, method, Listening("accept"))
+    place = {"record": str(file)} if tool == "send" else {}
+    for arguments in (one, another, one):
+        server = sample.dispatcher("classic", Commands(Policy(approval=Approval.ALL)))
+        await sample.call(server, tool, Listening("decline"), **place, **arguments)
 
+    assert len(keys) == 3
     assert keys[0] == keys[2] != keys[1]
 
 
@@ -258,15 +273,67 @@ def test_a_command_is_shown_so_that_nothing_of_it_hides(argv: tuple[str, ...], t
     assert command_text(argv) == text
 
 
-def test_a_long_command_is_shown_from_both_ends() -> None:
-    prepared = Invocation(argv=("git", "a" * 5000, "--force"), stdin="b" * 3000 + "end")
+@pytest.mark.parametrize(
+    "character",
+    [
+        *("\u034f", "\u115f", "\u1160", "\u17b4", "\u180b", "\u2800", "\u3164", "\ufe0f", "\uffa0"),
+        *("\U0001d159", "\U000e0100", "\u00a0", "\u00ad", "\u200b", "\u2028", "\u3000", "\ufeff", "\U000e0001"),
+    ],
+    ids=ascii,
+)
+def test_what_shows_as_nothing_is_escaped_wherever_it_stands(character: str) -> None:
+    prepared = Invocation(argv=("rm", f"notes{character}.txt"), cwd=f"/a{character}", stdin=f"b{character}\nc")
 
     asked = question(TOOL, prepared, Risk.WRITE, Commands())
 
-    assert "$ git aaa" in asked
-    assert "1,012 characters more" in asked
-    assert "--force\nin " in asked
-    assert "with 3,003 characters of standard input:\nbbb" in asked
+    escaped = character.encode("unicode_escape").decode()
+    assert character not in asked
+    assert f"$ rm $'notes{escaped}.txt'\nin $'/a{escaped}'\n" in asked
+    assert asked.endswith(f"\nb{escaped}\nc")
+
+
+def test_standard_input_cannot_move_what_stands_before_it() -> None:
+    prepared = Invocation(argv=("sh",), stdin="\x1b[1Aecho harmless\r\u202e")
+
+    assert question(TOOL, prepared, Risk.WRITE, Commands()).endswith(r"\x1b[1Aecho harmless\r\u202e")
+
+
+def test_a_long_command_is_shown_whole() -> None:
+    prepared = Invocation(argv=("git", "a" * 3000, "--exec=evil", "b" * 3000))
+
+    assert f"$ git {'a' * 3000} --exec=evil {'b' * 3000}\nin " in question(TOOL, prepared, Risk.WRITE, Commands())
+
+
+def test_a_command_that_nobody_would_look_through_is_not_asked_about() -> None:
+    longest = Invocation(argv=("git", "a" * (LONGEST_COMMAND - len("git "))))
+    longer = Invocation(argv=("git", "a" * (LONGEST_COMMAND - len("git ") + 1)))
+
+    assert f"$ {' '.join(longest.argv)}\n" in question(TOOL, longest, Risk.WRITE, Commands())
+    with pytest.raises(ToolError, match="Not run: push needs the approval of a person, and its command line"):
+        question(TOOL, longer, Risk.WRITE, Commands())
+
+
+async def test_a_command_that_is_too_long_to_be_shown_does_not_run(
+    sample: Sample, tmp_path: Path, record: Record
+) -> None:
+    client = Client("accept")
+    longer = tmp_path / "/".join(["x" * 200] * 150)
+
+    refused = await send(sample, longer, "PUT", client)
+    unasked = await send(sample, longer, "PUT", client, Commands(Policy(approval=Approval.NONE)))
+
+    assert "Send shorter arguments" in text_of(refused)
+    assert client.asked == []
+    assert "Not run" not in text_of(unasked)
+
+
+def test_long_input_is_shown_from_both_ends() -> None:
+    prepared = Invocation(argv=("git", "apply"), stdin="b" * LONGEST_INPUT + "end")
+
+    asked = question(TOOL, prepared, Risk.WRITE, Commands())
+
+    assert "with 4,003 characters of standard input:\nbbb" in asked
+    assert "b\n[... 3 characters more ...]\nb" in asked
     assert asked.endswith("bbbend")
 
 

@@ -255,6 +255,31 @@ def test_longest_element_is_passed() -> None:
 
 
 @pytest.mark.parametrize(
+    ("host", "reason"),
+    [
+        ("-x", "starts with `-`, so that app could take it for an option"),
+        ("a" * (LONGEST_ELEMENT + 1), f"is longer than the {LONGEST_ELEMENT} bytes that a command line can hold"),
+    ],
+)
+def test_value_of_the_environment_that_cannot_be_passed_is_for_the_owner_to_mend(host: str, reason: str) -> None:
+    which = tool(positional("path"), of=program(flag("host", default_env="APP_HOST")))
+
+    with pytest.raises(ToolError) as refused:
+        invocation(which, {"path": "a"}, environ={"APP_HOST": host})
+
+    assert refused.value.message == (
+        f"This tool is not set up: the environment variable APP_HOST of the server cannot be passed: it {reason}"
+    )
+    assert refused.value.code == "NOT_SET_UP"
+
+
+def test_value_of_a_call_in_place_of_the_environment_is_for_its_sender_to_mend() -> None:
+    which = tool(of=program(flag("host", default_env="APP_HOST")))
+
+    assert refusal(which, {"host": "-x"}, {"APP_HOST": "-y"}).startswith("Argument 'host' starts with `-`")
+
+
+@pytest.mark.parametrize(
     ("placement", "environ", "expected"),
     [
         (flag("host", default_env="APP_HOST"), {"APP_HOST": "h"}, "app|sub|--host|h"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import stat
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable
@@ -102,14 +101,9 @@ async def test_a_call_that_is_cancelled_ends_its_program(
 
 
 async def test_a_policy_can_have_every_program_run_in_a_container(
-    sample: Sample, policy: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    sample: Sample, policy: Write, docker: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    client = tmp_path / "bin" / "docker"
-    client.parent.mkdir()
-    source = (Path(__file__).parent / "programs" / "docker.py").read_text(encoding="utf-8")
-    client.write_text(f"#!{sys.executable} -IS\n{source}", encoding="utf-8")
-    client.chmod(stat.S_IRWXU)
-    monkeypatch.setenv("PATH", str(client.parent), prepend=os.pathsep)
+    monkeypatch.setenv("PATH", str(docker.parent), prepend=os.pathsep)
     text = 'default = "enabled"\nexecutor = "docker"\n[docker]\nimage = "alpine:3"\nvolumes = ["/a:/b:ro"]\n'
     commands = commands_for(sample.catalogue, policy(text))
 
@@ -117,7 +111,7 @@ async def test_a_policy_can_have_every_program_run_in_a_container(
 
     told = json.loads(text_of(result))
     assert (told["argv"][0], told["stdin"], told["env"]["GREETING"]) == ("a", "in", "good day")
-    argv = json.loads((client.parent / "calls.jsonl").read_text(encoding="utf-8").splitlines()[0])["argv"]
+    argv = json.loads((docker.parent / "calls.jsonl").read_text(encoding="utf-8").splitlines()[0])["argv"]
     assert argv[:3] == ["run", "--rm", "-i"]
     assert argv[argv.index("--network") + 1] == "none"
     assert argv[argv.index("-v") + 1] == "/a:/b:ro"
@@ -198,6 +192,15 @@ def test_positionals_may_be_left_out_from_the_end(given: int) -> None:
 def test_a_positional_never_takes_the_place_of_the_one_before_it(values: dict[str, Any], told: str) -> None:
     with pytest.raises(ToolError, match=told):
         check_no_gap(pushing(), values)
+
+
+async def test_a_call_with_such_a_gap_runs_nothing(sample: Sample) -> None:
+    refused = await sample.run("repeat", {"second": "two"})
+    both = await sample.run("repeat", {"first": "one", "second": "two"})
+
+    assert refused["isError"] is True
+    assert text_of(refused).startswith("Argument 'second' needs 'first' as well")
+    assert json.loads(text_of(both))["argv"][:2] == ["one", "two"]
 
 
 async def test_annotations_follow_the_risk(sample: Sample) -> None:

@@ -67,7 +67,7 @@ async def test_unknown_id_is_answered_with_what_an_id_is(store: ChunkStore) -> N
     with pytest.raises(ToolError, match=r'"never".*stands in the last line of an output that was cut') as raised:
         store.get("never", 1)
 
-    assert raised.value.code == "NOT_FOUND"
+    assert raised.value.code == "CACHE_EXPIRED"
 
 
 async def test_id_of_any_length_is_not_repeated_whole(store: ChunkStore) -> None:

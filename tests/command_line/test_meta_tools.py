@@ -3,20 +3,37 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from command_sample import DECLARED, Client, Sample, git, text_of
+from command_sample import DECLARED, SAMPLE, Client, Sample, git, text_of
 from toolwright_runtime import MethodError
 from toolwright_runtime.command_line.policy import load_policy
 from toolwright_runtime.command_line.settings import Commands, commands_for
-from toolwright_runtime.index import ToolIndex
-from toolwright_runtime.selection import Selection, visible_tools
+from toolwright_runtime.discovery import style_for
+from toolwright_runtime.selection import Selection
+
+from toolwright.diagnostics import Diagnostics
+from toolwright.load import load
+from toolwright.render import render
+from toolwright.resolve import resolve
+from toolwright.validate import validate
 
 pytestmark = pytest.mark.anyio
 
 META = ["climax_search", "climax_call"]
+PLAIN_TOOL = """
+[tools.greet]
+summary = "Greet somebody"
+category = "words"
+handler = "words:greet"
+hints = { read_only = true, destructive = false, idempotent = true, open_world = false }
+params.name = { type = "string", description = "Who is greeted" }
+"""
 
 
 async def schema_of(sample: Sample, meta_tool: str) -> dict[str, Any]:
@@ -89,7 +106,7 @@ async def test_fr_003_without_a_filter_the_programs_are_summarised(sample: Sampl
         "category": "vcs",
         "tags": ["vcs", "history"],
     }
-    assert groups["talk"]["tool_count"] == 7
+    assert groups["talk"]["tool_count"] == 8
     assert groups["talk"]["description"] == "Programs that talk"
     assert groups["talk"]["tags"] == ["speech"]
     assert groups.keys() == {"git-tools", "talk", "vcs"}  # fetch_chunk is no program's
@@ -134,6 +151,25 @@ async def test_fr_006_an_unknown_tool_is_an_error_that_names_the_nearest(sample:
 
 
 @pytest.mark.parametrize(
+    ("tool", "args", "text"),
+    [
+        ("git_branch", {}, "* main"),
+        ("git_show", {"commit": "HEAD~1"}, "Add two"),
+        ("git_log", {"max_count": 1}, "Change one"),
+        ("echo_hello", {}, "hello"),
+    ],
+)
+async def test_fr_006_a_tool_is_run_by_its_name_and_no_other(
+    sample: Sample, tool: str, args: dict[str, Any], text: str
+) -> None:
+    assert text_of(await sample.run(tool, args)) == text
+
+    for other in (tool.upper(), tool.replace("_", "-"), f"climax_{tool}", tool[:-1]):
+        result = await sample.call(sample.dispatcher(), "climax_call", tool_name=other, args=args)
+        assert text_of(result).startswith(f"Unknown tool `{other}`")
+
+
+@pytest.mark.parametrize(
     ("tool", "args", "told"),
     [
         pytest.param("say", {}, "Argument 'text' is required", id="missing"),
@@ -163,6 +199,42 @@ async def test_fr_007_edge_compatible_types_are_coerced(sample: Sample) -> None:
     result = await sample.run("git_log", {"max_count": "2"})
 
     assert text_of(result) == "Change one\nAdd two"
+
+
+async def test_fr_007_text_of_an_integer_is_coerced_where_only_some_integers_fit(sample: Sample) -> None:
+    told = json.loads(text_of(await sample.run("say", {"text": "a", "level": "2"})))
+
+    assert told["argv"] == ["a", "--format", "json", "--level", "2", "--tempo=3"]
+
+
+@pytest.mark.parametrize(
+    ("sent", "written"),
+    [
+        pytest.param(5, "5", id="an integer"),
+        pytest.param("5", "5", id="an integer as text"),
+        pytest.param(5.0, "5.0", id="with a fraction of nothing"),
+        pytest.param(0.1, "0.1", id="a tenth"),
+        pytest.param(-3, "-3", id="less than nothing"),
+        pytest.param(2**53 + 1, "9007199254740993", id="more than a float can tell"),
+        pytest.param(str(2**53 + 1), "9007199254740993", id="the same as text"),
+    ],
+)
+async def test_fr_016_numbers_are_written_as_they_were_sent(sample: Sample, sent: float | str, written: str) -> None:
+    told = json.loads(text_of(await sample.run("say", {"text": "a", "pitch": sent, "steps": [sent, 0.5]})))
+
+    assert told["argv"][3:9] == ["-p", written, "--step", written, "--step", "0.5"]
+
+
+async def test_fr_015_a_policy_sees_an_integer_where_a_number_is_declared(sample: Sample, tmp_path: Path) -> None:
+    policy = tmp_path / "policy.toml"
+    policy.write_text('[tools.say.args]\npitch = { pattern = "[0-9]+" }\n', encoding="utf-8")
+    commands = Commands(load_policy(policy))
+
+    allowed = await sample.run("say", {"text": "a", "pitch": 5}, commands)
+    refused = await sample.run("say", {"text": "a", "pitch": 5.5}, commands)
+
+    assert "isError" not in allowed
+    assert "Argument 'pitch' must match `[0-9]+` as a whole" in text_of(refused)
 
 
 async def test_edge_unknown_arguments_are_ignored_and_named(sample: Sample) -> None:
@@ -274,10 +346,33 @@ async def test_fr_011_sc_002_by_default_two_tools_are_listed(sample: Sample) -> 
     assert await sample.listed(sample.dispatcher()) == META
 
 
-async def test_fr_011_every_tool_can_be_called_in_the_default_mode(sample: Sample) -> None:
-    for tool in (name for name in DECLARED if name != "linger"):
-        result = await sample.call(sample.dispatcher(), "climax_call", tool_name=tool, args={"unknown": 1})
-        assert "Unknown tool" not in text_of(result)
+CALLS: dict[str, tuple[dict[str, Any], str]] = {
+    "git_status": ({}, "(no output)"),
+    "git_log": ({"max_count": 1}, "Change one"),
+    "git_show": ({"commit": "HEAD~2"}, "Begin"),
+    "git_branch": ({}, "* main"),
+    "git_commit": ({"message": "Nothing"}, "nothing to commit"),
+    "git_reset": ({"commit": "HEAD"}, "(no output)"),
+    "echo_hello": ({}, "hello"),
+    "say": ({"text": "word"}, '"word"'),
+    "fail": ({"code": 0}, "partly done"),
+    "pour": ({"lines": 2}, "line 0 é\nline 1 é"),
+    "wait": ({}, "begun"),
+    "linger": ({"record": "{folder}/nowhere/record"}, "No such file or directory"),
+    "repeat": ({"first": "word"}, '"word"'),
+    "send": ({"record": "{folder}/record", "method": "PUT"}, "PUT done"),
+    "fetch_chunk": ({"cacheKey": "none"}, 'nothing is kept as chunk "none"'),
+}
+"""A call of each tool, and what its answer holds."""
+
+
+async def test_fr_011_every_tool_can_be_called_in_the_default_mode(sample: Sample, tmp_path: Path) -> None:
+    assert {*CALLS} == {*DECLARED, "fetch_chunk"}
+    for tool, (args, told) in CALLS.items():
+        place = {"record": args["record"].format(folder=tmp_path)} if "record" in args else {}
+        arguments = {"tool_name": tool, "args": args | place}
+        result = await sample.call(sample.dispatcher(), "climax_call", Client("accept"), **arguments)
+        assert told in text_of(result), tool
 
 
 async def test_edge_a_hidden_tool_does_not_answer_to_its_own_name(sample: Sample) -> None:
@@ -292,13 +387,38 @@ async def test_fr_012_sc_006_classic_lists_every_tool_and_no_meta_tool(sample: S
     assert {*listed} == {*DECLARED, "fetch_chunk"}
 
 
-@pytest.mark.parametrize("style", ["search-call", "classic"])
-async def test_fr_013_fr_014_both_modes_have_the_same_index(sample: Sample, style: str) -> None:
-    assert await sample.listed(sample.dispatcher(style))
-    index = ToolIndex(sample.catalogue, visible_tools(sample.catalogue, Selection(style)), sample.load_index)
+async def test_fr_013_both_modes_run_a_tool_in_the_same_way(sample: Sample, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SAMPLE_VOICE", "Ann")
+    args: dict[str, Any] = {"text": "a", "note": "b", "format": "text"}
+    classic, default = sample.dispatcher("classic"), sample.dispatcher()
 
-    assert next(hit.name for hit in index.search("show the latest commits")) == "git_log"
-    assert index.get("echo_hello") is not None
+    direct = await sample.call(classic, "say", **args)
+    through = await sample.call(default, "climax_call", tool_name="say", args=args)
+
+    assert direct == through
+    assert json.loads(text_of(direct))["argv"] == ["a", "--format", "text", "--voice", "Ann", "--tempo=3"]
+
+
+async def test_fr_013_fr_014_both_modes_know_the_same_names(sample: Sample) -> None:
+    told = []
+    for style in ("search-call", "classic"):
+        with pytest.raises(MethodError, match="Unknown tool `git_lgo`") as refused:
+            await sample.call(sample.dispatcher(style), "git_lgo")
+        told.append(refused.value.data["nearest"])
+
+    assert told[0] == told[1]
+    assert told[0][0] == "git_log"
+
+
+async def test_fr_014_the_index_of_classic_finds_tools_and_is_not_offered(sample: Sample) -> None:
+    classic = style_for(sample.catalogue, Selection("classic"), sample.load_index)
+    default = style_for(sample.catalogue, Selection("search-call"), sample.load_index)
+    query = "show the latest commits"
+
+    assert [each.name for each in classic.index.search(query)] == [each.name for each in default.index.search(query)]
+    assert next(each.name for each in classic.index.search(query)) == "git_log"
+    with pytest.raises(MethodError, match="Unknown tool `climax_search`"):
+        await sample.call(sample.dispatcher("classic"), "climax_search", query=query)
 
 
 def test_fr_017_sc_003_a_server_without_programs_is_what_it_was() -> None:
@@ -307,6 +427,45 @@ def test_fr_017_sc_003_a_server_without_programs_is_what_it_was() -> None:
     # No tools of programs, no way to set them up: `clis` is what both go by.
     assert "clis" not in CATALOGUE
     assert commands_for(CATALOGUE, "no such policy") is None
+
+
+def test_fr_017_sc_003_a_manifest_without_programs_gives_nothing_of_them(tmp_path: Path) -> None:
+    source = (SAMPLE / "manifest.toml").read_text(encoding="utf-8")
+    head = source[: source.index("[clis.git-tools]")].replace("[server]", '[server]\nhandlers = "words"')
+    plain = head + PLAIN_TOOL
+    tmp_path.joinpath("manifest.toml").write_text(plain, encoding="utf-8")
+    diagnostics = Diagnostics()
+    document = load(tmp_path / "manifest.toml", root=tmp_path, diagnostics=diagnostics)
+    assert document is not None
+    tables = validate(document, diagnostics=diagnostics)
+    assert tables is not None, list(diagnostics)
+    server = resolve(tables, document, root=tmp_path, diagnostics=diagnostics)
+    assert server is not None, list(diagnostics)
+
+    texts = {str(file.path): file.text for file in render(server, part="python")}
+
+    assert [tool.name for category in server.categories for tool in category.tools] == ["greet"]
+    assert not [path for path, text in texts.items() if "command_line" in text or "fetch_chunk" in text]
+    assert "'clis'" not in texts["climax_server/catalogue.py"]
+    assert '"clis"' not in texts["climax_server/catalogue.py"]
+
+
+def test_fr_017_sc_003_a_server_without_programs_loads_nothing_of_them() -> None:
+    code = (
+        "import asyncio, sys\n"
+        "from sample_server.server import build_dispatcher\n"
+        "from toolwright_runtime.selection import Selection\n"
+        "server = build_dispatcher(Selection('classic'))\n"
+        "class Client: capabilities = {}\n"
+        "params = {'name': 'shout', 'arguments': {'text': 'a'}}\n"
+        "called = asyncio.run(server.dispatch('tools/call', params, Client()))\n"
+        "assert called['content'][0]['text'] == 'A', called\n"
+        "print(*sorted(name for name in sys.modules if name.startswith('toolwright_runtime.command_line.')))\n"
+    )
+    environ = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    ran = subprocess.run([sys.executable, "-c", code], env=environ, capture_output=True, encoding="utf-8", check=True)
+
+    assert ran.stdout.split() == ["toolwright_runtime.command_line.settings"]
 
 
 async def test_sc_001_one_search_and_one_call_do_it(sample: Sample, repository: Path) -> None:
@@ -338,3 +497,24 @@ def test_sc_007_every_requirement_and_criterion_is_named_by_a_test() -> None:
     wanted = [*(f"fr_{number:03}" for number in range(1, 18)), *(f"sc_{number:03}" for number in range(1, 8))]
     tests = [line for line in source.splitlines() if line.startswith(("async def test_", "def test_"))]
     assert [number for number in wanted if not any(number in test for test in tests)] == []
+
+
+async def test_sc_007_each_situation_it_lists_comes_out_differently(sample: Sample) -> None:
+    async def called(**arguments: Any) -> tuple[bool, str]:
+        result = await sample.call(sample.dispatcher(), "climax_call", **arguments)
+        return result.get("isError", False), text_of(result).partition("\n")[0]
+
+    filtered = await sample.search(query="show the latest commits", cli="git-tools", limit=1)
+    summary = await sample.search()
+
+    assert (filtered["mode"], [each["tool_name"] for each in filtered["results"]]) == ("search", ["git_log"])
+    assert (summary["mode"], summary["total_tools"]) == ("summary", len(DECLARED) + 1)
+    assert await called(tool_name="git_log", args={"max_count": 1}) == (False, "Change one")
+    assert await called(tool_name="git_log", args={"max_count": "x"}) == (
+        True,
+        "Argument 'max_count' must be an integer of at least 1; got \"x\"",
+    )
+    is_error, told = await called(tool_name="git_lgo")
+    assert (is_error, told.split(".")[0]) == (True, "Unknown tool `git_lgo`")
+    assert await sample.listed(sample.dispatcher()) == META
+    assert len(await sample.listed(sample.dispatcher("classic"))) == len(DECLARED) + 1

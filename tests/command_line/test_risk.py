@@ -46,7 +46,7 @@ def test_risk_of_a_tool_is_that_of_any_call(risk: Risk) -> None:
         pytest.param({"method": "POST"}, Risk.WRITE, id="another"),
         pytest.param({"method": "DELETE"}, Risk.DESTRUCTIVE, id="the worst"),
         pytest.param({"method": "delete"}, Risk.DESTRUCTIVE, id="in small letters"),
-        pytest.param({"method": "gEt"}, Risk.READ, id="in mixed letters"),
+        pytest.param({"method": "gEt"}, Risk.DESTRUCTIVE, id="in mixed letters, which is another value"),
         pytest.param({"method": "GET "}, Risk.DESTRUCTIVE, id="with a space, which is another value"),
         pytest.param({"method": "PATCH"}, Risk.DESTRUCTIVE, id="not listed"),
         pytest.param({"method": ""}, Risk.DESTRUCTIVE, id="empty"),
@@ -67,7 +67,7 @@ def test_value_decides_and_one_that_is_not_listed_is_destructive(arguments: dict
 
 @pytest.mark.parametrize(
     ("arguments", "expected"),
-    [({}, Risk.DESTRUCTIVE), ({"verb": "get"}, Risk.READ), ({"verb": None}, Risk.DESTRUCTIVE)],
+    [({}, Risk.DESTRUCTIVE), ({"verb": "GET"}, Risk.READ), ({"verb": None}, Risk.DESTRUCTIVE)],
 )
 def test_value_that_is_left_to_the_program_is_not_listed(arguments: dict[str, Any], expected: Risk) -> None:
     assert risk_of(request(verb=METHODS), arguments, environ={}) is expected
@@ -104,7 +104,7 @@ def test_number_is_looked_up_as_it_is_written(value: Any, expected: Risk) -> Non
 
 @pytest.mark.parametrize(
     ("environ", "expected"),
-    [({"API_HOST": "Test"}, Risk.READ), ({"API_HOST": "live"}, Risk.DESTRUCTIVE), ({}, Risk.DESTRUCTIVE)],
+    [({"API_HOST": "test"}, Risk.READ), ({"API_HOST": "live"}, Risk.DESTRUCTIVE), ({}, Risk.DESTRUCTIVE)],
 )
 def test_default_from_the_environment_counts(environ: dict[str, str], expected: Risk) -> None:
     assert risk_of(request(host={"test": Risk.READ}), {}, environ=environ) is expected
@@ -118,9 +118,17 @@ def test_greatest_risk_of_all_that_is_sent_counts() -> None:
     assert risk_of(which, {"method": "DELETE", "force": False}, environ={}) is Risk.DESTRUCTIVE
 
 
-def test_of_values_that_are_one_when_folded_the_worse_counts() -> None:
-    which = request(verb={"D": Risk.DESTRUCTIVE, "d": Risk.READ})
-    assert risk_of(which, {"verb": "d"}, environ={}) is Risk.DESTRUCTIVE
+@pytest.mark.parametrize(
+    ("value", "expected"), [("d", Risk.READ), ("D", Risk.DESTRUCTIVE), ("list", Risk.READ), ("LIST", Risk.DESTRUCTIVE)]
+)
+def test_an_option_in_capitals_is_another_one(value: str, expected: Risk) -> None:
+    assert risk_of(request(verb={"d": Risk.READ, "list": Risk.READ}), {"verb": value}, environ={}) is expected
+
+
+def test_two_values_that_differ_in_case_alone_have_a_risk_each() -> None:
+    which = request(verb={"D": Risk.WRITE, "d": Risk.READ})
+
+    assert [risk_of(which, {"verb": each}, environ={}) for each in "Dd"] == [Risk.WRITE, Risk.READ]
 
 
 @given(
@@ -131,5 +139,5 @@ def test_risk_is_never_less_than_the_tools_own_and_never_small_for_what_nobody_l
     found = risk_of(request(own, verb=METHODS), {"verb": value}, environ={})
 
     assert found.rank >= own.rank
-    if not isinstance(value, str) or value.upper() not in METHODS:
+    if not isinstance(value, str) or value not in METHODS:
         assert found is Risk.DESTRUCTIVE

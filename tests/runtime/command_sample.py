@@ -26,7 +26,7 @@ from toolwright.validate import validate
 SAMPLE = Path(__file__).parents[1] / "command_line" / "sample"
 DECLARED: tuple[str, ...] = (
     *("git_status", "git_log", "git_show", "git_branch", "git_commit", "git_reset"),
-    *("echo_hello", "say", "fail", "pour", "wait", "linger", "send"),
+    *("echo_hello", "say", "fail", "pour", "wait", "linger", "repeat", "send"),
 )
 """The tools of the manifest, in its order."""
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from copy import deepcopy
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import BaseModel
 from sample_server.catalogue import CATALOGUE
 from sample_server.text.models import CountWordsParams
 from toolwright_runtime import ToolError
@@ -48,6 +49,51 @@ def problem(**arguments: Any) -> str:
 )
 def test_plain_meaning_is_taken(arguments: dict[str, Any], name: str, value: Any) -> None:
     assert getattr(read(**arguments).value, name) == value
+
+
+class Choices(BaseModel):
+    """Integers that are one of a few, wherever they stand."""
+
+    level: Literal[1, 2] = 1
+    only: Literal[3] | None = None
+    levels: list[Literal[1, 2]] = []
+    by_name: dict[str, Literal[1, 2]] = {}
+    size: Literal["1", "2"] = "1"
+
+
+CHOICES = ArgumentReader(CATALOGUE["tools"]["count_words"], Choices)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "value"),
+    [
+        ({"level": "2"}, {"level": 2}),
+        ({"level": " 2 "}, {"level": 2}),
+        ({"level": 2.0}, {"level": 2}),
+        ({"only": "3"}, {"only": 3}),
+        ({"levels": ["1", 2]}, {"levels": [1, 2]}),
+        ({"by_name": {"a": "1"}}, {"by_name": {"a": 1}}),
+        ({"size": "2"}, {"size": "2"}),
+    ],
+)
+def test_plain_meaning_is_taken_where_only_some_integers_fit(arguments: dict[str, Any], value: dict[str, Any]) -> None:
+    assert CHOICES.read(arguments).value.model_dump(exclude_unset=True) == value
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"level": "3"}, "Argument 'level' must be one of: 1, 2; got \"3\""),
+        ({"level": "one"}, "Argument 'level' must be one of: 1, 2; got \"one\""),
+        ({"level": 1.5}, "Argument 'level' must be one of: 1, 2; got 1.5"),
+        ({"level": True}, "Argument 'level' must be one of: 1, 2; got true"),
+        ({"level": "1" * 5000}, f"Argument 'level' must be one of: 1, 2; got \"{'1' * 59}..."),
+        ({"levels": ["1", "x"]}, "Argument 'levels[1]' must be one of: 1, 2; got \"x\""),
+        ({"size": 1}, "Argument 'size' must be one of: 1, 2; got 1"),
+    ],
+)
+def test_what_is_none_of_some_integers_is_told_them(arguments: dict[str, Any], said: str) -> None:
+    assert complaint(CHOICES, arguments)[0] == said
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,9 @@ import pty
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import pytest
 from oracle import LEGACY
@@ -70,6 +72,35 @@ def test_a_subcommand_after_a_flag_is_told_to_come_first() -> None:
 
     assert (done.stdout, done.returncode) == ("", 2)
     assert done.stderr == "sample: `greet` comes first: sample greet ...\n"
+
+
+def started(tmp_path: Path, env: Mapping[str, str], until: str) -> str:
+    """Start the server with this environment, wait until it has said `until` on standard error, and give all of it."""
+    with (tmp_path / "said").open("w+b") as said:
+        process = subprocess.Popen(
+            SAMPLE, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=said, env={**os.environ, **env}
+        )
+        try:
+            deadline = time.monotonic() + PATIENCE_S
+            while until not in (text := (tmp_path / "said").read_text(encoding="utf-8")):
+                assert time.monotonic() < deadline, text
+                time.sleep(0.01)
+        finally:
+            process.stdin.close()  # type: ignore[union-attr]  # it is a pipe
+            assert process.wait(PATIENCE_S) == 0
+    return text
+
+
+def test_what_is_wrong_at_the_start_is_logged_without_a_call(tmp_path: Path) -> None:
+    text = started(tmp_path, {"SAMPLE_WARNING": "nothing to count"}, until="nothing to count")
+
+    assert text == "WARNING toolwright_runtime.command: nothing to count\n"
+
+
+def test_a_check_that_fails_stops_nothing(tmp_path: Path) -> None:
+    text = started(tmp_path, {"SAMPLE_CHECK_FAILS": "1"}, until="on purpose")
+
+    assert text.startswith("ERROR toolwright_runtime.command: the check at the start failed\n")
 
 
 def test_help_says_what_classic_lists_and_what_the_variable_stands_for() -> None:

@@ -30,6 +30,8 @@ def serving(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
     try:
         assert process.stderr is not None
         said = process.stderr.readline()
+        while "debug" in arguments and said and not said.startswith("serving"):
+            said = process.stderr.readline()
         found = re.fullmatch(r"serving MCP at (http://\S+:\d+/mcp)\n", said)
         assert found, said + process.stderr.read()
         yield process, found[1]
@@ -64,6 +66,20 @@ async def test_both_eras_are_served_at_one_address(mode: str) -> None:
 
     assert listed.tools[0].name == "count_words"
     assert result.structured_content == {"words": 2, "longest": "a", "shortest": "a"}
+
+
+@pytest.mark.parametrize("mode", ["legacy", MODERN])
+async def test_what_is_asked_and_answered_is_logged_at_no_level(mode: str) -> None:
+    with serving("--log-level", "debug") as (process, address):
+        async with Client(address, mode=mode) as client:
+            result = await client.call_tool("count_words", {"text": "a-private-question", "label": None})
+        process.send_signal(signal.SIGTERM)
+        assert process.stderr is not None
+        said = process.stderr.read()
+
+    assert result.structured_content == {"words": 1, "longest": "a-private-question", "shortest": "a-private-question"}
+    assert "DEBUG" in said
+    assert "a-private-question" not in said
 
 
 def test_requests_for_another_host_or_from_another_origin_are_refused() -> None:

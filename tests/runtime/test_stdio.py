@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from mcp.types import JSONRPCError, JSONRPCMessage, JSONRPCRequest
 from oracle import ERAS, LEGACY, MODERN
 from stdio_peer import PATIENCE_S, SAMPLE, Peer, talking
-from toolwright_runtime.incoming import LONGEST_LINE, MalformedError, lines, message
+from toolwright_runtime.incoming import KEPT, LONGEST_LINE, MalformedError, TooLong, lines, message
 
 JSON_LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.just("2.0")
 NAMES = st.sampled_from(["jsonrpc", "id", "method", "params", "result", "error", "other"])
@@ -237,7 +237,9 @@ REFUSED = [
     (b'{"params":{"a":%b,"id":"s"},"method":"ping","jsonrpc":"2.0","id":"r"}' % nested(5000), "r"),
     (b'{"a":"\\ud800 \\"}{","params":%b,"method":"ping","jsonrpc":"2.0","id":"r"}' % nested(5000), "r"),
     (nested(5000), None),
-    (b'{"jsonrpc":"2.0","id":"r","method":"ping","params":{"a":"%b"}}' % (b"x" * LONGEST_LINE), None),
+    (b'{"jsonrpc":"2.0","id":"r","method":"ping","params":{"a":"%b"}}' % (b"x" * LONGEST_LINE), "r"),
+    (b'{"method":"ping","params":{"a":"%b"},"jsonrpc":"2.0","id":7}' % (b"x" * LONGEST_LINE), 7),
+    (b"x" * (LONGEST_LINE + 1), None),
 ]
 UNANSWERED = [
     b"",
@@ -247,6 +249,7 @@ UNANSWERED = [
     b'{"jsonrpc":"2.0","method":"notifications/initialized","params":{"a":%b}}' % nested(5000),
     b'{"jsonrpc":"2.0","id":1,"result":5}',
     b'{"id":1,"error":{"code":1,"message":"x"}}',
+    b'{"result":{"content":"%b"},"jsonrpc":"2.0","id":1}' % (b"x" * LONGEST_LINE),
 ]
 
 
@@ -316,6 +319,72 @@ def test_lone_surrogate_in_a_request_is_replaced(version: str) -> None:
 
 
 @both_eras
+def test_request_that_is_too_long_is_answered_to_who_waits_for_it(version: str) -> None:
+    with talking(version) as peer:
+        refused = peer.response(peer.send("tools/call", name="shout", arguments={"text": "x" * LONGEST_LINE}))
+        result = peer.call("shout", {"text": "still here"})
+
+    assert refused["error"] == {"code": -32600, "message": "Invalid Request: a message has at most 4194304 bytes"}
+    assert result["content"][0]["text"] == "STILL HERE"
+
+
+LONG = b"x" * 2 * KEPT
+TOO_LONG = [
+    (b'{"jsonrpc":"2.0","id":"r","method":"ping","params":{"a":"%b"}}' % LONG, "r"),
+    (b'{"id":7,"method":"ping","params":{"a":"%b"},"jsonrpc":"2.0"}' % LONG, 7),
+    (b'{"method":"ping","params":{"a":"%b"},"jsonrpc":"2.0","id":"r\\"s"} \r' % LONG, 'r"s'),
+    (b'{"method":"ping","params":{"a":"%b"}, "id" : 7 , "jsonrpc" : "2.0" }' % LONG, 7),
+    (b'{"params":{"a":"%b"},"id":7,"jsonrpc":"2.0","method":"ping"}' % LONG, 7),
+    (b'{"jsonrpc":"2.0","method":"ping","params":{"a":"%b","id":7}}' % LONG, None),
+    (b'{"jsonrpc":"2.0","method":"ping","params":{"id":7,"a":"%b"}}' % LONG, None),
+    (b'{"jsonrpc":"2.0","method":"ping","params":{"a":"%b,\\"id\\":7"}}' % LONG, None),
+    (b'{"jsonrpc":"2.0","id":%b,"method":"ping"}' % (b"1" * 2 * KEPT), None),
+    (b'{"jsonrpc":"2.0","id":"%b","method":"ping"}' % LONG, None),
+    (b'{"jsonrpc":"2.0","id":{},"method":"ping","params":{"a":"%b"}}' % LONG, None),
+    (b'{"method":"ping","id":7,"params":"%b"}' % ("\U0001f600".encode() * KEPT), 7),
+    (b'{"method":"ping","id":7,"params":" %b"}' % ("\U0001f600".encode() * KEPT), 7),
+    (LONG, None),
+    (b"[%b]" % LONG, None),
+    (nested(KEPT), None),
+]
+
+
+def ends(line: bytes) -> TooLong:
+    return TooLong(line[:KEPT], line[-KEPT:])
+
+
+@pytest.mark.parametrize(("line", "number"), TOO_LONG)
+def test_id_of_what_is_too_long_is_found_at_either_end(line: bytes, number: int | str | None) -> None:
+    refused = read_or_refused(ends(line))
+
+    assert isinstance(refused, MalformedError)
+    assert refused.answer is not None
+    assert (refused.answer.error.code, refused.answer.id) == (-32600, number)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"jsonrpc":"2.0","id":1,"result":{"content":"%b"}}' % LONG,
+        b'{"result":{"content":"%b"},"jsonrpc":"2.0","id":1}' % LONG,
+        b'{"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"%b"}}' % LONG,
+    ],
+)
+def test_response_that_is_too_long_is_no_answer_to_a_request_of_its_id(line: bytes) -> None:
+    refused = read_or_refused(ends(line))
+
+    assert isinstance(refused, MalformedError)
+    assert refused.answer is None
+
+
+@given(st.integers(0, 300), st.integers(1, 300), st.binary(max_size=300))
+def test_whatever_is_too_long_is_refused(start: int, size: int, tail: bytes) -> None:
+    line = b'{"jsonrpc":"2.0","id":"r","method":"ping","params":{"a":[1,{"b":"\xc3\xa9\\n"}]}}'
+
+    assert isinstance(read_or_refused(TooLong(line[start : start + size], tail)), MalformedError)
+
+
+@both_eras
 def test_message_of_exactly_the_bound_passes(version: str) -> None:
     with talking(version) as peer:
         frame = len(json.dumps(peer.message("tools/call", name="shout", arguments={"text": ""})))
@@ -341,10 +410,10 @@ def test_line_that_is_too_long_is_passed_over_whole_and_those_about_it_are_kept(
         source.seek(0)
         found = list(lines(source.fileno()))
 
-    assert found == [b"before", b"x" * LONGEST_LINE, None, b"after"]
+    assert found == [b"before", b"x" * LONGEST_LINE, TooLong(b"y" * KEPT, b"y" * KEPT), b"after"]
 
 
-def read_or_refused(line: bytes) -> JSONRPCMessage | MalformedError:
+def read_or_refused(line: bytes | TooLong) -> JSONRPCMessage | MalformedError:
     try:
         return message(line)
     except MalformedError as malformed:

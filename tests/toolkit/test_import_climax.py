@@ -261,7 +261,7 @@ def odd() -> dict[str, Any]:
         ("do-it.deep", "`default` is no scalar, left out"),
         ("do-it.mute", "`--mute=` was written without a value, which cannot be: left out"),
         ("do_it", "the tool is called `do_it_2`"),
-        ("do_it", "`maybe` is no `risk`, left out"),
+        ("do_it", "`maybe` is no `risk`, so it counts as destructive: it would be `read`, `write` or `destructive`"),
         ("search", "the tool is called `gr_e_more_search`"),
         ("twice", "a second tool of this name, which replaces the first, as it did"),
         ("a_name_that_is_very_long_indeed_so_that_no_client_of_any_kind_takes_it", "which is short enough for clients"),
@@ -405,12 +405,32 @@ def test_names_that_a_server_keeps_begin_with_that_of_their_program(tmp_path: Pa
 
 
 @pytest.mark.parametrize(
+    ("risk", "said"),
+    [
+        ("", "nothing says its risk, so it counts as destructive (it was taken for `read`): say what is right"),
+        (
+            ", risk: nuke",
+            "`nuke` is no `risk`, so it counts as destructive: it would be `read`, `write` or `destructive`",
+        ),
+        (
+            ", risk: [read]",
+            "`risk` is no text, so it counts as destructive: it would be `read`, `write` or `destructive`",
+        ),
+        (", risk: write", ""),
+    ],
+)
+def test_of_a_risk_one_thing_is_told(tmp_path: Path, risk: str, said: str) -> None:
+    _, told, _ = converted(tmp_path, f"{HEAD}  - {{name: t, description: x{risk}}}\n")
+    assert [each for each in told if "risk" in each] == ([f"t: {said}"] if said else [])
+
+
+@pytest.mark.parametrize(
     ("tool", "why"),
     [
         ("{name: t, description: x, args: {}}", "t: `args` must be a list, not a mapping; left out"),
         ("{name: t, description: x, 5: y}", "t: unknown key `5`, left out"),
         ("{name: t, description: x, ~: y}", "t: unknown key `~`, left out"),
-        ("{name: t, description: x, risk: yes}", "t: `yes` is no `risk`, left out"),
+        ("{name: t, description: x, risk: yes}", "t: `yes` is no `risk`, so it counts as destructive"),
         ("{name: t, description: x, timeout: on}", "t: `timeout` is no finite number, left out"),
         ("{name: t, description: x, command: run --}", "t: its options stand before the `--`, and stood behind it"),
         ("{name: t}", "t: it has no description: write one"),

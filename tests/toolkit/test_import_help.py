@@ -229,6 +229,17 @@ def test_a_program_that_never_stops_talking_is_read_in_part(tmp_path: Path) -> N
     assert [each.flag for each in program_help([name], timeout_s=60).help.options] == ["--one"]
 
 
+def test_a_program_that_writes_without_end_is_ended_and_read_in_part(tmp_path: Path) -> None:
+    name = program(tmp_path, "print('  --one  One')", "while True: print('x' * 60)")
+    assert [each.flag for each in program_help([name], timeout_s=60).help.options] == ["--one"]
+
+
+def test_a_program_that_complains_without_end_is_ended(tmp_path: Path) -> None:
+    name = program(tmp_path, "while True: print('x' * 60, file=sys.stderr)")
+    with pytest.raises(ImportFailed, match="tells nothing of its options"):
+        program_help([name], timeout_s=60)
+
+
 def test_a_program_gets_no_secrets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("API_TOKEN", "secret")
     name = program(tmp_path, "print('  --' + os.environ.get('API_TOKEN', 'none') + '  x')")

@@ -21,6 +21,7 @@ def category(*fields: Value) -> Category:
         module=Identifier("notes"),
         summary="Notes",
         tags=(),
+        has_json_errors=False,
         tools=(),
         types=(ObjectType(name=ClassName("Note"), description="", fields=fields),),
         contract_models=(),

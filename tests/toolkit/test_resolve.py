@@ -146,6 +146,8 @@ def test_a_recursive_type_may_be_a_result_and_no_parameter_whatever_its_size() -
         ('lifespan = "state..inner:open_it"\n', ["TW206"]),
         ('lifespan = "state:class"\n', ["TW206"]),
         ('guard = "guarding:check"\n', []),
+        ('pass_env = ["API_KEY"]\n', []),
+        ('pass_env = ["API KEY"]\n', ["TW206"]),
         ('[server.subcommands.init]\nsummary = "Set up"\nhandler = "setup:main"\n', []),
         ('[server.subcommands.init]\nsummary = "Set up"\nhandler = "setup:class"\n', ["TW206"]),
         ('[server.subcommands.init]\nsummary = "Set\\nup"\nhandler = "setup:main"\n', ["TW210"]),
@@ -213,7 +215,7 @@ def test_a_handler_module_too_deep_to_be_read_is_told_as_such(tmp_path: Path) ->
     assert codes(manifest(), tmp_path) == ["TW312"]
 
 
-@pytest.mark.parametrize("key", ["lifespan", "guard"])
+@pytest.mark.parametrize("key", ["lifespan", "guard", "startup_check"])
 def test_a_function_of_the_server_is_looked_up_like_a_handler(tmp_path: Path, key: str) -> None:
     (tmp_path / "catalog").mkdir()
     (tmp_path / "catalog" / "books.py").write_text("def search(): ...\ndef opened(): ...\n", encoding="utf-8")

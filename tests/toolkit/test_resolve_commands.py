@@ -108,6 +108,80 @@ def test_a_parameter_goes_where_the_manifest_says(param: str, place: Place, flag
     assert (placement.place, placement.flag, placement.switch) == (place, flag, is_switch)
 
 
+@pytest.mark.parametrize(
+    ("param", "told"),
+    [
+        pytest.param(
+            '{ type = "string", positional = true, default = "-x" }',
+            "the default of `value` can never be passed: it starts with `-`, so that git could take it for an option",
+            id="a positional",
+        ),
+        pytest.param(
+            '{ type = "string", flag = "--value", default = "-x" }',
+            "the default of `value` can never be passed: it starts with `-`, so that git could take it for an option",
+            id="a separate value",
+        ),
+        pytest.param(
+            '{ type = "string", positional = true, default = "a\\nb" }',
+            "the default of `value` can never be passed: it must be one line; there is a line break at character 2",
+            id="two lines",
+        ),
+        pytest.param(
+            '{ type = "string[]", positional = true, default = ["a", "-b"] }',
+            "the default of `value` can never be passed: it starts with `-`, so that git could take it for an option",
+            id="an item",
+        ),
+        pytest.param(
+            '{ type = "string", flag = "--value", enum = ["-a", "b"] }',
+            "`-a` of `value` can never be passed: it starts with `-`, so that git could take it for an option",
+            id="a choice",
+        ),
+        pytest.param(
+            '{ type = "string", positional = true, enum = ["-a", "b"], default = "-a" }',
+            "`-a` of `value` can never be passed: it starts with `-`, so that git could take it for an option",
+            id="a choice that is the default as well, told once",
+        ),
+        pytest.param(
+            '{ type = "string", cwd = true, default = "a\\nb" }',
+            "the default of `value` can never be passed: it must be one line; there is a line break at character 2",
+            id="a folder",
+        ),
+    ],
+)
+def test_a_value_that_no_call_could_pass_is_refused(param: str, told: str) -> None:
+    assert found(f"{HEAD}{CLI}{TOOL}{READ}params.value = {param}\n")[1] == [f"TW327 {told}"]
+
+
+@pytest.mark.parametrize(
+    "param",
+    [
+        pytest.param('{ type = "string", flag = "--value=", default = "-x" }', id="joined to its flag"),
+        pytest.param('{ type = "integer", positional = false, default = -1 }', id="a number"),
+        pytest.param('{ type = "string", flag = "--value", default = "a\\nb" }', id="lines for a flag"),
+        pytest.param('{ type = "string", stdin = true, default = "-x\\n" }', id="standard input"),
+        pytest.param('{ type = "boolean", default = true }', id="a switch"),
+    ],
+)
+def test_a_default_that_can_be_passed_is_taken(param: str) -> None:
+    assert found(f"{HEAD}{CLI}{TOOL}{READ}params.value = {param}\n")[1] == []
+
+
+def test_a_default_may_look_like_an_option_behind_two_dashes() -> None:
+    param = 'params.value = { type = "string", positional = true, default = "-x" }\n'
+
+    assert found(HEAD + CLI + "ends_options = true\n" + TOOL + READ + param)[1] == []
+    assert found(HEAD + CLI + TOOL.replace('["log"]', '["log", "--"]') + READ + param)[1] == []
+
+
+def test_a_default_of_a_program_that_no_call_could_pass_is_refused_once() -> None:
+    cli = CLI + 'params.host = { default = "-x", flag = "--host" }\n'
+    second = TOOL.replace("git_log", "git_show")
+
+    assert found(HEAD + cli + TOOL + READ + second + READ)[1] == [
+        "TW327 the default of `host` can never be passed: it starts with `-`, so that git could take it for an option"
+    ]
+
+
 def test_defaults_stand_in_the_placement() -> None:
     placements = line_of(
         'params.count = { type = "integer", default = 3 }\nparams.path = { type = "string", required = false }\n'
@@ -164,7 +238,7 @@ METHOD = 'params.method = { type = "string", enum = ["GET", "PUT"]'
         pytest.param(
             'risk.method = { GET = "read", PUT = "write" }\n', f"{METHOD} }}\n", WRITES, id="the worst of its values"
         ),
-        pytest.param('risk.method = { get = "read", put = "read" }\n', f"{METHOD} }}\n", READS, id="in whatever case"),
+        pytest.param('risk.method = { GET = "read", PUT = "read" }\n', f"{METHOD} }}\n", READS, id="all of them read"),
         pytest.param(
             'risk.method = { GET = "read", PUT = "read", "" = "write" }\n',
             f"{METHOD}, required = false }}\n",
@@ -268,6 +342,31 @@ def test_a_risk_by_a_value_that_is_never_missing_need_not_say_so(param: str) -> 
     text = HEAD + CLI + TOOL + f'risk.method = {{ GET = "read" }}\nparams.method = {{ {param} }}\n'
 
     assert found(text)[1] == []
+
+
+@pytest.mark.parametrize(
+    ("listed", "told"),
+    [
+        pytest.param(
+            'd = "read", list = "read"',
+            ["TW326 `risk` leaves out `D` of `mode`, which counts as destructive"],
+            id="a value that differs in case alone",
+        ),
+        pytest.param(
+            'd = "read", D = "destructive", List = "read"',
+            [
+                "TW326 `risk` leaves out `list` of `mode`, which counts as destructive",
+                "TW326 `risk` lists `List`, which `mode` cannot be",
+            ],
+            id="a value in another case",
+        ),
+        pytest.param('d = "read", D = "destructive", list = "read"', [], id="each as it is written"),
+    ],
+)
+def test_a_risk_goes_by_values_as_they_are_written(listed: str, told: list[str]) -> None:
+    mode = 'params.mode = { type = "string", enum = ["d", "D", "list"], default = "list", flag = "--mode=" }\n'
+
+    assert found(f"{HEAD}{CLI}{TOOL}risk.mode = {{ {listed} }}\n{mode}")[1] == told
 
 
 def test_a_program_that_stays_on_this_machine_says_so() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -28,11 +29,14 @@ NO_FILES = {
 }
 """Positional parameters, and those that could be taken for files, that name none."""
 
-GIT = "git --no-pager -c core.fsmonitor=false -c core.hooksPath=/dev/null -c maintenance.auto=false"
+GIT = "git --no-pager"
 STATUS = f"{GIT} -c color.status=false status --short --branch --ignore-submodules=dirty"
-LOG = f"{GIT} log --no-color --decorate=short --date=iso-strict --no-ext-diff --no-textconv --no-show-signature"
+HISTORY = (
+    "--no-color --decorate=short --date=iso-strict --no-ext-diff --no-textconv --no-show-signature --submodule=short"
+)
+LOG = f"{GIT} log {HISTORY}"
 DIFF = f"{GIT} diff --no-color --no-ext-diff --no-textconv --submodule=short --ignore-submodules=dirty"
-SHOW = f"{GIT} show --no-color --decorate=short --date=iso-strict --no-ext-diff --no-textconv --no-show-signature"
+SHOW = f"{GIT} show {HISTORY} --pretty=medium"
 BLAME = f"{GIT} blame --no-textconv --date=short"
 BRANCH = f"{GIT} branch --list --no-color --no-column -vv"
 LISTED = "--state=open --limit=30"
@@ -157,11 +161,13 @@ def test_reading_tools_of_git_are_served_by_default_and_the_others_with_all() ->
 
 
 @pytest.mark.parametrize("runner", ["call", "call_read"])
-def test_what_is_served_by_default_changes_nothing_and_says_so(room: Any, runner: str) -> None:
+def test_what_is_served_by_default_changes_nothing_and_asks_a_model_far_away_and_says_so(
+    room: Any, runner: str
+) -> None:
     listed = room.request("tools/list", {}, Selection("search-call"))["tools"]
     (hints,) = [tool["annotations"] for tool in listed if tool["name"] == runner]
 
-    assert (hints["readOnlyHint"], hints["destructiveHint"], hints["openWorldHint"]) == (True, False, False)
+    assert (hints["readOnlyHint"], hints["destructiveHint"], hints["openWorldHint"]) == (True, False, True)
 
 
 @pytest.mark.parametrize(
@@ -234,6 +240,50 @@ def test_gh_runs_in_no_folder_outside_of_the_roots(room: Any, recorded: Recorded
 
     assert "outside of the allowed directories" in answer.text
     assert recorded()["count"] == 0
+
+
+@pytest.mark.parametrize("tool", ["gh_pr_list", "gh_issue_list", "gh_pr_view", "gh_issue_view"])
+@pytest.mark.parametrize(
+    "repo",
+    [
+        "evil.example/o/n",
+        "https://evil.example/o/n",
+        "git@evil.example:o/n",
+        "o",
+        "o/n/x",
+        "o/",
+        "o/..",
+        "-o/n",
+        "o/n\n",
+    ],
+)
+def test_gh_goes_to_no_host_that_a_call_names(room: Any, recorded: Recorded, tool: str, repo: str) -> None:
+    number = {"number": 1} if tool.endswith("_view") else {}
+
+    assert room.run(tool, repo=repo, **number).is_error
+    assert recorded()["count"] == 0
+
+
+@pytest.mark.parametrize("tool", ["gh_pr_list", "gh_api"])
+def test_gh_looks_at_no_repository_outside_of_the_roots(room: Any, recorded: Recorded, tool: str) -> None:
+    subprocess.run(["git", "init", "--quiet", str(room.outside)], check=True)
+    room.write("clone/.git", f"gitdir: {room.outside / '.git'}\n")
+    endpoint = {"endpoint": "user"} if tool == "gh_api" else {}
+
+    answer = room.run(tool, directory="clone", **endpoint)
+
+    assert "belongs to a repository outside of the allowed directories" in answer.text
+    assert recorded()["count"] == 0
+
+
+def test_gh_is_led_to_no_host_by_what_a_clone_says_of_its_remote(room: Any, recorded: Recorded) -> None:
+    subprocess.run(["git", "init", "--quiet", str(room.project)], check=True)
+    setting = ["git", "-C", str(room.project), "config", "remote.origin.gh-resolved"]
+    for resolved, is_error in (("base", False), ("cli/cli", False), ("evil.example/o/n", True)):
+        subprocess.run([*setting, resolved], check=True)
+        assert room.run("gh_pr_list").is_error is is_error
+
+    assert recorded()["count"] == 2
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -306,7 +309,9 @@ def test_where_there_is_no_repository_git_says_so(room: Any) -> None:
 
 def test_files_in_no_repository_are_not_compared(room: Any) -> None:
     room.write("a", "a\n")
+    room.write("d/a", "b\n")
 
+    assert "not a git repository" in room.call("git_diff", paths=["a", "d/a"]).text
     assert "outside of the allowed directories" in room.call("git_diff", paths=["a", str(room.outside / "x")]).text
 
 
@@ -404,19 +409,392 @@ def test_history_can_be_read_whatever_filters_there_are(room: Any, project: Path
     assert not room.call(tool).is_error
 
 
-@pytest.mark.parametrize("tool", ["git_status", "git_diff"])
-def test_the_settings_of_a_submodule_start_no_program(room: Any, project: Path, tmp_path: Path, tool: str) -> None:
-    script, mark = program(tmp_path, "evil")
+@pytest.fixture
+def inner(room: Any, project: Path) -> Path:
+    """A submodule that is checked out, a file of which has changed, but not its size."""
     git(project, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(project), "inner")
     git(project, "commit", "--quiet", "--message=Hold another")
-    git(project / "inner", "config", "filter.evil.clean", str(script))
-    room.write("inner/.gitattributes", "*.py filter=evil\n")
-    room.write("inner/app.py", "ONE\ntwo\n")  # of the same size, so that only a look at it tells
+    room.write("inner/app.py", "ONE\ntwo\n")
+    folder: Path = project / "inner"
+    return folder
+
+
+@pytest.mark.parametrize("tool", ["git_status", "git_diff"])
+def test_the_settings_of_a_submodule_start_no_program(room: Any, inner: Path, tmp_path: Path, tool: str) -> None:
+    script, mark = program(tmp_path, "evil")
+    git(inner, "config", "filter.evil.clean", str(script))
+    (inner / ".gitattributes").write_text("*.py filter=evil\n", encoding="utf-8")
 
     answer = room.call(tool)
 
     assert not answer.is_error, answer.text
     assert not mark.exists()
+
+
+@pytest.mark.parametrize(("tool", "arguments"), [("git_add", {"paths": ["."]}), ("git_commit", {"message": "Safe"})])
+def test_a_filter_that_a_submodule_names_is_not_run_by_tools_that_run_git_there(
+    room: Any, person: Any, inner: Path, tool: str, arguments: dict[str, Any]
+) -> None:
+    script, mark = program(room.outside, "evil")
+    git(inner, "config", "filter.evil.clean", str(script))
+    (inner / ".gitattributes").write_text("*.py filter=evil\n", encoding="utf-8")
+
+    answer = room.run(tool, client=person, **arguments)
+
+    assert "name a program for git to run on its files" in answer.text
+    assert not mark.exists()
+
+
+@pytest.mark.usefixtures("inner")
+def test_a_submodule_is_added_and_committed_like_any_file(room: Any, project: Path, person: Any) -> None:
+    git(project / "inner", "commit", "--quiet", "--all", "--message=On")
+
+    assert room.run("git_add", paths=["."], client=person).text == "add 'inner'"
+    assert not room.run("git_commit", message="Take it on", client=person).is_error
+    assert git(project, "status", "--porcelain") == ""
+
+
+@pytest.mark.parametrize(("tool", "arguments"), [("git_show", {}), ("git_log", {"patch": True})])
+def test_changes_inside_of_a_submodule_are_shown_by_no_program_of_its(
+    room: Any, project: Path, inner: Path, tool: str, arguments: dict[str, Any]
+) -> None:
+    script, mark = program(room.outside, "evil")
+    git(inner, "commit", "--quiet", "--all", "--message=On")
+    git(project, "commit", "--quiet", "--all", "--message=Take it on")
+    git(project, "config", "diff.submodule", "diff")
+    git(inner, "config", "diff.external", str(script))
+
+    assert not room.call(tool, **arguments).is_error
+    assert not mark.exists()
+
+
+@pytest.mark.parametrize(("tool", "arguments"), [("git_show", {}), ("git_log", {}), ("git_show", {"object": "signed"})])
+@pytest.mark.parametrize("setting", ["gpg.program", "gpg.openpgp.program", "gpg.ssh.program", "gpg.x509.program"])
+def test_a_signature_is_checked_by_no_program(
+    room: Any, project: Path, tool: str, arguments: dict[str, Any], setting: str
+) -> None:
+    script, mark = program(room.outside, "evil")
+    for kind in ("PGP SIGNATURE", "SSH SIGNATURE", "SIGNED MESSAGE"):
+        text = git(project, "cat-file", "commit", "HEAD")
+        about, _, message = text.partition("\n\n")
+        signature = f"gpgsig -----BEGIN {kind}-----\n \n iQ\n -----END {kind}-----"
+        made = subprocess.run(
+            ["git", "-C", str(project), "hash-object", "-t", "commit", "-w", "--stdin"],
+            input=f"{about}\n{signature}\n\n{message}\n",
+            encoding="utf-8",
+            capture_output=True,
+            check=True,
+        ).stdout.strip()
+        git(project, "reset", "--quiet", "--hard", made)
+        git(project, "tag", "--force", "signed", made)
+        for name, value in (
+            *((setting, str(script)), ("format.pretty", "format:%G? %GS %s"), ("log.showSignature", "true")),
+            *(("gpg.format", "openpgp"), ("gpg.ssh.allowedSignersFile", "/dev/null")),
+        ):
+            git(project, "config", name, value)
+
+        answer = room.call(tool, **arguments)
+
+        assert not answer.is_error, answer.text
+        assert "Author: Ada" in answer.text
+        assert not mark.exists(), kind
+
+
+def test_a_commit_shows_no_file_to_a_program(room: Any, project: Path, person: Any, tmp_path: Path) -> None:
+    script, mark = program(tmp_path, "evil")
+    for name, value in (("commit.verbose", "2"), ("diff.evil.textconv", str(script)), ("status.submoduleSummary", "1")):
+        git(project, "config", name, value)
+    room.write(".git/info/attributes", "*.py diff=evil\n")
+    room.write("app.py", "three\n")
+
+    assert "no changes added" in room.run("git_commit", message="Nothing", client=person).text
+    assert not mark.exists()
+
+
+def test_a_commit_ends_no_merge_that_would_run_a_program(room: Any, project: Path, person: Any, tmp_path: Path) -> None:
+    script, mark = program(tmp_path, "evil")
+    room.write("app.py", "stashed\n")
+    stash = git(project, "stash", "create")
+    room.write("app.py", "other\n")
+    git(project, "commit", "--quiet", "--all", "--message=Other")
+    git(project, "config", "merge.evil.driver", str(script))
+    room.write(".gitattributes", "*.py merge=evil\n")
+    git(project, "add", ".")
+    room.write(".git/MERGE_AUTOSTASH", f"{stash}\n")
+
+    assert "leave it to the user" in room.run("git_commit", message="End", client=person).text
+    assert not mark.exists()
+
+
+@pytest.fixture
+def lacking(room: Any, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, Path]:
+    """A repository that lacks an object and has a remote to fetch it from, with a git that tries to.
+
+    That is one from before `GIT_NO_LAZY_FETCH`. Give a program, and the mark it leaves.
+    """
+    blob = git(project, "rev-parse", "HEAD:app.py")
+    (room.project / ".git" / "objects" / blob[:2] / blob[2:]).unlink()
+    git(project, "config", "remote.a.promisor", "true")
+    older = tmp_path / "older" / "git"
+    older.parent.mkdir()
+    older.write_text(f'#!/bin/sh\nunset GIT_NO_LAZY_FETCH\nexec {shutil.which("git")} "$@"\n', encoding="utf-8")
+    older.chmod(0o755)
+    monkeypatch.setenv("PATH", str(older.parent), prepend=os.pathsep)
+    script, mark = program(tmp_path, "evil")
+    return str(script), mark
+
+
+@pytest.mark.parametrize("protocol", ["none", "no protocol", "file", "ext", "no"])
+def test_what_is_missing_is_fetched_by_no_program(room: Any, lacking: tuple[str, Path], protocol: str) -> None:
+    script, mark = lacking
+    with (room.project / ".git" / "config").open("a", encoding="utf-8") as file:
+        file.write(
+            f'[remote "a"]\nurl = {protocol}::{script}\n'
+            f'[remote "b"]\nurl = /x\npromisor = true\nuploadpack = {script}\n'
+            f"[core]\nalternateRefsCommand = {script}\nsshCommand = {script}\ngitProxy = {script}\n"
+            f'[alias]\nremote-none = "!{script}"\nremote-no = "!{script}"\n[protocol]\nallow = always\n'
+        )
+
+    assert "unable to read" in room.call("git_show").text
+    assert not mark.exists()
+
+
+@pytest.mark.parametrize("tool", READING)
+def test_no_program_takes_the_place_of_a_protocol(room: Any, lacking: tuple[str, Path], tool: str) -> None:
+    script, mark = lacking
+    for name, value in (("remote.a.url", "x"), ("remote.a.vcs", "none"), ("alias.remote-none", f"!{script}")):
+        git(room.project, "config", name, value)
+
+    assert "remote.a.vcs" in room.call(tool).text
+    assert not mark.exists()
+
+
+@pytest.mark.parametrize("setting", ["lfs.extension.evil.clean", "filter.evil.smudge", "remote.a.vcs"])
+def test_a_program_is_refused_wherever_a_repository_names_it(room: Any, project: Path, setting: str) -> None:
+    git(project, "config", setting, "evil")
+
+    assert setting in room.call("git_status").text
+
+
+# Where the folder of a repository cannot lead
+
+
+LINKED = {
+    **dict.fromkeys(("HEAD", "index", "packed-refs", "config", "config.worktree", "shallow", "ORIG_HEAD"), "file"),
+    **dict.fromkeys(("COMMIT_EDITMSG", "MERGE_MSG", "logs/HEAD", "logs/refs/heads/main", "refs/heads/main"), "file"),
+    **dict.fromkeys(("info/exclude", "info/attributes", "info/grafts", "info/sparse-checkout"), "file"),
+    **dict.fromkeys(("objects/info/alternates", "objects/pack/x.pack", "rebase-merge/head-name"), "file"),
+    **dict.fromkeys(("worktrees/w/gitdir", "MERGE_AUTOSTASH", "rr-cache/x/preimage"), "file"),
+    **dict.fromkeys(("refs", "refs/heads", "logs", "objects", "objects/pack", "objects/info", "objects/ab"), "folder"),
+    **dict.fromkeys(("info", "worktrees", "rebase-merge", "sequencer", "new"), "folder"),
+}
+"""What git reads and writes, and what the next git may."""
+
+
+@pytest.mark.parametrize("name", LINKED)
+@pytest.mark.parametrize("is_there", [True, False], ids=["there", "not there"])
+def test_no_link_of_a_repository_leads_outside(
+    room: Any, project: Path, person: Any, name: str, is_there: bool
+) -> None:
+    private = room.outside / "private"
+    git(room.outside, "clone", "--quiet", "--no-local", str(project), str(private))
+    if is_there:
+        target = private / ".git" if LINKED[name] == "folder" else room.outside / "secret.txt"
+        if LINKED[name] == "folder" and (private / ".git" / name).is_dir():
+            target = private / ".git" / name
+        if name in {"HEAD", "config", "index"}:
+            target = private / ".git" / name
+    else:
+        target = room.outside / "nothing"
+    before = {path: path.read_bytes() for path in room.outside.rglob("*") if path.is_file()}
+    replace_by_link(project / ".git" / name, target)
+
+    for tool, arguments in CALLS.items():
+        answer = room.run(tool, client=person, **arguments)
+        assert answer.is_error, tool
+        assert SECRET not in answer.text
+
+    assert {path: path.read_bytes() for path in room.outside.rglob("*") if path.is_file()} == before
+    assert person.asked == []
+
+
+CALLS: dict[str, dict[str, Any]] = {
+    **{tool: {} for tool in READING},
+    "git_blame": {"path": "app.py"},
+    "git_add": {"paths": ["."]},
+    "git_commit": {"message": "Written outside"},
+}
+"""A call of each tool."""
+
+
+def replace_by_link(path: Path, target: Path) -> None:
+    """Put a link where a file or folder may be."""
+    if path.is_dir():
+        shutil.rmtree(path)
+    path.unlink(missing_ok=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.symlink_to(target)
+
+
+def test_a_link_behind_a_link_is_found(room: Any, project: Path) -> None:
+    (room.project / "elsewhere").mkdir()
+    (room.project / "elsewhere" / "x").symlink_to(room.outside / "secret.txt")
+    (project / ".git" / "worktrees").symlink_to(room.project / "elsewhere")
+
+    assert "leads outside of the allowed directories" in room.call("git_branch").text
+
+
+def test_links_that_stay_inside_and_hooks_that_do_not_run_are_no_matter(room: Any, project: Path) -> None:
+    git(project, "pack-refs", "--all")
+    (project / ".git" / "logs").rename(project / "logs")
+    (project / ".git" / "logs").symlink_to(project / "logs")
+    replace_by_link(project / ".git" / "hooks", room.outside)
+
+    for tool in READING:
+        assert not room.call(tool).is_error, tool
+
+
+@pytest.mark.parametrize("form", ["{}\n", "# more\n\n{}", '"{}"\n', "../../inside/.git/objects\n"])
+def test_objects_are_borrowed_from_no_repository_outside(room: Any, project: Path, form: str) -> None:
+    private = room.outside / "private"
+    git(room.outside, "init", "--quiet", str(private))
+    (private / "secret.txt").write_text(SECRET, encoding="utf-8")
+    git(private, "add", ".")
+    git(private, "commit", "--quiet", "--message=Private")
+    if "inside" in form:
+        git(project, "init", "--quiet", "inside")
+        room.write("inside/.git/objects/info/alternates", f"{private}/.git/objects\n")
+    room.write(".git/objects/info/alternates", form.format(private / ".git" / "objects"))
+
+    answer = room.call("git_show", object=head(private))
+
+    assert answer.is_error
+    assert SECRET not in answer.text
+    assert "alternates" in answer.text
+
+
+def test_objects_are_borrowed_inside_of_the_roots(room: Any, project: Path) -> None:
+    git(project, "clone", "--quiet", "--shared", ".", "clone")
+
+    assert "Shout two" in room.call("git_log", repository="clone").text
+
+
+@pytest.mark.parametrize("tool", CALLS)
+def test_a_git_folder_outside_that_borrows_from_inside_is_refused(
+    room: Any, project: Path, person: Any, tool: str
+) -> None:
+    away = room.outside / "away"
+    away.mkdir()
+    (away / "HEAD").write_text("ref: refs/heads/main\n", encoding="utf-8")
+    (away / "commondir").write_text(f"{project / '.git'}\n", encoding="utf-8")
+    room.write("sub/.git", f"gitdir: {away}\n")
+    room.write("sub/app.py", "three\n")
+
+    answer = room.run(tool, client=person, repository="sub", **CALLS[tool])
+
+    assert "belongs to a repository outside of the allowed directories" in answer.text
+    assert not (away / "index").exists()
+
+
+def test_a_repository_without_files_can_be_read(room: Any, project: Path) -> None:
+    git(project, "clone", "--quiet", "--bare", ".", "bare.git")
+
+    for tool in ("git_log", "git_show", "git_branch"):
+        assert not room.call(tool, repository="bare.git").is_error, tool
+
+
+def test_a_linked_working_tree_inside_of_the_roots_can_be_used(room: Any, project: Path, person: Any) -> None:
+    git(project, "worktree", "add", "--quiet", "linked", "topic")
+    room.write("linked/app.py", "three\n")
+
+    assert room.run("git_add", repository="linked", paths=["app.py"], client=person).text == "add 'app.py'"
+    assert not room.run("git_commit", repository="linked", message="There", client=person).is_error
+    assert "There" in room.call("git_log", revision="topic").text
+
+
+def test_a_submodule_outside_of_the_roots_is_refused(room: Any, inner: Path) -> None:
+    git(room.outside, "init", "--quiet")
+    (inner / ".git").write_text(f"gitdir: {room.outside / '.git'}\n", encoding="utf-8")
+
+    for tool, arguments in FILTERED.items():
+        assert "outside of the allowed directories" in room.run(tool, **arguments).text, tool
+
+
+@pytest.mark.parametrize("tool", FILTERED)
+def test_an_index_names_no_file_outside(room: Any, project: Path, person: Any, tool: str) -> None:
+    room.write("!!/proj-evil/secret.txt", "guess\n")
+    git(project, "add", "!!")
+    index = project / ".git" / "index"
+    body = index.read_bytes()[:-20].replace(b"!!/proj-evil", b"../proj-evil")
+    index.write_bytes(body + hashlib.sha1(body, usedforsecurity=False).digest())
+
+    answer = room.run(tool, client=person, **FILTERED[tool])
+
+    assert SECRET not in answer.text
+    assert "names a file outside of it" in answer.text
+
+
+# What the settings of a repository cannot lead to
+
+
+NAMED = (
+    *("blame.ignoreRevsFile", "mailmap.file", "core.attributesFile", "core.excludesFile", "diff.orderFile"),
+    *("include.path", "includeIf.gitdir:/.path", "what.isNew"),
+)
+
+
+@pytest.mark.parametrize("setting", NAMED)
+@pytest.mark.parametrize(
+    "form", ["{}", "../../proj-evil/secret.txt", "../link", "~/secret", "%(prefix)/x", "file://{}"]
+)
+def test_settings_of_a_repository_name_no_file_outside(room: Any, project: Path, setting: str, form: str) -> None:
+    (project / "link").symlink_to(room.outside / "secret.txt")
+    config = project / ".git" / "config"
+    section, _, name = setting.rpartition(".")
+    section, _, middle = section.partition(".")
+    heading = f'[{section} "{middle}"]' if middle else f"[{section}]"
+    value = form.format(room.outside / "secret.txt")
+    with config.open("a", encoding="utf-8") as file:
+        file.write(f"{heading}\n{name} = {value}\n")
+
+    for tool, arguments in CALLS.items():
+        answer = room.run(tool, **arguments)
+        assert answer.is_error, tool
+        assert SECRET not in answer.text
+
+
+def test_settings_of_the_user_and_files_inside_may_be_named(room: Any, project: Path, tmp_path: Path) -> None:
+    mine = tmp_path / "mine"
+    mine.write_text("*.log\n", encoding="utf-8")
+    for scope in ("--local", "--global"):
+        git(project, "config", scope, "core.excludesFile", str(mine))
+    room.write("ignored-revisions", f"{head(project)}\n")
+    git(project, "config", "blame.ignoreRevsFile", "ignored-revisions")
+    room.write("more", "[core]\nabbrev = 12\n")
+    git(project, "config", "include.path", "../more")
+    git(project, "config", "core.sshCommand", "/usr/bin/ssh -i ~/.ssh/other")
+    git(project, "config", "remote.origin.url", "/srv/git/project.git")
+    room.write("a.log", "a\n")
+
+    for tool in READING:
+        assert not room.call(tool).is_error, tool
+    assert "a.log" not in room.call("git_status").text
+    assert room.call("git_blame", path="app.py").text.count("Ada") == 2
+
+
+def test_settings_that_an_included_file_includes_count_from_where_it_is(room: Any, project: Path) -> None:
+    git(project, "init", "--quiet", "a/b")
+    room.write("a/b/.git/config", "[core]\nbare = false\n[include]\npath = ../../../more\n")
+    room.write("more", "[include]\npath = ../proj-evil/settings\n")
+    (room.outside / "settings").write_text("[core]\nabbrev = 7\n", encoding="utf-8")
+
+    assert "leads outside of the allowed directories" in room.call("git_log", repository="a/b").text
+
+
+def test_settings_that_cannot_be_read_are_told_as_such(room: Any, project: Path) -> None:
+    (project / ".git" / "config").write_text("[core\n", encoding="utf-8")
+
+    assert "bad config line" in room.call("git_log").text
 
 
 def test_colours_and_columns_of_a_repository_do_not_show(room: Any, project: Path) -> None:

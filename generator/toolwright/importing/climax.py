@@ -34,7 +34,7 @@ from toolwright.names import class_name, constant_name, program_constant_name
 from toolwright.resolve import RESERVED_MODULES
 from toolwright.tool_names import refusal
 from toolwright.validate_commands import RISKS
-from toolwright.wording import quoted
+from toolwright.wording import either, quoted
 
 SEVERAL: Final = "climax"
 """What a server of several files is called there."""
@@ -288,10 +288,16 @@ def _tool(cli: _Cli, fields: Fields, name: str) -> dict[str, Any]:
 
 
 def _risk(fields: Fields) -> str:
-    risk = fields.choice("risk", RISKS)
-    if not risk:
+    node = fields.get("risk") if fields.has("risk") else None
+    if node is None:
         fields.note("nothing says its risk, so it counts as destructive (it was taken for `read`): say what is right")
-    return risk or "destructive"
+        return "destructive"
+    is_text = not isinstance(node.value, dict | tuple)
+    if is_text and node.text in RISKS:
+        return node.text
+    what = f"{quoted(node.text)} is no `risk`" if is_text else "`risk` is no text"
+    fields.note(f"{what}, so it counts as destructive: it would be {either(RISKS)}", "risk")
+    return "destructive"
 
 
 def _confirm(fields: Fields) -> str:

@@ -19,7 +19,7 @@ from toolwright.importing.notes import ImportFailed
 from toolwright.wording import quoted
 
 MOST_BYTES: Final = 512 * 1024
-"""How much of a help text is read."""
+"""How much of a help text is read. A program that writes more is ended."""
 WIDTH: Final = 160
 """Columns that programs are told to have: the fewer lines they break, the less there is to guess."""
 
@@ -80,7 +80,9 @@ def _asked(argv: tuple[str, ...], timeout_s: float) -> str:
 
 
 async def _output(invocation: Invocation) -> str:
-    outcome = await run(invocation, environ=os.environ, most_in_memory=MOST_BYTES, most_in_file=0)
+    outcome = await run(
+        invocation, environ=os.environ, most_in_memory=MOST_BYTES, most_in_file=0, most_written=MOST_BYTES
+    )
     try:
         if outcome.timed_out:
             raise ImportFailed(f"{quoted(' '.join(invocation.argv))} took more than {invocation.timeout_s:g} seconds")

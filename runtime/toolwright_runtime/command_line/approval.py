@@ -13,10 +13,23 @@ from toolwright_runtime.command_line.settings import Commands
 from toolwright_runtime.command_line.spec import CommandTool, Invocation, Risk
 from toolwright_runtime.errors import ToolError
 
-LONGEST_COMMAND: Final = 4_000
-"""Characters of a command line that a person is shown, of its beginning and its end together."""
-LONGEST_INPUT: Final = 1_000
-"""Characters of the standard input that a person is shown."""
+LONGEST_COMMAND: Final = 20_000
+"""Characters of a command line that a person is shown: all of it, or it is not run."""
+LONGEST_INPUT: Final = 4_000
+"""Characters of the standard input that a person is shown, of its beginning and its end together."""
+
+_BLANK: Final = frozenset(
+    chr(each)
+    for first, last in (
+        *((0x034F, 0x034F), (0x115F, 0x1160), (0x17B4, 0x17B5), (0x180B, 0x180F), (0x2800, 0x2800), (0x3164, 0x3164)),
+        *((0xFE00, 0xFE0F), (0xFFA0, 0xFFA0), (0x16FE4, 0x16FE4), (0x1D159, 0x1D159), (0xE0100, 0xE01EF)),
+    )
+    for each in range(first, last + 1)
+)
+"""What counts as printable and shows as nothing: the rest of `Default_Ignorable_Code_Point`, and what is drawn empty.
+
+https://www.unicode.org/Public/UCD/latest/ucd/DerivedCoreProperties.txt
+"""
 
 _NO_FORM: Final[dict[str, Any]] = {"type": "object", "properties": {}}
 """A question without anything to fill in: to accept it is to approve."""
@@ -34,10 +47,11 @@ async def approve(tool: CommandTool, prepared: Invocation, risk: Risk, call: Too
         if commands.approves_headless:
             return
         raise ToolError(_nobody(tool, risk), code="APPROVAL_UNAVAILABLE")
+    shown = question(tool, prepared, risk, commands)
     # The key is that of this very command, so that an answer cannot pass for one to another.
     key = f"run-{_digest(prepared)}"
     try:
-        answer = await call.elicit(question(tool, prepared, risk, commands), _NO_FORM, key=key)
+        answer = await call.elicit(shown, _NO_FORM, key=key)
     except ToolError as error:
         raise ToolError(f"Not run: {tool.name} needs approval. {error.message}", code="NOT_APPROVED") from error
     if answer.get("action") != "accept":
@@ -51,12 +65,23 @@ def can_be_asked(call: ToolCall) -> bool:
 
 
 def question(tool: CommandTool, prepared: Invocation, risk: Risk, commands: Commands) -> str:
-    """Write what a person is asked: the author's words, then what will run, where, and what it will read."""
+    """Write what a person is asked: the author's words, then what will run, where, and what it will read.
+
+    Raises:
+        ToolError: there is more to run than a person would look through.
+    """
+    command = command_text(prepared.argv)
+    if len(command) > LONGEST_COMMAND:
+        message = (
+            f"Not run: {tool.name} needs the approval of a person, and its command line would be {len(command):,} "
+            f"characters long, of which a person is shown at most {LONGEST_COMMAND:,}. Send shorter arguments"
+        )
+        raise ToolError(message, code="NOT_APPROVED")
     asked = tool.confirm or f"Run this command? Its risk is: {risk.value}."
     lines = [
         asked,
         "",
-        f"$ {_shortened(command_text(prepared.argv), LONGEST_COMMAND)}",
+        f"$ {command}",
         f"in {_place(prepared, commands)}",
     ]
     if prepared.stdin is not None:
@@ -67,7 +92,12 @@ def question(tool: CommandTool, prepared: Invocation, risk: Risk, commands: Comm
 
 def command_text(argv: tuple[str, ...]) -> str:
     """Write a command line as it would be typed. What does not print is escaped: it could hide what comes after it."""
-    return " ".join(shlex.quote(each) if each.isprintable() else f"$'{_escaped(each)}'" for each in argv)
+    return " ".join(shlex.quote(each) if all(map(_shows, each)) else f"$'{_escaped(each)}'" for each in argv)
+
+
+def _shows(character: str) -> bool:
+    """Whether a person sees that a character is there."""
+    return character.isprintable() and character not in _BLANK
 
 
 def _escaped(text: str) -> str:
@@ -75,9 +105,7 @@ def _escaped(text: str) -> str:
 
 
 def _printable(text: str, *, keep: str) -> str:
-    return "".join(
-        each if each.isprintable() or each in keep else each.encode("unicode_escape").decode() for each in text
-    )
+    return "".join(each if _shows(each) or each in keep else each.encode("unicode_escape").decode() for each in text)
 
 
 def _shortened(text: str, most: int) -> str:

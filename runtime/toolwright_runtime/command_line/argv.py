@@ -34,12 +34,32 @@ _EXPANDED = re.compile(
 )
 
 
+class UnsafeArgumentError(ToolError):
+    """A value that cannot be passed: of which parameter, why, and what could be sent instead, if that can be said."""
+
+    def __init__(self, name: str, reason: str, advice: str = "") -> None:
+        said = f"{named((name,))} {reason}{': ' if advice else ''}{advice}"
+        super().__init__(said, code=UNSAFE_ARGUMENT)
+        self.name = name
+        self.reason = reason
+
+
 def invocation(tool: CommandTool, arguments: Mapping[str, Any], *, environ: Mapping[str, str]) -> Invocation:
     """Build the command line of one call. `arguments` are valid for the tool; `environ` is that of the server.
 
     Raises:
         ToolError: a value cannot be passed safely, or `environ` lacks a variable that the program is declared with.
     """
+    try:
+        return _invocation(tool, arguments, environ)
+    except UnsafeArgumentError as error:
+        if variable := _variable_used(tool, error.name, arguments, environ):
+            message = f"the environment variable {variable} of the server cannot be passed: it {error.reason}"
+            raise ToolError(f"This tool is not set up: {message}", code=NOT_SET_UP) from error
+        raise
+
+
+def _invocation(tool: CommandTool, arguments: Mapping[str, Any], environ: Mapping[str, str]) -> Invocation:
     program = tool.program
     values = values_used(tool, arguments, environ=environ)
     given = [(each, values[each.name]) for each in placements_of(tool) if each.name in values]
@@ -106,13 +126,13 @@ def text_of(name: str, value: Any) -> str:
             try:
                 return format(value, "d")
             except ValueError:  # Python writes no integer of more than 4,300 digits
-                raise _refused(name, "has too many digits") from None
+                raise UnsafeArgumentError(name, "has too many digits") from None
         case float():
             if not math.isfinite(value):
-                raise _refused(name, f"must be a finite number; got {value}")
+                raise UnsafeArgumentError(name, f"must be a finite number; got {value}")
             text = float.__repr__(value)
             return format(Decimal(text), "f") if "e" in text else text
-    raise _refused(name, f"must be a text, a number, or true or false; got {shown(value)}")
+    raise UnsafeArgumentError(name, f"must be a text, a number, or true or false; got {shown(value)}")
 
 
 def expanded(text: str, environ: Mapping[str, str], *, where: str) -> str:
@@ -141,6 +161,12 @@ def expanded(text: str, environ: Mapping[str, str], *, where: str) -> str:
         return value
 
     return _EXPANDED.sub(variable, text)
+
+
+def _variable_used(tool: CommandTool, name: str, arguments: Mapping[str, Any], environ: Mapping[str, str]) -> str:
+    """Give the variable that says a value which nobody sent; empty if it was sent, or has another source."""
+    variable = next((each.default_env for each in placements_of(tool) if each.name == name), "")
+    return variable if arguments.get(name) is None and environ.get(variable) else ""
 
 
 def _value(placement: Placement, arguments: Mapping[str, Any], environ: Mapping[str, str]) -> Any:
@@ -174,17 +200,17 @@ def _ordered(tool: CommandTool, operands: list[tuple[str, str]], options: list[s
         return (*tool.argv, *texts, *options)
     if tool.program.ends_options and "--" not in tool.argv:
         return (*tool.argv, *options, "--", *texts)
-    raise _refused(
+    raise UnsafeArgumentError(
         dashed[0],
-        f"starts with `-`, so that {tool.program.name} could take it for an option: send a value that does not "
-        f"(for a file, put ./ before its name)",
+        f"starts with `-`, so that {tool.program.name} could take it for an option",
+        "send a value that does not (for a file, put ./ before its name)",
     )
 
 
 def _option(placement: Placement, value: Any, tool: CommandTool) -> Iterator[str]:
     if placement.switch:
         if not isinstance(value, bool):
-            raise _refused(placement.name, f"must be true or false; got {shown(value)}")
+            raise UnsafeArgumentError(placement.name, f"must be true or false; got {shown(value)}")
         if value:
             yield placement.flag
         return
@@ -194,9 +220,10 @@ def _option(placement: Placement, value: Any, tool: CommandTool) -> Iterator[str
             continue
         text = _element(placement.name, item)
         if text.startswith("-") and not _is_number(item):
-            raise _refused(
+            raise UnsafeArgumentError(
                 placement.name,
-                f"starts with `-`, so that {tool.program.name} could take it for an option: send a value that does not",
+                f"starts with `-`, so that {tool.program.name} could take it for an option",
+                "send a value that does not",
             )
         yield from (placement.flag, text)
 
@@ -209,7 +236,7 @@ def _directory(tool: CommandTool, given: list[tuple[Placement, Any]], environ: M
     if placement is None or value == "":
         return own
     if not isinstance(value, str):
-        raise _refused(placement.name, f"must be the path of a directory; got {shown(value)}")
+        raise UnsafeArgumentError(placement.name, f"must be the path of a directory; got {shown(value)}")
     return os.path.join(own, _one_line(placement.name, text_of(placement.name, value)))  # noqa: PTH118 a text, never touched
 
 
@@ -217,33 +244,30 @@ def _element(name: str, value: Any, *, flag: str = "") -> str:
     """Write an element of the command line: a value, joined to its flag if there is one."""
     element = flag + text_of(name, value)
     if len(element.encode()) > LONGEST_ELEMENT:
-        raise _refused(name, f"is longer than the {LONGEST_ELEMENT} bytes that a command line can hold")
+        raise UnsafeArgumentError(name, f"is longer than the {LONGEST_ELEMENT} bytes that a command line can hold")
     return element
 
 
 def _operand(name: str, item: Any) -> str:
     if isinstance(item, bool):
-        raise _refused(name, "cannot be true or false: nothing says what that would be without a flag")
+        raise UnsafeArgumentError(name, "cannot be true or false: nothing says what that would be without a flag")
     return _one_line(name, _element(name, item))
 
 
 def _one_line(name: str, text: str) -> str:
     if (found := _NEWLINE.search(text)) is not None:
-        raise _refused(name, f"must be one line; there is a line break at character {found.start() + 1}")
+        raise UnsafeArgumentError(name, f"must be one line; there is a line break at character {found.start() + 1}")
     return text
 
 
 def _sound(name: str, text: str) -> str:
     if "\0" in text:
-        raise _refused(name, f"holds the character NUL at character {text.index(chr(0)) + 1}, which ends a text")
+        place = text.index("\0") + 1
+        raise UnsafeArgumentError(name, f"holds the character NUL at character {place}, which ends a text")
     if (found := _SURROGATE.search(text)) is not None:
-        raise _refused(name, f"holds half a character (a lone surrogate) at character {found.start() + 1}")
+        raise UnsafeArgumentError(name, f"holds half a character (a lone surrogate) at character {found.start() + 1}")
     return text
 
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _refused(name: str, reason: str) -> ToolError:
-    return ToolError(f"{named((name,))} {reason}", code=UNSAFE_ARGUMENT)

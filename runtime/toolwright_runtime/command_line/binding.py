@@ -69,7 +69,15 @@ class CommandRun:
 def given(params: BaseModel) -> dict[str, Any]:
     """Give the arguments that were sent, as JSON has them, by the names of the manifest: null is as not sent."""
     sent = params.model_dump(mode="json", by_alias=True, exclude_unset=True)
-    return {name: value for name, value in sent.items() if value is not None}
+    held = {field.alias or name: getattr(params, name) for name, field in type(params).model_fields.items()}
+    return {name: _as_held(value, held[name]) for name, value in sent.items() if value is not None}
+
+
+def _as_held(value: Any, held: Any) -> Any:
+    """Give a number as the model holds it: for a field of floats, even an integer is dumped as one."""
+    if isinstance(value, list):
+        return list(map(_as_held, value, held))
+    return held if isinstance(value, float) and isinstance(held, int) else value
 
 
 def check_no_gap(tool: CommandTool, values: Mapping[str, Any]) -> None:

@@ -49,7 +49,7 @@ class Chunk:
         """
         if not 1 <= number <= self.parts:
             message = f'part {number} does not exist: chunk "{self.id}" has the parts 1 to {self.parts}'
-            raise ToolError(message, code="OUT_OF_RANGE")
+            raise ToolError(message, code="INVALID_CHUNK_INDEX")
         start, end = self.starts[number - 1 : number + 1]
         self.file.seek(start)
         return self.file.read(end - start).decode()
@@ -101,7 +101,7 @@ class ChunkStore:
             f'nothing is kept as chunk "{chunk_id[:_LONGEST_ID_SHOWN]}": a cacheKey stands in the last line of an '
             f"output that was cut, and only the newest {self._most_chunks} are kept. Run the command again to get one"
         )
-        raise ToolError(message, code="NOT_FOUND")
+        raise ToolError(message, code="CACHE_EXPIRED")
 
     def close(self) -> None:
         """Let go of all texts."""

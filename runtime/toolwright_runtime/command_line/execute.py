@@ -7,14 +7,16 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 
 import anyio
 from toolwright_runtime.command_line.capture import MOST_IN_FILE, MOST_IN_MEMORY, Capture
-from toolwright_runtime.command_line.processes import Process
+from toolwright_runtime.command_line.processes import Process, apart
 from toolwright_runtime.command_line.programs import check_folder, located, unstarted
 from toolwright_runtime.command_line.spec import Invocation
+from toolwright_runtime.ending import before_leaving
 
 Environ = Mapping[str, str]
 
@@ -28,6 +30,10 @@ _CLEANING_S: Final = 5.0
 
 _running: set[asyncio.Task[Outcome]] = set()
 """What runs: an event loop alone would forget it."""
+
+
+_killable: dict[int, Command] = {}
+"""What runs where no signal of ours reaches it, by identity."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,17 +59,21 @@ Executor = Callable[[Invocation, Environ], Command]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """How a run ended and what it wrote, to be closed by who has it. `exit_code` is None if its time was up."""
+    """How a run ended and what it wrote, to be closed by who has it.
+
+    `exit_code` is None if it was ended before its end: its time was up, or it had written too much (`is_cut`).
+    """
 
     stdout: Capture
     stderr: Capture
     exit_code: int | None
     timeout_s: float
+    is_cut: bool = False
 
     @property
     def timed_out(self) -> bool:
         """Whether it was ended since its time was up."""
-        return self.exit_code is None
+        return self.exit_code is None and not self.is_cut
 
     @property
     def is_failure(self) -> bool:
@@ -109,11 +119,13 @@ async def run(
     environ: Environ | None = None,
     most_in_memory: int = MOST_IN_MEMORY,
     most_in_file: int = MOST_IN_FILE,
+    most_written: int | None = None,
 ) -> Outcome:
     """Run a command line to its end, or until its time is up or the caller is cancelled.
 
     When it returns, or is cancelled, nothing runs any more but what left the session on purpose, as a daemon does.
-    `environ` is the server's environment (None: that of this process); the limits are in bytes of each stream.
+    `environ` is the server's environment (None: that of this process); the limits are in bytes of each stream. What
+    writes more than `most_written` to one is ended (None: it may write on, and what has no room is counted).
 
     Raises:
         ToolError: it could not be started.
@@ -125,7 +137,7 @@ async def run(
         Capture(most_in_memory=most_in_memory, most_in_file=most_in_file),
     )
     # A task of its own: a caller who is cancelled twice, or while it starts, must not leave half of it running.
-    task = asyncio.create_task(_carried_out(command, scope, *captures))
+    task = asyncio.create_task(_carried_out(command, scope, most_written, *captures))
     _running.add(task)
     task.add_done_callback(_running.discard)
     try:
@@ -144,22 +156,28 @@ def _forget(task: asyncio.Task[Outcome]) -> None:
         task.result().close()
 
 
-async def _carried_out(command: Command, scope: anyio.CancelScope, stdout: Capture, stderr: Capture) -> Outcome:
-    process = Process(stdout, stderr)
+async def _carried_out(
+    command: Command, scope: anyio.CancelScope, most_written: int | None, stdout: Capture, stderr: Capture
+) -> Outcome:
+    process = Process(stdout, stderr, most_written=most_written)
     try:
+        if command.kill:
+            _killable[id(command)] = command
         await _started(process, command)
         scope.deadline = anyio.current_time() + command.timeout_s
         try:
             with scope:
                 await process.finished()
         finally:
-            code = process.exit_code
+            code, is_cut = process.exit_code, process.has_written_too_much
             await _ended(process, command)
     except BaseException:
         stdout.close()
         stderr.close()
         raise
-    return Outcome(stdout=stdout, stderr=stderr, exit_code=code, timeout_s=command.timeout_s)
+    finally:
+        _killable.pop(id(command), None)
+    return Outcome(stdout=stdout, stderr=stderr, exit_code=code, timeout_s=command.timeout_s, is_cut=is_cut)
 
 
 async def _started(process: Process, command: Command) -> None:
@@ -201,3 +219,20 @@ async def _succeeds(argv: tuple[str, ...], env: Environ) -> bool:
     process.kill()
     await process.wait()
     return False
+
+
+def _kill_apart() -> None:
+    """Have what runs elsewhere be killed, by commands that outlive this process. Called by any thread."""
+    for command in list(_killable.values()):
+        with suppress(OSError):
+            subprocess.Popen(  # noqa: S603  argv of our own
+                command.kill,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                env=command.env,
+                **apart(),
+            )
+
+
+before_leaving.append(_kill_apart)

@@ -14,6 +14,7 @@ from typing import IO, Any, Final
 
 import anyio
 from toolwright_runtime.command_line.capture import Capture
+from toolwright_runtime.ending import before_leaving
 
 GRACE_S: Final = 1.0
 """Seconds from SIGTERM to SIGKILL. A server that is told to end leaves after two."""
@@ -27,11 +28,19 @@ _LAST_S: Final = 1.0
 """Seconds after SIGKILL: it works at once, unless a process waits for a device."""
 
 
+_running: set[Process] = set()
+"""What was started and not yet ended."""
+
+
 class Process(asyncio.SubprocessProtocol):
     """A program whose two streams go to captures. Its session is its own: so all that belongs to it is found again."""
 
-    def __init__(self, stdout: Capture, stderr: Capture) -> None:
+    def __init__(self, stdout: Capture, stderr: Capture, *, most_written: int | None = None) -> None:
         self._captures = {1: stdout, 2: stderr}
+        self._most_written = most_written
+        self._finished = asyncio.Event()
+        self.has_written_too_much = False
+        """Whether there is more on a stream than `most_written` bytes; nobody waits for its end then."""
         self._open = set(self._captures)
         self._exited = asyncio.Event()
         self._closed = asyncio.Event()
@@ -62,7 +71,7 @@ class Process(asyncio.SubprocessProtocol):
                 stderr=subprocess.PIPE,
                 cwd=cwd,
                 env=env,
-                **_apart(),
+                **apart(),
             )
         except BaseException:
             if ours is not None:
@@ -76,7 +85,9 @@ class Process(asyncio.SubprocessProtocol):
 
     async def finished(self) -> None:
         """Wait for its end, and a little for what else may write to its streams."""
-        await self._exited.wait()
+        await self._finished.wait()
+        if self.has_written_too_much:
+            return
         with anyio.move_on_after(LINGER_S):
             await self._closed.wait()
 
@@ -94,15 +105,24 @@ class Process(asyncio.SubprocessProtocol):
             if self._stdin is not None and self._stdin.get_write_buffer_size():
                 self._stdin.abort()
             self._transport.close()
+            _running.discard(self)
+
+    def kill(self) -> None:
+        """Kill all that runs, now. Any thread may do so."""
+        self._send("SIGKILL")
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Take note of the program, which runs by now."""
         if isinstance(transport, asyncio.SubprocessTransport):
             self._transport = transport
+            _running.add(self)
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
         """Keep what it wrote."""
         self._captures[fd].feed(data)
+        if self._most_written is not None and self._captures[fd].size > self._most_written:
+            self.has_written_too_much = True
+            self._finished.set()
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:  # noqa: ARG002  asyncio names it
         """Note that nothing more comes on a stream."""
@@ -113,6 +133,7 @@ class Process(asyncio.SubprocessProtocol):
     def process_exited(self) -> None:
         """Note that the program itself has ended, whatever else runs on."""
         self._exited.set()
+        self._finished.set()
 
     async def _give(self, data: bytes, pipe: IO[bytes] | None) -> None:
         if pipe is not None:
@@ -209,8 +230,42 @@ def _input_ends() -> tuple[int, IO[bytes] | None]:
     return theirs, os.fdopen(ours, "wb", 0)
 
 
-def _apart() -> dict[str, Any]:
+def apart() -> dict[str, Any]:
     """Give what sets a program apart from the server: no terminal, no signals of it."""
     if sys.platform == "win32":
         return {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.CREATE_NO_WINDOW}
     return {"start_new_session": True}
+
+
+def kill_running() -> None:
+    """Kill all programs with all they started; called by any thread of a process that is about to leave.
+
+    Nothing of that kind is to be had for a process that is killed itself. PR_SET_PDEATHSIG must be asked for between
+    fork and exec, where a process with threads may hang, ends the program and nothing that it started, and does so as
+    soon as the thread that started it ends.
+    """
+    for each in list(_running):
+        each.kill()
+    # The loop hears of a program some rounds after its start, and may be blocked.
+    for leader in _leaders_of_ours():
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(leader, signal.SIGKILL)
+
+
+def _leaders_of_ours() -> list[int]:
+    """Give the children of this process that lead a session. Elsewhere than on Linux there is no quick way to know."""
+    if sys.platform != "linux":
+        return []
+    with os.scandir("/proc") as entries:
+        return [int(entry.name) for entry in entries if entry.name.isdecimal() and _is_leader_of_ours(int(entry.name))]
+
+
+def _is_leader_of_ours(pid: int) -> bool:
+    try:
+        parent = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[1]
+        return int(parent) == os.getpid() and os.getsid(pid) == pid
+    except OSError:
+        return False
+
+
+before_leaving.append(kill_running)

@@ -13,8 +13,9 @@ from toolwright_runtime.errors import ToolError
 def risk_of(tool: CommandTool, arguments: Mapping[str, Any], *, environ: Mapping[str, str]) -> Risk:
     """Give the risk of a call: the greatest of the tool's own and those of its values, defaults included.
 
-    Values are compared as they are written, folded. One that is not listed is destructive, and so is one that is left
-    to the program, unless `""` is listed for that. A switch that is off writes nothing, and so adds nothing.
+    Values are compared as they are written: to a program, `-D` is not `-d`. One that is not listed is destructive, and
+    so is one that is left to the program, unless `""` is listed for that. A switch that is off writes nothing, and so
+    adds nothing.
 
     Raises:
         ToolError: as `values_used`.
@@ -25,22 +26,17 @@ def risk_of(tool: CommandTool, arguments: Mapping[str, Any], *, environ: Mapping
     for name, listed in tool.risk_by_value.items():
         for text in _texts(name, values.get(name), is_switch=name in switches):
             unlisted = tool.risk if name in switches and text == "false" else Risk.DESTRUCTIVE
-            same = [risk for value, risk in listed.items() if value.casefold() == text]
-            found.append(_greatest(same or [unlisted]))
-    return _greatest(found)
+            found.append(unlisted if text is None else listed.get(text, unlisted))
+    return max(found, key=lambda risk: risk.rank)
 
 
 def _texts(name: str, value: Any, *, is_switch: bool) -> Iterator[str | None]:
-    """Give each text that is looked up for a value: what is written of it, folded. None for what cannot be written."""
+    """Give each text that is looked up for a value: what is written of it. None for what cannot be written."""
     if value is None or value in ([], ()):
         yield "false" if is_switch else ""
         return
     for item in items(value):
         try:
-            yield text_of(name, item).casefold()
+            yield text_of(name, item)
         except ToolError:
             yield None
-
-
-def _greatest(risks: list[Risk]) -> Risk:
-    return max(risks, key=lambda risk: risk.rank)

@@ -24,7 +24,7 @@ if kind == "last words":
 written = place.with_suffix(".new")
 written.write_text(f"{os.getpid()} {child.pid}", encoding="ascii")
 written.rename(place)
-if kind == "daemon":
+if kind in {"daemon", "orphan"}:
     sys.exit(4)
 while True:
     signal.pause()

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -28,8 +30,7 @@ def main(word: str, *rest: str) -> int:
             print("begun", flush=True)
             time.sleep(60)
         case "linger":
-            Path(rest[0]).write_text(str(os.getpid()), encoding="ascii")
-            time.sleep(60)
+            linger(Path(rest[0]), is_deaf="--deaf" in rest)
         case "send":
             record = Path(rest[0])
             method = rest[rest.index("--method") + 1]
@@ -37,6 +38,18 @@ def main(word: str, *rest: str) -> int:
                 file.write(f"{method}\n")
             print(f"{method} done")
     return 0
+
+
+def linger(record: Path, *, is_deaf: bool) -> None:
+    """Stay, with a child if nothing but SIGKILL ends either."""
+    pids = [os.getpid()]
+    if is_deaf:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # the child inherits that
+        pids.append(subprocess.Popen(["sleep", "60"]).pid)
+    written = record.with_suffix(".new")
+    written.write_text(" ".join(map(str, pids)), encoding="ascii")
+    written.rename(record)
+    time.sleep(60)
 
 
 if __name__ == "__main__":

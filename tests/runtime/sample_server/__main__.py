@@ -18,6 +18,7 @@ if __name__ == "__main__":
             load_index=load_index,
             options=OPTIONS,
             subcommands=SUBCOMMANDS,
+            startup_check="sample_server.greeting:check",
             prog="sample",
             version="1.2.3",
         )

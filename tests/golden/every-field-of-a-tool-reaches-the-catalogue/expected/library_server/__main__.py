@@ -22,6 +22,7 @@ def main() -> int:
         load_index=load_index,
         options=OPTIONS,
         subcommands=SUBCOMMANDS,
+        startup_check="library.tools.state:check",
         prog="library-mcp",
         version=CATALOGUE["server"]["version"],
     )
@@ -31,4 +32,4 @@ if __name__ == "__main__":
     sys.exit(main())
 
 
-# toolwright: sha256 e7ef34b5988602cd0894a07c7fb54359
+# toolwright: sha256 d67649658f9a2ead6709e005bc31d4e8

@@ -1,0 +1,68 @@
+"""Keeps the programs that tools run to the folders that may be read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from toolwright_runtime import ToolCall
+from toolwright_runtime.command_line.argv import items
+from toolwright_runtime.command_line.settings import Commands
+from toolwright_runtime.command_line.spec import CommandTool, Place
+
+from workbench.guarding.github import check_github
+from workbench.guarding.repositories import Reach, check_repository
+from workbench.roots import RefusedPathError, Root, locate
+from workbench.state import roots_for
+
+PATHS: Final = frozenset({"path", "paths"})
+"""The parameters of command tools that name files and folders, besides those that say where a program runs."""
+
+REACH: Final = {
+    **dict.fromkeys(("git_log", "git_show", "git_branch"), Reach()),
+    **dict.fromkeys(("git_status", "git_diff", "git_blame"), Reach(files=True)),
+    "git_add": Reach(files=True, submodules=True),
+}
+"""How far tools of git go; one that is not named goes all the way."""
+
+
+async def guard(tool: CommandTool, values: Mapping[str, Any], call: ToolCall) -> dict[str, Any]:
+    """Give the paths of a call as its program is to have them.
+
+    The folder it runs in becomes absolute, links followed, and so do the paths of a tool that has no such folder. Those
+    of one that has stay as they are: relative to it.
+
+    Raises:
+        ToolError: one leads outside of the allowed folders, or the repository that it is in does, or has git run a
+            program of its own; or gh is sent to a host.
+    """
+    if call.state(Commands).policy.docker is not None:
+        return {}  # paths are those inside a container, which sees what the policy mounts and nothing else
+    folders = [each.name for each in tool.placements if each.place is Place.CWD]
+    named = [each.name for each in tool.placements if each.name in PATHS and each.name in values]
+    if not (folders or named):
+        return {}
+    roots = await roots_for(call)
+    if not folders:
+        return {name: _absolute(values[name], roots) for name in named}
+    folder = str(locate(values[folders[0]], roots).path)
+    for path in (path for name in named for path in items(values[name])):
+        _check_inside(path, folder, roots)
+    if tool.program.name == "git":
+        reach = REACH.get(tool.name, Reach(files=True, submodules=True, commits=True))
+        await check_repository(tool.program, folder, roots, reach)
+    if tool.program.name == "gh":
+        await check_github(values, folder, roots)
+    return {folders[0]: folder}
+
+
+def _absolute(value: Any, roots: Sequence[Root]) -> Any:
+    found = [str(locate(path, roots).path) for path in items(value)]
+    return found if isinstance(value, list) else found[0]
+
+
+def _check_inside(path: str, folder: str, roots: Sequence[Root]) -> None:
+    if not path.strip():
+        raise RefusedPathError("the path is empty: give a file or folder, such as `.`", reason="Path is empty")
+    locate(os.path.join(folder, path), roots)  # noqa: PTH118  `Path` would fold a `..` away

@@ -1,0 +1,39 @@
+"""Asks git about a repository, with the command and the environment that its tools have."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+
+from toolwright_runtime import ToolError
+from toolwright_runtime.command_line.argv import invocation
+from toolwright_runtime.command_line.execute import run
+from toolwright_runtime.command_line.spec import CommandTool, Program
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What git wrote, and whether it succeeded."""
+
+    text: str
+    error: str
+    is_failure: bool
+
+
+async def ask(program: Program, folder: str, *argv: str) -> Said:
+    """Run git in a folder, and give all that it writes. What is no UTF-8 becomes U+FFFD.
+
+    Raises:
+        ToolError: git could not be asked, or wrote more than can be looked at.
+    """
+    tool = CommandTool(name=argv[0], program=program, argv=argv)
+    outcome = await run(replace(invocation(tool, {}, environ=os.environ), cwd=folder))
+    try:
+        if outcome.timed_out:
+            raise ToolError("git did not answer in time: try again", code="TIMEOUT")
+        if outcome.stdout.dropped:
+            message = "the repository is too large to be looked at before git is run on it: ask the user to do this"
+            raise ToolError(message, code="TOO_LARGE")
+        return Said("".join(outcome.stdout.texts()), "".join(outcome.stderr.texts()).strip(), outcome.is_failure)
+    finally:
+        outcome.close()

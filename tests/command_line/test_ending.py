@@ -1,0 +1,132 @@
+"""A server that ends, in whatever way it is told to, leaves none of its programs behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import anyio
+import pytest
+from command_sample import Sample
+from oracle import LEGACY
+from stdio_peer import talking
+
+pytestmark = pytest.mark.anyio
+
+Program = Callable[..., tuple[str, ...]]
+IsRunning = Callable[[int], bool]
+Until = Callable[[Callable[[], bool]], Awaitable[None]]
+
+LEAVE = """
+import asyncio, os, sys, threading, time
+from pathlib import Path
+from toolwright_runtime.command_line.execute import run
+from toolwright_runtime.command_line.docker import in_container
+from toolwright_runtime.command_line.policy import Docker
+from toolwright_runtime.command_line.spec import Invocation
+from toolwright_runtime.ending import leave
+
+moment, place, *argv = sys.argv[1:]
+place = Path(place)
+prepared = Invocation(argv=tuple(argv), timeout_s=60)
+
+def children():
+    return Path(f"/proc/self/task/{threading.main_thread().native_id}/children").read_text()
+
+async def main():
+    more = {"executor": in_container(Docker(image="alpine:3"))} if moment == "in a container" else {}
+    task = asyncio.ensure_future(run(prepared, **more))
+    is_begun = children if moment == "just started" else place.exists
+    while not is_begun():
+        await asyncio.sleep(0)
+    while not place.exists():
+        time.sleep(0.01)
+    while moment == "orphaned" and Path("/proc", place.read_text().split()[0]).exists():
+        await asyncio.sleep(0)
+    # As it is in a server: the thread that hears signals leaves, whatever the loop does.
+    threading.Thread(target=leave).start()
+    time.sleep(60)
+
+asyncio.run(main())
+"""
+"""Runs a program, and leaves once that has written a file.
+
+Where it is `just started`, the loop has not heard of it; where `orphaned`, only its child runs on.
+"""
+
+
+def pids(place: Path) -> list[int]:
+    return [int(each) for each in place.read_text(encoding="ascii").split()]
+
+
+@pytest.fixture
+def sample_path(sample: Sample, generated: Path) -> str:
+    """Where the sample server is imported from, in an environment that it can be started in."""
+    assert "linger" in sample.catalogue["tools"]
+    return os.pathsep.join([str(generated), *sys.path])
+
+
+@pytest.mark.parametrize("ending", ["two signals", "end of input and a signal", "a signal alone", "end of input alone"])
+async def test_no_program_outlives_its_server(
+    sample_path: str, tmp_path: Path, until: Until, is_running: IsRunning, ending: str
+) -> None:
+    record = tmp_path / "record"
+    command = (sys.executable, "-m", "climax_server", "--classic")
+    with talking(LEGACY, command=command, env={"PYTHONPATH": sample_path}) as peer:
+        peer.send("tools/call", name="linger", arguments={"record": str(record), "deaf": True})
+        await until(record.exists)
+        left = pids(record)
+        assert [is_running(each) for each in left] == [True, True]
+        if ending.startswith("end of input"):
+            peer.end_of_input()
+        else:
+            peer.process.send_signal(signal.SIGTERM)
+        if ending.endswith(("signals", "and a signal")):
+            peer.process.send_signal(signal.SIGINT)
+
+        assert peer.exit_status() == 0
+        await until(lambda: not any(map(is_running, left)))
+
+
+@pytest.mark.parametrize(
+    "situation",
+    [
+        pytest.param(("running", "deaf"), id="while it runs"),
+        pytest.param(("just started", "deaf"), id="before the loop has heard of it"),
+        pytest.param(("orphaned", "orphan"), id="after the program itself has ended"),
+    ],
+)
+async def test_whatever_was_started_is_killed_before_the_process_leaves(
+    program: Program, is_running: IsRunning, until: Until, tmp_path: Path, situation: tuple[str, str]
+) -> None:
+    place = tmp_path / "pids"
+    moment, kind = situation
+
+    await anyio.run_process([sys.executable, "-c", LEAVE, moment, str(place), *program("family", place, kind)])
+
+    await until(lambda: not any(map(is_running, pids(place))))
+
+
+async def test_a_daemon_that_left_on_purpose_goes_on(program: Program, is_running: IsRunning, tmp_path: Path) -> None:
+    place = tmp_path / "pids"
+
+    await anyio.run_process([sys.executable, "-c", LEAVE, "running", str(place), *program("family", place, "daemon")])
+
+    _, daemon = pids(place)
+    assert is_running(daemon)
+    os.kill(daemon, signal.SIGKILL)
+
+
+async def test_a_container_is_killed_before_the_process_leaves(
+    docker: Path, program: Program, is_running: IsRunning, until: Until, tmp_path: Path
+) -> None:
+    place = tmp_path / "pids"
+    environ = os.environ | {"PATH": f"{docker.parent}{os.pathsep}{os.environ['PATH']}"}
+    argv = [sys.executable, "-c", LEAVE, "in a container", str(place), *program("family", place, "deaf")]
+
+    await anyio.run_process(argv, env=environ)
+
+    await until(lambda: not any(map(is_running, pids(place))))
