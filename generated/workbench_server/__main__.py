@@ -12,6 +12,12 @@ from toolwright_runtime import command
 from workbench_server.catalogue import CATALOGUE
 from workbench_server.server import OPTIONS, load_index
 
+SUBCOMMANDS = (
+    command.Subcommand(
+        "init", "Check what the research tools need, and show how to register the server", "workbench.setup.wizard:main"
+    ),
+)
+
 
 def main() -> int:
     """Serve until the client leaves; give the exit status."""
@@ -19,6 +25,8 @@ def main() -> int:
         catalogue=CATALOGUE,
         load_index=load_index,
         options=OPTIONS,
+        subcommands=SUBCOMMANDS,
+        startup_check="workbench.setup.checks:startup_report",
         prog="workbench",
         version=CATALOGUE["server"]["version"],
     )
@@ -28,4 +36,4 @@ if __name__ == "__main__":
     sys.exit(main())
 
 
-# toolwright: sha256 6cb8ccb906ae96e4ead53311985d1703
+# toolwright: sha256 a3ce59fce09c0dcb418bbf0c43fbc62e

@@ -15,7 +15,7 @@ CATALOGUE: Final[Catalogue] = {
         "title": "Workbench",
         "version": "0.1.0",
         "package": "workbench_server",
-        "instructions": "Workbench reads the user's project: it looks at folders, reads files whole or in part, finds files by name and lines by regular expression, queries JSON and YAML with jq, reads work logs, and asks git for history and changes. Nothing of that changes anything. Started with `--all` it can also commit, ask GitHub and Docker, and measure disks; the user is asked before anything that does more than read.\n\nMost tools are not listed. Search first, then call: `search` with a few words gives the tools that fit with their arguments, `call_read` runs one by name.\n\nPaths are relative to the allowed directories (`list_allowed_directories`); everything outside of them is refused. Answers are bounded: a line in brackets says what was cut and how to get it. To look at a large file, use `grep_content` and then read the section it names with `read_files`.",
+        "instructions": "Workbench reads the user's project: a model with a million-token window answers questions about it (`quick_query`, `query_codebase`, `deep_research`), so that its files need not be in your context. It also looks at folders, reads files whole or in part, finds files by name and lines by regular expression, queries JSON and YAML with jq, reads work logs, and asks git for history and changes. Nothing of that changes anything. Started with `--all` it can also commit, ask GitHub and Docker, and measure disks; the user is asked before anything that does more than read.\n\nMost tools are not listed. Search first, then call: `search` with a few words gives the tools that fit with their arguments, `call_read` runs one by name.\n\nPaths are relative to the allowed directories (`list_allowed_directories`); everything outside of them is refused. Answers are bounded: a line in brackets, or `chunks`, says what was cut and how to get it. To look at a large file, use `grep_content` and then read the section it names with `read_files`.",
         "website": "",
         "page_size": 250,
         "lifespan": "workbench.state:lifespan",
@@ -42,6 +42,18 @@ CATALOGUE: Final[Catalogue] = {
             "module": "notes",
             "summary": "What a project writes down about itself: work logs",
             "tags": ["markdown", "planning", "read-only"],
+        },
+        "research": {
+            "module": "research",
+            "summary": "Questions about a codebase, answered by a large-context model",
+            "tags": ["gemini", "analysis", "codebase", "read-only"],
+            "errors": "json",
+        },
+        "validation": {
+            "module": "validation",
+            "summary": "Plans and code held against what a codebase really does",
+            "tags": ["gemini", "review", "specification", "read-only"],
+            "errors": "json",
         },
         "git": {"module": "git", "summary": "History, changes and commits of a git repository", "tags": ["vcs"]},
         "github": {
@@ -398,7 +410,7 @@ CATALOGUE: Final[Catalogue] = {
                 "Where is the file named config",
                 "Locate every file with the extension .toml",
             ],
-            "related": ["grep_content", "directory_tree", "read_files", "validate_paths"],
+            "related": ["grep_content", "directory_tree", "read_files", "validate_paths", "find_code_by_intent"],
             "examples": [
                 {
                     "description": "All TypeScript files of a source tree",
@@ -529,7 +541,7 @@ CATALOGUE: Final[Catalogue] = {
                 "Show the folder hierarchy as a tree",
                 "How is this repository laid out",
             ],
-            "related": ["list_directory_with_sizes", "search_files", "list_allowed_directories"],
+            "related": ["list_directory_with_sizes", "search_files", "list_allowed_directories", "analyze_directory"],
             "examples": [
                 {
                     "description": "The first two levels",
@@ -613,7 +625,7 @@ CATALOGUE: Final[Catalogue] = {
                 "Which section of the document mentions authentication",
                 "Find the definition of a class by regex",
             ],
-            "related": ["read_files", "search_files"],
+            "related": ["read_files", "search_files", "find_code_by_intent"],
             "examples": [
                 {
                     "description": "Where a function is defined or used",
@@ -630,80 +642,6 @@ CATALOGUE: Final[Catalogue] = {
                         "section_patterns": ["^### \\[LOG-"],
                     },
                     "invocation": "grep_content(pattern='timeout', search_path='gsd-lite/WORK.md', case_insensitive=True, section_patterns=['^### \\\\[LOG-'])",
-                },
-            ],
-        },
-        "validate_paths": {
-            "tool": {
-                "name": "validate_paths",
-                "title": "Validate paths",
-                "description": "Check many paths at once: whether each exists, and whether it leads, links followed, into an allowed directory. Use it before you hand paths to another tool or write them as `@path` into a prompt; a leading @ is understood. Misspelt names get suggestions.",
-                "inputSchema": {
-                    "type": "object",
-                    "properties": {
-                        "paths": {
-                            "type": "array",
-                            "description": "Paths to check. 1 to 200 items.",
-                            "items": {"type": "string"},
-                            "minItems": 1,
-                            "maxItems": 200,
-                        }
-                    },
-                    "required": ["paths"],
-                },
-                "outputSchema": {
-                    "type": "object",
-                    "description": "One result for each path, in the order they were given",
-                    "properties": {
-                        "tool": {"type": "string", "description": "Always validate_paths"},
-                        "results": {
-                            "type": "array",
-                            "items": {
-                                "type": "object",
-                                "description": "What is known of one path",
-                                "properties": {
-                                    "input": {"type": "string", "description": "As it was given"},
-                                    "resolved": {"type": "string", "description": "Absolute path, links followed"},
-                                    "exists": {"type": "boolean", "description": "Whether it is there"},
-                                    "allowed": {"type": "boolean", "description": "Whether it may be read"},
-                                    "reason": {"type": "string", "description": "Why it is not there or not allowed"},
-                                },
-                                "required": ["input", "resolved", "exists", "allowed"],
-                            },
-                            "description": "What was found",
-                        },
-                    },
-                    "required": ["tool", "results"],
-                },
-                "annotations": {
-                    "readOnlyHint": True,
-                    "destructiveHint": False,
-                    "idempotentHint": True,
-                    "openWorldHint": False,
-                },
-            },
-            "summary": "Check that paths exist and may be read, before using them",
-            "category": "files",
-            "complexity": "simple",
-            "tier": "core",
-            "keywords": ["exist", "exists", "preflight", "verify", "resolve", "inside", "reference"],
-            "use_cases": [
-                "Check whether these paths exist",
-                "Verify that the @path references in my prompt are valid",
-                "Is this path inside the allowed directory",
-            ],
-            "related": ["list_allowed_directories", "search_files"],
-            "examples": [
-                {
-                    "description": "A path that is there, and one that must not be read",
-                    "arguments": {"paths": ["src/auth.ts", "../../../etc/passwd"]},
-                    "invocation": "validate_paths(paths=['src/auth.ts', '../../../etc/passwd'])",
-                    "expected_output": "The second has allowed: false, with the reason",
-                },
-                {
-                    "description": "References of a prompt",
-                    "arguments": {"paths": ["@src/app.py", "@docs/"]},
-                    "invocation": "validate_paths(paths=['@src/app.py', '@docs/'])",
                 },
             ],
         },
@@ -963,6 +901,2435 @@ CATALOGUE: Final[Catalogue] = {
                 },
             ],
             "aliases": ["analyze_gsd_work_log"],
+        },
+        "quick_query": {
+            "tool": {
+                "name": "quick_query",
+                "title": "Quick query",
+                "description": "Ask one question about the project; a fast model with a million-token window reads the files itself and answers, so none of them has to be in your context. Write `@src/auth.py` or `@src/` to hand files or folders over; quote paths with spaces. Each call stands alone: say all that matters.\n\nIt only reads. For hard questions across many files use deep_research, for several facts at once query_codebase. A long answer comes in chunks: `chunks` says how many, fetch_chunk gives the others. To ask the same again while it is being worked on costs nothing: the call joins the running one.",
+                "inputSchema": {
+                    "type": "object",
+                    "properties": {
+                        "prompt": {
+                            "type": "string",
+                            "description": "The question, with `@path` for files or folders to hand over",
+                        },
+                        "focus": {
+                            "type": "string",
+                            "description": "What to pay attention to",
+                            "enum": ["security", "architecture", "performance", "general"],
+                        },
+                        "responseStyle": {
+                            "type": "string",
+                            "description": "How much to say",
+                            "enum": ["concise", "normal", "detailed"],
+                            "default": "normal",
+                        },
+                    },
+                    "required": ["prompt"],
+                },
+                "outputSchema": {
+                    "type": "object",
+                    "description": "One answer, in the model's own words",
+                    "properties": {
+                        "tool": {"type": "string", "description": "Always quick_query"},
+                        "model": {"type": "string", "description": "The model that answered"},
+                        "focus": {"type": "string", "description": "The focus that was asked for"},
+                        "responseStyle": {"type": "string", "description": "The style that was asked for"},
+                        "answer": {"type": "string", "description": "The answer, or its first chunk"},
+                        "filesAccessed": {
+                            "type": "array",
+                            "items": {"type": "string"},
+                            "description": "Files the model read",
+                        },
+                        "stats": {
+                            "type": "object",
+                            "description": "What it took",
+                            "properties": {
+                                "tokensUsed": {
+                                    "type": "integer",
+                                    "description": "Tokens the model was billed for, as it says itself",
+                                },
+                                "toolCalls": {"type": "integer", "description": "How often it looked at the project"},
+                                "latencyMs": {
+                                    "type": "integer",
+                                    "description": "Milliseconds until the answer was whole",
+                                },
+                            },
+                            "required": ["tokensUsed", "toolCalls", "latencyMs"],
+                        },
+                        "chunks": {
+                            "type": "object",
+                            "description": "Present if the answer is longer than one chunk",
+                            "properties": {
+                                "cacheKey": {"type": "string", "description": "Key for fetch_chunk"},
+                                "current": {"type": "integer", "description": "Which chunk this is, from 1"},
+                                "total": {"type": "integer", "description": "How many there are"},
+                            },
+                            "required": ["cacheKey", "current", "total"],
+                        },
+                        "meta": {
+                            "type": "object",
+                            "description": "What to know before relying on it",
+                            "properties": {
+                                "projectRoot": {
+                                    "type": "string",
+                                    "description": "The directory that was looked at; paths are relative to it",
+                                },
+                                "truncated": {
+                                    "type": "boolean",
+                                    "description": "Whether something was cut or left out",
+                                },
+                                "operationId": {
+                                    "type": "string",
+                                    "description": "The piece of work that gave it; equal calls at the same time share one",
+                                },
+                                "warnings": {
+                                    "type": "array",
+                                    "items": {"type": "string"},
+                                    "description": "What is doubtful: files that do not exist, lines that are not there, what was cut, options without effect",
+                                },
+                            },
+                            "required": ["projectRoot", "truncated", "warnings"],
+                        },
+                    },
+                    "required": ["tool", "model", "responseStyle", "answer", "filesAccessed", "stats", "meta"],
+                },
+                "annotations": {
+                    "readOnlyHint": True,
+                    "destructiveHint": False,
+                    "idempotentHint": True,
+                    "openWorldHint": True,
+                },
+            },
+            "summary": "Ask a fast large-context model one question about the project",
+            "category": "research",
+            "complexity": "simple",
+            "tier": "core",
+            "keywords": [
+                "gemini",
+                "research",
+                "question",
+                "explain",
+                "understand",
+                "analyze",
+                "summarize",
+                "flash",
+                "read-only",
+            ],
+            "use_cases": [
+                "Get a fast answer to one question about this project without reading its files myself",
+                "Quickly explain what a module does",
+                "Summarize how a large file works in a few sentences",
+            ],
+            "related": [
+                "deep_research",
+                "query_codebase",
+                "fetch_chunk",
+                "validate_paths",
+                "ask_gemini",
+                "health_check",
+            ],
+            "examples": [
+                {
+                    "description": "One question, answered in a few sentences",
+                    "arguments": {
+                        "prompt": "How does @src/auth keep sessions alive?",
+                        "focus": "security",
+                        "responseStyle": "concise",
+                    },
+                    "invocation": "quick_query(prompt='How does @src/auth keep sessions alive?', focus='security', responseStyle='concise')",
+                    "expected_output": "The answer, the files it rests on, and what it took",
+                }
+            ],
+        },
+        "deep_research": {
+            "tool": {
+                "name": "deep_research",
+                "title": "Deep research",
+                "description": "Have the strongest model investigate a question across as many files as it takes; it may need minutes. It reads the project itself, so nothing has to be in your context; write `@path` to hand files or folders over. Each call stands alone: say all that matters.\n\nIt only reads. For a fast answer use quick_query. A long answer comes in chunks: `chunks` says how many, fetch_chunk gives the others. If your client gives up waiting, call again with the same arguments: the call joins the running one.",
+                "inputSchema": {
+                    "type": "object",
+                    "properties": {
+                        "prompt": {
+                            "type": "string",
+                            "description": "The question, with `@path` for files or folders to hand over",
+                        },
+                        "focus": {
+                            "type": "string",
+                            "description": "What to pay attention to",
+                            "enum": ["security", "architecture", "performance", "general"],
+                        },
+                        "citationMode": {
+                            "type": "string",
+                            "description": "`paths_only`: end with a section that lists the files the answer rests on",
+                            "enum": ["none", "paths_only"],
+                            "default": "none",
+                        },
+                    },
+                    "required": ["prompt"],
+                },
+                "outputSchema": {
+                    "type": "object",
+                    "description": "One thorough answer, in the model's own words",
+                    "properties": {
+                        "tool": {"type": "string", "description": "Always deep_research"},
+                        "model": {"type": "string", "description": "The model that answered"},
+                        "focus": {"type": "string", "description": "The focus that was asked for"},
+                        "citationMode": {"type": "string", "description": "The citations that were asked for"},
+                        "answer": {"type": "string", "description": "The answer, or its first chunk"},
+                        "filesAccessed": {
+                            "type": "array",
+                            "items": {"type": "string"},
+                            "description": "Files the model read",
+                        },
+                        "stats": {
+                            "type": "object",
+                            "description": "What it took",
+                            "properties": {
+                                "tokensUsed": {
+                                    "type": "integer",
+                                    "description": "Tokens the model was billed for, as it says itself",
+                                },
+                                "toolCalls": {"type": "integer", "description": "How often it looked at the project"},
+                                "latencyMs": {
+                                    "type": "integer",
+                                    "description": "Milliseconds until the answer was whole",
+                                },
+                            },
+                            "required": ["tokensUsed", "toolCalls", "latencyMs"],
+                        },
+                        "chunks": {
+                            "type": "object",
+                            "description": "Present if the answer is longer than one chunk",
+                            "properties": {
+                                "cacheKey": {"type": "string", "description": "Key for fetch_chunk"},
+                                "current": {"type": "integer", "description": "Which chunk this is, from 1"},
+                                "total": {"type": "integer", "description": "How many there are"},
+                            },
+                            "required": ["cacheKey", "current", "total"],
+                        },
+                        "meta": {
+                            "type": "object",
+                            "description": "What to know before relying on it",
+                            "properties": {
+                                "projectRoot": {
+                                    "type": "string",
+                                    "description": "The directory that was looked at; paths are relative to it",
+                                },
+                                "truncated": {
+                                    "type": "boolean",
+                                    "description": "Whether something was cut or left out",
+                                },
+                                "operationId": {
+                                    "type": "string",
+                                    "description": "The piece of work that gave it; equal calls at the same time share one",
+                                },
+                                "warnings": {
+                                    "type": "array",
+                                    "items": {"type": "string"},
+                                    "description": "What is doubtful: files that do not exist, lines that are not there, what was cut, options without effect",
+                                },
+                            },
+                            "required": ["projectRoot", "truncated", "warnings"],
+                        },
+                    },
+                    "required": ["tool", "model", "citationMode", "answer", "filesAccessed", "stats", "meta"],
+                },
+                "annotations": {
+                    "readOnlyHint": True,
+                    "destructiveHint": False,
+                    "idempotentHint": True,
+                    "openWorldHint": True,
+                },
+            },
+            "summary": "Have the best large-context model investigate a hard question thoroughly",
+            "category": "research",
+            "complexity": "complex",
+            "tier": "core",
+            "keywords": [
+                "gemini",
+                "research",
+                "investigate",
+                "in-depth",
+                "reasoning",
+                "pro",
+                "thorough",
+                "failure modes",
+                "read-only",
+            ],
+            "use_cases": [
+                "Investigate a hard question thoroughly across many files",
+                "In-depth security review of how authentication fails",
+                "Deep research into why requests get slow under load",
+            ],
+            "related": ["quick_query", "trace_feature", "fetch_chunk", "validate_paths"],
+            "examples": [
+                {
+                    "description": "A question across the whole project",
+                    "arguments": {
+                        "prompt": "Which requests can reach the database without a check of permissions?",
+                        "focus": "security",
+                        "citationMode": "paths_only",
+                    },
+                    "invocation": "deep_research(prompt='Which requests can reach the database without a check of permissions?', focus='security', citationMode='paths_only')",
+                    "expected_output": "Findings with the files they rest on, and a list of those files at the end",
+                }
+            ],
+        },
+        "validate_paths": {
+            "tool": {
+                "name": "validate_paths",
+                "title": "Validate paths",
+                "description": "Check many paths at once: whether each exists, and whether it leads, links followed, into an allowed directory. Use it before you hand paths to another tool or write them as `@path` into a prompt; a leading @, quotes and backslashes before spaces are understood. Misspelt names get suggestions. Of what is outside nothing is told but whether it is there.",
+                "inputSchema": {
+                    "type": "object",
+                    "properties": {
+                        "paths": {
+                            "type": "array",
+                            "description": "Paths to check. 1 to 200 items.",
+                            "items": {"type": "string"},
+                            "minItems": 1,
+                            "maxItems": 200,
+                        }
+                    },
+                    "required": ["paths"],
+                },
+                "outputSchema": {
+                    "type": "object",
+                    "description": "What is known of the paths, in the order given",
+                    "properties": {
+                        "tool": {"type": "string", "description": "Always validate_paths"},
+                        "results": {
+                            "type": "array",
+                            "items": {
+                                "type": "object",
+                                "description": "What is known of one path",
+                                "properties": {
+                                    "input": {"type": "string", "description": "As it was given"},
+                                    "resolved": {"type": "string", "description": "Absolute path, links followed"},
+                                    "exists": {"type": "boolean", "description": "Whether it is there"},
+                                    "allowed": {"type": "boolean", "description": "Whether it may be read"},
+                                    "reason": {"type": "string", "description": "Why it is not there or not allowed"},
+                                },
+                                "required": ["input", "resolved", "exists", "allowed"],
+                            },
+                            "description": "What was found",
+                        },
+                    },
+                    "required": ["tool", "results"],
+                },
+                "annotations": {
+                    "readOnlyHint": True,
+                    "destructiveHint": False,
+                    "idempotentHint": True,
+                    "openWorldHint": False,
+                },
+            },
+            "summary": "Check that paths exist and may be read, before using them",
+            "category": "research",
+            "complexity": "simple",
+            "tier": "core",
+            "keywords": ["exist", "exists", "preflight", "verify", "resolve", "inside", "reference"],
+            "use_cases": [
+                "Check whether these paths exist",
+                "Verify that the @path references in my prompt are valid",
+                "Is this path inside the allowed directory",
+            ],
+            "related": [
+                "list_allowed_directories",
+                "search_files",
+                "analyze_directory",
+                "quick_query",
+                "deep_research",
+            ],
+            "examples": [
+                {
+                    "description": "A path that is there, and one that must not be read",
+                    "arguments": {"paths": ["src/auth.ts", "../../../etc/passwd"]},
+                    "invocation": "validate_paths(paths=['src/auth.ts', '../../../etc/passwd'])",
+                    "expected_output": "The second has allowed: false, with the reason",
+                },
+                {
+                    "description": "References of a prompt",
+                    "arguments": {"paths": ["@src/app.py", "@docs/"]},
+                    "invocation": "validate_paths(paths=['@src/app.py', '@docs/'])",
+                },
+            ],
+        },
+        "analyze_directory": {
+            "tool": {
+                "name": "analyze_directory",
+                "title": "Analyze directory",
+                "description": "Learn what the files of a directory are for without reading them: a model with a large context looks at them and gives one sentence each. What .gitignore files name is left out at every level, as are .git, node_modules, dist, build, out, .next, coverage and virtual environments, unless `path` names them. If there are more files than `maxFiles`, those nearest to the top are taken. Every file listed has an entry; those the model skipped stand in `meta.skipped`. Takes up to minutes.",
+                "inputSchema": {
+                    "type": "object",
+                    "properties": {
+                        "path": {
+                            "type": "string",
+                            "description": "The directory, relative to the project's root or absolute. At least 1 character.",
+                            "minLength": 1,
+                        },
+                        "depth": {
+                            "type": "integer",
+                            "description": "Levels of folders to look into, the directory itself being 1; all of them if left out. At least 1.",
+                            "minimum": 1,
+                        },
+                        "maxFiles": {
+                            "type": "integer",
+                            "description": "Most files to list, up to 2000. At least 1.",
+                            "minimum": 1,
+                            "default": 500,
+                        },
+                    },
+                    "required": ["path"],
+                },
+                "outputSchema": {
+                    "type": "object",
+                    "description": "What the files of a folder are for",
+                    "properties": {
+                        "tool": {"type": "string", "description": "Always analyze_directory"},
+                        "directory": {
+                            "type": "string",
+                            "description": "The folder, such as ./src; `.` for the project",
+                        },
+                        "entries": {
+                            "type": "array",
+                            "items": {
+                                "type": "object",
+                                "description": "One file of a folder",
+                                "properties": {
+                                    "path": {"type": "string", "description": "Path from the project's root"},
+                                    "summary": {
+                                        "type": "string",
+                                        "description": "What it is for, in a sentence; empty if the model skipped it",
+                                    },
+                                },
+                                "required": ["path", "summary"],
+                            },
+                            "description": "Every file listed, in path order",
+                        },
+                        "model": {
+                            "type": "string",
+                            "description": "The model that answered; left out if nothing was asked",
+                        },
+                        "stats": {
+                            "type": "object",
+                            "description": "What it took; left out if nothing was asked",
+                            "properties": {
+                                "tokensUsed": {
+                                    "type": "integer",
+                                    "description": "Tokens the model was billed for, as it says itself",
+                                },
+                                "toolCalls": {"type": "integer", "description": "How often it looked at the project"},
+                                "latencyMs": {
+                                    "type": "integer",
+                                    "description": "Milliseconds until the answer was whole",
+                                },
+                            },
+                            "required": ["tokensUsed", "toolCalls", "latencyMs"],
+                        },
+                        "meta": {
+                            "type": "object",
+                            "description": "What was listed, left out and skipped",
+                            "properties": {
+                                "excluded": {
+                                    "type": "array",
+                                    "items": {"type": "string"},
+                                    "description": "What was left out: names of the fixed list, and paths that .gitignore names",
+                                },
+                                "fileCount": {"type": "integer", "description": "Files listed"},
+                                "depthTraversed": {
+                                    "type": "integer",
+                                    "description": "Levels of folders looked into; the folder itself is 1",
+                                },
+                                "skipped": {
+                                    "type": "array",
+                                    "items": {"type": "string"},
+                                    "description": "Files listed that have no summary",
+                                },
+                                "operationId": {
+                                    "type": "string",
+                                    "description": "The piece of work that gave it; equal calls at the same time share one",
+                                },
+                                "warnings": {
+                                    "type": "array",
+                                    "items": {"type": "string"},
+                                    "description": "What to know about the answer",
+                                },
+                            },
+                            "required": ["excluded", "fileCount", "depthTraversed", "skipped", "warnings"],
+                        },
+                    },
+                    "required": ["tool", "directory", "entries", "meta"],
+                },
+                "annotations": {
+                    "readOnlyHint": True,
+                    "destructiveHint": False,
+                    "idempotentHint": True,
+                    "openWorldHint": True,
+                },
+            },
+            "summary": "Map a directory: one sentence on what each file is responsible for",
+            "category": "research",
+            "complexity": "moderate",
+            "tier": "core",
+            "keywords": ["map", "overview", "summarize", "module", "responsibility", "structure", "gemini", "explain"],
+            "use_cases": [
+                "Summarize what each file in a directory is responsible for",
+                "Get an overview of what the modules of a folder do",
+                "Map an unknown source directory without reading its files",
+                "What does each file in this folder do",
+            ],
+            "related": ["directory_tree", "validate_paths"],
+            "examples": [
+                {
+                    "description": "What the source is made of",
+                    "arguments": {"path": "src"},
+                    "invocation": "analyze_directory(path='src')",
+                    "expected_output": "An entry with path and summary for each file, and in meta what was left out",
+                },
+                {
+                    "description": "Only the upper levels of a large project",
+                    "arguments": {"path": ".", "depth": 2, "maxFiles": 100},
+                    "invocation": "analyze_directory(path='.', depth=2, maxFiles=100)",
+                },
+            ],
+        },
+        "fetch_chunk": {
+            "tool": {
+                "name": "fetch_chunk",
+                "title": "Fetch chunk",
+                "description": "Read a further part of what was too long for one answer: of a research tool's, whose `chunks` give the cacheKey and how many there are, or of a command's output, whose last line gives both. Answers are kept for an hour, outputs for a while: when one is gone, ask or run again.",
+                "inputSchema": {
+                    "type": "object",
+                    "properties": {
+                        "cacheKey": {
+                            "type": "string",
+                            "description": "The cacheKey that the answer gave. At least 1 character.",
+                            "minLength": 1,
+                        },
+                        "chunkIndex": {
+                            "type": "integer",
+                            "description": "Which part, from 1; the answer itself was part 1. At least 1.",
+                            "minimum": 1,
+                        },
+                    },
+                    "required": ["cacheKey", "chunkIndex"],
+                },
+                "outputSchema": {
+                    "type": "object",
+                    "description": "A part of a long answer",
+                    "properties": {
+                        "tool": {"type": "string", "description": "Always fetch_chunk"},
+                        "cacheKey": {"type": "string", "description": "The key that was sent"},
+                        "chunk": {
+                            "type": "object",
+                            "description": "The part",
+                            "properties": {
+                                "index": {"type": "integer", "description": "Which part this is, from 1"},
+                                "total": {"type": "integer", "description": "How many there are"},
+                                "content": {
+                                    "type": "string",
+                                    "description": "Its text: all parts joined are the whole",
+                                },
+                            },
+                            "required": ["index", "total", "content"],
+                        },
+                        "meta": {
+                            "type": "object",
+                            "description": "How long it can be fetched",
+                            "properties": {
+                                "expiresAt": {
+                                    "type": "string",
+                                    "description": "When the answer is forgotten; left out for the output of a program",
+                                }
+                            },
+                        },
+                    },
+                    "required": ["tool", "cacheKey", "chunk", "meta"],
+                },
+                "annotations": {
+                    "readOnlyHint": True,
+                    "destructiveHint": False,
+                    "idempotentHint": True,
+                    "openWorldHint": False,
+                },
+            },
+            "summary": "Read a further part of a long answer or of a command's long output",
+            "category": "research",
+            "complexity": "simple",
+            "tier": "core",
+            "keywords": ["rest", "remaining", "truncated", "more", "next", "continue", "part"],
+            "use_cases": [
+                "Get the rest of a long answer",
+                "Read the next chunk of a research result",
+                "Fetch the remaining parts of an output that was cut",
+            ],
+            "related": ["quick_query", "deep_research", "health_check"],
+            "examples": [
+                {
+                    "description": "The second part of a long answer",
+                    "arguments": {"cacheKey": "cache_9f86d081884c7d659a2feaa0c55ad015", "chunkIndex": 2},
+                    "invocation": "fetch_chunk(cacheKey='cache_9f86d081884c7d659a2feaa0c55ad015', chunkIndex=2)",
+                    "expected_output": "The text that follows on the first part",
+                }
+            ],
+        },
+        "health_check": {
+            "tool": {
+                "name": "health_check",
+                "title": "Health check",
+                "description": "Say whether the program that research tools ask is installed and could authenticate, and what to do if not. Use it after GEMINI_CLI_NOT_FOUND, AUTH_MISSING or another failure of a research tool, before you try again; all other tools work without that program.\n\nNothing is asked of the model, so nothing is charged. With includeDiagnostics the program is run for its version, and the answer adds the account's kind, read-only mode, models, retries so far, the store of long answers and what is going on.",
+                "inputSchema": {
+                    "type": "object",
+                    "properties": {
+                        "includeDiagnostics": {
+                            "type": "boolean",
+                            "description": "Add the details, such as versions, the kind of account and statistics",
+                            "default": False,
+                        }
+                    },
+                },
+                "outputSchema": {
+                    "type": "object",
+                    "description": "Whether research tools can work here",
+                    "properties": {
+                        "tool": {"type": "string", "description": "Always health_check"},
+                        "status": {
+                            "type": "string",
+                            "enum": ["ok", "degraded", "error"],
+                            "description": "degraded: tools that ask the model will fail; error: that could not be found out",
+                        },
+                        "server": {
+                            "type": "object",
+                            "description": "This server",
+                            "properties": {
+                                "name": {"type": "string", "description": "Its name"},
+                                "version": {"type": "string", "description": "Its version"},
+                            },
+                            "required": ["name", "version"],
+                        },
+                        "problems": {
+                            "type": "array",
+                            "items": {"type": "string"},
+                            "description": "What is wrong and what to do about it, if the status is not ok",
+                        },
+                        "diagnostics": {
+                            "type": "object",
+                            "description": "Present if includeDiagnostics was set",
+                            "properties": {
+                                "projectRoot": {
+                                    "type": "string",
+                                    "description": "The directory that research tools look at",
+                                },
+                                "geminiOnPath": {
+                                    "type": "boolean",
+                                    "description": "Whether a program named gemini is on PATH",
+                                },
+                                "geminiVersion": {
+                                    "type": "string",
+                                    "description": "Its version, if it is the program that is used",
+                                },
+                                "backend": {
+                                    "type": "object",
+                                    "description": "The program that is used",
+                                    "properties": {
+                                        "name": {"type": "string", "description": "gemini or agy"},
+                                        "program": {"type": "string", "description": "Path of the executable"},
+                                        "version": {"type": "string", "description": "What it says of itself"},
+                                    },
+                                    "required": ["name", "program"],
+                                },
+                                "authConfigured": {
+                                    "type": "boolean",
+                                    "description": "Whether it could authenticate; left out if only running it would tell",
+                                },
+                                "authMethod": {
+                                    "type": "string",
+                                    "description": "api_key, google_login, vertex_ai, compute_adc, gateway, external, none or unknown",
+                                },
+                                "readOnlyModeEnforced": {
+                                    "type": "boolean",
+                                    "description": "Whether all it can do is read",
+                                },
+                                "gitIgnoreRespected": {
+                                    "type": "boolean",
+                                    "description": "Whether it leaves out what .gitignore names",
+                                },
+                                "models": {
+                                    "type": "object",
+                                    "additionalProperties": {"type": "array", "items": {"type": "string"}},
+                                    "description": "The models that are tried in order, for each kind of tool; auto leaves the choice to the program",
+                                },
+                                "retry": {
+                                    "type": "object",
+                                    "description": "What became of all questions so far",
+                                    "properties": {
+                                        "total_calls": {"type": "integer", "description": "Questions"},
+                                        "total_retries": {
+                                            "type": "integer",
+                                            "description": "Further attempts after a failure that passes",
+                                        },
+                                        "total_successes": {
+                                            "type": "integer",
+                                            "description": "Questions that were answered",
+                                        },
+                                        "total_failures": {"type": "integer", "description": "Questions that were not"},
+                                        "success_rate": {
+                                            "type": "number",
+                                            "description": "Share of questions that were answered, 0 to 1",
+                                        },
+                                        "average_retries": {
+                                            "type": "number",
+                                            "description": "Further attempts for each question",
+                                        },
+                                        "errors_by_type": {
+                                            "type": "object",
+                                            "additionalProperties": {"type": "integer"},
+                                            "description": "How many questions failed for each reason",
+                                        },
+                                    },
+                                    "required": [
+                                        "total_calls",
+                                        "total_retries",
+                                        "total_successes",
+                                        "total_failures",
+                                        "success_rate",
+                                        "average_retries",
+                                        "errors_by_type",
+                                    ],
+                                },
+                                "store": {
+                                    "type": "object",
+                                    "description": "Where long answers are kept",
+                                    "properties": {
+                                        "kind": {"type": "string", "description": "memory or redis"},
+                                        "reachable": {"type": "boolean", "description": "Whether it answers"},
+                                    },
+                                    "required": ["kind", "reachable"],
+                                },
+                                "operations": {
+                                    "type": "array",
+                                    "items": {
+                                        "type": "object",
+                                        "description": "A piece of work that goes on",
+                                        "properties": {
+                                            "id": {"type": "string", "description": "Its id"},
+                                            "tool": {"type": "string", "description": "The tool that was called"},
+                                            "seconds": {
+                                                "type": "number",
+                                                "description": "How long it has been going on",
+                                            },
+                                            "progress": {"type": "string", "description": "What was last told of it"},
+                                            "waiting": {
+                                                "type": "integer",
+                                                "description": "How many callers wait for it",
+                                            },
+                                        },
+                                        "required": ["id", "tool", "seconds", "progress", "waiting"],
+                                    },
+                                    "description": "What is being worked on",
+                                },
+                                "warnings": {
+                                    "type": "array",
+                                    "items": {"type": "string"},
+                                    "description": "What is worth knowing though it stands in nobody's way",
+                                },
+                            },
+                            "required": [
+                                "projectRoot",
+                                "geminiOnPath",
+                                "authMethod",
+                                "models",
+                                "retry",
+                                "operations",
+                                "warnings",
+                            ],
+                        },
+                    },
+                    "required": ["tool", "status", "server"],
+                },
+                "annotations": {
+                    "readOnlyHint": True,
+                    "destructiveHint": False,
+                    "idempotentHint": True,
+                    "openWorldHint": False,
+                },
+            },
+            "summary": "Check whether tools that ask the model can work here, and why not",
+            "category": "research",
+            "complexity": "simple",
+            "tier": "core",
+            "keywords": [
+                "status",
+                "doctor",
+                "diagnostics",
+                "ping",
+                "setup",
+                "gemini",
+                "installed",
+                "authentication",
+                "version",
+            ],
+            "use_cases": [
+                "Is the Gemini CLI installed and authenticated",
+                "Find out why research tools fail",
+                "Check the health of this server",
+                "Which models and which program are research questions sent to",
+            ],
+            "related": ["quick_query", "fetch_chunk"],
+            "examples": [
+                {"description": "Whether research tools can work", "arguments": {}, "invocation": "health_check()"},
+                {
+                    "description": "All there is to know",
+                    "arguments": {"includeDiagnostics": True},
+                    "invocation": "health_check(includeDiagnostics=True)",
+                    "expected_output": "The status, what is wrong and what to do, and the details",
+                },
+            ],
+        },
+        "ask_gemini": {
+            "tool": {
+                "name": "ask_gemini",
+                "title": "Ask Gemini",
+                "description": "Send one prompt to the model and get its answer as text. By default it answers from what it knows and looks at no file; with include_codebase_context it may read and search the project by itself. Each call stands alone: say all that matters.\n\nFor several facts use query_codebase, for places find_code_by_intent. `@path` in the prompt hands that file over.",
+                "inputSchema": {
+                    "type": "object",
+                    "properties": {
+                        "prompt": {
+                            "type": "string",
+                            "description": "Question or task, with all the model has to know. 1 to 1000000 characters.",
+                            "minLength": 1,
+                            "maxLength": 1000000,
+                        },
+                        "include_codebase_context": {
+                            "type": "boolean",
+                            "description": "Let the model read the project",
+                            "default": False,
+                        },
+                        "temperature": {
+                            "type": "number",
+                            "description": "Has no effect, since the command line has no such setting; taken from older callers, and answered with a warning. 0 to 1.",
+                            "minimum": 0,
+                            "maximum": 1,
+                        },
+                    },
+                    "required": ["prompt"],
+                },
+                "outputSchema": {
+                    "type": "object",
+                    "description": "One answer in the model's own words",
+                    "properties": {
+                        "tool": {"type": "string", "description": "Always ask_gemini"},
+                        "model": {"type": "string", "description": "The model that answered"},
+                        "includeCodebaseContext": {
+                            "type": "boolean",
+                            "description": "Whether it was let look at the project",
+                        },
+                        "answer": {"type": "string", "description": "The answer, or its first chunk"},
+                        "filesAccessed": {
+                            "type": "array",
+                            "items": {"type": "string"},
+                            "description": "Files the model read",
+                        },
+                        "stats": {
+                            "type": "object",
+                            "description": "What it took",
+                            "properties": {
+                                "tokensUsed": {
+                                    "type": "integer",
+                                    "description": "Tokens the model was billed for, as it says itself",
+                                },
+                                "toolCalls": {"type": "integer", "description": "How often it looked at the project"},
+                                "latencyMs": {
+                                    "type": "integer",
+                                    "description": "Milliseconds until the answer was whole",
+                                },
+                            },
+                            "required": ["tokensUsed", "toolCalls", "latencyMs"],
+                        },
+                        "chunks": {
+                            "type": "object",
+                            "description": "Present if the answer is longer than one chunk",
+                            "properties": {
+                                "cacheKey": {"type": "string", "description": "Key for fetch_chunk"},
+                                "current": {"type": "integer", "description": "Which chunk this is, from 1"},
+                                "total": {"type": "integer", "description": "How many there are"},
+                            },
+                            "required": ["cacheKey", "current", "total"],
+                        },
+                        "meta": {
+                            "type": "object",
+                            "description": "What to know before relying on it",
+                            "properties": {
+                                "projectRoot": {
+                                    "type": "string",
+                                    "description": "The directory that was looked at; paths are relative to it",
+                                },
+                                "truncated": {
+                                    "type": "boolean",
+                                    "description": "Whether something was cut or left out",
+                                },
+                                "operationId": {
+                                    "type": "string",
+                                    "description": "The piece of work that gave it; equal calls at the same time share one",
+                                },
+                                "warnings": {
+                                    "type": "array",
+                                    "items": {"type": "string"},
+                                    "description": "What is doubtful: files that do not exist, lines that are not there, what was cut, options without effect",
+                                },
+                            },
+                            "required": ["projectRoot", "truncated", "warnings"],
+                        },
+                    },
+                    "required": ["tool", "model", "includeCodebaseContext", "answer", "filesAccessed", "stats", "meta"],
+                },
+                "annotations": {
+                    "readOnlyHint": True,
+                    "destructiveHint": False,
+                    "idempotentHint": True,
+                    "openWorldHint": True,
+                },
+            },
+            "summary": "Ask a large-context model anything, with or without the project",
+            "category": "research",
+            "complexity": "simple",
+            "tier": "core",
+            "keywords": [
+                "gemini",
+                "general",
+                "knowledge",
+                "anything",
+                "chat",
+                "second opinion",
+                "brainstorm",
+                "explain",
+                "flexible",
+            ],
+            "use_cases": [
+                "Ask Gemini a general knowledge question",
+                "Get a second opinion from another model",
+                "Ask anything without codebase context",
+                "Explain a concept or brainstorm ideas",
+            ],
+            "related": ["analyze_codebase", "query_codebase", "quick_query"],
+            "examples": [
+                {
+                    "description": "A question that needs no file",
+                    "arguments": {"prompt": "What are the trade-offs between optimistic and pessimistic locking?"},
+                    "invocation": "ask_gemini(prompt='What are the trade-offs between optimistic and pessimistic locking?')",
+                },
+                {
+                    "description": "A question about the project",
+                    "arguments": {
+                        "prompt": "Which module would be hardest to replace, and why?",
+                        "include_codebase_context": True,
+                    },
+                    "invocation": "ask_gemini(prompt='Which module would be hardest to replace, and why?', include_codebase_context=True)",
+                },
+            ],
+        },
+        "analyze_codebase": {
+            "tool": {
+                "name": "analyze_codebase",
+                "title": "Analyze codebase",
+                "description": "Let a model read the project, or parts of it, with one focus, and report: a short summary, then findings with the places they rest on. Use it for the overall picture before larger work; for single facts query_codebase is cheaper.\n\nFiles it names that do not exist, and files it read outside of what you allowed, are listed in meta.warnings.",
+                "inputSchema": {
+                    "type": "object",
+                    "properties": {
+                        "focus_description": {
+                            "type": "string",
+                            "description": "What to look at, such as `how requests are authenticated`. 1 to 100000 characters.",
+                            "minLength": 1,
+                            "maxLength": 100000,
+                        },
+                        "directories": {
+                            "type": "string",
+                            "description": "Directories to look at, separated by commas; left out, the whole project. At most 4000 characters.",
+                            "maxLength": 4000,
+                        },
+                        "file_patterns": {
+                            "type": "string",
+                            "description": "Globs of files to look at, separated by commas, such as `*.py, src/**/*.{ts,tsx}`. At most 4000 characters.",
+                            "maxLength": 4000,
+                        },
+                        "exclude_patterns": {
+                            "type": "string",
+                            "description": "Globs of files and directories to leave out, separated by commas, such as `tests, *.min.js`. At most 4000 characters.",
+                            "maxLength": 4000,
+                        },
+                    },
+                    "required": ["focus_description"],
+                },
+                "outputSchema": {
+                    "type": "object",
+                    "description": "An analysis in the model's own words",
+                    "properties": {
+                        "tool": {"type": "string", "description": "Always analyze_codebase"},
+                        "model": {"type": "string", "description": "The model that answered"},
+                        "analysis": {"type": "string", "description": "The analysis as Markdown, or its first chunk"},
+                        "filesAccessed": {
+                            "type": "array",
+                            "items": {"type": "string"},
+                            "description": "Files the model read",
+                        },
+                        "stats": {
+                            "type": "object",
+                            "description": "What it took",
+                            "properties": {
+                                "tokensUsed": {
+                                    "type": "integer",
+                                    "description": "Tokens the model was billed for, as it says itself",
+                                },
+                                "toolCalls": {"type": "integer", "description": "How often it looked at the project"},
+                                "latencyMs": {
+                                    "type": "integer",
+                                    "description": "Milliseconds until the answer was whole",
+                                },
+                            },
+                            "required": ["tokensUsed", "toolCalls", "latencyMs"],
+                        },
+                        "chunks": {
+                            "type": "object",
+                            "description": "Present if the analysis is longer than one chunk",
+                            "properties": {
+                                "cacheKey": {"type": "string", "description": "Key for fetch_chunk"},
+                                "current": {"type": "integer", "description": "Which chunk this is, from 1"},
+                                "total": {"type": "integer", "description": "How many there are"},
+                            },
+                            "required": ["cacheKey", "current", "total"],
+                        },
+                        "meta": {
+                            "type": "object",
+                            "description": "What to know before relying on it",
+                            "properties": {
+                                "projectRoot": {
+                                    "type": "string",
+                                    "description": "The directory that was looked at; paths are relative to it",
+                                },
+                                "truncated": {
+                                    "type": "boolean",
+                                    "description": "Whether something was cut or left out",
+                                },
+                                "operationId": {
+                                    "type": "string",
+                                    "description": "The piece of work that gave it; equal calls at the same time share one",
+                                },
+                                "warnings": {
+                                    "type": "array",
+                                    "items": {"type": "string"},
+                                    "description": "What is doubtful: files that do not exist, lines that are not there, what was cut, options without effect",
+                                },
+                            },
+                            "required": ["projectRoot", "truncated", "warnings"],
+                        },
+                    },
+                    "required": ["tool", "model", "analysis", "filesAccessed", "stats", "meta"],
+                },
+                "annotations": {
+                    "readOnlyHint": True,
+                    "destructiveHint": False,
+                    "idempotentHint": True,
+                    "openWorldHint": True,
+                },
+            },
+            "summary": "Describe the architecture or another side of a whole project in prose",
+            "category": "research",
+            "complexity": "moderate",
+            "tier": "core",
+            "keywords": [
+                "overview",
+                "architecture",
+                "design",
+                "modules",
+                "layers",
+                "report",
+                "big picture",
+                "documentation",
+                "general",
+            ],
+            "use_cases": [
+                "Get an overview of the architecture of a codebase",
+                "Write architecture documentation for the whole project",
+                "Analyze how the modules and layers of the code depend on each other",
+                "Understand the overall design before a large refactoring",
+            ],
+            "related": ["query_codebase", "trace_feature", "ask_gemini"],
+            "examples": [
+                {
+                    "description": "The overall picture",
+                    "arguments": {
+                        "focus_description": "architecture: modules, what each is for, how they depend on each other"
+                    },
+                    "invocation": "analyze_codebase(focus_description='architecture: modules, what each is for, how they depend on each other')",
+                },
+                {
+                    "description": "One concern in one part",
+                    "arguments": {
+                        "focus_description": "where user input reaches the database",
+                        "directories": "src/api, src/db",
+                        "exclude_patterns": "*_test.py, migrations",
+                    },
+                    "invocation": "analyze_codebase(focus_description='where user input reaches the database', directories='src/api, src/db', exclude_patterns='*_test.py, migrations')",
+                },
+            ],
+            "aliases": ["analyze_codebase_with_gemini", "analyze_codebase_tool"],
+        },
+        "query_codebase": {
+            "tool": {
+                "name": "query_codebase",
+                "title": "Query codebase",
+                "description": "Ask 1 to 10 questions about the project in one call. A model reads the code, and you get one short answer for each, with the places it rests on, so that tens of thousands of tokens of code become a few hundred. Every question is answered in its place: status says if the files do not tell (not_found) or no answer came (missing).\n\nAnswers longer than max_tokens_per_answer are cut, visibly. Each place was looked up: `exists` is false for a file the model made up, and `note` says what is wrong with the lines.",
+                "inputSchema": {
+                    "type": "object",
+                    "properties": {
+                        "questions": {
+                            "type": "array",
+                            "description": "Specific questions, one fact each; at most 4,000 characters each. 1 to 10 items.",
+                            "items": {"type": "string"},
+                            "minItems": 1,
+                            "maxItems": 10,
+                        },
+                        "scope": {
+                            "type": "string",
+                            "description": "Directory to look at, such as `src/`. 1 to 4000 characters.",
+                            "minLength": 1,
+                            "maxLength": 4000,
+                            "default": ".",
+                        },
+                        "include_patterns": {
+                            "type": "array",
+                            "description": "Globs of the only files to look at, such as `*.py` or `src/**/*.{ts,tsx}`. At most 50 items.",
+                            "items": {"type": "string"},
+                            "maxItems": 50,
+                        },
+                        "exclude_patterns": {
+                            "type": "array",
+                            "description": "Globs of files and directories to leave out, such as `tests` or `*.min.js`. At most 50 items.",
+                            "items": {"type": "string"},
+                            "maxItems": 50,
+                        },
+                        "max_tokens_per_answer": {
+                            "type": "integer",
+                            "description": "Budget of each answer; ten answers share 12,000 tokens. 50 to 4000.",
+                            "minimum": 50,
+                            "maximum": 4000,
+                            "default": 300,
+                        },
+                    },
+                    "required": ["questions"],
+                },
+                "outputSchema": {
+                    "type": "object",
+                    "description": "One answer for each question, in their order",
+                    "properties": {
+                        "tool": {"type": "string", "description": "Always query_codebase"},
+                        "model": {"type": "string", "description": "The model that answered"},
+                        "answers": {
+                            "type": "array",
+                            "items": {
+                                "type": "object",
+                                "description": "The answer to one question",
+                                "properties": {
+                                    "number": {"type": "integer", "description": "Which question, from 1"},
+                                    "question": {"type": "string", "description": "The question, or its beginning"},
+                                    "status": {
+                                        "type": "string",
+                                        "enum": ["answered", "not_found", "missing"],
+                                        "description": "answered; not_found: the files do not tell, and the answer says what was looked for; missing: no answer came",
+                                    },
+                                    "answer": {"type": "string", "description": "The answer; empty if missing"},
+                                    "references": {
+                                        "type": "array",
+                                        "items": {
+                                            "type": "object",
+                                            "description": "A place in the project, looked up after the model named it",
+                                            "properties": {
+                                                "path": {"type": "string", "description": "Path from the project root"},
+                                                "startLine": {"type": "integer", "description": "First line"},
+                                                "endLine": {"type": "integer", "description": "Last line"},
+                                                "exists": {
+                                                    "type": "boolean",
+                                                    "description": "Whether the file is there; models make paths up",
+                                                },
+                                                "note": {
+                                                    "type": "string",
+                                                    "description": "What is wrong with the place; absent if nothing is",
+                                                },
+                                            },
+                                            "required": ["path", "exists"],
+                                        },
+                                        "description": "Places it rests on",
+                                    },
+                                    "truncated": {
+                                        "type": "boolean",
+                                        "description": "Whether the answer was cut to its budget",
+                                    },
+                                },
+                                "required": ["number", "question", "status", "answer", "references", "truncated"],
+                            },
+                            "description": "One for each question",
+                        },
+                        "rawAnswer": {
+                            "type": "string",
+                            "description": "What the model wrote, if none of it could be given to a question",
+                        },
+                        "filesAccessed": {
+                            "type": "array",
+                            "items": {"type": "string"},
+                            "description": "Files the model read",
+                        },
+                        "stats": {
+                            "type": "object",
+                            "description": "What it took",
+                            "properties": {
+                                "tokensUsed": {
+                                    "type": "integer",
+                                    "description": "Tokens the model was billed for, as it says itself",
+                                },
+                                "toolCalls": {"type": "integer", "description": "How often it looked at the project"},
+                                "latencyMs": {
+                                    "type": "integer",
+                                    "description": "Milliseconds until the answer was whole",
+                                },
+                            },
+                            "required": ["tokensUsed", "toolCalls", "latencyMs"],
+                        },
+                        "chunks": {
+                            "type": "object",
+                            "description": "Present if rawAnswer is longer than one chunk",
+                            "properties": {
+                                "cacheKey": {"type": "string", "description": "Key for fetch_chunk"},
+                                "current": {"type": "integer", "description": "Which chunk this is, from 1"},
+                                "total": {"type": "integer", "description": "How many there are"},
+                            },
+                            "required": ["cacheKey", "current", "total"],
+                        },
+                        "meta": {
+                            "type": "object",
+                            "description": "What to know before relying on it",
+                            "properties": {
+                                "projectRoot": {
+                                    "type": "string",
+                                    "description": "The directory that was looked at; paths are relative to it",
+                                },
+                                "truncated": {
+                                    "type": "boolean",
+                                    "description": "Whether something was cut or left out",
+                                },
+                                "operationId": {
+                                    "type": "string",
+                                    "description": "The piece of work that gave it; equal calls at the same time share one",
+                                },
+                                "warnings": {
+                                    "type": "array",
+                                    "items": {"type": "string"},
+                                    "description": "What is doubtful: files that do not exist, lines that are not there, what was cut, options without effect",
+                                },
+                            },
+                            "required": ["projectRoot", "truncated", "warnings"],
+                        },
+                    },
+                    "required": ["tool", "model", "answers", "filesAccessed", "stats", "meta"],
+                },
+                "annotations": {
+                    "readOnlyHint": True,
+                    "destructiveHint": False,
+                    "idempotentHint": True,
+                    "openWorldHint": True,
+                },
+            },
+            "summary": "Answer up to ten questions about a codebase in short facts with places",
+            "category": "research",
+            "complexity": "moderate",
+            "tier": "core",
+            "keywords": [
+                "questions",
+                "facts",
+                "batch",
+                "ask",
+                "conventions",
+                "components",
+                "compress",
+                "summarize",
+                "gather",
+            ],
+            "use_cases": [
+                "Answer several questions about the codebase at once",
+                "Gather facts about existing code before writing a specification",
+                "Which conventions and components does this codebase already have",
+                "Summarize a large codebase into a few hundred tokens of facts",
+            ],
+            "related": [
+                "find_code_by_intent",
+                "trace_feature",
+                "analyze_codebase",
+                "ask_gemini",
+                "validate_against_codebase",
+                "quick_query",
+            ],
+            "examples": [
+                {
+                    "description": "Facts for a specification",
+                    "arguments": {
+                        "questions": [
+                            "Which library reads the configuration, and where?",
+                            "How are database migrations run?",
+                        ],
+                        "scope": "src/",
+                    },
+                    "invocation": "query_codebase(questions=['Which library reads the configuration, and where?', 'How are database migrations run?'], scope='src/')",
+                    "expected_output": "Two answers of at most 300 tokens, each with the files and lines it rests on",
+                },
+                {
+                    "description": "One longer answer, without the tests",
+                    "arguments": {
+                        "questions": ["How does a request become a response?"],
+                        "exclude_patterns": ["tests", "*_test.py"],
+                        "max_tokens_per_answer": 1000,
+                    },
+                    "invocation": "query_codebase(questions=['How does a request become a response?'], exclude_patterns=['tests', '*_test.py'], max_tokens_per_answer=1000)",
+                },
+            ],
+            "aliases": ["query_codebase_tool"],
+        },
+        "find_code_by_intent": {
+            "tool": {
+                "name": "find_code_by_intent",
+                "title": "Find code by intent",
+                "description": "Find the files and functions that do what you describe in plain words, wherever they are and whatever they are called. If you know a name or a text, search_files and grep_content are faster.\n\nPaths and lines are looked up: `exists` is false for a file the model made up, `note` tells where a name really stands. With detailed_with_snippets the code is read from the file, not from the model's memory.",
+                "inputSchema": {
+                    "type": "object",
+                    "properties": {
+                        "intent": {
+                            "type": "string",
+                            "description": "What the code does, such as `retries failed uploads`. 1 to 100000 characters.",
+                            "minLength": 1,
+                            "maxLength": 100000,
+                        },
+                        "return_format": {
+                            "type": "string",
+                            "description": "summary_with_references: places alone; detailed_with_snippets: with the code there",
+                            "enum": ["summary_with_references", "detailed_with_snippets"],
+                            "default": "summary_with_references",
+                        },
+                        "max_files": {
+                            "type": "integer",
+                            "description": "Most files to name. 1 to 50.",
+                            "minimum": 1,
+                            "maximum": 50,
+                            "default": 10,
+                        },
+                        "scope": {
+                            "type": "string",
+                            "description": "Directory to look at, such as `src/`. 1 to 4000 characters.",
+                            "minLength": 1,
+                            "maxLength": 4000,
+                            "default": ".",
+                        },
+                    },
+                    "required": ["intent"],
+                },
+                "outputSchema": {
+                    "type": "object",
+                    "description": "Files that do what was described, the best first",
+                    "properties": {
+                        "tool": {"type": "string", "description": "Always find_code_by_intent"},
+                        "model": {"type": "string", "description": "The model that answered"},
+                        "returnFormat": {
+                            "type": "string",
+                            "enum": ["summary_with_references", "detailed_with_snippets"],
+                            "description": "As it was asked for",
+                        },
+                        "summary": {"type": "string", "description": "What was found, in a sentence or two"},
+                        "files": {
+                            "type": "array",
+                            "items": {
+                                "type": "object",
+                                "description": "A file that does what was described",
+                                "properties": {
+                                    "path": {"type": "string", "description": "Path from the project root"},
+                                    "exists": {
+                                        "type": "boolean",
+                                        "description": "Whether the file is there; models make paths up",
+                                    },
+                                    "note": {
+                                        "type": "string",
+                                        "description": "What is wrong with the path; absent if nothing is",
+                                    },
+                                    "relevance": {
+                                        "type": "string",
+                                        "enum": ["high", "medium", "low"],
+                                        "description": "How well it fits",
+                                    },
+                                    "reason": {"type": "string", "description": "Why it was chosen"},
+                                    "parts": {
+                                        "type": "array",
+                                        "items": {
+                                            "type": "object",
+                                            "description": "A function, class or section of a file",
+                                            "properties": {
+                                                "symbol": {"type": "string", "description": "Its name"},
+                                                "does": {"type": "string", "description": "What it does"},
+                                                "startLine": {"type": "integer", "description": "First line"},
+                                                "endLine": {"type": "integer", "description": "Last line"},
+                                                "note": {
+                                                    "type": "string",
+                                                    "description": "What is wrong with the lines; absent if nothing is",
+                                                },
+                                                "snippet": {
+                                                    "type": "string",
+                                                    "description": "The first 40 of its lines, read from the file itself",
+                                                },
+                                            },
+                                            "required": ["symbol", "does"],
+                                        },
+                                        "description": "Where in the file, at most 5",
+                                    },
+                                },
+                                "required": ["path", "exists", "relevance", "reason", "parts"],
+                            },
+                            "description": "The files",
+                        },
+                        "rawAnswer": {
+                            "type": "string",
+                            "description": "What the model wrote, if it is not in the form it was asked for",
+                        },
+                        "filesAccessed": {
+                            "type": "array",
+                            "items": {"type": "string"},
+                            "description": "Files the model read",
+                        },
+                        "stats": {
+                            "type": "object",
+                            "description": "What it took",
+                            "properties": {
+                                "tokensUsed": {
+                                    "type": "integer",
+                                    "description": "Tokens the model was billed for, as it says itself",
+                                },
+                                "toolCalls": {"type": "integer", "description": "How often it looked at the project"},
+                                "latencyMs": {
+                                    "type": "integer",
+                                    "description": "Milliseconds until the answer was whole",
+                                },
+                            },
+                            "required": ["tokensUsed", "toolCalls", "latencyMs"],
+                        },
+                        "chunks": {
+                            "type": "object",
+                            "description": "Present if rawAnswer is longer than one chunk",
+                            "properties": {
+                                "cacheKey": {"type": "string", "description": "Key for fetch_chunk"},
+                                "current": {"type": "integer", "description": "Which chunk this is, from 1"},
+                                "total": {"type": "integer", "description": "How many there are"},
+                            },
+                            "required": ["cacheKey", "current", "total"],
+                        },
+                        "meta": {
+                            "type": "object",
+                            "description": "What to know before relying on it",
+                            "properties": {
+                                "projectRoot": {
+                                    "type": "string",
+                                    "description": "The directory that was looked at; paths are relative to it",
+                                },
+                                "truncated": {
+                                    "type": "boolean",
+                                    "description": "Whether something was cut or left out",
+                                },
+                                "operationId": {
+                                    "type": "string",
+                                    "description": "The piece of work that gave it; equal calls at the same time share one",
+                                },
+                                "warnings": {
+                                    "type": "array",
+                                    "items": {"type": "string"},
+                                    "description": "What is doubtful: files that do not exist, lines that are not there, what was cut, options without effect",
+                                },
+                            },
+                            "required": ["projectRoot", "truncated", "warnings"],
+                        },
+                    },
+                    "required": ["tool", "model", "returnFormat", "summary", "files", "filesAccessed", "stats", "meta"],
+                },
+                "annotations": {
+                    "readOnlyHint": True,
+                    "destructiveHint": False,
+                    "idempotentHint": True,
+                    "openWorldHint": True,
+                },
+            },
+            "summary": "Find code by describing what it does, when its name is not known",
+            "category": "research",
+            "complexity": "moderate",
+            "tier": "core",
+            "keywords": [
+                "semantic",
+                "natural language",
+                "locate",
+                "meaning",
+                "functionality",
+                "purpose",
+                "discover",
+                "endpoint",
+            ],
+            "use_cases": [
+                "Find code by describing what it does in natural language",
+                "Locate the endpoint that handles password reset by its intent",
+                "Semantic search for functionality rather than exact names",
+                "Discover which files are relevant for a feature",
+                "Where is rate limiting implemented",
+            ],
+            "related": ["trace_feature", "query_codebase", "grep_content", "search_files"],
+            "examples": [
+                {
+                    "description": "Where something is done",
+                    "arguments": {"intent": "decides whether a user may see a document"},
+                    "invocation": "find_code_by_intent(intent='decides whether a user may see a document')",
+                },
+                {
+                    "description": "The code itself, of the best two files",
+                    "arguments": {
+                        "intent": "retries failed uploads",
+                        "return_format": "detailed_with_snippets",
+                        "max_files": 2,
+                        "scope": "src/",
+                    },
+                    "invocation": "find_code_by_intent(intent='retries failed uploads', return_format='detailed_with_snippets', max_files=2, scope='src/')",
+                },
+            ],
+            "aliases": ["find_code_by_intent_tool"],
+        },
+        "trace_feature": {
+            "tool": {
+                "name": "trace_feature",
+                "title": "Trace feature",
+                "description": "Trace a feature from where it is entered to where it ends: each function, handler or query that takes part, in the order in which they run, with its place. Use it before you move or rebuild a feature.\n\nThe steps are what a model read in the code, not a run of it. Each place was looked up: `exists` is false for a file it made up, `note` tells where the name really stands.",
+                "inputSchema": {
+                    "type": "object",
+                    "properties": {
+                        "feature": {
+                            "type": "string",
+                            "description": "The feature, such as `password reset`. 1 to 100000 characters.",
+                            "minLength": 1,
+                            "maxLength": 100000,
+                        },
+                        "entry_point": {
+                            "type": "string",
+                            "description": "Where it begins, as `src/app.py:main` or the name of a function or route; left out, it is looked for. At most 1000 characters.",
+                            "maxLength": 1000,
+                        },
+                        "max_depth": {
+                            "type": "integer",
+                            "description": "Levels of calls to follow; the entry is the first. 1 to 30.",
+                            "minimum": 1,
+                            "maximum": 30,
+                            "default": 10,
+                        },
+                        "include_data_flow": {
+                            "type": "boolean",
+                            "description": "Also say which data is handed from step to step",
+                            "default": False,
+                        },
+                    },
+                    "required": ["feature"],
+                },
+                "outputSchema": {
+                    "type": "object",
+                    "description": "How a feature runs",
+                    "properties": {
+                        "tool": {"type": "string", "description": "Always trace_feature"},
+                        "model": {"type": "string", "description": "The model that answered"},
+                        "maxDepth": {"type": "integer", "description": "Levels of calls that were followed at most"},
+                        "summary": {"type": "string", "description": "The feature in two or three sentences"},
+                        "steps": {
+                            "type": "array",
+                            "items": {
+                                "type": "object",
+                                "description": "One step of a feature, in the order in which they run",
+                                "properties": {
+                                    "level": {"type": "integer", "description": "How deep the call is, from 1"},
+                                    "symbol": {"type": "string", "description": "Function, handler, query or message"},
+                                    "does": {"type": "string", "description": "What it does"},
+                                    "reference": {
+                                        "type": "object",
+                                        "description": "Where it stands; absent if the model did not say",
+                                        "properties": {
+                                            "path": {"type": "string", "description": "Path from the project root"},
+                                            "startLine": {"type": "integer", "description": "First line"},
+                                            "endLine": {"type": "integer", "description": "Last line"},
+                                            "exists": {
+                                                "type": "boolean",
+                                                "description": "Whether the file is there; models make paths up",
+                                            },
+                                            "note": {
+                                                "type": "string",
+                                                "description": "What is wrong with the place; absent if nothing is",
+                                            },
+                                        },
+                                        "required": ["path", "exists"],
+                                    },
+                                },
+                                "required": ["level", "symbol", "does"],
+                            },
+                            "description": "The steps in the order in which they run",
+                        },
+                        "dependencies": {
+                            "type": "array",
+                            "items": {"type": "string"},
+                            "description": "Libraries, services and tables it needs",
+                        },
+                        "dataFlow": {
+                            "type": "array",
+                            "items": {
+                                "type": "object",
+                                "description": "Data that one step hands to another",
+                                "properties": {
+                                    "data": {"type": "string", "description": "What is handed on"},
+                                    "source": {"type": "string", "description": "Step that gives it"},
+                                    "target": {"type": "string", "description": "Step that takes it"},
+                                    "change": {"type": "string", "description": "What becomes of it on the way"},
+                                },
+                                "required": ["data", "source", "target", "change"],
+                            },
+                            "description": "Present with include_data_flow",
+                        },
+                        "rawAnswer": {
+                            "type": "string",
+                            "description": "What the model wrote, if it is not in the form it was asked for",
+                        },
+                        "filesAccessed": {
+                            "type": "array",
+                            "items": {"type": "string"},
+                            "description": "Files the model read",
+                        },
+                        "stats": {
+                            "type": "object",
+                            "description": "What it took",
+                            "properties": {
+                                "tokensUsed": {
+                                    "type": "integer",
+                                    "description": "Tokens the model was billed for, as it says itself",
+                                },
+                                "toolCalls": {"type": "integer", "description": "How often it looked at the project"},
+                                "latencyMs": {
+                                    "type": "integer",
+                                    "description": "Milliseconds until the answer was whole",
+                                },
+                            },
+                            "required": ["tokensUsed", "toolCalls", "latencyMs"],
+                        },
+                        "chunks": {
+                            "type": "object",
+                            "description": "Present if rawAnswer is longer than one chunk",
+                            "properties": {
+                                "cacheKey": {"type": "string", "description": "Key for fetch_chunk"},
+                                "current": {"type": "integer", "description": "Which chunk this is, from 1"},
+                                "total": {"type": "integer", "description": "How many there are"},
+                            },
+                            "required": ["cacheKey", "current", "total"],
+                        },
+                        "meta": {
+                            "type": "object",
+                            "description": "What to know before relying on it",
+                            "properties": {
+                                "projectRoot": {
+                                    "type": "string",
+                                    "description": "The directory that was looked at; paths are relative to it",
+                                },
+                                "truncated": {
+                                    "type": "boolean",
+                                    "description": "Whether something was cut or left out",
+                                },
+                                "operationId": {
+                                    "type": "string",
+                                    "description": "The piece of work that gave it; equal calls at the same time share one",
+                                },
+                                "warnings": {
+                                    "type": "array",
+                                    "items": {"type": "string"},
+                                    "description": "What is doubtful: files that do not exist, lines that are not there, what was cut, options without effect",
+                                },
+                            },
+                            "required": ["projectRoot", "truncated", "warnings"],
+                        },
+                    },
+                    "required": [
+                        "tool",
+                        "model",
+                        "maxDepth",
+                        "summary",
+                        "steps",
+                        "dependencies",
+                        "filesAccessed",
+                        "stats",
+                        "meta",
+                    ],
+                },
+                "annotations": {
+                    "readOnlyHint": True,
+                    "destructiveHint": False,
+                    "idempotentHint": True,
+                    "openWorldHint": True,
+                },
+            },
+            "summary": "Follow how a feature runs through the code, call by call",
+            "category": "research",
+            "complexity": "complex",
+            "tier": "core",
+            "keywords": [
+                "execution",
+                "flow",
+                "path",
+                "call chain",
+                "sequence",
+                "data flow",
+                "dependencies",
+                "step",
+                "implemented",
+            ],
+            "use_cases": [
+                "Trace the execution path of a feature step by step",
+                "Follow the data flow from a request to the database",
+                "Understand how a feature is implemented across the code",
+                "Find the dependencies of a feature before refactoring it",
+                "What depends on the payment module",
+            ],
+            "related": ["find_code_by_intent", "query_codebase", "analyze_codebase", "deep_research"],
+            "examples": [
+                {
+                    "description": "From wherever it begins",
+                    "arguments": {"feature": "password reset by e-mail"},
+                    "invocation": "trace_feature(feature='password reset by e-mail')",
+                },
+                {
+                    "description": "The first levels, with the data",
+                    "arguments": {
+                        "feature": "placing an order",
+                        "entry_point": "src/api/orders.py:create_order",
+                        "max_depth": 4,
+                        "include_data_flow": True,
+                    },
+                    "invocation": "trace_feature(feature='placing an order', entry_point='src/api/orders.py:create_order', max_depth=4, include_data_flow=True)",
+                },
+            ],
+            "aliases": ["trace_feature_tool"],
+        },
+        "list_error_patterns": {
+            "tool": {
+                "name": "list_error_patterns",
+                "title": "List error patterns",
+                "description": "List the patterns that a project follows in one of four fields, and where it departs from its own, each with places that were looked up. Use it before writing code that has to fit in, or to find what is done in many ways.",
+                "inputSchema": {
+                    "type": "object",
+                    "properties": {
+                        "pattern_type": {
+                            "type": "string",
+                            "description": "Which patterns",
+                            "enum": ["error_handling", "logging", "async_patterns", "database_queries"],
+                        },
+                        "directory": {
+                            "type": "string",
+                            "description": "Directory to look at, such as `src/`. 1 to 4000 characters.",
+                            "minLength": 1,
+                            "maxLength": 4000,
+                            "default": ".",
+                        },
+                        "group_by": {
+                            "type": "string",
+                            "description": "How the result is grouped",
+                            "enum": ["pattern", "file", "severity"],
+                            "default": "pattern",
+                        },
+                    },
+                    "required": ["pattern_type"],
+                },
+                "outputSchema": {
+                    "type": "object",
+                    "description": "Patterns of one kind, in groups",
+                    "properties": {
+                        "tool": {"type": "string", "description": "Always list_error_patterns"},
+                        "model": {"type": "string", "description": "The model that answered"},
+                        "patternType": {"type": "string", "description": "As it was asked for"},
+                        "groupBy": {"type": "string", "description": "As it was asked for"},
+                        "summary": {"type": "string", "description": "The patterns in two or three sentences"},
+                        "groups": {
+                            "type": "array",
+                            "items": {
+                                "type": "object",
+                                "description": "Patterns that belong together",
+                                "properties": {
+                                    "name": {"type": "string", "description": "The pattern, file or severity"},
+                                    "count": {"type": "integer", "description": "Places in the group"},
+                                    "patterns": {
+                                        "type": "array",
+                                        "items": {
+                                            "type": "object",
+                                            "description": "Something the project does again and again, or a departure from it",
+                                            "properties": {
+                                                "name": {"type": "string", "description": "The pattern in a few words"},
+                                                "description": {"type": "string", "description": "What is done"},
+                                                "severity": {
+                                                    "type": "string",
+                                                    "enum": ["error", "warning", "info"],
+                                                    "description": "info: a convention; warning: a departure from one; error: loses errors or data, or breaks",
+                                                },
+                                                "references": {
+                                                    "type": "array",
+                                                    "items": {
+                                                        "type": "object",
+                                                        "description": "A place in the project, looked up after the model named it",
+                                                        "properties": {
+                                                            "path": {
+                                                                "type": "string",
+                                                                "description": "Path from the project root",
+                                                            },
+                                                            "startLine": {
+                                                                "type": "integer",
+                                                                "description": "First line",
+                                                            },
+                                                            "endLine": {"type": "integer", "description": "Last line"},
+                                                            "exists": {
+                                                                "type": "boolean",
+                                                                "description": "Whether the file is there; models make paths up",
+                                                            },
+                                                            "note": {
+                                                                "type": "string",
+                                                                "description": "What is wrong with the place; absent if nothing is",
+                                                            },
+                                                        },
+                                                        "required": ["path", "exists"],
+                                                    },
+                                                    "description": "Places where it is found, those of the group",
+                                                },
+                                            },
+                                            "required": ["name", "description", "severity", "references"],
+                                        },
+                                        "description": "The patterns",
+                                    },
+                                },
+                                "required": ["name", "count", "patterns"],
+                            },
+                            "description": "Patterns as they came, files by path, severities worst first",
+                        },
+                        "rawAnswer": {
+                            "type": "string",
+                            "description": "What the model wrote, if it is not in the form it was asked for",
+                        },
+                        "filesAccessed": {
+                            "type": "array",
+                            "items": {"type": "string"},
+                            "description": "Files the model read",
+                        },
+                        "stats": {
+                            "type": "object",
+                            "description": "What it took",
+                            "properties": {
+                                "tokensUsed": {
+                                    "type": "integer",
+                                    "description": "Tokens the model was billed for, as it says itself",
+                                },
+                                "toolCalls": {"type": "integer", "description": "How often it looked at the project"},
+                                "latencyMs": {
+                                    "type": "integer",
+                                    "description": "Milliseconds until the answer was whole",
+                                },
+                            },
+                            "required": ["tokensUsed", "toolCalls", "latencyMs"],
+                        },
+                        "chunks": {
+                            "type": "object",
+                            "description": "Present if rawAnswer is longer than one chunk",
+                            "properties": {
+                                "cacheKey": {"type": "string", "description": "Key for fetch_chunk"},
+                                "current": {"type": "integer", "description": "Which chunk this is, from 1"},
+                                "total": {"type": "integer", "description": "How many there are"},
+                            },
+                            "required": ["cacheKey", "current", "total"],
+                        },
+                        "meta": {
+                            "type": "object",
+                            "description": "What to know before relying on it",
+                            "properties": {
+                                "projectRoot": {
+                                    "type": "string",
+                                    "description": "The directory that was looked at; paths are relative to it",
+                                },
+                                "truncated": {
+                                    "type": "boolean",
+                                    "description": "Whether something was cut or left out",
+                                },
+                                "operationId": {
+                                    "type": "string",
+                                    "description": "The piece of work that gave it; equal calls at the same time share one",
+                                },
+                                "warnings": {
+                                    "type": "array",
+                                    "items": {"type": "string"},
+                                    "description": "What is doubtful: files that do not exist, lines that are not there, what was cut, options without effect",
+                                },
+                            },
+                            "required": ["projectRoot", "truncated", "warnings"],
+                        },
+                    },
+                    "required": [
+                        "tool",
+                        "model",
+                        "patternType",
+                        "groupBy",
+                        "summary",
+                        "groups",
+                        "filesAccessed",
+                        "stats",
+                        "meta",
+                    ],
+                },
+                "annotations": {
+                    "readOnlyHint": True,
+                    "destructiveHint": False,
+                    "idempotentHint": True,
+                    "openWorldHint": True,
+                },
+            },
+            "summary": "List how a project handles errors, logging, concurrency or databases",
+            "category": "research",
+            "complexity": "simple",
+            "tier": "core",
+            "keywords": [
+                "exception",
+                "try",
+                "catch",
+                "retry",
+                "logger",
+                "async",
+                "await",
+                "query",
+                "conventions",
+                "inconsistent",
+            ],
+            "use_cases": [
+                "Find the error handling patterns of a codebase",
+                "Discover the logging conventions of this project",
+                "List how async code and exceptions are handled",
+                "Analyze database query patterns",
+            ],
+            "related": ["check_consistency"],
+            "examples": [
+                {
+                    "description": "How errors are handled",
+                    "arguments": {"pattern_type": "error_handling"},
+                    "invocation": "list_error_patterns(pattern_type='error_handling')",
+                },
+                {
+                    "description": "What is wrong with the queries of one part, worst first",
+                    "arguments": {"pattern_type": "database_queries", "directory": "src/db", "group_by": "severity"},
+                    "invocation": "list_error_patterns(pattern_type='database_queries', directory='src/db', group_by='severity')",
+                },
+            ],
+            "aliases": ["list_error_patterns_tool"],
+        },
+        "validate_against_codebase": {
+            "tool": {
+                "name": "validate_against_codebase",
+                "title": "Validate against codebase",
+                "description": "Check a specification or plan against the project it is for: files it takes as given (missing_files), what it builds on that is not there (undefined_dependencies), what it plans differently from how the project does it (pattern_violations), and what it leaves open (completeness). Each issue has a severity and places as evidence.\n\nThe verdict follows from the issues. A file that is said to be missing and is there is marked as refuted. For code or for style use check_consistency.",
+                "inputSchema": {
+                    "type": "object",
+                    "properties": {
+                        "spec_content": {
+                            "type": "string",
+                            "description": "The specification itself, not its path. 1 to 1000000 characters.",
+                            "minLength": 1,
+                            "maxLength": 1000000,
+                        },
+                        "validation_checks": {
+                            "type": "array",
+                            "description": "Checks to make: missing_files, undefined_dependencies, pattern_violations, completeness; all if left out. At most 10 items.",
+                            "items": {"type": "string"},
+                            "maxItems": 10,
+                        },
+                        "codebase_context": {
+                            "type": "string",
+                            "description": "What you know of the project already. At most 200000 characters.",
+                            "maxLength": 200000,
+                        },
+                    },
+                    "required": ["spec_content"],
+                },
+                "outputSchema": {
+                    "type": "object",
+                    "description": "A specification held against the project",
+                    "properties": {
+                        "tool": {"type": "string", "description": "Always validate_against_codebase"},
+                        "model": {"type": "string", "description": "The model that answered"},
+                        "verdict": {
+                            "type": "string",
+                            "enum": ["valid", "valid_with_warnings", "invalid", "undetermined"],
+                            "description": "By the issues: invalid with errors; undetermined without any if a check was not answered",
+                        },
+                        "summary": {"type": "string", "description": "The outcome in two or three sentences"},
+                        "checks": {
+                            "type": "array",
+                            "items": {
+                                "type": "object",
+                                "description": "What became of one check",
+                                "properties": {
+                                    "check": {"type": "string", "description": "Its name"},
+                                    "status": {
+                                        "type": "string",
+                                        "enum": ["passed", "failed", "not_answered"],
+                                        "description": "not_answered: the model said nothing of it",
+                                    },
+                                    "issues": {"type": "integer", "description": "Issues it found"},
+                                },
+                                "required": ["check", "status", "issues"],
+                            },
+                            "description": "Every check that was asked for",
+                        },
+                        "counts": {
+                            "type": "object",
+                            "description": "Issues by severity",
+                            "properties": {
+                                "error": {"type": "integer", "description": "Stop the work or make it wrong"},
+                                "warning": {"type": "integer", "description": "Will cause trouble"},
+                                "info": {"type": "integer", "description": "The rest"},
+                            },
+                            "required": ["error", "warning", "info"],
+                        },
+                        "issues": {
+                            "type": "array",
+                            "items": {
+                                "type": "object",
+                                "description": "Something wrong with a specification",
+                                "properties": {
+                                    "check": {"type": "string", "description": "The check that found it"},
+                                    "severity": {
+                                        "type": "string",
+                                        "enum": ["error", "warning", "info"],
+                                        "description": "How bad it is",
+                                    },
+                                    "subject": {
+                                        "type": "string",
+                                        "description": "The path, name or pattern it is about",
+                                    },
+                                    "message": {"type": "string", "description": "What is wrong"},
+                                    "expected": {"type": "string", "description": "What the specification should say"},
+                                    "evidence": {
+                                        "type": "array",
+                                        "items": {
+                                            "type": "object",
+                                            "description": "A place in the project, looked up after the model named it",
+                                            "properties": {
+                                                "path": {"type": "string", "description": "Path from the project root"},
+                                                "startLine": {"type": "integer", "description": "First line"},
+                                                "endLine": {"type": "integer", "description": "Last line"},
+                                                "exists": {
+                                                    "type": "boolean",
+                                                    "description": "Whether the file is there; models make paths up",
+                                                },
+                                                "note": {
+                                                    "type": "string",
+                                                    "description": "What is wrong with the place; absent if nothing is",
+                                                },
+                                            },
+                                            "required": ["path", "exists"],
+                                        },
+                                        "description": "Places that show it",
+                                    },
+                                    "refuted": {
+                                        "type": "boolean",
+                                        "description": "True if the file that is said to be missing is there",
+                                    },
+                                },
+                                "required": ["check", "severity", "message", "evidence"],
+                            },
+                            "description": "By check, the worst first",
+                        },
+                        "rawAnswer": {
+                            "type": "string",
+                            "description": "What the model wrote, if it is not in the form it was asked for",
+                        },
+                        "filesAccessed": {
+                            "type": "array",
+                            "items": {"type": "string"},
+                            "description": "Files the model read",
+                        },
+                        "stats": {
+                            "type": "object",
+                            "description": "What it took",
+                            "properties": {
+                                "tokensUsed": {
+                                    "type": "integer",
+                                    "description": "Tokens the model was billed for, as it says itself",
+                                },
+                                "toolCalls": {"type": "integer", "description": "How often it looked at the project"},
+                                "latencyMs": {
+                                    "type": "integer",
+                                    "description": "Milliseconds until the answer was whole",
+                                },
+                            },
+                            "required": ["tokensUsed", "toolCalls", "latencyMs"],
+                        },
+                        "chunks": {
+                            "type": "object",
+                            "description": "Present if rawAnswer is longer than one chunk",
+                            "properties": {
+                                "cacheKey": {"type": "string", "description": "Key for fetch_chunk"},
+                                "current": {"type": "integer", "description": "Which chunk this is, from 1"},
+                                "total": {"type": "integer", "description": "How many there are"},
+                            },
+                            "required": ["cacheKey", "current", "total"],
+                        },
+                        "meta": {
+                            "type": "object",
+                            "description": "What to know before relying on it",
+                            "properties": {
+                                "projectRoot": {
+                                    "type": "string",
+                                    "description": "The directory that was looked at; paths are relative to it",
+                                },
+                                "truncated": {
+                                    "type": "boolean",
+                                    "description": "Whether something was cut or left out",
+                                },
+                                "operationId": {
+                                    "type": "string",
+                                    "description": "The piece of work that gave it; equal calls at the same time share one",
+                                },
+                                "warnings": {
+                                    "type": "array",
+                                    "items": {"type": "string"},
+                                    "description": "What is doubtful: files that do not exist, lines that are not there, what was cut, options without effect",
+                                },
+                            },
+                            "required": ["projectRoot", "truncated", "warnings"],
+                        },
+                    },
+                    "required": [
+                        "tool",
+                        "model",
+                        "verdict",
+                        "summary",
+                        "checks",
+                        "counts",
+                        "issues",
+                        "filesAccessed",
+                        "stats",
+                        "meta",
+                    ],
+                },
+                "annotations": {
+                    "readOnlyHint": True,
+                    "destructiveHint": False,
+                    "idempotentHint": True,
+                    "openWorldHint": True,
+                },
+            },
+            "summary": "Check a specification for gaps and wrong assumptions about the code",
+            "category": "validation",
+            "complexity": "moderate",
+            "tier": "core",
+            "keywords": [
+                "spec",
+                "plan",
+                "design document",
+                "review",
+                "verify",
+                "missing",
+                "gaps",
+                "feasible",
+                "accuracy",
+                "assumptions",
+            ],
+            "use_cases": [
+                "Validate a specification against the codebase",
+                "Check a spec for missing files and undefined dependencies",
+                "Review whether a design document is complete",
+                "Verify the assumptions of a plan before implementing it",
+            ],
+            "related": ["check_consistency", "query_codebase"],
+            "examples": [
+                {
+                    "description": "All checks",
+                    "arguments": {
+                        "spec_content": "# Rate limiting\n\nAdd a middleware to `src/api/app.py` that counts requests in Redis."
+                    },
+                    "invocation": "validate_against_codebase(spec_content='# Rate limiting\\n\\nAdd a middleware to `src/api/app.py` that counts requests in Redis.')",
+                },
+                {
+                    "description": "Only what it takes as given",
+                    "arguments": {
+                        "spec_content": "# Export\n\nReuse `CsvWriter` of `src/export.py`.",
+                        "validation_checks": ["missing_files", "undefined_dependencies"],
+                    },
+                    "invocation": "validate_against_codebase(spec_content='# Export\\n\\nReuse `CsvWriter` of `src/export.py`.', validation_checks=['missing_files', 'undefined_dependencies'])",
+                },
+            ],
+            "aliases": ["validate_against_codebase_tool"],
+        },
+        "check_consistency": {
+            "tool": {
+                "name": "check_consistency",
+                "title": "Check consistency",
+                "description": "Hold new code, or a plan for it, against what the project really does: names, errors, tests, interfaces. You get the conventions that were found, with places, and where the text departs from them, with what the project does instead. What the project does in several ways is marked as mixed and is no reproach.",
+                "inputSchema": {
+                    "type": "object",
+                    "properties": {
+                        "focus": {
+                            "type": "string",
+                            "description": "Which conventions",
+                            "enum": ["naming_conventions", "error_handling", "testing", "api_design", "all"],
+                        },
+                        "new_code_or_spec": {
+                            "type": "string",
+                            "description": "The code or plan itself, not its path. 1 to 1000000 characters.",
+                            "minLength": 1,
+                            "maxLength": 1000000,
+                        },
+                        "scope": {
+                            "type": "string",
+                            "description": "Directory whose conventions count, such as `src/`. 1 to 4000 characters.",
+                            "minLength": 1,
+                            "maxLength": 4000,
+                            "default": ".",
+                        },
+                    },
+                    "required": ["focus", "new_code_or_spec"],
+                },
+                "outputSchema": {
+                    "type": "object",
+                    "description": "Code or a plan held against the conventions of the project",
+                    "properties": {
+                        "tool": {"type": "string", "description": "Always check_consistency"},
+                        "model": {"type": "string", "description": "The model that answered"},
+                        "focus": {"type": "string", "description": "As it was asked for"},
+                        "verdict": {
+                            "type": "string",
+                            "enum": ["consistent", "inconsistent", "undetermined"],
+                            "description": "By the issues: inconsistent with errors or warnings; undetermined without any if an aspect was not answered",
+                        },
+                        "summary": {"type": "string", "description": "The outcome in two or three sentences"},
+                        "notAnswered": {
+                            "type": "array",
+                            "items": {"type": "string"},
+                            "description": "Aspects of which the model said nothing",
+                        },
+                        "counts": {
+                            "type": "object",
+                            "description": "Issues by severity",
+                            "properties": {
+                                "error": {"type": "integer", "description": "Stop the work or make it wrong"},
+                                "warning": {"type": "integer", "description": "Will cause trouble"},
+                                "info": {"type": "integer", "description": "The rest"},
+                            },
+                            "required": ["error", "warning", "info"],
+                        },
+                        "issues": {
+                            "type": "array",
+                            "items": {
+                                "type": "object",
+                                "description": "Where the text departs from the project",
+                                "properties": {
+                                    "aspect": {"type": "string", "description": "The aspect it belongs to"},
+                                    "severity": {
+                                        "type": "string",
+                                        "enum": ["error", "warning", "info"],
+                                        "description": "How bad it is",
+                                    },
+                                    "subject": {"type": "string", "description": "The part of the text it is about"},
+                                    "message": {"type": "string", "description": "What is different"},
+                                    "expected": {"type": "string", "description": "What the project does instead"},
+                                    "evidence": {
+                                        "type": "array",
+                                        "items": {
+                                            "type": "object",
+                                            "description": "A place in the project, looked up after the model named it",
+                                            "properties": {
+                                                "path": {"type": "string", "description": "Path from the project root"},
+                                                "startLine": {"type": "integer", "description": "First line"},
+                                                "endLine": {"type": "integer", "description": "Last line"},
+                                                "exists": {
+                                                    "type": "boolean",
+                                                    "description": "Whether the file is there; models make paths up",
+                                                },
+                                                "note": {
+                                                    "type": "string",
+                                                    "description": "What is wrong with the place; absent if nothing is",
+                                                },
+                                            },
+                                            "required": ["path", "exists"],
+                                        },
+                                        "description": "Places where the project does so",
+                                    },
+                                },
+                                "required": ["aspect", "severity", "message", "evidence"],
+                            },
+                            "description": "By aspect, the worst first",
+                        },
+                        "conventions": {
+                            "type": "array",
+                            "items": {
+                                "type": "object",
+                                "description": "What the project does in several places",
+                                "properties": {
+                                    "aspect": {"type": "string", "description": "The aspect it belongs to"},
+                                    "convention": {"type": "string", "description": "The convention"},
+                                    "mixed": {
+                                        "type": "boolean",
+                                        "description": "Whether the project itself does it in different ways",
+                                    },
+                                    "references": {
+                                        "type": "array",
+                                        "items": {
+                                            "type": "object",
+                                            "description": "A place in the project, looked up after the model named it",
+                                            "properties": {
+                                                "path": {"type": "string", "description": "Path from the project root"},
+                                                "startLine": {"type": "integer", "description": "First line"},
+                                                "endLine": {"type": "integer", "description": "Last line"},
+                                                "exists": {
+                                                    "type": "boolean",
+                                                    "description": "Whether the file is there; models make paths up",
+                                                },
+                                                "note": {
+                                                    "type": "string",
+                                                    "description": "What is wrong with the place; absent if nothing is",
+                                                },
+                                            },
+                                            "required": ["path", "exists"],
+                                        },
+                                        "description": "Places that show it",
+                                    },
+                                },
+                                "required": ["aspect", "convention", "mixed", "references"],
+                            },
+                            "description": "What it was held against",
+                        },
+                        "rawAnswer": {
+                            "type": "string",
+                            "description": "What the model wrote, if it is not in the form it was asked for",
+                        },
+                        "filesAccessed": {
+                            "type": "array",
+                            "items": {"type": "string"},
+                            "description": "Files the model read",
+                        },
+                        "stats": {
+                            "type": "object",
+                            "description": "What it took",
+                            "properties": {
+                                "tokensUsed": {
+                                    "type": "integer",
+                                    "description": "Tokens the model was billed for, as it says itself",
+                                },
+                                "toolCalls": {"type": "integer", "description": "How often it looked at the project"},
+                                "latencyMs": {
+                                    "type": "integer",
+                                    "description": "Milliseconds until the answer was whole",
+                                },
+                            },
+                            "required": ["tokensUsed", "toolCalls", "latencyMs"],
+                        },
+                        "chunks": {
+                            "type": "object",
+                            "description": "Present if rawAnswer is longer than one chunk",
+                            "properties": {
+                                "cacheKey": {"type": "string", "description": "Key for fetch_chunk"},
+                                "current": {"type": "integer", "description": "Which chunk this is, from 1"},
+                                "total": {"type": "integer", "description": "How many there are"},
+                            },
+                            "required": ["cacheKey", "current", "total"],
+                        },
+                        "meta": {
+                            "type": "object",
+                            "description": "What to know before relying on it",
+                            "properties": {
+                                "projectRoot": {
+                                    "type": "string",
+                                    "description": "The directory that was looked at; paths are relative to it",
+                                },
+                                "truncated": {
+                                    "type": "boolean",
+                                    "description": "Whether something was cut or left out",
+                                },
+                                "operationId": {
+                                    "type": "string",
+                                    "description": "The piece of work that gave it; equal calls at the same time share one",
+                                },
+                                "warnings": {
+                                    "type": "array",
+                                    "items": {"type": "string"},
+                                    "description": "What is doubtful: files that do not exist, lines that are not there, what was cut, options without effect",
+                                },
+                            },
+                            "required": ["projectRoot", "truncated", "warnings"],
+                        },
+                    },
+                    "required": [
+                        "tool",
+                        "model",
+                        "focus",
+                        "verdict",
+                        "summary",
+                        "notAnswered",
+                        "counts",
+                        "issues",
+                        "conventions",
+                        "filesAccessed",
+                        "stats",
+                        "meta",
+                    ],
+                },
+                "annotations": {
+                    "readOnlyHint": True,
+                    "destructiveHint": False,
+                    "idempotentHint": True,
+                    "openWorldHint": True,
+                },
+            },
+            "summary": "Check whether new code follows the conventions of the project",
+            "category": "validation",
+            "complexity": "moderate",
+            "tier": "core",
+            "keywords": [
+                "style",
+                "naming",
+                "standards",
+                "review",
+                "fit",
+                "idiomatic",
+                "alignment",
+                "verify",
+                "test layout",
+                "api design",
+            ],
+            "use_cases": [
+                "Check if new code follows the conventions of the project",
+                "Verify naming consistency with the existing code",
+                "Does this snippet match the style and standards used here",
+                "Check that an API design is consistent with the existing interfaces",
+            ],
+            "related": ["validate_against_codebase", "list_error_patterns"],
+            "examples": [
+                {
+                    "description": "Names of a new function",
+                    "arguments": {"focus": "naming_conventions", "new_code_or_spec": "def GetUser(userId): ..."},
+                    "invocation": "check_consistency(focus='naming_conventions', new_code_or_spec='def GetUser(userId): ...')",
+                },
+                {
+                    "description": "All conventions of one part",
+                    "arguments": {
+                        "focus": "all",
+                        "new_code_or_spec": "class OrderRepo:\n    def save(self, order): ...",
+                        "scope": "src/orders",
+                    },
+                    "invocation": "check_consistency(focus='all', new_code_or_spec='class OrderRepo:\\n    def save(self, order): ...', scope='src/orders')",
+                },
+            ],
+            "aliases": ["check_consistency_tool"],
         },
         "git_status": {
             "tool": {
@@ -1497,45 +3864,6 @@ CATALOGUE: Final[Catalogue] = {
             ],
             "cli": "git",
         },
-        "fetch_chunk": {
-            "tool": {
-                "name": "fetch_chunk",
-                "description": "Read a further part of a command's output that was too long for one answer. The last line of such an answer gives the cacheKey and the number of the next part. Outputs are kept for a while only: when one is gone, run the command again.",
-                "inputSchema": {
-                    "type": "object",
-                    "properties": {
-                        "cacheKey": {"type": "string", "description": "The cacheKey that the answer gave"},
-                        "chunkIndex": {
-                            "type": "integer",
-                            "description": "Which part; the answer itself was part 1. At least 1.",
-                            "minimum": 1,
-                            "default": 2,
-                        },
-                    },
-                    "required": ["cacheKey"],
-                },
-                "annotations": {
-                    "readOnlyHint": True,
-                    "destructiveHint": False,
-                    "idempotentHint": True,
-                    "openWorldHint": False,
-                },
-            },
-            "summary": "Read a further part of a command's output that was too long",
-            "category": "git",
-            "complexity": "simple",
-            "tier": "core",
-            "keywords": ["rest", "remaining", "truncated", "more"],
-            "use_cases": [],
-            "related": [],
-            "examples": [
-                {
-                    "description": "The third part of an output",
-                    "arguments": {"cacheKey": "9f86d081884c7d65", "chunkIndex": 3},
-                    "invocation": "fetch_chunk(cacheKey='9f86d081884c7d65', chunkIndex=3)",
-                }
-            ],
-        },
         "gh_pr_list": {
             "tool": {
                 "name": "gh_pr_list",
@@ -1552,9 +3880,9 @@ CATALOGUE: Final[Catalogue] = {
                         },
                         "repo": {
                             "type": "string",
-                            "description": "Repository as OWNER/NAME, or HOST/OWNER/NAME. At most 200 characters. Must match `^[A-Za-z0-9][A-Za-z0-9_./-]*$`.",
+                            "description": "Repository as OWNER/NAME. At most 200 characters. Must match `^[A-Za-z0-9][A-Za-z0-9_-]*/[A-Za-z0-9_.-]+$`.",
                             "maxLength": 200,
-                            "pattern": "^[A-Za-z0-9][A-Za-z0-9_./-]*$",
+                            "pattern": "^[A-Za-z0-9][A-Za-z0-9_-]*/[A-Za-z0-9_.-]+$",
                         },
                         "state": {
                             "type": "string",
@@ -1635,9 +3963,9 @@ CATALOGUE: Final[Catalogue] = {
                         },
                         "repo": {
                             "type": "string",
-                            "description": "Repository as OWNER/NAME, or HOST/OWNER/NAME. At most 200 characters. Must match `^[A-Za-z0-9][A-Za-z0-9_./-]*$`.",
+                            "description": "Repository as OWNER/NAME. At most 200 characters. Must match `^[A-Za-z0-9][A-Za-z0-9_-]*/[A-Za-z0-9_.-]+$`.",
                             "maxLength": 200,
-                            "pattern": "^[A-Za-z0-9][A-Za-z0-9_./-]*$",
+                            "pattern": "^[A-Za-z0-9][A-Za-z0-9_-]*/[A-Za-z0-9_.-]+$",
                         },
                         "comments": {
                             "type": "boolean",
@@ -1690,9 +4018,9 @@ CATALOGUE: Final[Catalogue] = {
                         },
                         "repo": {
                             "type": "string",
-                            "description": "Repository as OWNER/NAME, or HOST/OWNER/NAME. At most 200 characters. Must match `^[A-Za-z0-9][A-Za-z0-9_./-]*$`.",
+                            "description": "Repository as OWNER/NAME. At most 200 characters. Must match `^[A-Za-z0-9][A-Za-z0-9_-]*/[A-Za-z0-9_.-]+$`.",
                             "maxLength": 200,
-                            "pattern": "^[A-Za-z0-9][A-Za-z0-9_./-]*$",
+                            "pattern": "^[A-Za-z0-9][A-Za-z0-9_-]*/[A-Za-z0-9_.-]+$",
                         },
                         "state": {
                             "type": "string",
@@ -1774,9 +4102,9 @@ CATALOGUE: Final[Catalogue] = {
                         "number": {"type": "integer", "description": "Number of the issue. At least 1.", "minimum": 1},
                         "repo": {
                             "type": "string",
-                            "description": "Repository as OWNER/NAME, or HOST/OWNER/NAME. At most 200 characters. Must match `^[A-Za-z0-9][A-Za-z0-9_./-]*$`.",
+                            "description": "Repository as OWNER/NAME. At most 200 characters. Must match `^[A-Za-z0-9][A-Za-z0-9_-]*/[A-Za-z0-9_.-]+$`.",
                             "maxLength": 200,
-                            "pattern": "^[A-Za-z0-9][A-Za-z0-9_./-]*$",
+                            "pattern": "^[A-Za-z0-9][A-Za-z0-9_-]*/[A-Za-z0-9_.-]+$",
                         },
                         "comments": {
                             "type": "boolean",
@@ -2262,4 +4590,4 @@ CATALOGUE: Final[Catalogue] = {
 }
 
 
-# toolwright: sha256 4c4651b6c60e9a7c051edec1201d6ab5
+# toolwright: sha256 99ade3a119731bcb599613cd5713e5b7

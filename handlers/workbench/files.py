@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import errno
-import os
-from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Final
 
@@ -14,9 +11,9 @@ from toolwright_runtime import Content, Reply, ToolCall, ToolError
 from workbench.grepping import Search, grep
 from workbench.listing import info, listing, tree
 from workbench.media import media
-from workbench.opening import existing, similar
+from workbench.opening import existing
 from workbench.reading import ANSWER_CHARACTERS, Part, read_part, span
-from workbench.roots import Located, RefusedPathError, Root, locate
+from workbench.roots import Located, Root
 from workbench.scanning import in_thread
 from workbench.searching import find
 from workbench.state import Workspace, roots_for
@@ -31,12 +28,9 @@ from workbench_server.files.models import (
     GrepContentParams,
     ListAllowedDirectoriesParams,
     ListDirectoryWithSizesParams,
-    PathCheck,
     ReadFilesParams,
     ReadMediaFileParams,
     SearchFilesParams,
-    ValidatePathsParams,
-    ValidatePathsResult,
 )
 
 MOST_SUGGESTIONS: Final = 5
@@ -153,42 +147,3 @@ async def _top(path: str, roots: tuple[Root, ...]) -> Located:
         paths = ", ".join(f"`{root.path}`" for root in roots)
         raise ToolError(f"there are several allowed directories: give one of {paths} as the path to start from")
     return await _there(path, roots)
-
-
-async def validate_paths(params: ValidatePathsParams, call: ToolCall) -> ValidatePathsResult:
-    """Say of each path whether it is there and whether it may be read."""
-    roots = await roots_for(call)
-    return ValidatePathsResult(
-        tool="validate_paths", results=await asyncio.to_thread(_all_checked, params.paths, roots)
-    )
-
-
-def _all_checked(paths: Sequence[str], roots: tuple[Root, ...]) -> list[PathCheck]:
-    results: list[PathCheck] = []
-    missing = 0
-    for path in paths:
-        results.append(_checked(path, roots, suggest=missing < MOST_SUGGESTIONS))
-        missing += results[-1].allowed and not results[-1].exists
-    return results
-
-
-def _checked(path: str, roots: tuple[Root, ...], *, suggest: bool) -> PathCheck:
-    written = path.removeprefix("@")  # prompts refer to files as `@src/app.py`
-    try:
-        located = locate(written, roots)
-    except RefusedPathError as error:
-        resolved = error.resolved or written
-        exists = bool(error.resolved) and os.path.exists(error.resolved)  # noqa: PTH110  `Path.exists` raises
-        return PathCheck(input=path, resolved=resolved, exists=exists, allowed=False, reason=error.reason)
-    except ToolError as error:
-        return PathCheck(input=path, resolved=written, exists=False, allowed=False, reason=error.message)
-    exists, reason = True, None
-    try:
-        located.path.stat()
-    except (FileNotFoundError, NotADirectoryError):
-        exists, reason = False, f"No such file or directory{similar(located) if suggest else ''}"
-    except OSError as error:
-        is_loop = error.errno == errno.ELOOP
-        reason = "Path leads in a circle of links" if is_loop else f"Path cannot be looked at: {error.strerror}"
-        return PathCheck(input=path, resolved=str(located.path), exists=False, allowed=False, reason=reason)
-    return PathCheck(input=path, resolved=str(located.path), exists=exists, allowed=True, reason=reason)

@@ -51,7 +51,7 @@ def existing(path: str, roots: Sequence[Root], *, suggest: bool = True) -> Locat
 
 
 def similar(located: Located) -> str:
-    """Say which names beside a missing one look like it, or nothing."""
+    """Say which paths beside a missing one look like it, from its root, or nothing."""
     if not located.parts or len(located.parts[-1]) > LONGEST_COMPARED:
         return ""
     folder = Located(located.root, located.parts[:-1], "")
@@ -62,7 +62,8 @@ def similar(located: Located) -> str:
         return ""
     folded = {name.casefold(): name for name in names if len(name) <= LONGEST_COMPARED}
     near = get_close_matches(located.parts[-1].casefold(), folded, n=3, cutoff=0.6)
-    return f"; did you mean {' or '.join(f'`{folded[name]}`' for name in near)}?" if near else ""
+    paths = ["/".join((*located.parts[:-1], folded[name])) for name in near]
+    return f"; did you mean {' or '.join(f'`{path}`' for path in paths)}?" if near else ""
 
 
 @contextmanager

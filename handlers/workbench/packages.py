@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
+from typing import Final
 
 from toolwright_runtime import ToolError
+
+FOR_QUESTIONS: Final = ("cachetools", "regex", "tenacity")
+"""What tools need that ask a model."""
 
 
 class NotInstalledError(ToolError):
@@ -26,3 +30,16 @@ def require(package: str) -> ModuleSpec:
     if spec is None:
         raise NotInstalledError(package)
     return spec
+
+
+def require_for_questions() -> None:
+    """Find out whether a model can be asked and its answer be given, before it is paid for.
+
+    Raises:
+        ToolError: a package is not installed. Its code is INTERNAL: research tools have no code of their own for that.
+    """
+    try:
+        for package in FOR_QUESTIONS:
+            require(package)
+    except NotInstalledError as error:
+        raise ToolError(error.message, code="INTERNAL", details={"reason": error.code}) from None

@@ -11,6 +11,8 @@ from pathlib import Path
 
 from toolwright_runtime import ToolCall, ToolError
 
+from workbench.backend import logs
+from workbench.research.state import Research
 from workbench.roots import Root, root_of_uri
 
 _log = logging.getLogger(__name__)
@@ -28,10 +30,15 @@ class Workspace:
 
 
 @asynccontextmanager
-async def lifespan(options: Mapping[str, str | tuple[str, ...]]) -> AsyncIterator[tuple[Workspace]]:
-    """Give the workspace for the server's options."""
+async def lifespan(options: Mapping[str, str | tuple[str, ...]]) -> AsyncIterator[tuple[Workspace, Research]]:
+    """Give the workspace for the server's options, and what research tools share; work that goes on ends with it."""
+    logs.install()
     given = options.get("root", ())
-    yield (workspace((given,) if isinstance(given, str) else given),)
+    research = Research()
+    try:
+        yield workspace((given,) if isinstance(given, str) else given), research
+    finally:
+        await research.aclose()
 
 
 def workspace(given: Sequence[str]) -> Workspace:

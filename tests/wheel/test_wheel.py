@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
+import shutil
 import subprocess
 import sys
 import venv
@@ -18,7 +20,11 @@ from mcp_types import TextContent
 from oracle import MODERN, Oracle
 
 REPOSITORY = Path(__file__).parents[2]
-ENVIRONMENT = {name: value for name, value in os.environ.items() if name not in {"PYTHONPATH", "VIRTUAL_ENV"}}
+ENVIRONMENT = {
+    name: value
+    for name, value in os.environ.items()
+    if name not in {"PYTHONPATH", "VIRTUAL_ENV"} and not name.startswith(("WORKBENCH_", "TOOLWRIGHT_POLICY"))
+}
 
 
 class Environment:
@@ -86,10 +92,12 @@ Converse = Callable[..., list[str]]
 def converse(overheard: Any, tmp_path: Path) -> Converse:
     """Start Workbench over stdio and give the names it lists, then the text of what each call answers."""
 
-    async def run(environment: Environment, *calls: Call, options: Sequence[str] = ()) -> list[str]:
+    async def run(
+        environment: Environment, *calls: Call, options: Sequence[str] = (), path: str = ENVIRONMENT["PATH"]
+    ) -> list[str]:
         program = str(environment.program("python"))
         arguments = ["-m", "workbench_server", "--root", ".", *options]
-        server = StdioServerParameters(command=program, args=arguments, env=ENVIRONMENT, cwd=tmp_path)
+        server = StdioServerParameters(command=program, args=arguments, env={**ENVIRONMENT, "PATH": path}, cwd=tmp_path)
         async with Client(overheard(stdio_client(server), Oracle(MODERN))) as client:
             said = [" ".join(tool.name for tool in (await client.list_tools()).tools)]
             for name, each in calls:
@@ -120,7 +128,19 @@ def test_without_the_toolkit_the_command_says_what_to_install(environment: Calla
     assert "Traceback" not in run.stderr
 
 
-CALLS: dict[str, tuple[dict[str, Any], str, str]] = {
+def absent(program: str) -> tuple[str, str]:
+    """Give what a tool answers whose program is not on PATH. It needs no package."""
+    return f'the program "{program}" is not installed on this server', ""
+
+
+ASKING = ("GEMINI_CLI_NOT_FOUND", "cachetools")
+"""What a tool that asks the model answers where there is no program to ask, and the first package it needs."""
+NO_REPOSITORY = (re.compile("not a git repository", re.IGNORECASE), "")
+UNASKED = ("needs the approval of a person", "")
+"""What a tool that writes answers where nobody can be asked."""
+CHUNK = {"cacheKey": "cache_9f86d081884c7d659a2feaa0c55ad015", "chunkIndex": 1}
+
+CALLS: dict[str, tuple[dict[str, Any], str | re.Pattern[str], str]] = {
     "list_allowed_directories": ({}, "given when the server was started", ""),
     "read_files": ({"files": [{"path": "facts.json"}]}, "answer", ""),
     "read_media_file": ({"path": "picture.png"}, "", ""),
@@ -129,12 +149,59 @@ CALLS: dict[str, tuple[dict[str, Any], str, str]] = {
     "get_file_info": ({"path": "facts.json"}, "application/json", ""),
     "directory_tree": ({"path": "."}, "facts.json", "pathspec"),
     "grep_content": ({"pattern": "answer"}, "1 matching line", "pathspec"),
-    "validate_paths": ({"paths": ["facts.json"]}, "facts.json", ""),
     "query_json": ({"file_path": "facts.json", "jq_expression": ".answer"}, "42", "jq"),
     "query_yaml": ({"file_path": "facts.json", "yq_expression": ".answer"}, "42", "jq"),
     "analyze_work_log": ({"file_path": "log.md"}, "log.md", ""),
+    "quick_query": ({"prompt": "What is the answer in @facts.json?"}, *ASKING),
+    "deep_research": ({"prompt": "Why is it that answer?"}, *ASKING),
+    "validate_paths": ({"paths": ["facts.json"]}, "facts.json", ""),
+    "analyze_directory": ({"path": "."}, *ASKING),
+    "fetch_chunk": (CHUNK, "CACHE_EXPIRED", "cachetools"),
+    "health_check": ({}, '"status":"degraded"', ""),
+    "ask_gemini": ({"prompt": "What is the question?", "include_codebase_context": False}, *ASKING),
+    "analyze_codebase": ({"focus_description": "facts"}, *ASKING),
+    "query_codebase": ({"questions": ["Where are the facts?"]}, *ASKING),
+    "find_code_by_intent": ({"intent": "answers"}, *ASKING),
+    "trace_feature": ({"feature": "answering"}, *ASKING),
+    "list_error_patterns": ({"pattern_type": "logging"}, *ASKING),
+    "validate_against_codebase": ({"spec_content": "# Answer 43"}, *ASKING),
+    "check_consistency": ({"focus": "all", "new_code_or_spec": '{"answer": 43}'}, *ASKING),
+    "git_status": ({}, *NO_REPOSITORY),
+    "git_log": ({}, *NO_REPOSITORY),
+    "git_diff": ({}, *NO_REPOSITORY),
+    "git_show": ({}, *NO_REPOSITORY),
+    "git_blame": ({"path": "facts.json"}, *NO_REPOSITORY),
+    "git_branch": ({}, *NO_REPOSITORY),
+    "git_add": ({"paths": ["facts.json"]}, *UNASKED),
+    "git_commit": ({"message": "Keep the facts"}, *UNASKED),
+    "gh_pr_list": ({}, *absent("gh")),
+    "gh_pr_view": ({"number": 1}, *absent("gh")),
+    "gh_issue_list": ({}, *absent("gh")),
+    "gh_issue_view": ({"number": 1}, *absent("gh")),
+    "gh_api": ({"endpoint": "user"}, *absent("gh")),
+    "docker_ps": ({}, *absent("docker")),
+    "docker_images": ({}, *absent("docker")),
+    "docker_logs": ({"container": "none"}, *absent("docker")),
+    "docker_inspect": ({"names": ["none"]}, *absent("docker")),
+    "word_count": ({"paths": ["facts.json"]}, "facts.json", ""),
+    "disk_usage": ({"paths": ["."]}, re.compile(r"^\d+\s", re.MULTILINE), ""),
+    "disk_free": ({"paths": ["."]}, re.compile(r"\d+%"), ""),
 }
 """For each tool arguments, a part of the answer, and the package it needs beside those of the server."""
+
+
+def only_these(folder: Path) -> str:
+    """Give a PATH with the programs that every machine has, and no other: what the tools answer is then the same."""
+    folder.mkdir()
+    for name in ("git", "wc", "du", "df"):
+        found = shutil.which(name)
+        assert found is not None, f"{name} is not installed"
+        (folder / name).symlink_to(found)
+    return str(folder)
+
+
+def tells(part: str | re.Pattern[str], answer: str) -> bool:
+    return bool(part.search(answer)) if isinstance(part, re.Pattern) else part in answer
 
 
 def answers_of_every_tool(environment: Environment, converse: Converse, folder: Path) -> dict[str, str]:
@@ -142,7 +209,9 @@ def answers_of_every_tool(environment: Environment, converse: Converse, folder: 
     (folder / "picture.png").write_bytes(b"\x89PNG\r\n\x1a\n")
     (folder / "log.md").write_text("# Log\n", encoding="utf-8")
     calls = [(tool, arguments) for tool, (arguments, *_) in CALLS.items()]
-    listed, *answers = converse(environment, *calls, options=["--classic", "--all"])
+    listed, *answers = converse(
+        environment, *calls, options=["--classic", "--all"], path=only_these(folder / "programs")
+    )
     assert listed.split() == list(CALLS)
     return dict(zip(CALLS, answers, strict=True))
 
@@ -152,7 +221,7 @@ def test_every_shipped_tool_works_from_the_wheel(
 ) -> None:
     answers = answers_of_every_tool(environment("workbench"), converse, tmp_path)
 
-    assert [tool for tool, (_, part, _) in CALLS.items() if part not in answers[tool]] == []
+    assert {tool: answers[tool] for tool, (_, part, _) in CALLS.items() if not tells(part, answers[tool])} == {}
     assert [answer for answer in answers.values() if "Error executing tool" in answer] == []
 
 
@@ -163,8 +232,23 @@ def test_without_extras_each_tool_answers_or_says_what_to_install(
 
     for tool, (_, part, package) in CALLS.items():
         missing = f"the package `{package}` is not installed: pip install 'toolwright[workbench]'"
-        assert (answers[tool] == missing) if package else (part in answers[tool]), tool
+        assert (missing in answers[tool]) if package else tells(part, answers[tool]), (tool, answers[tool])
     assert [answer for answer in answers.values() if "Error executing tool" in answer] == []
+
+
+def test_without_extras_the_health_of_research_says_what_to_install(
+    environment: Callable[[str], Environment], converse: Converse
+) -> None:
+    missing = "research tools cannot answer, as the package `cachetools` is not installed"
+    (_, health, whole) = converse(
+        environment(""),
+        ("health_check", {}),
+        ("health_check", {"includeDiagnostics": True}),
+        options=["--classic", "--toolsets", "research"],
+    )
+    assert missing in health
+    assert missing in whole
+    assert '"status":"degraded"' in whole
 
 
 def test_the_templates_travel_with_the_toolkit(environment: Callable[[str], Environment], tmp_path: Path) -> None:

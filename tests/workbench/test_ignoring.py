@@ -60,7 +60,7 @@ def test_rules_beyond_the_most_are_left_out_and_logged(room: Any, caplog: pytest
     room.write("b.txt", "")
     room.write(".gitignore", "x\n" * (MOST_RULES - 1) + "b.txt\n")
     assert shown(room) == ["a.txt"]
-    assert not caplog.records
+    assert "rules" not in caplog.text
     room.write(".gitignore", "x\n" * MOST_RULES + "b.txt\n")
     assert shown(room) == ["a.txt", "b.txt"]
     assert "1 of the rules" in caplog.text
@@ -70,7 +70,7 @@ def test_comments_do_not_count_as_rules(room: Any, caplog: pytest.LogCaptureFixt
     room.write("b.txt", "")
     room.write(".gitignore", "#\n\n" * MOST_RULES + "# " + "x" * 2000 + "\nb.txt\n")
     assert shown(room) == []
-    assert not caplog.records
+    assert "rules" not in caplog.text
 
 
 def test_a_rule_that_was_cut_with_its_file_does_not_count(room: Any) -> None:

@@ -125,7 +125,7 @@ def test_paths_are_validated_as_the_contract_says(room: Any) -> None:
                 "resolved": str(room.project / "src/aut.ts"),
                 "exists": False,
                 "allowed": True,
-                "reason": "No such file or directory; did you mean `auth.ts`?",
+                "reason": "No such file or directory; did you mean `src/auth.ts`?",
             },
             {"input": "@src", "resolved": str(room.project / "src"), "exists": True, "allowed": True},
         ],

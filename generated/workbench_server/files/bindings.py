@@ -21,7 +21,6 @@ SEARCH_FILES: Final[contract.SearchFiles] = workbench.files.search_files
 GET_FILE_INFO: Final[contract.GetFileInfo] = workbench.files.get_file_info
 DIRECTORY_TREE: Final[contract.DirectoryTree] = workbench.files.directory_tree
 GREP_CONTENT: Final[contract.GrepContent] = workbench.files.grep_content
-VALIDATE_PATHS: Final[contract.ValidatePaths] = workbench.files.validate_paths
 
 BINDINGS: Final[Mapping[str, Binding]] = {
     "list_allowed_directories": Binding(models.ListAllowedDirectoriesParams, LIST_ALLOWED_DIRECTORIES),
@@ -32,8 +31,7 @@ BINDINGS: Final[Mapping[str, Binding]] = {
     "get_file_info": Binding(models.GetFileInfoParams, GET_FILE_INFO),
     "directory_tree": Binding(models.DirectoryTreeParams, DIRECTORY_TREE),
     "grep_content": Binding(models.GrepContentParams, GREP_CONTENT),
-    "validate_paths": Binding(models.ValidatePathsParams, VALIDATE_PATHS),
 }
 
 
-# toolwright: sha256 bd0f275b6084fbb0490789adc306533f
+# toolwright: sha256 736593d371596e4f8636e14562ce69c7

@@ -22,8 +22,6 @@ from workbench_server.files.models import (
     ReadFilesParams,
     ReadMediaFileParams,
     SearchFilesParams,
-    ValidatePathsParams,
-    ValidatePathsResult,
 )
 
 
@@ -91,12 +89,4 @@ class GrepContent(Protocol):
         ...
 
 
-class ValidatePaths(Protocol):
-    """Check that paths exist and may be read, before using them"""
-
-    async def __call__(self, params: ValidatePathsParams, call: ToolCall, /) -> ValidatePathsResult:
-        """Carry out one call."""
-        ...
-
-
-# toolwright: sha256 0d67188429bf27344ba6013f184d08b0
+# toolwright: sha256 c8f5b3117bf274f434846dc6c18d35b5

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from toolwright_runtime import Binding
-from toolwright_runtime.command_line.binding import command, fetch_chunk
+from toolwright_runtime.command_line.binding import command
 from toolwright_runtime.command_line.spec import CommandTool, Place, Placement, Program, Risk
 
 import workbench.guarding
@@ -17,26 +17,44 @@ from workbench_server.git import models
 
 GIT_PROGRAM: Final = Program(
     name="git",
-    command=(
-        "git",
-        "--no-pager",
-        "-c",
-        "core.fsmonitor=false",
-        "-c",
-        "core.hooksPath=/dev/null",
-        "-c",
-        "maintenance.auto=false",
-    ),
+    command=("git", "--no-pager"),
     env={
         "GIT_TERMINAL_PROMPT": "0",
         "GIT_OPTIONAL_LOCKS": "0",
         "GIT_LITERAL_PATHSPECS": "1",
-        "GIT_ALLOW_PROTOCOL": "none",
+        "GIT_ALLOW_PROTOCOL": "no protocol",
         "GIT_NO_LAZY_FETCH": "1",
         "GIT_EDITOR": "true",
         "GIT_SEQUENCE_EDITOR": "true",
         "GIT_PAGER": "cat",
         "GIT_ASKPASS": "true",
+        "GIT_CONFIG_COUNT": "13",
+        "GIT_CONFIG_KEY_0": "core.fsmonitor",
+        "GIT_CONFIG_VALUE_0": "false",
+        "GIT_CONFIG_KEY_1": "core.hooksPath",
+        "GIT_CONFIG_VALUE_1": "/dev/null",
+        "GIT_CONFIG_KEY_2": "maintenance.auto",
+        "GIT_CONFIG_VALUE_2": "false",
+        "GIT_CONFIG_KEY_3": "gc.auto",
+        "GIT_CONFIG_VALUE_3": "0",
+        "GIT_CONFIG_KEY_4": "rerere.enabled",
+        "GIT_CONFIG_VALUE_4": "false",
+        "GIT_CONFIG_KEY_5": "commit.verbose",
+        "GIT_CONFIG_VALUE_5": "false",
+        "GIT_CONFIG_KEY_6": "status.submoduleSummary",
+        "GIT_CONFIG_VALUE_6": "false",
+        "GIT_CONFIG_KEY_7": "diff.submodule",
+        "GIT_CONFIG_VALUE_7": "short",
+        "GIT_CONFIG_KEY_8": "log.showSignature",
+        "GIT_CONFIG_VALUE_8": "false",
+        "GIT_CONFIG_KEY_9": "gpg.program",
+        "GIT_CONFIG_VALUE_9": "false",
+        "GIT_CONFIG_KEY_10": "gpg.openpgp.program",
+        "GIT_CONFIG_VALUE_10": "false",
+        "GIT_CONFIG_KEY_11": "gpg.x509.program",
+        "GIT_CONFIG_VALUE_11": "false",
+        "GIT_CONFIG_KEY_12": "gpg.ssh.program",
+        "GIT_CONFIG_VALUE_12": "false",
     },
     pass_env=("XDG_CONFIG_HOME", "GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"),
     timeout_s=30,
@@ -66,6 +84,7 @@ GIT_LOG: Final = CommandTool(
         "--no-ext-diff",
         "--no-textconv",
         "--no-show-signature",
+        "--submodule=short",
         "--",
     ),
     placements=(
@@ -121,6 +140,8 @@ GIT_SHOW: Final = CommandTool(
         "--no-ext-diff",
         "--no-textconv",
         "--no-show-signature",
+        "--submodule=short",
+        "--pretty=medium",
         "--",
     ),
     placements=(
@@ -193,8 +214,7 @@ BINDINGS: Final[Mapping[str, Binding]] = {
     "git_branch": command(models.GitBranchParams, GIT_BRANCH, workbench.guarding.guard),
     "git_add": command(models.GitAddParams, GIT_ADD, workbench.guarding.guard),
     "git_commit": command(models.GitCommitParams, GIT_COMMIT, workbench.guarding.guard),
-    "fetch_chunk": Binding(models.FetchChunkParams, fetch_chunk),
 }
 
 
-# toolwright: sha256 aafdffddfc35ac7b7732ed0b1d45191c
+# toolwright: sha256 801e783d79e9a8d0e11c3ba8374f1038

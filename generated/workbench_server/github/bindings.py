@@ -24,6 +24,12 @@ GH_PROGRAM: Final = Program(
         "GH_PAGER": "cat",
         "NO_COLOR": "1",
         "GIT_TERMINAL_PROMPT": "0",
+        "GIT_OPTIONAL_LOCKS": "0",
+        "GIT_CONFIG_COUNT": "2",
+        "GIT_CONFIG_KEY_0": "core.fsmonitor",
+        "GIT_CONFIG_VALUE_0": "false",
+        "GIT_CONFIG_KEY_1": "core.hooksPath",
+        "GIT_CONFIG_VALUE_1": "/dev/null",
     },
     pass_env=(
         "GH_TOKEN",
@@ -132,4 +138,4 @@ BINDINGS: Final[Mapping[str, Binding]] = {
 }
 
 
-# toolwright: sha256 071a664672ec91eced437d0d64b8720f
+# toolwright: sha256 6ceaf137cf16e552e2c8faa09e11542f

@@ -1,0 +1,83 @@
+"""A program whose output goes to a file that is read while it grows.
+
+Node writes to a pipe what fits at once, keeps the rest, and drops it when the program ends: of an answer of megabytes
+only the first 64 KiB came. A file takes everything at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+import anyio.to_thread
+from toolwright_runtime.command_line.capture import Capture
+from toolwright_runtime.command_line.processes import Process, apart
+
+MOST_WRITTEN: Final = 512 * 1024 * 1024
+"""Bytes after which a program is taken for one that never ends."""
+
+_UMASK: Final = 0o077
+"""What a program writes is for nobody else, wherever it writes it. Windows knows no such thing."""
+_LOOK_S: Final = 0.05
+_PIECE: Final = 256 * 1024
+
+
+class Filed(Process):
+    """A program whose stdout is the file at a path that is not there yet. stderr goes to the capture."""
+
+    def __init__(self, path: Path, stderr: Capture) -> None:
+        super().__init__(Capture(most_in_memory=0, most_in_file=0), stderr)
+        self._open.discard(1)
+        flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0)
+        self._writer = os.open(path, flags, 0o600)
+        self._reader = path.open("rb", buffering=0)
+        self.is_over = False
+        """Whether nothing more is written."""
+
+    async def start(
+        self, argv: Sequence[str], *, executable: str, cwd: str | None, env: Mapping[str, str], stdin: bytes
+    ) -> None:
+        """Start it. What it reads is written while it reads, and nobody waits for that.
+
+        Raises:
+            OSError: the system does not start it.
+        """
+        await asyncio.get_running_loop().subprocess_exec(
+            lambda: self,
+            *argv,
+            executable=executable,
+            stdin=subprocess.PIPE if stdin else subprocess.DEVNULL,
+            stdout=self._writer,
+            stderr=subprocess.PIPE,
+            cwd=cwd,
+            env=env,
+            umask=_UMASK,
+            **apart(),
+        )
+        if stdin:
+            await self._give(stdin, None)
+
+    async def read(self, hear: Callable[[bytes], None]) -> bool:
+        """Pass on what is written, and tell in the end whether that was all: more than `MOST_WRITTEN` bytes is not."""
+        done = 0
+        while done < MOST_WRITTEN:
+            was_over = self.is_over
+            size = os.fstat(self._reader.fileno()).st_size
+            if size == done and was_over:
+                return True
+            if size == done:
+                await asyncio.sleep(_LOOK_S)
+                continue
+            data = await anyio.to_thread.run_sync(self._reader.read, _PIECE)
+            done += len(data)
+            hear(data)
+        return False
+
+    def close(self) -> None:
+        """Let go of the file."""
+        os.close(self._writer)
+        self._reader.close()

@@ -1,0 +1,101 @@
+"""What the user's own files hold that must not be shown: the keys and tokens that the program signs in with."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
+from itertools import chain
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+_LONGEST: Final = 256 * 1024
+_ASSIGNMENT: Final = re.compile(
+    # As in `dotenv`, which the Gemini CLI reads such files with.
+    r"""^[ \t]*(?:export[ \t]+)?(?P<name>[\w.-]+)(?:[ \t]*=|:[ \t])[ \t]*"""
+    r"""(?:'(?P<one>(?:\\'|[^'])*)'|"(?P<two>(?:\\"|[^"])*)"|`(?P<three>(?:\\`|[^`])*)`|(?P<bare>[^#\r\n]*))""",
+    re.MULTILINE,
+)
+_PIECE: Final = re.compile(r"[\w+/=.~-]{16,}")
+
+Pairs = tuple[tuple[str, str], ...]
+
+
+class _File(NamedTuple):
+    path: str
+    read: Callable[[str], Iterable[tuple[str, str]]]
+
+
+def held(environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Give the names and values in the files of whose environment this is; what is no secret among them as well.
+
+    A file is read again when it has changed.
+    """
+    return chain.from_iterable(_pairs(each) for each in _files(environ))
+
+
+def _files(environ: Mapping[str, str]) -> Iterator[_File]:
+    named = (environ.get(name, "") for name in ("GEMINI_CLI_HOME", "HOME"))
+    for home in {Path(each): None for each in named if each}:
+        yield _File(str(home / ".env"), _assigned)
+        yield _File(str(home / ".gemini" / ".env"), _assigned)
+        yield _File(str(home / ".gemini" / "oauth_creds.json"), _fields)
+        yield _File(str(home / ".gemini" / "gemini-credentials.json"), _all)
+        yield _File(str(home / ".config" / "gcloud" / "application_default_credentials.json"), _fields)
+    if service := environ.get("GOOGLE_APPLICATION_CREDENTIALS"):
+        yield _File(service, _fields)
+
+
+def _pairs(file: _File) -> Pairs:
+    try:
+        found = Path(file.path).stat()
+    except (OSError, ValueError):
+        return ()
+    if not stat.S_ISREG(found.st_mode):
+        return ()
+    return _read(file, (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns))
+
+
+@lru_cache(maxsize=32)
+def _read(file: _File, _state: tuple[int, ...]) -> Pairs:
+    try:
+        # It may have become a pipe since, which must not hold anybody.
+        descriptor = os.open(file.path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+        with os.fdopen(descriptor, "rb") as opened:
+            text = (opened.read(_LONGEST) or b"").decode("utf-8", "replace")
+        return tuple(file.read(text))
+    except (OSError, ValueError, RecursionError):
+        return ()
+
+
+def _assigned(text: str) -> Iterator[tuple[str, str]]:
+    for match in _ASSIGNMENT.finditer(text):
+        quoted = (match[group] for group in ("one", "two", "three", "bare"))
+        yield match["name"], next((each for each in quoted if each is not None), "").strip()
+
+
+def _fields(text: str) -> Iterator[tuple[str, str]]:
+    return _leaves(json.loads(text), "")
+
+
+def _all(text: str) -> Iterator[tuple[str, str]]:
+    """Take everything in it for a secret: it may be encrypted, and still opens the account where it was made."""
+    try:
+        found = [value for _, value in _leaves(json.loads(text), "")]
+    except (ValueError, RecursionError):
+        found = _PIECE.findall(text)
+    return (("SECRET", value) for value in found)
+
+
+def _leaves(value: Any, name: str) -> Iterator[tuple[str, str]]:
+    if isinstance(value, dict):
+        for key, each in value.items():
+            yield from _leaves(each, str(key))
+    elif isinstance(value, list):
+        for each in value:
+            yield from _leaves(each, name)
+    elif isinstance(value, str):
+        yield name, value

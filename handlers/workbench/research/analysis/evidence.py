@@ -1,0 +1,237 @@
+"""What a model points at, looked up: is the file there, has it those lines, do they hold that name?
+
+Models make paths up, and are off by some lines.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Any, Final
+
+from toolwright_runtime import ToolError
+
+from workbench.decoding import decode
+from workbench.opening import existing, open_file
+from workbench.research.analysis.budgets import fitting
+from workbench.research.analysis.parsing import text_of, texts_of, whole_of
+from workbench.research.analysis.scope import Scope
+from workbench.roots import Located, RefusedPathError, Root
+
+MOST_FILES: Final = 400
+"""Files looked at for one result."""
+MOST_FILE_BYTES: Final = 2_000_000
+"""Bytes of a file whose lines are counted."""
+MOST_BYTES: Final = 64_000_000
+"""Bytes of all of them: beyond, it is only looked whether a file is there."""
+MOST_PLACES: Final = 10
+"""Places in one list; the model is told so."""
+MOST_NAMED: Final = 5
+"""Paths that one warning names."""
+MOST_PATH_CHARACTERS: Final = 500
+"""Characters of a path."""
+
+_LINES: Final = r"L?(?P<first>\d{1,7})(?:\s?[-\u2013]\s?L?(?P<last>\d{1,7})|:\d{1,7})?"
+_PLACE: Final = re.compile(rf"(?P<path>.+?)(?:(?::|#|\s\(?lines?\s){_LINES}\)?)?")
+_SPAN: Final = re.compile(_LINES)
+_NAME: Final = re.compile(r"[^\W\d]\w*")
+_TICKED: Final = re.compile(r"`([^`\n]{3,200})`")
+_LIKE_A_FILE: Final = re.compile(r"(?:[\w.@+-]+/)+[\w.@+-]*\.[A-Za-z]\w{0,9}(?:[:#]L?\d+(?:-L?\d+)?)?")
+"""A path with a folder and an extension: what else stands in backticks may be anything."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A file, or lines of it: 1-based, both included."""
+
+    path: str
+    first: int | None = None
+    last: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """What is known of a path. `lines` is None for a folder, a binary or a very large file."""
+
+    path: str
+    exists: bool
+    note: str = ""
+    lines: tuple[str, ...] | None = None
+
+
+@dataclass(slots=True)
+class Evidence:
+    """The files of a project, each looked at once. It blocks. `warnings` says what it found wrong."""
+
+    root: Path
+    scope: Scope = field(default_factory=Scope)
+    _files: dict[str, _File] = field(default_factory=dict)
+    _missing: dict[str, None] = field(default_factory=dict)
+    _off: dict[str, None] = field(default_factory=dict)
+    _outside: dict[str, None] = field(default_factory=dict)
+    _unseen: dict[str, None] = field(default_factory=dict)
+    _left: int = MOST_BYTES
+
+    def reference(self, place: Place, *, symbol: str = "") -> dict[str, Any]:
+        """Give what results say of a place: `exists`, and a `note` if something is wrong with it."""
+        file = self._file(place.path)
+        note = file.note or self._wrong_lines(file, place) or _missing_name(file, place, symbol)
+        if file.path in self._unseen:
+            pass
+        elif not file.exists:
+            self._missing[file.path] = None
+        elif note:
+            self._off[_shown(file.path, place)] = None
+        if file.exists and not self.scope.is_whole and not self.scope.covers(file.path):
+            self._outside[file.path] = None
+        return {
+            "path": file.path,
+            **({} if place.first is None else {"startLine": place.first}),
+            **({} if place.last is None else {"endLine": place.last}),
+            "exists": file.exists,
+            **({"note": note} if note else {}),
+        }
+
+    def references(self, value: Any) -> list[dict[str, Any]]:
+        """Give the places of a list in a model's answer, each once."""
+        return [self.reference(place) for place in places_of(value)[:MOST_PLACES]]
+
+    def exists(self, path: str) -> bool:
+        """Whether there is such a file or folder in the project."""
+        place = place_in(path)
+        return place is not None and self._file(place.path).exists
+
+    def snippet(self, place: Place, *, most: int) -> str:
+        """Give the lines at a place as they are in the file, `most` at most; nothing if they are not there."""
+        file = self._file(place.path)
+        if file.lines is None or place.first is None or self._wrong_lines(file, place):
+            return ""
+        return "\n".join(file.lines[place.first - 1 : min(place.last or place.first, place.first - 1 + most)])
+
+    def check_text(self, text: str) -> None:
+        """Look up the paths that stand in backticks in an answer in prose."""
+        for ticked in dict.fromkeys(found[1] for found in _TICKED.finditer(text)):
+            if len(self._files) < MOST_FILES and _LIKE_A_FILE.fullmatch(ticked) and (place := place_in(ticked)):
+                self.reference(place)
+
+    @property
+    def warnings(self) -> list[str]:
+        """What is wrong with the places that were looked up."""
+        return [
+            f"{words}: {_some(paths)}"
+            for words, paths in (
+                ("the model named files that do not exist", self._missing),
+                ("the model named lines or names that are not there", self._off),
+                ("the model named files outside of the scope", self._outside),
+                (f"the model named more than {MOST_FILES} files, and some were not looked up", self._unseen),
+            )
+            if paths
+        ]
+
+    def _file(self, path: str) -> _File:
+        if path not in self._files:
+            if len(self._files) >= MOST_FILES:
+                self._unseen[path] = None
+                return _File(path, exists=False, note=f"not looked up: more than {MOST_FILES} files were named")
+            self._files[path] = self._looked_up(path)
+        return self._files[path]
+
+    def _looked_up(self, path: str) -> _File:
+        tries = [path, *(f"{place}/{path}" for place in self.scope.places if not path.startswith("/"))]
+        for each in tries:  # a model that was told to look below `src` may write paths from there
+            try:
+                return self._read(existing(each, (Root(self.root, "the project"),), suggest=False))
+            except RefusedPathError:
+                return _File(path, exists=False, note="outside of the project")
+            except ToolError:
+                continue
+        return _File(path, exists=False, note="no such file")
+
+    def _read(self, located: Located) -> _File:
+        shown = "/".join(located.parts) or "."
+        most = min(MOST_FILE_BYTES, self._left)
+        try:
+            with open_file(located) as stream:
+                data = stream.read(most + 1)
+        except ToolError:  # a folder, or not readable
+            return _File(shown, exists=True)
+        text = decode(data) if len(data) <= most else None
+        self._left -= len(data) if text is not None else 0
+        return _File(shown, exists=True, lines=None if text is None else _split(text))
+
+    @staticmethod
+    def _wrong_lines(file: _File, place: Place) -> str:
+        if file.lines is None or place.first is None:
+            return ""
+        if not 1 <= place.first <= (place.last or place.first) <= len(file.lines):
+            return f"the file has {len(file.lines)} lines"
+        return ""
+
+
+def place_in(text: str) -> Place | None:
+    """Read `path`, `path:line`, `path:first-last` and what models write instead, such as `path#L1-L2`."""
+    written = text.strip().strip("`'\"").removeprefix("\\").removeprefix("@").removeprefix("./").replace("\\@", "@")
+    found = _PLACE.fullmatch(written) if 0 < len(written) <= MOST_PATH_CHARACTERS and written.isprintable() else None
+    return _place(found["path"].strip(), found["first"], found["last"]) if found and found["path"].strip() else None
+
+
+def lines_of(path: str, value: Any) -> Place:
+    """Give the place in `path` that a model's `10-20`, `10` or 10 stands for."""
+    number = whole_of(value)
+    found = _SPAN.fullmatch(str(number) if number is not None else text_of(value))
+    return _place(path, found["first"], found["last"]) if found else Place(path)
+
+
+def places_of(value: Any) -> list[Place]:
+    """Give the places in a list of texts, each once."""
+    return list(dict.fromkeys(place for text in texts_of(value) if (place := place_in(text))))
+
+
+def _place(path: str, first: str | None, last: str | None) -> Place:
+    if first is None:
+        return Place(path)
+    start, end = int(first), int(last or first)
+    return Place(path, min(start, end), max(start, end))
+
+
+def _split(text: str) -> tuple[str, ...]:
+    """Give the lines as editors count them: not at every character that Unicode calls a line's end."""
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    return tuple(lines[:-1] if lines and not lines[-1] else lines)
+
+
+def _missing_name(file: _File, place: Place, symbol: str) -> str:
+    """Say if the last name of `symbol` does not stand in the lines. One that holds none is not looked for."""
+    names = _NAME.findall(symbol.partition("(")[0])
+    if not names or file.lines is None or place.first is None:
+        return ""
+    if any(names[-1] in line for line in file.lines[place.first - 1 : place.last]):
+        return ""
+    at = next((number for number, line in enumerate(file.lines, 1) if names[-1] in line), None)
+    return f"`{names[-1]}` is not in these lines" + (f", but in line {at}" if at else ", nor elsewhere in the file")
+
+
+def _shown(path: str, place: Place) -> str:
+    lines = f"{place.first}" if place.first == place.last else f"{place.first}-{place.last}"
+    return path if place.first is None else f"{path}:{lines}"
+
+
+def _some(paths: Iterable[str]) -> str:
+    named = [f"`{path}`" for path in paths]
+    more = len(named) - MOST_NAMED
+    return ", ".join(named[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def outside_of(scope: Scope, paths: Iterable[str]) -> str:
+    """Name the files the model read that are not in the scope, or nothing."""
+    read = [path for path in paths if not scope.is_whole and not scope.covers(PurePosixPath(path).as_posix())]
+    return f"the model also read files outside of the scope: {_some(read)}" if read else ""
+
+
+def listing(entries: list[dict[str, Any]], budget: int, what: str) -> tuple[list[dict[str, Any]], str]:
+    """Give the entries that fit into `budget` tokens, and a warning for those that do not."""
+    kept, _ = fitting(entries, budget)
+    left = len(entries) - len(kept)
+    return kept, f"{left} of {len(entries)} {what} are left out of this answer: narrow the scope" if left else ""

@@ -1,0 +1,74 @@
+"""The real CLI, asked through the adapter.
+
+program       what was found out about it
+temporary     the only folder in which anything temporary is made
+ask           asks it one question about `project`, and sees that it leaves no file behind
+"""
+
+from __future__ import annotations
+
+import subprocess
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from gemini_homes import Home
+
+from workbench.backend.adapter import Program
+from workbench.backend.gemini import Gemini
+from workbench.backend.probing import features_of
+from workbench.backend.question import Answer, Question
+from workbench.backend.running import attempt
+
+PATIENCE_S = 60.0
+Asks = Callable[..., Any]
+
+
+@pytest.fixture(scope="session")
+def program(gemini: str) -> Program:
+    said = subprocess.run([gemini, "--help"], capture_output=True, text=True, check=True)
+    return Program(path=gemini, name="gemini", version="0.61.0", features=features_of(said.stdout + said.stderr))
+
+
+@pytest.fixture
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Give the only folder in which anything temporary is made."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    return folder
+
+
+@pytest.fixture
+def ask(program: Program, gemini_home: Home, project: Path, temporary: Path) -> Asks:
+    """Ask the real CLI one question, and see that it leaves no file behind."""
+
+    async def asked(
+        prompt: str = "What is this?",
+        model: str = "gemini-2.5-flash",
+        *,
+        environ: dict[str, str] | None = None,
+        able: Program = program,
+        told: list[str] | None = None,
+    ) -> Answer:
+        async def report(text: str) -> None:
+            if told is not None:
+                told.append(text)
+
+        question = Question(prompt=prompt, folder=project, timeout_s=PATIENCE_S)
+        given = gemini_home.environ if environ is None else environ
+        try:
+            with anyio.fail_after(2 * PATIENCE_S):
+                return await attempt(Gemini(), able, question, model, report=report, environ=given)
+        finally:
+            assert names(temporary) == []
+
+    return asked
+
+
+def names(folder: Path) -> list[str]:
+    """Give what is in a folder."""
+    return sorted(each.name for each in folder.iterdir())

@@ -1,0 +1,75 @@
+"""What `workbench init` tells each client is what the generator wrote for it."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from workbench.setup.clients import CLIENTS, here, snippets
+
+GENERATED = Path(__file__).parents[4] / "generated" / "clients"
+AS_GENERATED = snippets("workbench", path="<absolute path of workbench>", folder="<DIR>")
+
+
+def test_every_client_that_has_a_generated_configuration_is_known() -> None:
+    assert set(CLIENTS) == set(AS_GENERATED) == {each.name for each in GENERATED.iterdir()}
+
+
+@pytest.mark.parametrize("name", [name for name in CLIENTS if name != "codex"])
+def test_configuration_is_the_generated_one(name: str) -> None:
+    each = AS_GENERATED[name]
+
+    assert each.content == (GENERATED / name / each.file).read_text(encoding="utf-8")
+
+
+def test_configuration_of_codex_is_the_generated_one_for_what_research_needs() -> None:
+    each = AS_GENERATED["codex"]
+    ours = tomllib.loads(each.content)["mcp_servers"]["workbench"]
+    generated = tomllib.loads((GENERATED / "codex" / each.file).read_text(encoding="utf-8"))["mcp_servers"]["workbench"]
+
+    assert {**generated, "env_vars": ours["env_vars"]} == ours
+    manifest = tomllib.loads((GENERATED.parents[1] / "manifest" / "workbench.toml").read_text(encoding="utf-8"))
+    assert ours["env_vars"] == ["WORKBENCH_ROOTS", *manifest["server"]["pass_env"]]
+    assert set(ours["env_vars"]) <= set(generated["env_vars"])
+
+
+def test_command_that_is_not_on_path_is_named_whole(tmp_path: Path) -> None:
+    found = here({"PATH": str(tmp_path)}, tmp_path)
+
+    command = json.loads(found["vscode"].content)["servers"]["workbench"]["command"]
+    assert Path(command).is_absolute()
+    assert Path(command).name == "workbench"
+    assert found["claude-code"].command.startswith("claude mcp add workbench -- /")
+    assert tomllib.loads(found["codex"].content)["mcp_servers"]["workbench"]["command"] == command
+
+
+def test_command_on_path_is_named_shortly_but_for_clients_without_our_path(tmp_path: Path) -> None:
+    program = tmp_path / "workbench"
+    program.write_text("")
+    program.chmod(0o755)
+
+    found = here({"PATH": str(tmp_path)}, tmp_path)
+
+    assert json.loads(found["cursor"].content)["mcpServers"]["workbench"]["command"] == "workbench"
+    desktop = json.loads(found["claude-desktop"].content)["mcpServers"]["workbench"]
+    assert desktop == {"command": str(program), "args": ["--root", str(tmp_path)]}
+
+
+def test_path_with_a_blank_is_quoted_for_the_shell() -> None:
+    command = "/my programs/workbench"
+
+    assert snippets(command, path=command, folder="/")["claude-code"].command.endswith(f'-- "{command}"')
+
+
+def test_variables_that_a_client_hides_are_passed_on_by_name(tmp_path: Path) -> None:
+    secret = "AIzaSyPlantedSecretThatMustNotLeak012345"
+    found = here({"PATH": "", "GEMINI_API_KEY": secret, "GOOGLE_CLOUD_PROJECT": "p"}, tmp_path)
+
+    assert json.loads(found["gemini-cli"].content)["mcpServers"]["workbench"]["env"] == {
+        "GEMINI_API_KEY": "$GEMINI_API_KEY"
+    }
+    assert "GEMINI_API_KEY, GOOGLE_CLOUD_PROJECT" in found["claude-desktop"].note
+    assert secret not in repr(found)

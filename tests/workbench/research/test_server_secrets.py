@@ -1,0 +1,180 @@
+"""Secrets planted wherever one could leak from: none is in a result, an error, a message of progress or the log."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from fake_cli import Fake, answered, ends, err, event, failed, out, quota, read, result, started
+from gemini_homes import KEY
+from served import Ear, Server, environment, inside, serve, served, settle
+
+pytestmark = pytest.mark.anyio
+MakeFake = Callable[..., Fake]
+
+UNLIKELY = "correct-horse-battery-staple"
+"""A secret that looks like none: it is known by its variable alone."""
+TOKEN = "ya29.a0PlantedAccessTokenThatMustNotLeak_0123456789"
+"""One that is known by its form alone."""
+PASSWORD = "p4ssw0rd-of-the-store"
+SECRETS = (KEY, UNLIKELY, TOKEN, PASSWORD)
+MARK = "the wording of the question is nobody's business"
+
+BROKEN = """
+import os, sys
+from workbench.research import tools
+
+async def broken(*_):
+    raise RuntimeError(f"refused {os.environ['GEMINI_API_KEY']} and Bearer {os.environ['PLANTED']}", {"token": "%s"})
+
+tools.fetched = broken
+from workbench_server.__main__ import main
+sys.exit(main())
+"""
+"""The server with a mistake in it whose exception tells everything."""
+
+
+def held(server: Server) -> str:
+    """Give all that a client was sent, and all that was logged."""
+    return json.dumps(server.heard, ensure_ascii=False) + server.logged()
+
+
+def assert_none_leaked(server: Server) -> None:
+    everything = held(server)
+    found = [secret for secret in SECRETS if secret in everything]
+    assert not found, [everything[max(0, everything.index(each) - 300) :][:600] for each in found]
+    assert MARK not in server.logged()
+
+
+async def test_no_secret_leaves_whatever_the_program_says(
+    fake: MakeFake, project: Path, tmp_path: Path, overheard: Ear
+) -> None:
+    error = {"type": "unknown", "message": f"[API Error: {{'key': '{KEY}', 'authorization': 'Bearer {TOKEN}'}}]"}
+    cli = fake(
+        "gemini",
+        failed(1, f"refused: GEMINI_API_KEY={KEY}\n{UNLIKELY} {TOKEN}\n    at chunk-A.js:1:2\n"),
+        [started(), event("result", status="error", error=error, stats={}), ends(1)],
+        [
+            event("error", severity="warning", message=f"{UNLIKELY} {TOKEN}"),
+            *answered(f"It is `{KEY}`, or {UNLIKELY}."),
+        ],
+        [started(), *read(f"keys/{KEY}/{UNLIKELY}.txt"), err(f"{TOKEN}\n"), *answered("Hello")],
+        quota(message=f"no quota for {KEY} {UNLIKELY} {TOKEN}"),
+        [started(f"model-{UNLIKELY}"), event("message", role="assistant", content="Hi", delta=True), result(UNLIKELY)],
+        answered(json.dumps({"summary": f"It is {KEY}.", "files": [{"path": f"{UNLIKELY}.py", "reason": KEY}]})),
+        [out(f"{KEY} {TOKEN} {UNLIKELY}\n")],
+    )
+    more = {
+        "GEMINI_RETRY_ENABLED": "false",
+        "WORKBENCH_FLASH_MODELS": "auto",
+        "PLANTED_TOKEN": UNLIKELY,
+        "WORKBENCH_STORE": f"redis://somebody:{PASSWORD}@127.0.0.1:1/0",
+        "RESPONSE_CHUNK_SIZE_KB": "1",
+    }
+    environ = environment(tmp_path / "home", cli, **more)
+    told: list[str] = []
+
+    async with served(environ, project, "--log-level", "debug", overheard=overheard) as server:
+        for _ in range(6):
+            await server.call("quick_query", told=told.append, prompt=MARK)
+        found = await server.call("find_code_by_intent", told=told.append, intent=MARK)
+        await server.call("quick_query", prompt=MARK)
+        await server.call("quick_query", prompt=f"{MARK} @{MARK.replace(' ', '_')}.py")
+        await server.call("fetch_chunk", cacheKey="cache_" + "0" * 32, chunkIndex=1)
+        await server.call("health_check", includeDiagnostics=True)
+
+    assert len(cli.runs) == 8
+    assert KEY in cli.runs[0].env["GEMINI_API_KEY"], "it was there to leak"
+    assert not found.is_error
+    assert_none_leaked(server)
+    assert not any(secret in text for secret in SECRETS for text in told)
+
+
+async def test_answer_quotes_no_secret_of_the_environment_but_is_left_as_it_is_otherwise(
+    fake: MakeFake, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = f"`.env` sets `GEMINI_API_KEY={KEY}`, and `settings.py` has `password = 'changeme123'`."
+    cli = fake("gemini", answered(text))
+    settle(monkeypatch, environment(tmp_path / "home", cli, POSTGRES_PASSWORD="password"))
+
+    async with inside(project) as server:
+        found = (await server.call("quick_query", prompt="Which secrets are in the code?")).data
+
+    assert found["answer"] == text.replace(KEY, "[redacted]")
+
+
+async def test_a_key_in_the_users_own_files_leaves_as_little(
+    fake: MakeFake, project: Path, tmp_path: Path, overheard: Ear
+) -> None:
+    cli = fake(
+        "gemini",
+        [err(f"{UNLIKELY}\n"), *read(f"{UNLIKELY}.txt"), *answered(f"It is {UNLIKELY}.")],
+        failed(1, f"refused: {UNLIKELY}\n"),
+    )
+    environ = environment(tmp_path / "home", cli, GEMINI_RETRY_ENABLED="false", WORKBENCH_FLASH_MODELS="auto")
+    (tmp_path / "home" / ".gemini").mkdir()
+    (tmp_path / "home" / ".gemini" / ".env").write_text(f"OTHER_API_KEY={UNLIKELY}\n", encoding="utf-8")
+    told: list[str] = []
+
+    async with served(environ, project, "--log-level", "debug", overheard=overheard) as server:
+        answer = await server.call("quick_query", told=told.append, prompt=MARK)
+        refused = await server.call("quick_query", told=told.append, prompt=MARK)
+
+    assert answer.data["answer"] == "It is [redacted]."
+    assert "refused: [redacted]" in refused.text
+    assert not any(UNLIKELY in text for text in told)
+    assert_none_leaked(server)
+
+
+async def test_exception_that_tells_everything_is_logged_without_secrets_and_told_to_nobody(
+    project: Path, tmp_path: Path, overheard: Ear
+) -> None:
+    environ = environment(tmp_path / "home", PLANTED=TOKEN)
+    command = [sys.executable, "-c", BROKEN % TOKEN, "--classic", "--root", str(project), "--log-level", "debug"]
+
+    async with serve(command, environ, project, overheard=overheard) as server:
+        said = await server.call("fetch_chunk", cacheKey="cache_" + "0" * 32, chunkIndex=1)
+
+    assert said.error["code"] == "INTERNAL"
+    assert "refused" not in said.text
+    assert "tool fetch_chunk failed" in server.logged()
+    assert "RuntimeError" in server.logged()
+    assert_none_leaked(server)
+
+
+def test_secrets_are_not_those_of_whoever_runs_the_tests() -> None:
+    assert not any(secret in value for secret in SECRETS for value in os.environ.values())
+
+
+async def test_log_tells_what_was_called_and_asked_and_how_it_went_but_not_in_which_words(
+    fake: MakeFake, project: Path, tmp_path: Path, overheard: Ear
+) -> None:
+    cli = fake("gemini", answered(MARK), failed(1, "boom\n"))
+    environ = environment(tmp_path / "home", cli, GEMINI_RETRY_ENABLED="false", WORKBENCH_FLASH_MODELS="auto")
+
+    async with served(environ, project, "--log-level", "debug", overheard=overheard) as server:
+        answer = await server.call("quick_query", prompt=MARK, focus="security")
+        await server.call("query_codebase", questions=[MARK, MARK], scope=".", max_tokens_per_answer=100)
+        lines = [json.loads(line) for line in server.logged().splitlines() if line.startswith("{")]
+
+    called = [line for line in lines if line["message"] == "called"]
+    assert called[0]["tool"] == "quick_query"
+    began = [(line["tool"], line["operation"]) for line in lines if line["message"] == "began"]
+    assert began[0] == ("quick_query", answer.data["meta"]["operationId"])
+    assert called[0]["arguments"] == {
+        "prompt": f"{len(MARK)} characters",
+        "focus": "security",
+        "responseStyle": "normal",
+    }
+    assert called[1]["arguments"] == {"questions": "2 items", "scope": ".", "max_tokens_per_answer": 100}
+    assert [line["level"] for line in called] == ["info", "info"]
+    (answered_line,) = (line for line in lines if line["message"] == "answered")
+    assert answered_line["tokensUsed"] == 120
+    assert answered_line["latencyMs"] > 0
+    (error,) = (line for line in lines if line["level"] == "error")
+    assert "boom" in json.dumps(error)
+    assert_none_leaked(server)

@@ -1,0 +1,79 @@
+"""The settings that the research tools share."""
+
+from __future__ import annotations
+
+import pytest
+
+from workbench.research.operations import LINGER_S
+from workbench.research.places import MOST_PROGRAMS
+from workbench.research.state import (
+    FLASH,
+    LINGER,
+    LONGEST_LINGER_S,
+    MODELS,
+    PRO,
+    PROGRAMS,
+    Research,
+    linger,
+    models,
+    most_programs,
+)
+
+
+@pytest.mark.parametrize(("said", "seconds"), [("", LINGER_S), ("0", 0.0), (" 2.5 ", 2.5), ("3600", LONGEST_LINGER_S)])
+def test_seconds_of_lingering_are_read(
+    said: str, seconds: float, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv(LINGER, said)
+
+    assert linger() == seconds
+    assert caplog.text == ""
+
+
+@pytest.mark.parametrize("said", ["soon", "-1", "nan", "inf", "1e9"])
+def test_what_is_no_number_of_seconds_is_logged_and_the_default_counts(
+    said: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv(LINGER, said)
+
+    assert linger() == LINGER_S
+    assert LINGER in caplog.text
+
+
+@pytest.mark.parametrize(("said", "number"), [("", MOST_PROGRAMS), ("1", 1), (" 40 ", 40), ("1000", 1000)])
+def test_the_number_of_programs_is_read(
+    said: str, number: int, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv(PROGRAMS, said)
+
+    assert most_programs() == number
+    assert caplog.text == ""
+
+
+@pytest.mark.parametrize("said", ["many", "0", "-1", "1.5", "1001", "9" * 5000, "\N{SUPERSCRIPT TWO}"])
+def test_what_is_no_number_of_programs_is_logged_and_the_default_counts(
+    said: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv(PROGRAMS, said)
+
+    assert most_programs() == MOST_PROGRAMS
+    assert PROGRAMS in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("", FLASH),
+        (" , ", FLASH),
+        ("one, two ,auto", ("one", "two", "")),
+        ("auto", ("",)),
+        ("one,one,auto,auto", ("one", "")),
+    ],
+)
+def test_models_are_named_in_order_between_commas(said: str, expected: tuple[str, ...]) -> None:
+    assert models("flash", {MODELS["flash"][0]: said}) == expected
+    assert models("pro", {MODELS["flash"][0]: said}) == PRO
+
+
+def test_research_that_was_never_asked_opens_no_store() -> None:
+    assert "store" not in Research().__dict__
