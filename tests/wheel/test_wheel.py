@@ -136,8 +136,6 @@ def absent(program: str) -> tuple[str, str]:
 ASKING = ("GEMINI_CLI_NOT_FOUND", "cachetools")
 """What a tool that asks the model answers where there is no program to ask, and the first package it needs."""
 NO_REPOSITORY = (re.compile("not a git repository", re.IGNORECASE), "")
-UNASKED = ("needs the approval of a person", "")
-"""What a tool that writes answers where nobody can be asked."""
 CHUNK = {"cacheKey": "cache_9f86d081884c7d659a2feaa0c55ad015", "chunkIndex": 1}
 
 CALLS: dict[str, tuple[dict[str, Any], str | re.Pattern[str], str]] = {
@@ -172,8 +170,8 @@ CALLS: dict[str, tuple[dict[str, Any], str | re.Pattern[str], str]] = {
     "git_show": ({}, *NO_REPOSITORY),
     "git_blame": ({"path": "facts.json"}, *NO_REPOSITORY),
     "git_branch": ({}, *NO_REPOSITORY),
-    "git_add": ({"paths": ["facts.json"]}, *UNASKED),
-    "git_commit": ({"message": "Keep the facts"}, *UNASKED),
+    "git_add": ({"paths": ["facts.json"]}, *NO_REPOSITORY),
+    "git_commit": ({"message": "Keep the facts"}, *NO_REPOSITORY),
     "gh_pr_list": ({}, *absent("gh")),
     "gh_pr_view": ({"number": 1}, *absent("gh")),
     "gh_issue_list": ({}, *absent("gh")),

@@ -15,7 +15,7 @@ from toolwright_runtime.command_line.settings import Commands
 from workbench.answers.delivery import delivered, fetched
 from workbench.backend.probing import find
 from workbench.backend.question import Answer, Report
-from workbench.backend.readonly import read_only_enforced
+from workbench.backend.readonly import read_only_enforced, trusted_ripgrep
 from workbench.research import directory, paths
 from workbench.research.analysis import (
     analyzing,
@@ -34,7 +34,7 @@ from workbench.research.prompts import free_question, task
 from workbench.research.references import References, check_references, plain
 from workbench.research.state import MODELS, Ask, Research, models
 from workbench.roots import Root
-from workbench.setup.health import HealthParts, health
+from workbench.setup.health import HealthParts, Held, health
 from workbench.state import Workspace
 from workbench_server.research import models as research
 from workbench_server.validation import models as validation
@@ -137,7 +137,7 @@ async def health_check(params: research.HealthCheckParams, call: ToolCall) -> re
         project_root=folder,
         environ=os.environ,
         find=lambda: find(os.environ),
-        is_read_only=_is_read_only,
+        held=_held,
         retry_statistics=shared.statistics.to_dict,
         store=shared.store_health,
         models={kind: models(kind) for kind in MODELS},
@@ -218,8 +218,19 @@ async def check_consistency(
     return validation.CheckConsistencyResult.model_validate(result)
 
 
-async def _is_read_only(program: Any) -> bool:
-    return (await asyncio.to_thread(read_only_enforced, program, os.environ))[0]
+async def _held(program: Any) -> Held:
+    return await asyncio.to_thread(_held_now, program)
+
+
+def _held_now(program: Any) -> Held:
+    is_enforced, reasons = read_only_enforced(program, os.environ)
+    if program.name != "gemini":
+        promise = f"`{program.name}` promises to read only, and nothing else holds it to that"
+        return Held(None if is_enforced else False, (*reasons, promise))
+    if not trusted_ripgrep(program, os.environ.get("PATH", ""), None):
+        lacks = "the CLI has no ripgrep that it trusts, so the model can read and list files but not search in them"
+        reasons = (*reasons, f"{lacks}: install ripgrep for the whole system")
+    return Held(is_enforced, reasons)
 
 
 def _told(operation: Operation, *, is_whole: bool) -> dict[str, Any]:

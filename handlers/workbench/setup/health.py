@@ -54,11 +54,19 @@ class StoreHealth:
     problem: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Whether all that the program can do is read (None: not known), and what is worth knowing of that."""
+
+    is_read_only: bool | None
+    notes: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HealthParts:
     """All that `health` looks at. What is called is called only with diagnostics.
 
-    `find` runs the program for its version, `is_read_only` says whether all it could do is read (None: not known), and
+    `find` runs the program for its version, `held` says what holds it to reading, and
     `store` asks the store for a sign of life. `models` are the names that are tried in order for each kind of tool,
     `operations` what is being worked on, as JSON.
     """
@@ -68,7 +76,7 @@ class HealthParts:
     project_root: Path
     environ: Environ
     find: Callable[[], Awaitable[ProgramFound]]
-    is_read_only: Callable[[ProgramFound], Awaitable[bool | None]]
+    held: Callable[[ProgramFound], Awaitable[Held]]
     retry_statistics: Callable[[], Mapping[str, Any]]
     store: Callable[[], Awaitable[StoreHealth]]
     models: Mapping[str, Sequence[str]]
@@ -147,11 +155,11 @@ async def _diagnostics(
     broken: list[str],
 ) -> dict[str, Any]:
     """Give the details, without those that cannot be known, and add to `problems` and `broken` what they show."""
-    is_read_only = None
+    held = None
     if program:
-        check = partial(parts.is_read_only, program)
-        is_read_only = await _part("the check of read-only mode", check, parts, broken)
-    if is_read_only is False:
+        check = partial(parts.held, program)
+        held = await _part("the check of read-only mode", check, parts, broken)
+    if held and held.is_read_only is False:
         problems.append("read-only mode cannot be enforced with this program")
     store = await _part("the check of the store", parts.store, parts, broken)
     if store and not store.is_reachable:
@@ -168,13 +176,13 @@ async def _diagnostics(
         else None,
         "authConfigured": auth.configured,
         "authMethod": auth.method,
-        "readOnlyModeEnforced": is_read_only,
+        "readOnlyModeEnforced": held and held.is_read_only,
         "gitIgnoreRespected": bool(ignoring) if is_gemini else None,
         "models": {kind: [name or "auto" for name in names] for kind, names in parts.models.items()},
         "retry": dict(parts.retry_statistics()),
         "store": {"kind": store.kind, "reachable": store.is_reachable} if store else None,
         "operations": [dict(each) for each in parts.operations],
-        "warnings": [*ignoring, *_of_auth(auth)],
+        "warnings": [*ignoring, *_of_auth(auth), *(held.notes if held else ())],
     }
     return _without_none(known)
 

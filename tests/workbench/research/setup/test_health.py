@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from toolwright_runtime import ToolError
 
-from workbench.setup.health import HealthParts, ProgramFound, StoreHealth, health
+from workbench.setup.health import HealthParts, Held, ProgramFound, StoreHealth, health
 
 SECRET = "AIzaSyPlantedSecretThatMustNotLeak012345"
 
@@ -36,8 +36,8 @@ def parts(tmp_path: Path) -> HealthParts:
     async def find() -> ProgramFound:
         return Program(str(path))
 
-    async def is_read_only(program: ProgramFound) -> bool:
-        return program.version == "0.61.0"
+    async def held(program: ProgramFound) -> Held:
+        return Held(program.version == "0.61.0", ("one of two means does not count",))
 
     async def store() -> StoreHealth:
         return StoreHealth(kind="memory", is_reachable=True)
@@ -54,7 +54,7 @@ def parts(tmp_path: Path) -> HealthParts:
             "GEMINI_CLI_SYSTEM_SETTINGS_PATH": str(tmp_path / "none" / "settings.json"),
         },
         find=find,
-        is_read_only=is_read_only,
+        held=held,
         retry_statistics=lambda: {"total_calls": 3, "total_retries": 1},
         store=store,
         models={"flash": ("a", "b", ""), "pro": ("",)},
@@ -99,7 +99,7 @@ def test_diagnostics_say_all_that_is_known(parts: HealthParts, tmp_path: Path) -
         "store": {"kind": "memory", "reachable": True},
         "operations": [{"id": "1", "tool": "quick_query"}],
     }
-    assert len(warnings) == 1
+    assert warnings[1:] == ["one of two means does not count"]
     assert ".gitignore" in warnings[0]
 
 
@@ -139,7 +139,7 @@ def test_short_form_runs_nothing(parts: HealthParts) -> None:
     async def unexpected(*_: object) -> Any:
         raise AssertionError
 
-    still = replace(parts, find=unexpected, is_read_only=unexpected, store=unexpected)
+    still = replace(parts, find=unexpected, held=unexpected, store=unexpected)
 
     assert ask(still, diagnostics=False)["status"] == "ok"
 
@@ -160,7 +160,7 @@ def test_program_that_is_used_in_place_of_the_first_is_the_one_that_is_told_of(p
     async def find() -> ProgramFound:
         return Program("/opt/agy", "agy", "1.1.22")
 
-    answer = ask(replace(with_environ(parts, GEMINI_API_KEY=""), find=find, is_read_only=_yes))
+    answer = ask(replace(with_environ(parts, GEMINI_API_KEY=""), find=find, held=_yes))
 
     assert answer["status"] == "ok"
     assert answer["diagnostics"]["backend"] == {"name": "agy", "program": "/opt/agy", "version": "1.1.22"}
@@ -170,18 +170,29 @@ def test_program_that_is_used_in_place_of_the_first_is_the_one_that_is_told_of(p
     assert "run `agy` once" in answer["diagnostics"]["warnings"][0]
 
 
-async def _yes(_program: ProgramFound) -> bool:
-    return True
+async def _yes(_program: ProgramFound) -> Held:
+    return Held(True)
 
 
 def test_read_only_mode_that_cannot_be_enforced_degrades(parts: HealthParts) -> None:
-    async def no(_program: ProgramFound) -> bool:
-        return False
+    async def no(_program: ProgramFound) -> Held:
+        return Held(False, ("an administrator allows more",))
 
-    answer = ask(replace(parts, is_read_only=no))
+    answer = ask(replace(parts, held=no))
 
     assert answer["status"] == "degraded"
     assert answer["diagnostics"]["readOnlyModeEnforced"] is False
+    assert answer["diagnostics"]["warnings"][-1] == "an administrator allows more"
+
+
+def test_what_holds_a_program_that_is_not_known_is_left_out(parts: HealthParts) -> None:
+    async def unknown(_program: ProgramFound) -> Held:
+        return Held(None, ("it promises to",))
+
+    diagnostics = ask(replace(parts, held=unknown))["diagnostics"]
+
+    assert "readOnlyModeEnforced" not in diagnostics
+    assert diagnostics["warnings"][-1] == "it promises to"
 
 
 def test_store_that_does_not_answer_degrades(parts: HealthParts) -> None:
@@ -202,7 +213,7 @@ def test_store_says_itself_what_is_wrong_with_it(parts: HealthParts) -> None:
     assert ask(replace(parts, store=store))["problems"] == ["WORKBENCH_STORE: redis://host refuses"]
 
 
-@pytest.mark.parametrize("name", ["find", "is_read_only", "store"])
+@pytest.mark.parametrize("name", ["find", "held", "store"])
 def test_check_that_breaks_is_an_error_without_its_text(
     parts: HealthParts, name: str, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -218,7 +229,7 @@ def test_check_that_breaks_is_an_error_without_its_text(
     assert answer["diagnostics"]["retry"]
 
 
-@pytest.mark.parametrize("name", ["find", "is_read_only", "store"])
+@pytest.mark.parametrize("name", ["find", "held", "store"])
 def test_check_that_hangs_is_given_up(parts: HealthParts, name: str) -> None:
     async def hangs(*_: object) -> Any:
         await asyncio.Event().wait()
