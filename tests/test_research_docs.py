@@ -234,7 +234,7 @@ def test_the_error_of_the_page_is_what_a_429_comes_to() -> None:
         ("One attempt may take {:.0f} seconds", TIMEOUT_S),
         ("the newest {}", memory.MOST_ANSWERS),
         ("{} MiB together", store.MOST_ANSWER_BYTES // 1024**2),
-        ("up to {} MiB", gemini.LONGEST_PROMPT // 1024**2),
+        ("It may have {} MiB", gemini.LONGEST_PROMPT // 1024**2),
         ("Version {} or later can be asked", ".".join(map(str, probing.OLDEST_AGY))),
         ("`{}KEY`", PREFIX),
         ("It exits with {} if all is well", wizard.READY),
