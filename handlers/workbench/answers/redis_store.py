@@ -185,7 +185,7 @@ def _part(index: int, total: bytes, expires: bytes, content: bytes | None) -> Pa
     if not (total.isdigit() and len(total) <= _MOST_DIGITS and int(total)):
         raise ValueError("no number of parts")
     number, expires_at = int(total), moment(float(expires))
-    if index > number:
+    if not 1 <= index <= number:
         raise no_such_part(index, number)
     if content is None or len(content) > MOST_ANSWER_BYTES:
         raise ValueError("no part")
