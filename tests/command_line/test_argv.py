@@ -449,8 +449,15 @@ def placements() -> st.SearchStrategy[Placement]:
 
 
 def named(drawn: list[Placement], names: tuple[str, ...]) -> tuple[Placement, ...]:
+    """Give each a name, and an option of its own: a manifest takes no two that are the same."""
     return tuple(
-        Placement(name=name, place=each.place, flag=each.flag, default=each.default, switch=each.switch)
+        Placement(
+            name=name,
+            place=each.place,
+            flag=each.flag.replace("<f>", name),
+            default=each.default,
+            switch=each.switch,
+        )
         for name, each in zip(names, drawn, strict=False)
     )
 
