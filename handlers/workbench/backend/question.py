@@ -46,3 +46,7 @@ class Answer:
     latency_ms: int = 0
     attempts: int = 1
     warnings: tuple[str, ...] = ()
+
+
+Ask = Callable[[str], Awaitable[Answer]]
+"""Asks the model a whole prompt about the folder a call is about."""

@@ -12,7 +12,7 @@ from typing import Final
 import anyio
 import anyio.to_thread
 from toolwright_runtime import ToolError
-from toolwright_runtime.command_line.execute import Command
+from toolwright_runtime.command_line.execute import Command, ended_whole
 from toolwright_runtime.command_line.programs import check_folder, located, unstarted
 
 from workbench.backend.adapter import Adapter, Program
@@ -26,9 +26,6 @@ BREATH_S: Final = 0.4
 
 PREPARED_S: Final = 30.0
 """Seconds that all may take before the program is started."""
-
-_running: set[asyncio.Task[Answer]] = set()
-"""What runs: an event loop alone would forget it."""
 
 
 async def attempt(
@@ -48,28 +45,10 @@ async def attempt(
         AttemptError: there was no whole answer.
         ToolError: it could not be started, or must not be asked.
     """
-    scope = anyio.CancelScope()
     given = dict(os.environ if environ is None else environ)
-    # A task of its own: a caller who is cancelled twice, or while it starts, must not leave half of it running.
-    task = asyncio.create_task(
-        _carried_out(adapter, program, question, model, report=report, environ=given, scope=scope)
+    return await ended_whole(
+        lambda scope: _carried_out(adapter, program, question, model, report=report, environ=given, scope=scope)
     )
-    _running.add(task)
-    task.add_done_callback(_running.discard)
-    try:
-        return await asyncio.shield(task)
-    except asyncio.CancelledError:
-        task.add_done_callback(_forget)
-        scope.cancel()
-        with anyio.CancelScope(shield=True):
-            await asyncio.wait([task])
-        raise
-
-
-def _forget(task: asyncio.Task[Answer]) -> None:
-    """Take note of what nobody waits for any more."""
-    if not task.cancelled():
-        task.exception()
 
 
 async def _carried_out(

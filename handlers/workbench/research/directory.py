@@ -10,11 +10,10 @@ from typing import Any, Final, Protocol
 
 from toolwright_runtime import ToolError
 
-from workbench.backend.question import Answer, Report
+from workbench.backend.question import Answer, Ask, Report
 from workbench.opening import existing
 from workbench.research.listing import FileList, ListedFile, file_list, readable
 from workbench.research.prompts import task
-from workbench.research.state import Ask
 from workbench.research.summaries import Parsed, parse_summaries
 from workbench.roots import Located, RefusedPathError, Root
 from workbench.scanning import in_thread

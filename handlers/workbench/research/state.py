@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from toolwright_runtime import ToolCall, ToolError
 
+from workbench.answers.store import VARIABLE as STORE
+from workbench.answers.store import open_store
 from workbench.backend.logs import record
-from workbench.backend.question import Answer, Question, Report
+from workbench.backend.question import Answer, Ask, Question, Report
 from workbench.packages import require_for_questions
 from workbench.research.operations import LINGER_S, Operation, Operations
 from workbench.research.places import MOST_PROGRAMS
@@ -27,8 +29,6 @@ if TYPE_CHECKING:
     from workbench.backend.retrying import RetryConfig, RetryStatistics
     from workbench.setup.health import StoreHealth
 
-STORE: Final = "WORKBENCH_STORE"
-"""Environment variable with where long answers are kept: empty for memory, or `redis://...`."""
 LINGER: Final = "WORKBENCH_LINGER_SECONDS"
 """Environment variable with the seconds that work goes on when nobody waits for it any more."""
 LONGEST_LINGER_S: Final = 3600.0
@@ -65,8 +65,6 @@ _LOGGED: Final = frozenset(
 
 _log = logging.getLogger(__name__)
 
-Ask = Callable[[str], Awaitable[Answer]]
-"""Asks the model a whole prompt about the folder a call is about."""
 Result = TypeVar("Result")
 
 
@@ -103,8 +101,6 @@ class Research:
     @cached_property
     def store(self) -> AnswerStore:
         """Where long answers wait to be fetched."""
-        from workbench.answers.store import open_store
-
         require_for_questions()
         return open_store(os.environ.get(STORE, ""))
 

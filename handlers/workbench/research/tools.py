@@ -14,7 +14,7 @@ from toolwright_runtime.command_line.settings import Commands
 
 from workbench.answers.delivery import delivered, fetched
 from workbench.backend.probing import find
-from workbench.backend.question import Answer, Report
+from workbench.backend.question import Answer, Ask, Report
 from workbench.backend.readonly import read_only_enforced, trusted_ripgrep
 from workbench.research import directory, paths
 from workbench.research.analysis import (
@@ -32,7 +32,7 @@ from workbench.research.codes import specified
 from workbench.research.operations import Operation
 from workbench.research.prompts import free_question, task
 from workbench.research.references import References, check_references, plain
-from workbench.research.state import MODELS, Ask, Research, models
+from workbench.research.state import MODELS, Research, models
 from workbench.roots import Root
 from workbench.setup.health import HealthParts, Held, health
 from workbench.state import Workspace

@@ -6,10 +6,10 @@ import asyncio
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final, TypeVar
 
 import anyio
 from toolwright_runtime.command_line.capture import MOST_IN_FILE, MOST_IN_MEMORY, Capture
@@ -28,7 +28,9 @@ _NEEDED_BY_WINDOWS: Final = {
 _CLEANING_S: Final = 5.0
 """Seconds that a command which ends another one has."""
 
-_running: set[asyncio.Task[Outcome]] = set()
+Result = TypeVar("Result")
+
+_running: set[asyncio.Task[Any]] = set()
 """What runs: an event loop alone would forget it."""
 
 
@@ -131,29 +133,42 @@ async def run(
         ToolError: it could not be started.
     """
     command = executor(invocation, os.environ if environ is None else environ)
-    scope = anyio.CancelScope()
     captures = (
         Capture(most_in_memory=most_in_memory, most_in_file=most_in_file),
         Capture(most_in_memory=most_in_memory, most_in_file=most_in_file),
     )
+    return await ended_whole(
+        lambda scope: _carried_out(command, scope, most_written, *captures), let_go=lambda outcome: outcome.close()
+    )
+
+
+async def ended_whole(
+    work: Callable[[anyio.CancelScope], Coroutine[Any, Any, Result]],
+    *,
+    let_go: Callable[[Result], None] = lambda _: None,
+) -> Result:
+    """Do `work`, which starts a program and ends it when the scope it is given is cancelled.
+
+    A caller who is cancelled waits for that end. A result that comes nevertheless goes to `let_go`.
+    """
+    scope = anyio.CancelScope()
     # A task of its own: a caller who is cancelled twice, or while it starts, must not leave half of it running.
-    task = asyncio.create_task(_carried_out(command, scope, most_written, *captures))
+    task = asyncio.create_task(work(scope))
     _running.add(task)
     task.add_done_callback(_running.discard)
+
+    def forget(done: asyncio.Task[Result]) -> None:
+        if not done.cancelled() and done.exception() is None:
+            let_go(done.result())
+
     try:
         return await asyncio.shield(task)
     except asyncio.CancelledError:
-        task.add_done_callback(_forget)
+        task.add_done_callback(forget)
         scope.cancel()
         with anyio.CancelScope(shield=True):
             await asyncio.wait([task])
         raise
-
-
-def _forget(task: asyncio.Task[Outcome]) -> None:
-    """Close what nobody waits for any more."""
-    if not task.cancelled() and task.exception() is None:
-        task.result().close()
 
 
 async def _carried_out(

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from workbench.backend.question import Ask
 from workbench.research.analysis import prompts
-from workbench.research.analysis.result import Ask, Review, given
+from workbench.research.analysis.result import Review, given
 from workbench.research.analysis.scope import Scope, scope_of, split
 
 if TYPE_CHECKING:

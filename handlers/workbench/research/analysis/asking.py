@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from workbench.backend.question import Ask
 from workbench.research.analysis import prompts
 from workbench.research.analysis.analyzing import in_prose
-from workbench.research.analysis.result import Ask, Review, given
+from workbench.research.analysis.result import Review, given
 
 if TYPE_CHECKING:
     from workbench_server.research.models import AskGeminiParams

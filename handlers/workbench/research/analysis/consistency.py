@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from workbench.backend.question import Ask
 from workbench.research.analysis import prompts
 from workbench.research.analysis.budgets import RESULT_TOKENS
 from workbench.research.analysis.issues import counted, note_gaps, read_issues
 from workbench.research.analysis.parsing import items_of, object_of, text_of
-from workbench.research.analysis.result import Ask, Review, given
+from workbench.research.analysis.result import Review, given
 from workbench.research.analysis.scope import Scope, scope_of
 
 if TYPE_CHECKING:

@@ -6,11 +6,12 @@ import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from workbench.backend.question import Ask
 from workbench.research.analysis import prompts
 from workbench.research.analysis.budgets import within
 from workbench.research.analysis.evidence import Place, lines_of, place_in
 from workbench.research.analysis.parsing import choice_of, items_of, text_of
-from workbench.research.analysis.result import Ask, Review, given
+from workbench.research.analysis.result import Review, given
 from workbench.research.analysis.scope import Scope, scope_of
 
 if TYPE_CHECKING:

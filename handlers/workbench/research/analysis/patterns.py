@@ -6,9 +6,10 @@ import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from workbench.backend.question import Ask
 from workbench.research.analysis import prompts
 from workbench.research.analysis.parsing import items_of, text_of
-from workbench.research.analysis.result import SEVERITIES, Ask, Review, severity_of
+from workbench.research.analysis.result import SEVERITIES, Review, severity_of
 from workbench.research.analysis.scope import Scope, scope_of
 
 if TYPE_CHECKING:

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from toolwright_runtime import ToolError
 
+from workbench.backend.question import Ask
 from workbench.research.analysis import prompts
 from workbench.research.analysis.budgets import RESULT_TOKENS, within
 from workbench.research.analysis.parsing import Parsed, object_of, text_of
-from workbench.research.analysis.result import Ask, Review
+from workbench.research.analysis.result import Review
 from workbench.research.analysis.scope import Scope, scope_of
 
 if TYPE_CHECKING:

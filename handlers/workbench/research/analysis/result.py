@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -14,9 +14,6 @@ from workbench.research.analysis.budgets import RESULT_TOKENS
 from workbench.research.analysis.evidence import Evidence, listing, outside_of
 from workbench.research.analysis.parsing import Parsed, read_object, text_of
 from workbench.research.analysis.scope import Scope
-
-Ask = Callable[[str], Awaitable[Answer]]
-"""Asks the model a prompt about the project; whoever gives it adds the preamble and binds the backend."""
 
 LONG_TEXT: Final[Mapping[str, str]] = {
     "ask_gemini": "answer",

@@ -6,11 +6,12 @@ import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from workbench.backend.question import Ask
 from workbench.research.analysis import prompts
 from workbench.research.analysis.budgets import RESULT_TOKENS
 from workbench.research.analysis.evidence import place_in
 from workbench.research.analysis.parsing import items_of, text_of, texts_of, whole_of
-from workbench.research.analysis.result import Ask, Review, given
+from workbench.research.analysis.result import Review, given
 
 if TYPE_CHECKING:
     from workbench_server.research.models import TraceFeatureParams

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from toolwright_runtime import ToolError
 
+from workbench.backend.question import Ask
 from workbench.research.analysis import prompts
 from workbench.research.analysis.issues import Reported, counted, note_gaps, read_issues
 from workbench.research.analysis.parsing import object_of, text_of
-from workbench.research.analysis.result import Ask, Review, given
+from workbench.research.analysis.result import Review, given
 
 if TYPE_CHECKING:
     from workbench_server.validation.models import ValidateAgainstCodebaseParams
