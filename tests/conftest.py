@@ -1,8 +1,9 @@
-"""What all tests share: how hypothesis runs, the oracle of the wire within reach, and an ear for any transport."""
+"""What all tests share: signals, how hypothesis runs, the oracle of the wire within reach, an ear for any transport."""
 
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -17,6 +18,12 @@ from mcp.shared.message import SessionMessage
 sys.path.insert(0, str(Path(__file__).parent / "runtime"))
 
 from oracle import Ends, Oracle, plain
+
+# Tests started in the background or with nohup have these ignored, and so has every program that a test starts: an
+# interrupt that a test sends would be lost, and the test would wait for its end.
+for _name in ("SIGINT", "SIGHUP", "SIGQUIT"):
+    if (_number := getattr(signal, _name, None)) and signal.getsignal(_number) is signal.SIG_IGN:
+        signal.signal(_number, signal.default_int_handler if _name == "SIGINT" else signal.SIG_DFL)
 
 # A busy machine is slow without anything being wrong, and a run of CI tells the same twice.
 settings.register_profile(

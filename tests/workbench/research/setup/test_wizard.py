@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import subprocess
 import sys
 from collections.abc import Callable
@@ -521,6 +522,8 @@ class Terminal:
         return self.process.wait(PATIENCE_S)
 
     def _read(self) -> str:
+        readable, _, _ = select.select([self._master], [], [], PATIENCE_S)
+        assert readable, f"nothing more is said after {self.seen!r}"
         try:
             return os.read(self._master, 65536).decode("utf-8", "replace")
         except OSError:
