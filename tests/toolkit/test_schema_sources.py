@@ -24,6 +24,7 @@ from hypothesis import strategies as st
 from toolwright.cli import toolwright
 from toolwright.project import Project
 from toolwright.schema import json_pointer
+from toolwright.schema_command.addresses import shown_address
 from toolwright.schema_command.declarations import NotToolsError, declared
 from toolwright.schema_command.json_text import MOST_BYTES, MOST_LEVELS, JsonTextError, decoded, parsed, places
 
@@ -180,6 +181,16 @@ def test_what_is_wrong_with_a_list_is_told_with_its_place(tmp_path: Path) -> Non
         (b'{"a": [{}, "NaN", 1e5, NaN, nonsense]}', "1:24", "JSON has no number NaN"),
         (b"[1e999]", "1:2", "JSON has no number 1e999"),
         (b"[" + b"9" * 5000 + b"]", "1:2", "JSON has no number of so many digits"),
+        (
+            b'{"b": [{"a": 1}, "a", "a"], "a": {"b": 0},\n "\\u0062": 2}',
+            "2:2",
+            "the key `b` stands twice in one object, and readers differ in which they take",
+        ),
+        (
+            b'[{"x": {"type": "string", "type": ["integer"]}, "x": 0}]',
+            "1:27",
+            "the key `type` stands twice in one object, and readers differ in which they take",
+        ),
         (b"[" * 401, "1:401", "nests more than 400 levels deep"),
         (b"\x89PNG\x00\x00\x00", "1:1", "not JSON: the file is binary"),
         (b'{"a":\n "\xe9"}', "2:3", "not UTF-8: byte 0xE9"),
@@ -324,7 +335,7 @@ def test_chosen_tools_alone_are_checked() -> None:
         (["--server", "x", "--header", "a: b"], "--header goes with --server https://..."),
         (["--server", "http://127.0.0.1:9", "--header", "ab"], "--header is `Name: value`"),
         (["--server", "http://127.0.0.1:9", "--header", "a: b\nc: d"], "--header is `Name: value`"),
-        (["--server", ""], "--server needs a command line or a URL"),
+        (["--server", ""], "--server takes a command line or a URL, not ``: it is empty"),
         (["--server", "npx 'x"], "no closing quotation"),
         (["--target", "gemini"], "is not one of"),
         (["--timeout", "0"], "is not in the range"),
@@ -637,6 +648,34 @@ def test_headers_are_sent_and_nothing_secret_of_an_address_is_shown() -> None:
     assert address in result.stderr
     assert "secret" not in result.output
     assert "pass" not in result.output
+
+
+@pytest.mark.parametrize(
+    ("typed", "shown"),
+    [
+        ("no-server --api-key sk-sesame --port 80", "no-server --api-key REDACTED --port 80"),
+        ("no-server --api-key=sk-sesame", "no-server --api-key=REDACTED"),
+        ("no-server -H 'Authorization: Bearer sesame'", "no-server -H 'Authorization: REDACTED'"),
+        ("env GITHUB_TOKEN=sesame no-server", "env GITHUB_TOKEN=REDACTED no-server"),
+        ("docker run -e PASSWORD=sesame -e DEBUG=1 img", "docker run -e PASSWORD=REDACTED -e DEBUG=1 img"),
+        ("npx mcp-remote https://user:sesame@host/mcp?key=sesame#x", "npx mcp-remote https://host/mcp"),
+        ("psql-server postgresql://user:sesame@host/db", "psql-server postgresql://host/db"),
+        ("no-server --keyboard us --tokens 5", "no-server --keyboard us --tokens 5"),
+        ("python3 -m 'my server' C:/x y=z", "python3 -m 'my server' C:/x y=z"),
+    ],
+)
+def test_a_command_line_is_shown_without_what_its_words_say_is_secret(typed: str, shown: str) -> None:
+    assert shown_address(typed) == shown
+
+
+def test_secrets_of_a_command_line_stand_neither_in_reports_nor_in_errors(tmp_path: Path) -> None:
+    failed = schema("check", "--server", f"{shlex.quote(str(tmp_path / 'none'))} --api-key sesame")
+    report = schema("check", "--json", "--server", odd("plain", "--token", "sesame"))
+
+    assert (failed.exit_code, report.exit_code) == (2, 0)
+    assert "--api-key REDACTED" in failed.stderr
+    assert "--token REDACTED" in report.stdout
+    assert "sesame" not in failed.output + report.output
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from typing import Any, Final, NoReturn
 
 from toolwright.schema import pointer_parts
 from toolwright.spans import Place
+from toolwright.wording import quoted
 
 MOST_BYTES: Final = 16 * 1024 * 1024
 """What is read of a file. The lists of real servers have well under one megabyte."""
@@ -57,15 +58,18 @@ def parsed(text: str) -> Any:
     """Give the value of a JSON text.
 
     Raises:
-        JsonTextError: it is no JSON, holds what JSON cannot (`NaN`, a number beyond all bounds), or nests too deep.
+        JsonTextError: it is no JSON, holds what JSON cannot (`NaN`, a number beyond all bounds), nests too deep, or has
+            a key twice in one object, of which readers take one or the other (RFC 8259, section 4).
     """
     if not text.strip():
         raise JsonTextError("not JSON: it is empty")
     _refuse_depth(text)
     try:
-        return json.loads(text, parse_constant=_refuse, parse_float=_finite)
+        return json.loads(text, parse_constant=_refuse, parse_float=_finite, object_pairs_hook=_unambiguous)
     except json.JSONDecodeError as error:
         raise JsonTextError(f"not JSON: {_worded(error.msg)}", Place(error.lineno, error.colno)) from None
+    except _KeyTwiceError:
+        raise _told_twice(text) from None
     except ValueError:
         lexeme, offset = _unread_numbers(text)[0]
         shown = lexeme if len(lexeme) <= _LONGEST_SHOWN else "of so many digits"
@@ -74,6 +78,43 @@ def parsed(text: str) -> Any:
 
 def _refuse(lexeme: str) -> NoReturn:
     raise ValueError(lexeme)
+
+
+class _KeyTwiceError(Exception):
+    """An object has a key twice; the parser does not say where it stands."""
+
+
+def _unambiguous(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise _KeyTwiceError
+    return found
+
+
+def _told_twice(text: str) -> JsonTextError:
+    """Place the first key of a text that its object has already. Up to there the text is JSON."""
+    around: list[set[str]] = []
+    last = ""
+    for match in _TOKEN.finditer(text):
+        lexeme = match[0]
+        if lexeme == "{":
+            around.append(set())
+        elif lexeme == "[":
+            around.append(_NO_KEYS)
+        elif lexeme in {"}", "]"}:
+            around.pop()
+        elif lexeme[0] == '"' and last in {"{", ","} and around[-1] is not _NO_KEYS:
+            key = json.loads(lexeme)
+            if key in around[-1]:
+                message = f"the key {quoted(key)} stands twice in one object, and readers differ in which they take"
+                return JsonTextError(message, _place(text, match.start()))
+            around[-1].add(key)
+        last = lexeme
+    raise AssertionError(text)
+
+
+_NO_KEYS: Final[set[str]] = set()
+"""Stands for an array among the keys of the objects around a place."""
 
 
 def _finite(lexeme: str) -> float:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import shlex
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,6 +11,7 @@ from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple
 
 from toolwright.diagnostics import Location
 from toolwright.model import ObjectType, Tool
+from toolwright.schema_command.addresses import AddressError, is_url, shown_address, split_command
 from toolwright.schema_command.declarations import ListedTool, NotToolsError, declared, declared_list
 from toolwright.schema_command.json_text import MOST_BYTES, JsonTextError, decoded, parsed, places
 from toolwright.schema_command.side_by_side import visible
@@ -163,8 +162,11 @@ def from_server(address: str, *, headers: Mapping[str, str], timeout_s: float) -
     """
     from toolwright.schema_command.running_server import ServerError, list_tools
 
-    name = _shown(address)
-    asked = address if is_url(address) else split_command(address)
+    try:
+        asked = address if is_url(address) else split_command(address)
+    except AddressError as error:
+        raise SourceError(f"--server takes a command line or a URL, not {quoted(address)}: {error}") from None
+    name = shown_address(address)
     try:
         found = declared_list(list_tools(asked, headers=headers, timeout_s=timeout_s), ("tools",))
     except ServerError as error:
@@ -174,35 +176,6 @@ def from_server(address: str, *, headers: Mapping[str, str], timeout_s: float) -
     except NotToolsError as error:
         raise SourceError(f"server {quoted(name)}: in its `tools/list`, {error}") from None
     return Source(name=name, tools=found.tools, locate=_nowhere)
-
-
-def is_url(address: str) -> bool:
-    """Whether a server is reached over HTTP."""
-    return address.lower().startswith(("http://", "https://"))
-
-
-def _shown(address: str) -> str:
-    """Give an address without what may be secret in a URL: user, password, query and fragment."""
-    if not is_url(address):
-        return address
-    scheme, _, rest = address.partition("://")
-    host, slash, path = re.split("[?#]", rest, maxsplit=1)[0].partition("/")
-    return f"{scheme}://{host.rpartition('@')[2]}{slash}{path}"
-
-
-def split_command(address: str) -> list[str]:
-    """Split a command line as a shell would, without running one.
-
-    Raises:
-        SourceError: it is empty, or a quote is not closed.
-    """
-    try:
-        words = shlex.split(address)
-    except ValueError as error:
-        raise SourceError(f"--server {quoted(address)}: {str(error).lower()}") from None
-    if not words or not words[0]:
-        raise SourceError("--server needs a command line or a URL")
-    return words
 
 
 # Choosing
