@@ -27,6 +27,7 @@ from workbench.answers import limits, memory, store
 from workbench.answers.redis_store import PREFIX
 from workbench.backend import environment, gemini, logs, probing, readonly
 from workbench.backend.adapter import Program
+from workbench.backend.choice import COMMANDS
 from workbench.backend.environment import child_environment
 from workbench.backend.failures import AttemptError, classify, tool_error
 from workbench.backend.gemini import Gemini
@@ -155,9 +156,8 @@ def test_defaults_are_those_of_the_code() -> None:
 
 
 def test_names_of_the_programs_are_what_is_looked_for() -> None:
-    assert probing.COMMANDS == checks.COMMANDS
-    assert {variable: defaults()[variable] for variable in probing.COMMANDS.values()} == {
-        variable: name for name, variable in probing.COMMANDS.items()
+    assert {variable: defaults()[variable] for variable in COMMANDS.values()} == {
+        variable: name for name, variable in COMMANDS.items()
     }
 
 

@@ -23,11 +23,8 @@ from toolwright_runtime.command_line.execute import Command, Outcome, base_envir
 from toolwright_runtime.command_line.spec import Invocation
 
 from workbench.backend.adapter import Program, launched
+from workbench.backend.choice import AUTO, BACKEND, COMMANDS, located, named_command, wanted
 from workbench.backend.redaction import excerpt
-
-BACKEND: Final = "WORKBENCH_BACKEND"
-COMMANDS: Final = {"gemini": "WORKBENCH_GEMINI_COMMAND", "agy": "WORKBENCH_AGY_COMMAND"}
-"""The programs in the order of preference, and the variable that names another executable for each."""
 
 OLDEST_AGY: Final = (1, 1, 13)
 """Before it, agy prints nothing where there is no terminal."""
@@ -89,7 +86,7 @@ async def find(environ: Mapping[str, str]) -> Program:
         ToolError: there is none (`GEMINI_CLI_NOT_FOUND`, with what to do), or the variable names none.
     """
     candidates = []
-    names = _wanted(environ)
+    names = _names(environ)
     for name in names:
         candidate = await look(name, environ)
         if candidate.program is not None:
@@ -102,8 +99,8 @@ async def find(environ: Mapping[str, str]) -> Program:
 
 async def look(name: str, environ: Mapping[str, str]) -> Candidate:
     """Look for one program, `gemini` or `agy`, and at what it says of itself."""
-    command = environ.get(COMMANDS[name], "").strip() or name
-    path = await anyio.to_thread.run_sync(_located, command, environ)
+    command = named_command(name, environ) or name
+    path = await anyio.to_thread.run_sync(located, command, environ)
     if path is None:
         return Candidate(name=name, command=command, refused=f"{command} is not on PATH, or may not be executed")
     # One at a time: many calls that come together start it once.
@@ -142,24 +139,16 @@ def version_of(text: str) -> str:
     return found[1] if found else ""
 
 
-def _wanted(environ: Mapping[str, str]) -> tuple[str, ...]:
-    said = environ.get(BACKEND, "").strip().lower() or "auto"
-    if said == "auto":
+def _names(environ: Mapping[str, str]) -> tuple[str, ...]:
+    name = wanted(environ)
+    if name == AUTO:
         return tuple(COMMANDS)
-    if said in COMMANDS:
-        return (said,)
+    if name in COMMANDS:
+        return (name,)
     raise ToolError(
-        f"{BACKEND} is {said!r}: set it to gemini, agy or auto, and start the server again",
+        f"{BACKEND} is {name!r}: set it to gemini, agy or auto, and start the server again",
         code="GEMINI_CLI_NOT_FOUND",
     )
-
-
-def _located(command: str, environ: Mapping[str, str]) -> str | None:
-    """Give the executable. Folders of PATH that are relative are not looked into: the project must not choose it."""
-    if Path(command).name != command:
-        return shutil.which(str(Path(command).expanduser().absolute()))
-    folders = [each for each in environ.get("PATH", os.defpath).split(os.pathsep) if Path(each).is_absolute()]
-    return shutil.which(command, path=os.pathsep.join(folders))
 
 
 def _key(name: str, path: str) -> _Key | None:

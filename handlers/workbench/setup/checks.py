@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import os
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from workbench.backend.choice import AUTO, BACKEND, COMMANDS, located, named_command, wanted
 from workbench.setup.auth import Auth, find_auth
 from workbench.setup.configuration import Environ
 
-BACKEND: Final = "WORKBENCH_BACKEND"
-COMMANDS: Final = {"gemini": "WORKBENCH_GEMINI_COMMAND", "agy": "WORKBENCH_AGY_COMMAND"}
-"""The programs there may be, and the variable that names another executable for each."""
 INSTALL_GEMINI: Final = "npm install -g @google/gemini-cli"
 GEMINI_PAGE: Final = "https://github.com/google-gemini/gemini-cli"
 AGY_PAGE: Final = "https://antigravity.google/product/antigravity-cli"
@@ -42,25 +39,11 @@ class Place:
 
 def program_on_path(environ: Environ) -> Place | None:
     """Find the program that the settings and PATH lead to, without running it. What it can do is not known by that."""
-    name = _wanted(environ)
+    name = _looked_for(environ)
     if name not in COMMANDS:
         return None
-    path = located(environ.get(COMMANDS[name], "").strip() or name, environ)
+    path = located(named_command(name, environ) or name, environ)
     return Place(name, path) if path else None
-
-
-def _wanted(environ: Environ) -> str:
-    """Give the program that is to be used. `agy` must be named, since less holds it to reading."""
-    said = environ.get(BACKEND, "").strip().lower() or "auto"
-    return "gemini" if said == "auto" else said
-
-
-def located(command: str, environ: Environ) -> str | None:
-    """Give the executable of a name or a path. In relative folders of PATH, the project would choose it."""
-    if Path(command).name != command:
-        return shutil.which(str(Path(command).expanduser().absolute()))
-    folders = [each for each in environ.get("PATH", os.defpath).split(os.pathsep) if Path(each).is_absolute()]
-    return shutil.which(command, path=os.pathsep.join(folders))
 
 
 def auth_on(environ: Environ, folder: Path, place: Place | None) -> Auth:
@@ -87,12 +70,17 @@ def startup_report(environ: Environ | None = None, folder: Path | None = None) -
 
 def missing(environ: Environ) -> str:
     """Say which program was looked for in vain."""
-    name = _wanted(environ)
+    name = _looked_for(environ)
     if name not in COMMANDS:
         return f"{BACKEND} names no program: set it to gemini, agy or auto"
-    if environ.get(COMMANDS[name], "").strip():
+    if named_command(name, environ):
         return f"the program that {COMMANDS[name]} names is not there"
     found = f"`{name}` is not on PATH"
-    other = environ.get(COMMANDS["agy"], "").strip() or "agy"
-    is_agy_there = name == "gemini" and located(other, environ) is not None
+    is_agy_there = name == "gemini" and located(named_command("agy", environ) or "agy", environ) is not None
     return f"{found}; `agy` is there, and used where {BACKEND}=agy says so" if is_agy_there else found
+
+
+def _looked_for(environ: Environ) -> str:
+    """Give the program that is to be used. `agy` must be named, since less holds it to reading."""
+    name = wanted(environ)
+    return "gemini" if name == AUTO else name

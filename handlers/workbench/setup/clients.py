@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from workbench.backend.choice import BACKEND, COMMANDS
 from workbench.setup import auth
-from workbench.setup.checks import BACKEND, COMMANDS
 
 NAME: Final = "workbench"
 VARIABLES: Final = (

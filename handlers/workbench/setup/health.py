@@ -13,9 +13,10 @@ import anyio
 import anyio.to_thread
 from toolwright_runtime import ToolError
 
+from workbench.backend.choice import located
 from workbench.packages import require_for_questions
 from workbench.setup.auth import Auth
-from workbench.setup.checks import INSTALL_GEMINI, RUN_INIT, Place, auth_on, located, missing, program_on_path
+from workbench.setup.checks import INSTALL_GEMINI, RUN_INIT, Place, auth_on, missing, program_on_path
 from workbench.setup.configuration import Environ
 from workbench.setup.ignore_warnings import for_health_check
 

@@ -12,8 +12,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from workbench.backend.choice import COMMANDS
 from workbench.setup.auth import KEY_PAGE, TITLES, Auth
-from workbench.setup.checks import AGY_PAGE, COMMANDS, GEMINI_PAGE, INSTALL_GEMINI
+from workbench.setup.checks import AGY_PAGE, GEMINI_PAGE, INSTALL_GEMINI
 from workbench.setup.clients import CLIENTS, here
 from workbench.setup.configuration import Environ
 from workbench.setup.survey import Installation, Setup, Trial, find_auth_of, find_installation, try_out, warnings_of

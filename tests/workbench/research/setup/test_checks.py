@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from workbench.backend import probing
-from workbench.setup.checks import BACKEND, COMMANDS, program_on_path, startup_report
+from workbench.setup.checks import program_on_path, startup_report
 
 SECRET = "AIzaSyPlantedSecretThatMustNotLeak012345"
 HEAVY = ("anyio", "asyncio", "jsonschema", "mcp", "pathspec", "pydantic", "redis", "tenacity")
@@ -136,11 +135,6 @@ def test_agy_that_is_there_is_pointed_at(
     (finding,) = startup_report(machine, tmp_path)
 
     assert "`agy` is there, and used where WORKBENCH_BACKEND=agy says so" in finding.message
-
-
-def test_program_is_looked_for_where_research_tools_do() -> None:
-    assert probing.BACKEND == BACKEND
-    assert probing.COMMANDS == COMMANDS
 
 
 def test_no_value_of_a_variable_or_setting_is_told(
