@@ -480,7 +480,23 @@ def test_the_rules_of_a_policy_hold_after_it_was_imported(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("tools: {git_log: {args: {author: {pattern: '('}}}}", r"rules\.yaml:1:\d+: `\(` is no regular expression"),
+        (
+            "tools: {git_log: {args: {author: {pattern: '('}}}}",
+            r"rules\.yaml:1:\d+: the pattern `\(` does not carry over: it is no regular expression: missing",
+        ),
+        (
+            "tools: {git_log: {args: {author: {pattern: '(?!-).*'}}}}",
+            r"rules\.yaml:1:\d+: the pattern `\(\?!-\)\.\*` does not carry over: look-around, .* is not supported",
+        ),
+        ("tools: {git_log: {args: {author: {pattern: '[a&&b]'}}}}", "does not carry over: a class would be read"),
+        (
+            r"tools: {git_log: {args: {author: {pattern: '\<a'}}}}",
+            r"does not carry over: `\\<` would be read otherwise",
+        ),
+        (
+            "tools: {git_log: {args: {author: {pattern: 'a*+'}}}}",
+            r"does not carry over: `\*\+` would be read otherwise",
+        ),
         ("tools: {git_log: {args: {max_count: {max: ten}}}}", r"rules\.yaml:1:\d+: `max` is no finite number"),
         ("tools: {git_log: {args: {author: x}}}", r"rules\.yaml:1:\d+: `author` must be a mapping"),
         ("tools: {git_log: 5}", r"rules\.yaml:1:\d+: `git_log` must be a mapping"),
@@ -499,6 +515,14 @@ def test_a_policy_that_would_allow_more_than_it_says_is_refused(tmp_path: Path, 
     assert result.exit_code == 1
     assert re.search(why, result.stderr)
     assert not (tmp_path / "manifest.toml").exists()
+
+
+@pytest.mark.parametrize("pattern", [r"[*+]+\*+", r"[]+*+]\\+", r"[^]\]*+]", r"(?P<name>\w{2,}?)(?i:x)"])
+def test_a_pattern_that_means_the_same_carries_over(tmp_path: Path, pattern: str) -> None:
+    rules = f"tools: {{git_log: {{args: {{author: {{pattern: '{pattern}'}}}}}}}}\n"
+    result = climax(GIT, "--policy", written(tmp_path, rules, "rules.yaml"), "--json")
+    made = tomllib.loads(json.loads(result.stdout)["policy"])
+    assert made["tools"]["git_log"]["args"]["author"]["pattern"] == pattern
 
 
 def test_of_a_policy_what_is_not_said_is_not_written(tmp_path: Path) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from toolwright_runtime.command_line.patterns import Pattern, PatternError
 from toolwright_runtime.command_line.policy import Approval, ExecutorName, Headless, Listing
 
 from toolwright.importing.climax import Imported
@@ -149,10 +151,8 @@ def _limits(fields: Fields) -> dict[str, Any]:
     fields.known(("pattern", "min", "max"))
     found: dict[str, Any] = {}
     if pattern := fields.text("pattern"):
-        try:
-            re.compile(pattern)
-        except (re.error, OverflowError, RecursionError) as error:
-            raise _refused(fields, "pattern", f"{quoted(pattern)} is no regular expression: {error}") from error
+        if reason := _unlike(pattern):
+            raise _refused(fields, "pattern", f"the pattern {quoted(pattern)} does not carry over: {reason}")
         found["pattern"] = pattern
     for key in ("min", "max"):
         if (bound := fields.number(key)) is not None:
@@ -160,3 +160,24 @@ def _limits(fields: Fields) -> dict[str, Any]:
         elif fields.has(key):
             raise _refused(fields, key, f"`{key}` is no finite number")
     return found
+
+
+_PARTS: Final = re.compile(r"\[\^?\]?(?:\\.|[^\]\\])*\]|(?P<unlike>\\[<>]|[*+?}]\+)|\\.", re.DOTALL)
+"""Character classes, escapes, and what is sound for Python's `re` and for Rust's `regex`, but not the same."""
+
+
+def _unlike(pattern: str) -> str:
+    """Say why a pattern for Python's `re` is not, or not the same, as one of the runtime; empty if it is."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", FutureWarning)  # of `[[`, `&&`, `--` and `~~` in a class
+            re.compile(pattern)
+        Pattern(pattern)
+    except (re.error, OverflowError, RecursionError) as error:
+        return f"it is no regular expression: {error}"
+    except FutureWarning:
+        return "a class would be read as one made of others: put `\\` before `[`, `&`, `-` and `~` in it"
+    except PatternError as error:
+        return str(error)
+    unlike = next((part["unlike"] for part in _PARTS.finditer(pattern) if part["unlike"]), "")
+    return f"{quoted(unlike)} would be read otherwise" if unlike else ""

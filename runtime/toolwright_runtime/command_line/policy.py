@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from toolwright_runtime.command_line.argv import items, placements_of, text_of, values_used
+from toolwright_runtime.command_line.patterns import Pattern, PatternError
 from toolwright_runtime.command_line.spec import CommandTool, Risk
 from toolwright_runtime.errors import ToolError
 from toolwright_runtime.expectation import shown
@@ -87,7 +88,7 @@ class Docker:
 class ArgumentRule:
     """`[tools.NAME.args]`: what the text of one argument must be. None: anything. `where` is its file and line."""
 
-    pattern: re.Pattern[str] | None = None
+    pattern: Pattern | None = None
     minimum: float | None = None
     maximum: float | None = None
     choices: tuple[str | float, ...] | None = None
@@ -97,8 +98,8 @@ class ArgumentRule:
         """Say what `value`, written as `text`, must be instead; empty if it is allowed."""
         if self.choices is not None and not any(_is_same(value, text, each) for each in self.choices):
             return f"must be one of: {', '.join(_plain(each) for each in self.choices)}"
-        if self.pattern is not None and self.pattern.fullmatch(text) is None:
-            return f"must match `{self.pattern.pattern}` as a whole"
+        if self.pattern is not None and not self.pattern.matches(text):
+            return f"must match `{self.pattern.text}` as a whole"
         if self.minimum is None and self.maximum is None:
             return ""
         number = None if _NUMBER.fullmatch(text) is None else Decimal(text)
@@ -308,13 +309,13 @@ class _Reader:
         self._expected(path, "a finite number", value)
         return None
 
-    def _pattern(self, table: dict[str, Any], path: KeyPath) -> re.Pattern[str] | None:
+    def _pattern(self, table: dict[str, Any], path: KeyPath) -> Pattern | None:
         value = table.get(path[-1])
         if isinstance(value, str):
             try:
-                return re.compile(value)
-            except (re.error, OverflowError, RecursionError) as error:
-                self._wrong(path, f"`pattern` is no regular expression: {error}")
+                return Pattern(value)
+            except PatternError as error:
+                self._wrong(path, f"`pattern` cannot be used: {error}")
         elif value is not None:
             self._expected(path, "a regular expression", value)
         return None
