@@ -335,10 +335,9 @@ def test_variable_is_held_to_the_same_rules_as_what_is_sent() -> None:
 )
 def test_home_and_variables_are_put_once_into_what_the_manifest_says_of_a_program(text: str, expected: str) -> None:
     environ = HOME | {"DIR": "/opt", "TILDE": "~/$DIR", "EMPTY": ""}
-    of = program(command=(text,), env={"NAME": text}, working_dir=text)
-    found = built(tool(of=of), {}, environ)
+    found = built(tool(of=program(command=("app", text), env={"NAME": text}, working_dir=text)), {}, environ)
 
-    assert found.argv[0] == found.env["NAME"] == found.cwd == expected
+    assert found.argv[1] == found.env["NAME"] == found.cwd == expected
 
 
 def test_home_has_another_name_on_windows() -> None:
@@ -387,6 +386,25 @@ def test_directory_that_is_sent_is_taken_from_that_of_the_program(
 ) -> None:
     """FR-016."""
     assert built(tool(CWD, of=program(working_dir=own)), sent).cwd == expected
+
+
+@pytest.mark.parametrize(
+    ("command", "own", "base", "expected"),
+    [
+        ("app", "/work", "/server", "app"),
+        ("/bin/app", "/work", "/server", "/bin/app"),
+        ("./app", "/work", "/server", "/work/./app"),
+        ("bin/app", "sub", "/server", "/server/sub/bin/app"),
+        ("../app", "", "/server", "/server/../app"),
+        ("./app", "", "", "./app"),
+    ],
+)
+def test_program_that_is_named_by_its_place_stays_there_whatever_folder_is_sent(
+    command: str, own: str, base: str, expected: str
+) -> None:
+    which = tool(CWD, of=program(command=(command,), working_dir=own))
+    for sent in ({}, {"folder": "/else"}, {"folder": "sub"}):
+        assert invocation(which, sent, environ=HOME, base=base).argv[0] == expected
 
 
 @pytest.mark.parametrize(

@@ -301,6 +301,86 @@ async def test_a_policy_is_held_against_what_is_finally_run(
     assert told in text_of(result)
 
 
+@pytest.fixture
+def contained(docker: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The client of Docker, where programs are looked for."""
+    monkeypatch.setenv("PATH", str(docker.parent), prepend=os.pathsep)
+    return docker
+
+
+@pytest.fixture
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of the server, with one inside of it, and links to this and out of it."""
+    desk = (tmp_path / "desk").resolve()
+    (desk / "drawer").mkdir(parents=True)
+    (desk / "same").symlink_to("drawer")
+    (desk / "out").symlink_to(tmp_path)
+    monkeypatch.chdir(desk)
+    return desk
+
+
+@pytest.mark.parametrize("folder", ["", ".", "drawer", "same", "nowhere/../drawer", "out/desk", "{desk}/drawer"])
+async def test_a_folder_that_is_what_the_policy_asks_for_is_taken_however_it_is_named(
+    sample: Sample, policy: Write, desk: Path, folder: str
+) -> None:
+    commands = commands_for(sample.catalogue, policy(f"[tools.say.args]\nfolder = {{ pattern = '{desk}(/.*)?' }}\n"))
+
+    told = json.loads(text_of(await sample.run("say", {"text": "a", "folder": folder.format(desk=desk)}, commands)))
+
+    assert told["cwd"] == str((desk / folder.format(desk=desk).removeprefix("nowhere/../")).resolve())
+
+
+@pytest.mark.parametrize("folder", ["..", "out", "drawer/../..", "{desk}/../../..", "/etc"])
+async def test_no_folder_leads_out_of_what_the_policy_asks_for(
+    sample: Sample, policy: Write, desk: Path, folder: str
+) -> None:
+    commands = commands_for(sample.catalogue, policy(f"[tools.say.args]\nfolder = {{ pattern = '{desk}(/.*)?' }}\n"))
+
+    result = await sample.run("say", {"text": "a", "folder": folder.format(desk=desk)}, commands)
+
+    assert result["isError"] is True
+    assert "Argument 'folder' must match" in text_of(result)
+
+
+@pytest.mark.parametrize(
+    ("folder", "used"),
+    [
+        ("", "/work"),
+        ("sub/..", "/work"),
+        ("a/./b", "/work/a/b"),
+        ("/work/a/../b", "/work/b"),
+        ("//work", "/work"),
+        ("..", None),
+        ("/work/../../etc", None),
+    ],
+)
+async def test_a_folder_in_a_container_is_judged_without_its_steps_back(
+    sample: Sample, policy: Write, contained: Path, folder: str, used: str | None
+) -> None:
+    text = 'executor = "docker"\ndocker = { image = "alpine:3", working_dir = "/work" }\n[tools.say.args]\n'
+    commands = commands_for(sample.catalogue, policy(f"{text}folder = {{ pattern = '/work(/.*)?' }}\n"))
+
+    result = await sample.run("say", {"text": "a", "folder": folder}, commands)
+
+    if used is None:
+        assert "Argument 'folder' must match" in text_of(result)
+        assert not (contained.parent / "calls.jsonl").exists()
+    else:
+        argv = json.loads((contained.parent / "calls.jsonl").read_text(encoding="utf-8").splitlines()[0])["argv"]
+        assert argv[argv.index("-w") + 1] == used
+
+
+async def test_a_program_that_is_named_by_its_place_is_not_one_of_the_folder_that_a_call_names(
+    sample: Sample, desk: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SAMPLE_PYTHON", "./run.sh")
+    for folder in (desk, desk / "drawer"):
+        (folder / "run.sh").write_text(f"#!/bin/sh\necho {folder.name}\n", encoding="ascii")
+        (folder / "run.sh").chmod(0o700)
+
+    assert text_of(await sample.run("say", {"text": "a", "folder": "drawer"})) == "desk"
+
+
 async def test_the_environment_names_the_policy_where_no_flag_does(
     sample: Sample, policy: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:

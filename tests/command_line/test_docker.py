@@ -118,6 +118,12 @@ async def test_relative_working_directory_without_one_of_the_policy_is_refused(e
     assert engine.calls == []
 
 
+async def test_relative_program_is_not_looked_for_in_the_folder_of_a_call(engine: Engine) -> None:
+    with pytest.raises(ToolError, match='the program "bin/tool" must be absolute'):
+        await engine.run(Invocation(argv=("bin/tool",), cwd="/else"))
+    assert engine.calls == []
+
+
 async def test_container_sees_what_is_declared_and_no_value_stands_on_the_command_line(engine: Engine) -> None:
     invocation = Invocation(argv=("/usr/bin/env",), env={"MODE": "two\nlines"}, pass_env=("TOKEN", "UNSET"))
     stdout, _, _ = await engine.ran(invocation, environ={"TOKEN": "hidden", "SECRET": "of the server"})

@@ -359,9 +359,12 @@ async def test_missing_file_is_told_as_such(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["tool", "./tool"])
-async def test_file_that_is_not_executable_is_told_as_such(name: str, tmp_path: Path) -> None:
+async def test_file_that_is_not_executable_is_told_as_such(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "tool").write_text("#!/bin/sh\n", encoding="ascii")
-    error = await refusal(name, cwd=str(tmp_path), environ={"PATH": str(tmp_path)})
+    monkeypatch.chdir(tmp_path)
+    error = await refusal(name, environ={"PATH": str(tmp_path)})
 
     assert error.message == f'"{name}" is there, but this server may not execute it'
     assert error.code == "NOT_EXECUTABLE"
@@ -378,11 +381,14 @@ async def test_directory_as_program_is_told_as_such(tmp_path: Path) -> None:
         ("echo no first line\n", '"./tool" is no program of this system, nor a script whose first line says #!'),
     ],
 )
-async def test_script_that_the_system_cannot_start_is_told_as_such(text: str, said: str, tmp_path: Path) -> None:
+async def test_script_that_the_system_cannot_start_is_told_as_such(
+    text: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "tool").write_text(text, encoding="ascii")
     (tmp_path / "tool").chmod(stat.S_IRWXU)
+    monkeypatch.chdir(tmp_path)
 
-    assert (await refusal("./tool", cwd=str(tmp_path), stdin="x")).message == said
+    assert (await refusal("./tool", stdin="x")).message == said
 
 
 async def test_command_line_that_is_too_long_is_told_as_such() -> None:
@@ -427,10 +433,15 @@ async def test_program_with_a_name_too_long_is_told_as_such() -> None:
         assert len(error.message) < 400
 
 
-async def test_program_with_a_slash_is_looked_for_from_the_working_directory(tmp_path: Path) -> None:
+async def test_program_with_a_slash_is_looked_for_from_the_folder_of_the_server(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "tool").symlink_to("/bin/echo")
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "tool").symlink_to("/bin/false")
+    monkeypatch.chdir(tmp_path)
 
-    assert await ran(("./tool", "found"), cwd=str(tmp_path)) == ("found\n", "", 0)
+    assert await ran(("./tool", "found"), cwd=str(tmp_path / "work")) == ("found\n", "", 0)
 
 
 @pytest.mark.parametrize("path", [".", "", ":", "bin"])

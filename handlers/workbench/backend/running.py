@@ -117,7 +117,7 @@ async def _followed(
 
 async def _started(process: Filed, command: Command) -> None:
     await anyio.to_thread.run_sync(check_folder, command.cwd)
-    executable = await anyio.to_thread.run_sync(located, command.argv[0], command.cwd, command.env)
+    executable = await anyio.to_thread.run_sync(located, command.argv[0], command.env)
     stdin = (command.stdin or "").encode("utf-8", "replace")
     try:
         await process.start(command.argv, executable=executable, cwd=command.cwd, env=command.env, stdin=stdin)

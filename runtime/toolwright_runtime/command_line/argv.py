@@ -44,14 +44,19 @@ class UnsafeArgumentError(ToolError):
         self.reason = reason
 
 
-def invocation(tool: CommandTool, arguments: Mapping[str, Any], *, environ: Mapping[str, str]) -> Invocation:
+def invocation(
+    tool: CommandTool, arguments: Mapping[str, Any], *, environ: Mapping[str, str], base: str = ""
+) -> Invocation:
     """Build the command line of one call. `arguments` are valid for the tool; `environ` is that of the server.
+
+    A relative path to the program starts where the program is declared to run, never where a call has it run: that
+    would let the files that are worked on choose the program. `base` is the folder that relative ones start from.
 
     Raises:
         ToolError: a value cannot be passed safely, or `environ` lacks a variable that the program is declared with.
     """
     try:
-        return _invocation(tool, arguments, environ)
+        return _invocation(tool, arguments, environ, base)
     except UnsafeArgumentError as error:
         if variable := _variable_used(tool, error.name, arguments, environ):
             message = f"the environment variable {variable} of the server cannot be passed: it {error.reason}"
@@ -59,11 +64,11 @@ def invocation(tool: CommandTool, arguments: Mapping[str, Any], *, environ: Mapp
         raise
 
 
-def _invocation(tool: CommandTool, arguments: Mapping[str, Any], environ: Mapping[str, str]) -> Invocation:
+def _invocation(tool: CommandTool, arguments: Mapping[str, Any], environ: Mapping[str, str], base: str) -> Invocation:
     program = tool.program
     values = values_used(tool, arguments, environ=environ)
     given = [(each, values[each.name]) for each in placements_of(tool) if each.name in values]
-    command = [expanded(part, environ, where=f"the command of {program.name}") for part in program.command]
+    name, *words = [expanded(part, environ, where=f"the command of {program.name}") for part in program.command]
     operands = [
         (placement.name, _operand(placement.name, item))
         for placement, value in given
@@ -77,8 +82,8 @@ def _invocation(tool: CommandTool, arguments: Mapping[str, Any], environ: Mappin
         for element in _option(placement, value, tool)
     ]
     return Invocation(
-        argv=(*command, *_ordered(tool, operands, options)),
-        cwd=_directory(tool, given, environ),
+        argv=(_located(name, _own_folder(tool, environ, base) or base), *words, *_ordered(tool, operands, options)),
+        cwd=folder_of(tool, values, environ=environ, base=base),
         stdin=next((text_of(each.name, value) for each, value in given if each.place is Place.STDIN), None),
         env={
             name: expanded(text, environ, where=f"env.{name} of {program.name}") for name, text in program.env.items()
@@ -102,6 +107,24 @@ def values_used(tool: CommandTool, arguments: Mapping[str, Any], *, environ: Map
     """
     found = {each.name: _value(each, arguments, environ) for each in placements_of(tool)}
     return {name: value for name, value in found.items() if value is not None}
+
+
+def folder_of(tool: CommandTool, values: Mapping[str, Any], *, environ: Mapping[str, str], base: str = "") -> str:
+    """Give the folder to run in, empty for the server's own; `values` are all that are used.
+
+    One that was sent is relative to that of the program, and this to `base`. Empty is as not sent.
+
+    Raises:
+        ToolError: what was sent can be no folder, or `environ` lacks a variable that the program is declared with.
+    """
+    own = _own_folder(tool, environ, base)
+    name = next((each.name for each in tool.placements if each.place is Place.CWD), "")
+    value = values.get(name, "")
+    if value == "":
+        return own
+    if not isinstance(value, str):
+        raise UnsafeArgumentError(name, f"must be the path of a directory; got {shown(value)}")
+    return os.path.join(own or base, _one_line(name, text_of(name, value)))  # noqa: PTH118 a text, never touched
 
 
 def items(value: Any) -> tuple[Any, ...]:
@@ -228,16 +251,15 @@ def _option(placement: Placement, value: Any, tool: CommandTool) -> Iterator[str
         yield from (placement.flag, text)
 
 
-def _directory(tool: CommandTool, given: list[tuple[Placement, Any]], environ: Mapping[str, str]) -> str:
-    """Give the directory to run in. One that was sent is relative to that of the program; empty is as not sent."""
-    program = tool.program
-    own = expanded(program.working_dir, environ, where=f"the working directory of {program.name}")
-    placement, value = next((each for each in given if each[0].place is Place.CWD), (None, ""))
-    if placement is None or value == "":
-        return own
-    if not isinstance(value, str):
-        raise UnsafeArgumentError(placement.name, f"must be the path of a directory; got {shown(value)}")
-    return os.path.join(own, _one_line(placement.name, text_of(placement.name, value)))  # noqa: PTH118 a text, never touched
+def _own_folder(tool: CommandTool, environ: Mapping[str, str], base: str) -> str:
+    """Give the folder that the program is declared to run in; empty if it is not."""
+    own = expanded(tool.program.working_dir, environ, where=f"the working directory of {tool.program.name}")
+    return os.path.join(base, own) if own else ""  # noqa: PTH118 a text, never touched
+
+
+def _located(name: str, folder: str) -> str:
+    """Give the path of a program that is named by one, which starts from `folder`; a name alone is looked for later."""
+    return os.path.join(folder, name) if os.path.dirname(name) else name  # noqa: PTH118, PTH120 texts, never touched
 
 
 def _element(name: str, value: Any, *, flag: str = "") -> str:

@@ -14,6 +14,7 @@ from toolwright_runtime.catalogue import Catalogue
 from toolwright_runtime.command_line.approval import approve
 from toolwright_runtime.command_line.argv import invocation, values_used
 from toolwright_runtime.command_line.execute import run
+from toolwright_runtime.command_line.folders import base_of, with_folder
 from toolwright_runtime.command_line.output import fetched, reply
 from toolwright_runtime.command_line.risk import risk_of
 from toolwright_runtime.command_line.settings import Commands
@@ -57,10 +58,12 @@ class CommandRun:
         commands, environ, values = call.state(Commands), dict(os.environ), given(params)
         if self.guard is not None:
             values |= await self.guard(self.tool, values_used(self.tool, values, environ=environ), call)
+        docker = commands.policy.docker
+        values = with_folder(self.tool, values, environ=environ, docker=docker)
         if problems := commands.policy.check(self.tool, values, environ=environ):
             raise ToolError("\n".join(["Not allowed by the policy of this server:", *problems]), code="POLICY")
         check_no_gap(self.tool, values_used(self.tool, values, environ=environ))
-        prepared = invocation(self.tool, values, environ=environ)
+        prepared = invocation(self.tool, values, environ=environ, base=base_of(docker))
         await approve(self.tool, prepared, risk_of(self.tool, values, environ=environ), call, commands)
         outcome = await run(prepared, executor=commands.executor, environ=environ)
         return await reply(outcome, commands.chunks)

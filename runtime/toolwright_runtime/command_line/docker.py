@@ -34,11 +34,23 @@ def _command(docker: Docker, invocation: Invocation, environ: Environ) -> Comman
     values = declared(invocation, environ)
     written = {each for each in values if _is_heeded(each, own) and own.get(each) != values[each]}
     variables = (part for each in values for part in ("-e", f"{each}={values[each]}" if each in written else each))
-    client = located("docker", "", own)
+    client = located("docker", own)
     name = f"toolwright-{secrets.token_hex(8)}"
-    options = _options(docker, _folder(docker, invocation))
+    folder = _folder(docker, invocation)
+    _check_program(invocation.argv[0], folder)
     return Command(
-        argv=(client, "run", "--rm", "-i", "--name", name, *options, *variables, docker.image, *invocation.argv),
+        argv=(
+            client,
+            "run",
+            "--rm",
+            "-i",
+            "--name",
+            name,
+            *_options(docker, folder),
+            *variables,
+            docker.image,
+            *invocation.argv,
+        ),
         env=own | {each: values[each] for each in values if each not in written},
         stdin=invocation.stdin,
         timeout_s=invocation.timeout_s,
@@ -62,6 +74,13 @@ def _folder(docker: Docker, invocation: Invocation) -> str:
         message = f'the working directory "{folder}" must be absolute: it is one inside a container'
         raise ToolError(message, code=INVALID_ARGUMENT)
     return folder
+
+
+def _check_program(name: str, folder: str) -> None:
+    """Refuse a relative path to a program that would start from the folder of a call."""
+    if "/" in name and folder and not posixpath.isabs(name):
+        message = f'the program "{name}" must be absolute: it is one inside a container'
+        raise ToolError(message, code="NOT_SET_UP")
 
 
 def _is_heeded(name: str, own: Environ) -> bool:

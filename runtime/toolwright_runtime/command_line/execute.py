@@ -198,7 +198,7 @@ async def _carried_out(
 async def _started(process: Process, command: Command) -> None:
     if command.cwd:
         check_folder(command.cwd)
-    executable = located(command.argv[0], command.cwd, command.env)
+    executable = located(command.argv[0], command.env)
     stdin = (command.stdin or "").encode("utf-8", "replace")
     try:
         await process.start(command.argv, executable=executable, cwd=command.cwd or None, env=command.env, stdin=stdin)

@@ -20,8 +20,8 @@ _REASONS: Final = {
 }
 
 
-def located(name: str, cwd: str, env: Mapping[str, str]) -> str:
-    """Give the file that runs when `name` is called in the folder `cwd`, whose PATH is that of `env`.
+def located(name: str, env: Mapping[str, str]) -> str:
+    """Give the file that runs when `name` is called, where PATH is that of `env`. A path starts at the server's folder.
 
     A relative folder on that PATH is not looked into: it would let the files that are worked on choose the program.
 
@@ -32,7 +32,7 @@ def located(name: str, cwd: str, env: Mapping[str, str]) -> str:
         folders = [each for each in env.get("PATH", os.defpath).split(os.pathsep) if Path(each).is_absolute()]
         path, wanted = os.pathsep.join(folders), name
     else:
-        path, wanted = None, str(Path(cwd).absolute() / name)
+        path, wanted = None, str(Path(name).absolute())
     found = shutil.which(wanted, path=path)
     if found is None or not Path(found).is_absolute():
         raise _unlocated(name, wanted, path)
