@@ -136,6 +136,17 @@ async def test_container_sees_what_is_declared_and_no_value_stands_on_the_comman
     assert sorted(stdout.splitlines()) == ["MODE=two", "TOKEN=hidden", "lines"]
 
 
+@pytest.mark.parametrize("name", ["HOMEBREW_GITHUB_API_TOKEN", "USER_TOKEN", "TERMINUS_TOKEN", "PATH_KEY", "LANGSMITH"])
+async def test_secret_whose_name_begins_like_that_of_the_client_is_not_on_the_command_line(
+    name: str, engine: Engine
+) -> None:
+    invocation = Invocation(argv=("/usr/bin/env",), pass_env=(name,))
+    stdout, _, _ = await engine.ran(invocation, environ={name: "hidden"})
+
+    assert "hidden" not in " ".join(engine.calls[0]["argv"])
+    assert stdout == f"{name}=hidden\n"
+
+
 async def test_client_keeps_its_own_settings_whatever_the_program_declares(engine: Engine) -> None:
     declared = {"PATH": "/opt/bin", "HOME": "/root", "DOCKER_HOST": "tcp://inner", "LD_PRELOAD": "x.so"}
     invocation = Invocation(argv=("/usr/bin/env",), env=declared, pass_env=("DOCKER_CONFIG",))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+import re
 import secrets
 from collections.abc import Iterator
 
@@ -12,10 +13,10 @@ from toolwright_runtime.command_line.programs import located
 from toolwright_runtime.command_line.spec import Invocation
 from toolwright_runtime.errors import INVALID_ARGUMENT, ToolError
 
-_OF_THE_CLIENT = ("DOCKER_", "XDG_RUNTIME_DIR", "SSH_AUTH_SOCK")
-"""Beginnings of the variables that tell the client of Docker where its engine is and how to reach it."""
-_FOR_ANY_PROGRAM = (*_OF_THE_CLIENT, "PATH", "HOME", "LANG", "LC_", "LD_", "TERM", "TMPDIR", "USER")
-"""Beginnings of those that would change how the client itself runs."""
+_OF_THE_CLIENT = re.compile(r"DOCKER_.*|XDG_RUNTIME_DIR|SSH_AUTH_SOCK")
+"""The variables that tell the client of Docker where its engine is and how to reach it."""
+_FOR_ANY_PROGRAM = re.compile(r"LC_.*|LD_.*|PATH|HOME|LANG|LANGUAGE|TERM|TMPDIR|USER")
+"""Those that would change how the client runs, as any program. By whole names: `USER_TOKEN` is a secret."""
 
 
 def in_container(docker: Docker) -> Executor:
@@ -28,9 +29,7 @@ def in_container(docker: Docker) -> Executor:
 
 
 def _command(docker: Docker, invocation: Invocation, environ: Environ) -> Command:
-    own = base_environment(environ) | {
-        name: value for name, value in environ.items() if name.startswith(_OF_THE_CLIENT)
-    }
+    own = base_environment(environ) | {name: value for name, value in environ.items() if _OF_THE_CLIENT.fullmatch(name)}
     values = declared(invocation, environ)
     written = {each for each in values if _is_heeded(each, own) and own.get(each) != values[each]}
     variables = (part for each in values for part in ("-e", f"{each}={values[each]}" if each in written else each))
@@ -89,4 +88,4 @@ def _is_heeded(name: str, own: Environ) -> bool:
     Its value then stands on the command line of the client. All others are in the client's environment, where no other
     user of the machine can read them.
     """
-    return name in own or name.startswith(_FOR_ANY_PROGRAM)
+    return name in own or any(each.fullmatch(name) for each in (_OF_THE_CLIENT, _FOR_ANY_PROGRAM))
