@@ -85,6 +85,22 @@ async def test_a_person_is_shown_what_will_run_and_where(sample: Sample, file: P
     )
 
 
+async def test_a_person_is_told_that_the_folder_of_the_server_is_gone(
+    sample: Sample, file: Path, record: Record, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    client = Client("accept")
+
+    result = await send(sample, file, "DELETE", client)
+
+    assert client.asked[0].endswith("\nin the folder of the server, which is no longer there")
+    assert text_of(result) == "DELETE done"
+    assert record() == ["DELETE"]
+
+
 @pytest.mark.parametrize(("answer", "said"), [("decline", "the user declined it"), ("cancel", "dismissed")])
 async def test_what_a_person_does_not_approve_does_not_run(
     sample: Sample, file: Path, record: Record, answer: str, said: str

@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import shlex
-from pathlib import Path
 from typing import Any, Final
 
 from toolwright_runtime.call import ToolCall
+from toolwright_runtime.command_line.folders import base_of
 from toolwright_runtime.command_line.settings import Commands
 from toolwright_runtime.command_line.spec import CommandTool, Invocation, Risk
 from toolwright_runtime.errors import ToolError
@@ -117,9 +117,9 @@ def _shortened(text: str, most: int) -> str:
 
 def _place(prepared: Invocation, commands: Commands) -> str:
     docker = commands.policy.docker
+    folder = prepared.cwd or base_of(docker)
     if docker is None:
-        return command_text((prepared.cwd or str(Path.cwd()),))
-    folder = prepared.cwd or docker.working_dir
+        return command_text((folder,)) if folder else "the folder of the server, which is no longer there"
     return f"a container of {docker.image}{f', {command_text((folder,))}' if folder else ''}"
 
 
