@@ -100,6 +100,13 @@ async def test_longer_text_is_cut_and_its_last_line_says_how_to_go_on(store: Chu
     )
 
 
+async def test_text_that_was_not_kept_whole_says_so_at_once(store: ChunkStore) -> None:
+    answer = await reply(outcome(b"x" * 1500, b"y" * 1020, most=990), store)
+
+    last = str(answer.content).rpartition("\n")[2]
+    assert re.match(r"\[cut here: 100 of 2,\d+ characters shown, 520 more bytes were not kept; fetch_chunk", last)
+
+
 async def test_cut_text_can_be_fetched_to_its_end(store: ChunkStore) -> None:
     lines = "".join(f"{number} \u00e9\u20ac\U0001f600\n" for number in range(100))
     whole = f"{lines}[stderr]\nwhy\n[exit code: 3]"

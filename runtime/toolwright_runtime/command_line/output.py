@@ -51,8 +51,10 @@ async def _bounded(outcome: Outcome, store: ChunkStore) -> str:
         return f"{beginning}\n[cut here, since the rest could not be kept: {error.strerror}]"
     if chunk.parts == 1:  # its bytes were many, its characters are not
         return chunk.part(1)
+    dropped = outcome.stdout.dropped + outcome.stderr.dropped
+    lost = f", {dropped:,} more bytes were not kept" if dropped else ""
     failed = f", exit code {outcome.exit_code}" if outcome.exit_code else ""
-    shown = f"{store.part_chars:,} of {chunk.chars:,} characters shown{failed}"
+    shown = f"{store.part_chars:,} of {chunk.chars:,} characters shown{lost}{failed}"
     return f"{chunk.part(1)}\n[cut here: {shown}; {_call(chunk, 2)} gives the next of {chunk.parts} parts]"
 
 
