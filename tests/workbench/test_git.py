@@ -102,6 +102,25 @@ def test_log_finds_commits(room: Any, arguments: dict[str, Any], subjects: list[
     assert [line.strip() for line in lines if line.startswith("    ")] == subjects
 
 
+def test_a_name_of_a_file_is_written_as_other_tools_take_it(room: Any, project: Path, person: Any) -> None:
+    git(project, "config", "core.quotePath", "true")
+    room.write("na\u00efve.txt", "new\n")
+
+    written = room.call("git_status", untracked="all").text.partition("?? ")[2]
+    added = room.run("git_add", paths=[written], client=person)
+
+    assert (written, added.text) == ("na\u00efve.txt", "add 'na\u00efve.txt'")
+
+
+@pytest.mark.parametrize("setting", ["diff.noprefix", "diff.mnemonicPrefix"])
+def test_changes_name_a_file_alike_whatever_a_repository_sets(room: Any, project: Path, setting: str) -> None:
+    git(project, "config", setting, "true")
+    room.write("app.py", "three\n")
+
+    assert room.call("git_diff").text.startswith("diff --git a/app.py b/app.py\n")
+    assert "diff --git a/app.py b/app.py\n" in room.call("git_show").text
+
+
 @pytest.mark.usefixtures("project")
 def test_log_shows_changes_if_asked(room: Any) -> None:
     assert "+TWO" in room.call("git_log", patch=True, max_count=1).text

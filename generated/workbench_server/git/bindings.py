@@ -28,7 +28,7 @@ GIT_PROGRAM: Final = Program(
         "GIT_SEQUENCE_EDITOR": "true",
         "GIT_PAGER": "cat",
         "GIT_ASKPASS": "true",
-        "GIT_CONFIG_COUNT": "13",
+        "GIT_CONFIG_COUNT": "16",
         "GIT_CONFIG_KEY_0": "core.fsmonitor",
         "GIT_CONFIG_VALUE_0": "false",
         "GIT_CONFIG_KEY_1": "core.hooksPath",
@@ -55,6 +55,12 @@ GIT_PROGRAM: Final = Program(
         "GIT_CONFIG_VALUE_11": "false",
         "GIT_CONFIG_KEY_12": "gpg.ssh.program",
         "GIT_CONFIG_VALUE_12": "false",
+        "GIT_CONFIG_KEY_13": "core.quotePath",
+        "GIT_CONFIG_VALUE_13": "false",
+        "GIT_CONFIG_KEY_14": "diff.noprefix",
+        "GIT_CONFIG_VALUE_14": "false",
+        "GIT_CONFIG_KEY_15": "diff.mnemonicPrefix",
+        "GIT_CONFIG_VALUE_15": "false",
     },
     pass_env=("XDG_CONFIG_HOME", "GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"),
     timeout_s=30,
@@ -217,4 +223,4 @@ BINDINGS: Final[Mapping[str, Binding]] = {
 }
 
 
-# toolwright: sha256 801e783d79e9a8d0e11c3ba8374f1038
+# toolwright: sha256 bf184c00786ae4a936cf5f6296b9245e
