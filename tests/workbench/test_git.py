@@ -590,7 +590,9 @@ def test_no_program_takes_the_place_of_a_protocol(room: Any, lacking: tuple[str,
     assert not mark.exists()
 
 
-@pytest.mark.parametrize("setting", ["lfs.extension.evil.clean", "filter.evil.smudge", "remote.a.vcs"])
+@pytest.mark.parametrize(
+    "setting", ["lfs.extension.evil.clean", "filter.evil.smudge", "remote.a.vcs", "hook.evil.command"]
+)
 def test_a_program_is_refused_wherever_a_repository_names_it(room: Any, project: Path, setting: str) -> None:
     git(project, "config", setting, "evil")
 

@@ -6,7 +6,7 @@ of which the first is in the manifest:
 1. A setting of fixed name that has git run a program, and that the user would not miss in a tool, is overridden for
    all git tools with `GIT_CONFIG_COUNT`, in submodules too: hooks, signatures, the monitor of files, diffs inside of
    submodules and so on. Options of the command lines switch off programs that compare or convert files for a diff.
-2. A program of free name, which nothing switches off (`FILTERS`, `FETCHERS`), is refused unless the user names the
+2. A program of free name, which nothing switches off (`FILTERS`, `ANYWHERE`), is refused unless the user names the
    same.
 3. Any other value is taken for a path, since a list of the settings that hold one would miss those of the next git.
    It is refused if it leads out of the roots, unless the user names the same, or git does not act on it in these
@@ -37,8 +37,12 @@ FILTERS: Final = re.compile(r"filter\..*\.(clean|smudge|process)|lfs\.(extension
 Git LFS, which the user's own settings may name as a filter, runs programs of the repository's settings in turn.
 """
 
-FETCHERS: Final = re.compile(r"remote\..*\.vcs")
-"""Settings that name what git fetches with, objects that are missing too: `git remote-NAME`, perhaps an alias."""
+ANYWHERE: Final = re.compile(r"remote\..*\.vcs|hook\..*\.command")
+"""Settings that name a program for any tool to run.
+
+The first is what git fetches with, objects that are missing too: `git remote-NAME`, perhaps an alias. The second is a
+hook that is in no folder, so that `core.hooksPath` does not switch it off; a git of 2.39 does not know it.
+"""
 
 UNUSED: Final = re.compile(
     r"(alias|author|branch|browser|bundle|committer|credential|difftool|fetch|filter|gc|gpg|gui|guitool|http|imap|init"
@@ -75,7 +79,7 @@ async def check_settings(
     for each in found:
         if each.scope in TRUSTED or (each.name, each.value) in trusted:
             continue
-        if FETCHERS.fullmatch(each.name) or (filters and FILTERS.fullmatch(each.name)):
+        if ANYWHERE.fullmatch(each.name) or (filters and FILTERS.fullmatch(each.name)):
             raise _program(each)
         origin = os.path.dirname(each.origin)  # noqa: PTH120  text: a file that may not be there
         if not is_inside(each.origin, roots):
