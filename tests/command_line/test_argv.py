@@ -242,8 +242,14 @@ def test_what_cannot_be_passed_safely_is_refused_by_name_with_the_reason(
     """FR-008, SC-005: the text says which argument, and what is wrong with it."""
     message = refusal(which, arguments)
 
-    assert message.startswith("Argument 'path' ")
+    assert message.startswith(("Argument 'path' ", "Argument 'path["))
     assert reason in message
+
+
+@pytest.mark.parametrize("where", [flag("path"), positional("path")])
+def test_item_of_a_list_is_refused_by_its_place(where: Placement) -> None:
+    assert refusal(tool(where), {"path": ["a", "b", "--"]}).startswith("Argument 'path[2]' starts with `-`")
+    assert refusal(tool(where), {"path": ["a", "\0"]}).startswith("Argument 'path[1]' holds the character NUL")
 
 
 def test_longest_element_is_passed() -> None:

@@ -521,7 +521,7 @@ def test_value_that_does_not_fit_its_rule_is_refused_by_name(rule: ArgumentRule,
     """FR-015, SC-005."""
     (problem,) = problems(rule, value)
 
-    assert problem.startswith("Argument 'x' ")
+    assert problem.startswith("Argument 'x[1]' " if isinstance(value, list) else "Argument 'x' ")
     assert reason in problem
 
 
@@ -533,7 +533,7 @@ def test_refusal_says_whose_rule_it_is_and_what_was_got() -> None:
 def test_all_that_is_refused_is_told_at_once() -> None:
     policy = guarded(a=FEW, b=WORD, c=CHOICE)
     found = policy.check(log(flag("a"), flag("b"), flag("c")), {"a": [0, 3, 9], "b": "X", "c": "short"}, environ={})
-    assert [each.split("'")[1] for each in found] == ["a", "a", "b"]
+    assert [each.split("'")[1] for each in found] == ["a[0]", "a[2]", "b"]
 
 
 @pytest.mark.parametrize(("default", "is_allowed"), [(10, False), (5, True), ("nan", False), (None, True)])

@@ -70,10 +70,10 @@ def _invocation(tool: CommandTool, arguments: Mapping[str, Any], environ: Mappin
     given = [(each, values[each.name]) for each in placements_of(tool) if each.name in values]
     name, *words = [expanded(part, environ, where=f"the command of {program.name}") for part in program.command]
     operands = [
-        (placement.name, _operand(placement.name, item))
+        (name, _operand(name, item))
         for placement, value in given
         if placement.place is Place.POSITIONAL
-        for item in items(value)
+        for name, item in named_items(placement.name, value)
     ]
     options = [
         element
@@ -130,6 +130,17 @@ def folder_of(tool: CommandTool, values: Mapping[str, Any], *, environ: Mapping[
 def items(value: Any) -> tuple[Any, ...]:
     """Give what is written of `value` one by one: the items of a list, else the value itself."""
     return tuple(value) if isinstance(value, list | tuple) else (value,)
+
+
+def named_items(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """Give the `items` of `value`, each with what it is called: `name`, and its place in a list."""
+    is_list = isinstance(value, list | tuple)
+    return ((f"{name}[{place}]" if is_list else name, item) for place, item in enumerate(items(value)))
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a number, which true and false are not."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def text_of(name: str, value: Any) -> str:
@@ -237,14 +248,14 @@ def _option(placement: Placement, value: Any, tool: CommandTool) -> Iterator[str
         if value:
             yield placement.flag
         return
-    for item in items(value):
+    for name, item in named_items(placement.name, value):
         if placement.flag.endswith("="):
-            yield _element(placement.name, item, flag=placement.flag)
+            yield _element(name, item, flag=placement.flag)
             continue
-        text = _element(placement.name, item)
-        if text.startswith("-") and not _is_number(item):
+        text = _element(name, item)
+        if text.startswith("-") and not is_number(item):
             raise UnsafeArgumentError(
-                placement.name,
+                name,
                 f"starts with `-`, so that {tool.program.name} could take it for an option",
                 "send a value that does not",
             )
@@ -289,7 +300,3 @@ def _sound(name: str, text: str) -> str:
     if (found := _SURROGATE.search(text)) is not None:
         raise UnsafeArgumentError(name, f"holds half a character (a lone surrogate) at character {found.start() + 1}")
     return text
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)

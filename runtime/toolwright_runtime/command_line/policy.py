@@ -17,7 +17,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, TypeVar
 
-from toolwright_runtime.command_line.argv import items, placements_of, text_of, values_used
+from toolwright_runtime.command_line.argv import is_number, named_items, placements_of, text_of, values_used
 from toolwright_runtime.command_line.patterns import Pattern, PatternError
 from toolwright_runtime.command_line.spec import CommandTool, Risk
 from toolwright_runtime.errors import ToolError
@@ -436,15 +436,15 @@ def _not_toml(path: Path, message: str) -> str:
 
 def _problems(name: str, value: Any, rule: ArgumentRule, *, is_default: bool) -> Iterator[str]:
     """Hold each text that is written of a value against its rule."""
-    for item in items(value):
+    for called, item in named_items(name, value):
         try:
-            problem = rule.problem(item, text_of(name, item))
+            problem = rule.problem(item, text_of(called, item))
         except ToolError as error:
             yield error.message
             continue
         if problem:
             source = ", its default" if is_default else ""
-            yield f"{named((name,))} {problem}, by the policy of this server; got {shown(item)}{source}"
+            yield f"{named((called,))} {problem}, by the policy of this server; got {shown(item)}{source}"
 
 
 def _guess(name: str, known: Iterable[str]) -> str:
@@ -464,13 +464,9 @@ def _is_word(text: str) -> bool:
     return bool(text) and text.isprintable() and not text.startswith("-")
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
 def _is_finite(value: Any) -> bool:
     """Whether `value` is a number that a float can hold."""
-    return _is_number(value) and abs(value) <= sys.float_info.max
+    return is_number(value) and abs(value) <= sys.float_info.max
 
 
 def _exact(number: float) -> Decimal:
@@ -484,4 +480,4 @@ def _plain(choice: str | float) -> str:
 
 def _is_same(value: Any, text: str, choice: str | float) -> bool:
     """Whether a value is the choice: written the same, or the same number."""
-    return text == _plain(choice) or (_is_number(value) and _is_number(choice) and bool(value == choice))
+    return text == _plain(choice) or (is_number(value) and is_number(choice) and bool(value == choice))
