@@ -31,10 +31,9 @@ from toolwright_runtime.command_line.policy import (
     Headless,
     Listing,
     Policy,
-    PolicyError,
     ToolRule,
-    load_policy,
 )
+from toolwright_runtime.command_line.policy_file import PolicyError, load_policy
 from toolwright_runtime.command_line.risk import risk_of
 from toolwright_runtime.command_line.settings import POLICY, Commands
 from toolwright_runtime.command_line.spec import CommandTool, Invocation, Risk

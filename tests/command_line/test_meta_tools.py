@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from command_sample import DECLARED, SAMPLE, Client, Sample, git, text_of
 from toolwright_runtime import MethodError
-from toolwright_runtime.command_line.policy import load_policy
+from toolwright_runtime.command_line.policy_file import load_policy
 from toolwright_runtime.command_line.settings import Commands, commands_for
 from toolwright_runtime.discovery import style_for
 from toolwright_runtime.selection import Selection

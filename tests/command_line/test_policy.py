@@ -13,6 +13,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from toolwright_runtime.command_line.argv import invocation
+from toolwright_runtime.command_line.key_lines import key_lines
 from toolwright_runtime.command_line.patterns import Pattern
 from toolwright_runtime.command_line.policy import (
     Approval,
@@ -22,11 +23,9 @@ from toolwright_runtime.command_line.policy import (
     Headless,
     Listing,
     Policy,
-    PolicyError,
     ToolRule,
-    key_lines,
-    load_policy,
 )
+from toolwright_runtime.command_line.policy_file import PolicyError, load_policy
 from toolwright_runtime.command_line.spec import CommandTool, Place, Placement, Program, Risk
 from toolwright_runtime.errors import ToolError
 

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 from toolwright_runtime.command_line.argv import invocation
-from toolwright_runtime.command_line.policy import Approval, Docker, Headless, Policy, load_policy
+from toolwright_runtime.command_line.policy import Approval, Docker, Headless, Policy
+from toolwright_runtime.command_line.policy_file import load_policy
 from toolwright_runtime.command_line.spec import CommandTool, Risk
 
 from toolwright.cli import toolwright

@@ -93,7 +93,7 @@ def commands_for(catalogue: Catalogue, policy: str = "", *, headless_approve: bo
 
 def _loaded(path: str, catalogue: Catalogue) -> Policy:
     from toolwright_runtime.command_line.binding import command_tools
-    from toolwright_runtime.command_line.policy import PolicyError, load_policy
+    from toolwright_runtime.command_line.policy_file import PolicyError, load_policy
 
     try:
         policy = load_policy(Path(path).expanduser())
