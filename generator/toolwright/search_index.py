@@ -20,6 +20,8 @@ K1 = 1.2
 """How soon more occurrences of a term stop counting."""
 SCALE = 100
 """Scores are stored as whole numbers: hundredths."""
+LEAST = 1
+"""What a term that every tool has still counts: who asks for it gets them all, not none."""
 DEPRECATED = 0.85
 """Share of its score that a deprecated tool keeps: it stays findable, after what replaces it."""
 
@@ -60,13 +62,12 @@ def build_index(catalogue: Catalogue) -> SearchData:
         share = DEPRECATED if "deprecated" in entry else 1.0
         for term, weight in _weights(tool, average).items():
             score = round(SCALE * share * rarity[term] * weight / (K1 + weight))
-            if score:
-                postings[term][0].append(number)
-                postings[term][1].append(score)
+            postings[term][0].append(number)
+            postings[term][1].append(max(LEAST, score))
     return {
         "format": FORMAT,
         "tools": list(tools),
-        "terms": {term: list(columns) for term, columns in postings.items() if columns[0]},
+        "terms": {term: list(columns) for term, columns in postings.items()},
         "names": _name_shares(counted, rarity),
     }
 

@@ -257,6 +257,47 @@ def test_a_piece_of_several_texts_gives_them_before_all_others(programs: Catalog
     assert set(found(index, "ends with a flourish")[:2]) == {names[3], names[70]}
 
 
+@pytest.fixture(scope="module")
+def lone(programs: Catalogue) -> Catalogue:
+    """The same tools, all of one program: its name, its category, its tags and much else stand in every one of them."""
+    tools: dict[str, ToolEntry] = {}
+    for name, entry in programs["tools"].items():
+        own = f"kube_{name}"
+        said = f"Run kube: {entry['tool']['description']}, for \u6587\u4ef6\u5185\u5bb9"
+        tools[own] = {
+            **entry,
+            "tool": {**entry["tool"], "name": own, "description": said},
+            "summary": said.partition(",")[0],
+            "category": "ops",
+            "cli": "ctl",
+        }
+    return {
+        **programs,
+        "categories": {"ops": {"module": "ops", "summary": "Operations", "tags": ["version control"]}},
+        "clis": {"ctl": {"summary": "All of it", "tags": ["version control"]}},
+        "tools": tools,
+    }
+
+
+@pytest.mark.parametrize(
+    "query", ["kube", "ctl", "ops", "run", "json", "limit", "version control", "kube run", "\u6587\u4ef6\u5185\u5bb9"]
+)
+def test_a_word_that_every_tool_has_finds_every_tool(lone: Catalogue, make_index: MakeIndex, query: str) -> None:
+    assert sorted(found(make_index(lone), query)) == sorted(lone["tools"])
+
+
+def test_a_word_that_every_tool_has_counts_less_than_one_that_few_have(lone: Catalogue, make_index: MakeIndex) -> None:
+    snapshots = {name for name in lone["tools"] if name.endswith("_snapshot")}
+
+    assert set(found(make_index(lone), "kube ctl run json snapshot")[: len(snapshots)]) == snapshots
+
+
+def test_every_name_of_a_lone_program_typed_with_spaces_comes_first(lone: Catalogue, make_index: MakeIndex) -> None:
+    index = make_index(lone)
+
+    assert [name for name in lone["tools"] if found(index, name.replace("_", " "))[0] != name] == []
+
+
 @pytest.mark.parametrize("query", ["?", "...", "- _ -", "{}[]()", "!!!", "\u2026", "***", "--", '"', "\\"])
 def test_punctuation_finds_nothing(programs: Catalogue, index: ToolIndex, desk: Any, query: str) -> None:
     assert found(index, query) == []
