@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
+from toolwright_runtime.catalogue import FETCH_CHUNK
 from toolwright_runtime.command_line.spec import CommandTool, Place, Placement, Program, Risk
 
 from toolwright import resolve_types
@@ -27,9 +28,6 @@ from toolwright.tables import (
     ValueTable,
 )
 from toolwright.type_expression import spell
-
-FETCH_CHUNK: Final = "fetch_chunk"
-"""The tool that reads what an answer had no room for. A server that runs programs has it unless its author made one."""
 
 _ITEMS: Final = ("string", "integer", "number")
 """What an array on a command line may hold."""

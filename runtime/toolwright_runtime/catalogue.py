@@ -5,7 +5,10 @@ Nothing here is computed when a server starts, so its start does not grow with t
 
 from __future__ import annotations
 
-from typing import Any, NotRequired, TypedDict
+from typing import Any, Final, NotRequired, TypedDict
+
+FETCH_CHUNK: Final = "fetch_chunk"
+"""The tool, or a former name of it, that reads what the answer of a program had no room for."""
 
 WireTool = dict[str, Any]
 """A `Tool` of the MCP schema: name, title?, description, inputSchema, outputSchema?, annotations."""
@@ -106,3 +109,8 @@ class Catalogue(TypedDict):
     clis: NotRequired[dict[str, CliEntry]]
     """The programs that tools run; absent where they run none."""
     tools: dict[str, ToolEntry]
+
+
+def reads_rest(entry: ToolEntry) -> bool:
+    """Whether the tool reads what answers of programs had no room for: it goes with each of them, in any category."""
+    return FETCH_CHUNK in (entry["tool"]["name"], *entry.get("aliases", ()))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Final
 
-from toolwright_runtime.catalogue import Catalogue, ToolEntry
+from toolwright_runtime.catalogue import Catalogue, ToolEntry, reads_rest
 
 STYLES: Final = ("search-call", "list-describe", "discover-schema", "classic")
 """The styles of discovery: which meta-tools stand in `tools/list`."""
@@ -36,17 +36,20 @@ def visible_tools(catalogue: Catalogue, selection: Selection) -> dict[str, ToolE
 
 
 def served_tools(catalogue: Catalogue, selection: Selection) -> dict[str, ToolEntry]:
-    """Give the tools of the tier and of the toolsets, disabled ones too.
+    """Give the tools of the tier and of the toolsets, disabled ones too, and for programs what reads the rest.
 
     Raises:
         ValueError: a toolset is no category; the text names those there are.
     """
     categories = frozenset(_category(toolset, catalogue) for toolset in selection.toolsets)
-    return {
-        name: entry
-        for name, entry in catalogue["tools"].items()
-        if (selection.all_tools or entry["tier"] == "core") and (not categories or entry["category"] in categories)
-    }
+
+    def is_chosen(entry: ToolEntry) -> bool:
+        of_tier = selection.all_tools or entry["tier"] == "core"
+        return of_tier and (not categories or entry["category"] in categories)
+
+    tools = catalogue["tools"]
+    with_programs = any("cli" in entry and is_chosen(entry) for entry in tools.values())
+    return {name: entry for name, entry in tools.items() if is_chosen(entry) or (with_programs and reads_rest(entry))}
 
 
 def is_enabled(entry: ToolEntry) -> bool:

@@ -219,8 +219,9 @@ async def test_annotations_follow_the_risk(sample: Sample) -> None:
 # Outputs of several parts
 
 
-async def test_a_long_output_is_fetched_part_by_part(sample: Sample) -> None:
-    dispatcher = sample.dispatcher("classic")
+@pytest.mark.parametrize("toolsets", [(), ("words",)], ids=["all tools", "another category than that of fetch_chunk"])
+async def test_a_long_output_is_fetched_part_by_part(sample: Sample, toolsets: tuple[str, ...]) -> None:
+    dispatcher = sample.dispatcher("classic", toolsets=toolsets)
 
     async def call(name: str, **arguments: Any) -> str:
         params = {"name": name, "arguments": arguments}

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+from typing import Any, cast
+
 import pytest
-from toolwright_runtime.catalogue import Catalogue
+from toolwright_runtime.catalogue import Catalogue, ToolEntry
 from toolwright_runtime.selection import STYLES, Selection, visible_tools
 
 
@@ -18,6 +20,29 @@ def test_toolsets_keep_their_categories(catalogue: Catalogue) -> None:
     visible = visible_tools(catalogue, Selection("classic", toolsets=("git", " issues ")))
 
     assert {entry["category"] for entry in visible.values()} == {"git", "issues"}
+
+
+def with_part(catalogue: Catalogue, name: str, **more: Any) -> Catalogue:
+    """The catalogue with a tool of the category `files` before all others."""
+    entry = catalogue["tools"]["read_file"]
+    part = cast("ToolEntry", {**entry, "tool": {**entry["tool"], "name": name}, **more})
+    return {**catalogue, "tools": {name: part, **catalogue["tools"]}}
+
+
+@pytest.mark.parametrize(("name", "aliases"), [("fetch_chunk", []), ("read_part", ["fetch_chunk"])])
+def test_what_reads_the_rest_of_an_output_is_served_with_programs_of_any_toolset(
+    catalogue: Catalogue, name: str, aliases: list[str]
+) -> None:
+    found = with_part(catalogue, name, aliases=aliases, tier="all")
+
+    assert next(iter(visible_tools(found, Selection("classic", toolsets=("git",))))) == name
+    assert name not in visible_tools(found, Selection("classic", toolsets=("issues",)))
+
+
+def test_a_disabled_tool_is_not_visible_for_the_sake_of_programs(catalogue: Catalogue) -> None:
+    found = with_part(catalogue, "fetch_chunk", enabled=False)
+
+    assert "fetch_chunk" not in visible_tools(found, Selection("classic", toolsets=("git",)))
 
 
 def test_an_unknown_toolset_is_an_error_that_names_the_known_ones(catalogue: Catalogue) -> None:

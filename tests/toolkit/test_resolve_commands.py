@@ -7,6 +7,7 @@ import tomllib
 from pathlib import Path, PurePosixPath
 
 import pytest
+from toolwright_runtime.catalogue import FETCH_CHUNK
 from toolwright_runtime.command_line.binding import command_tools
 from toolwright_runtime.command_line.spec import Place, Risk
 
@@ -17,7 +18,7 @@ from toolwright.load import Document
 from toolwright.model import CommandLine, Hints, Server, Tool
 from toolwright.render import render
 from toolwright.resolve import resolve
-from toolwright.resolve_commands import FETCH_CHUNK, automatic_flag
+from toolwright.resolve_commands import automatic_flag
 from toolwright.search_index import field_terms
 from toolwright.validate import validate
 

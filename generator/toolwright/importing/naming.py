@@ -8,9 +8,10 @@ from collections.abc import Callable, Container
 from itertools import count
 from typing import Final
 
+from toolwright_runtime.catalogue import FETCH_CHUNK
+
 from toolwright.local_rules import unprintable
 from toolwright.names import CONSTANTS_TAKEN, CONTRACT_TAKEN, class_name, constant_name
-from toolwright.resolve_commands import FETCH_CHUNK
 from toolwright.tables import DiscoveryTable
 from toolwright.tool_names import meta_tool_names
 
