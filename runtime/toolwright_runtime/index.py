@@ -15,7 +15,7 @@ from functools import cached_property
 from itertools import accumulate
 from typing import Literal, Protocol, TypedDict
 
-from toolwright_runtime.catalogue import Catalogue, CliEntry, ToolEntry
+from toolwright_runtime.catalogue import Catalogue, CliEntry, ToolEntry, reads_rest
 from toolwright_runtime.text import STOP_WORDS, folded, grams, squeezed, stem, terms, words
 
 FORMAT = 1
@@ -183,8 +183,8 @@ class ToolIndex:
     @cached_property
     def categories(self) -> Mapping[str, int]:
         """The categories of the visible tools, in the order of the manifest, with the number of tools in each."""
-        counts = Counter(entry["category"] for entry in self._tools.values())
-        return {name: counts[name] for name in self._catalogue["categories"] if counts[name]}
+        members = self._grouped(lambda entry: entry["category"])
+        return {name: len(members[name]) for name in self._catalogue["categories"] if name in members}
 
     def search(self, query: str = "", *, category: str = "", cli: str = "") -> list[Hit]:
         """Give the tools that match `query` and stand in `category` and `cli`, best first.
@@ -204,10 +204,16 @@ class ToolIndex:
 
     def summary(self) -> list[Group]:
         """Give the command-line programs and categories, in the order in which they first occur."""
+        return [self._group(name, entries) for name, entries in self._grouped(command_line).items()]
+
+    def _grouped(self, key: Callable[[ToolEntry], str]) -> dict[str, list[ToolEntry]]:
+        """Group the visible tools. Where programs are run, what reads the rest of their output makes no group alone."""
         members: dict[str, list[ToolEntry]] = {}
         for entry in self._tools.values():
-            members.setdefault(command_line(entry), []).append(entry)
-        return [self._group(name, entries) for name, entries in members.items()]
+            members.setdefault(key(entry), []).append(entry)
+        if any("cli" in entry for entry in self._tools.values()):
+            return {name: entries for name, entries in members.items() if not all(map(reads_rest, entries))}
+        return members
 
     def get(self, name: str) -> ToolEntry | None:
         """Give the tool called `name`, or that was once called so; None if there is none or it is hidden."""

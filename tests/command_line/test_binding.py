@@ -271,7 +271,7 @@ async def test_what_a_policy_switches_off_is_not_listed_found_counted_or_callabl
     assert {*listed} == {*left, "fetch_chunk"}
 
     summary = await sample.search(sample.dispatcher(commands=commands))
-    assert sum(group["tool_count"] for group in summary["summary"]) == len(left) + 1
+    assert sum(group["tool_count"] for group in summary["summary"]) == len(left)
     assert summary["total_tools"] == len(left) + 1
 
     for gone in {*DECLARED} - left:

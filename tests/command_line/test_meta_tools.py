@@ -109,7 +109,7 @@ async def test_fr_003_without_a_filter_the_programs_are_summarised(sample: Sampl
     assert groups["talk"]["tool_count"] == 8
     assert groups["talk"]["description"] == "Programs that talk"
     assert groups["talk"]["tags"] == ["speech"]
-    assert groups.keys() == {"git-tools", "talk", "vcs"}  # fetch_chunk is no program's
+    assert groups.keys() == {"git-tools", "talk"}  # fetch_chunk belongs to all of them
 
 
 async def test_fr_003_limit_bounds_the_summary(sample: Sample) -> None:

@@ -4,11 +4,12 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from random import Random
+from typing import cast
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from toolwright_runtime.catalogue import Catalogue
+from toolwright_runtime.catalogue import Catalogue, ToolEntry
 from toolwright_runtime.index import SearchData, ToolIndex
 from toolwright_runtime.text import STOP_WORDS
 
@@ -181,6 +182,31 @@ def test_summary_counts_the_tools_of_each_program_or_category(catalogue: Catalog
     assert list(groups) == ["files", "git-tools", "issues", "messages"]
     assert (groups["git-tools"].tool_count, groups["git-tools"].category) == (4, "git")
     assert groups["git-tools"].tags == ("vcs", "history")
+
+
+def fetching(catalogue: Catalogue, category: str) -> ToolEntry:
+    entry = catalogue["tools"]["read_file"]
+    return cast("ToolEntry", {**entry, "tool": {**entry["tool"], "name": "fetch_chunk"}, "category": category})
+
+
+@pytest.mark.parametrize("category", ["git", "issues"])
+def test_what_reads_the_rest_of_an_output_is_no_group_of_its_own(
+    catalogue: Catalogue, make_index: MakeIndex, category: str
+) -> None:
+    tools = {name: entry for name, entry in catalogue["tools"].items() if entry["category"] == "git"}
+    index = make_index({**catalogue, "tools": {**tools, "fetch_chunk": fetching(catalogue, category)}})
+
+    assert [(group.name, group.tool_count) for group in index.summary()] == [("git-tools", 4)]
+    assert list(index.categories) == ["git"]
+    assert index.get("fetch_chunk")
+
+
+def test_a_tool_that_is_called_so_is_a_group_where_nothing_runs_programs(
+    catalogue: Catalogue, make_index: MakeIndex
+) -> None:
+    index = make_index({**catalogue, "tools": {"fetch_chunk": fetching(catalogue, "files")}})
+
+    assert [group.name for group in index.summary()] == list(index.categories) == ["files"]
 
 
 def test_the_index_is_read_at_the_first_search_and_only_once(catalogue: Catalogue) -> None:
