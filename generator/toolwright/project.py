@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
+
+MANIFESTS: Final = "manifest"
+"""The folder of a project that holds its manifest, and no other TOML file."""
 
 
 class ProjectError(Exception):
@@ -56,7 +60,7 @@ def find_project(start: Path, manifest: Path | None = None) -> Project:
     if manifest is not None:
         return _project_of(_absolute(start, manifest))
     for folder in (start.resolve(), *start.resolve().parents):
-        found = sorted((folder / "manifest").glob("*.toml"))
+        found = sorted((folder / MANIFESTS).glob("*.toml"))
         if len(found) > 1:
             names = ", ".join(path.relative_to(folder).as_posix() for path in found)
             raise ProjectError(f"several manifests: {names}; choose one with --manifest FILE")
@@ -78,4 +82,4 @@ def _absolute(start: Path, manifest: Path) -> Path:
 
 def _project_of(manifest: Path) -> Project:
     folder = manifest.parent
-    return Project(folder.parent if folder.name == "manifest" else folder, manifest)
+    return Project(folder.parent if folder.name == MANIFESTS else folder, manifest)

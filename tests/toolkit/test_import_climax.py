@@ -586,6 +586,23 @@ def test_a_policy_that_is_there_keeps_the_manifest_from_being_written(tmp_path: 
     assert not (tmp_path / "manifest.toml").exists()
 
 
+@pytest.mark.parametrize("inside", [False, True], ids=["from the project", "from the folder of its manifest"])
+def test_a_project_generates_after_an_import_with_a_policy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, inside: bool
+) -> None:
+    folder = tmp_path / "manifest"
+    folder.mkdir()
+    monkeypatch.chdir(folder if inside else tmp_path)
+    result = climax(GIT, "--policy", POLICY, "-o", "notes.toml" if inside else "manifest/notes.toml")
+    assert result.exit_code == 0, result.output
+
+    generated = CliRunner().invoke(toolwright, ["generate"])
+    assert generated.exit_code == 0, generated.output
+    assert (tmp_path / "generated").is_dir()
+    assert load_policy(tmp_path / "policy.toml").headless is Headless.APPROVE
+    assert [path.name for path in folder.iterdir()] == ["notes.toml"]
+
+
 def test_a_folder_that_is_not_there_is_told(tmp_path: Path) -> None:
     result = climax(GIT, "-o", tmp_path / "nowhere" / "manifest.toml")
     assert result.exit_code == 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from toolwright.cli.group import Command, CommandLineError, Exit, Refused, end_with
+from toolwright.project import MANIFESTS
 
 if TYPE_CHECKING:
     from toolwright.importing.notes import ImportFailed, Notes
@@ -42,7 +44,7 @@ def _output_option(what: str) -> Callable[[Command], Command]:
     "--policy-output",
     metavar="FILE",
     type=_FILE,
-    help="Write the policy there, not to policy.toml beside the manifest.",
+    help="Write the policy there, not to policy.toml beside the manifest or its folder `manifest`.",
 )
 @_force_option
 @click.option("--json", "is_json", is_flag=True, help="Print manifest, policy and notes as one JSON document.")
@@ -94,7 +96,11 @@ def climax(
 
 
 def _beside(output: Path | None) -> Path:
-    return (output or Path()).with_name("policy.toml")
+    """Give the place of a policy: in the project, but not in the folder where each file would count as a manifest."""
+    folder = (output or Path()).parent
+    if folder.resolve().name == MANIFESTS:
+        folder = Path(os.path.normpath(folder / ".."))
+    return folder / "policy.toml"
 
 
 def _fail(error: ImportFailed, notes: Notes, *, is_json: bool) -> Any:
