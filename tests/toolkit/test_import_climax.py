@@ -526,6 +526,16 @@ def test_a_pattern_that_means_the_same_carries_over(tmp_path: Path, pattern: str
     assert made["tools"]["git_log"]["args"]["author"]["pattern"] == pattern
 
 
+@pytest.mark.parametrize("bound", [".inf", "ten", "1" + "0" * 400])
+def test_a_bound_that_is_no_number_is_told_once_and_not_said_to_be_left_out(tmp_path: Path, bound: str) -> None:
+    rules = f"tools:\n  git_log:\n    args:\n      max_count: {{max: {bound}}}\n"
+    result = climax(GIT, "--policy", written(tmp_path, rules, "rules.yaml"), "-o", tmp_path / "manifest.toml")
+
+    assert result.exit_code == 1
+    (told,) = [line for line in result.stderr.splitlines() if "`max`" in line]
+    assert told.endswith("rules.yaml:4:24: `max` is no finite number")
+
+
 def test_of_a_policy_what_is_not_said_is_not_written(tmp_path: Path) -> None:
     rules = "approval: {global: all}\nexecutor: {type: docker, image: x, network: none}\n"
     result = climax(GIT, "--policy", written(tmp_path, rules, "rules.yaml"), "--json")

@@ -12,7 +12,7 @@ from toolwright_runtime.command_line.patterns import Pattern, PatternError
 from toolwright_runtime.command_line.policy import Approval, ExecutorName, Headless, Listing
 
 from toolwright.importing.climax import Imported
-from toolwright.importing.fields import Fields
+from toolwright.importing.fields import Fields, is_finite
 from toolwright.importing.notes import ImportFailed, Notes
 from toolwright.importing.yaml_source import read_yaml
 from toolwright.wording import quoted
@@ -142,6 +142,13 @@ def _asked(fields: Fields, key: str) -> bool:
     raise _refused(fields, key, f"`{key}` is neither true nor false")
 
 
+def _bound(fields: Fields, key: str) -> int | float:
+    value = fields.get(key).value
+    if is_finite(value):
+        return value
+    raise _refused(fields, key, f"`{key}` is no finite number")
+
+
 def _refused(fields: Fields, key: str, message: str) -> ImportFailed:
     place = fields.get(key).place
     return ImportFailed(f"{fields.path}:{place.line}:{place.column}: {message}")
@@ -155,10 +162,8 @@ def _limits(fields: Fields) -> dict[str, Any]:
             raise _refused(fields, "pattern", f"the pattern {quoted(pattern)} does not carry over: {reason}")
         found["pattern"] = pattern
     for key in ("min", "max"):
-        if (bound := fields.number(key)) is not None:
-            found[key] = bound
-        elif fields.has(key):
-            raise _refused(fields, key, f"`{key}` is no finite number")
+        if fields.has(key):
+            found[key] = _bound(fields, key)
     return found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, TypeGuard
 
 from toolwright.importing.notes import Notes
 from toolwright.importing.yaml_source import Node
@@ -75,8 +75,7 @@ class Fields:
         if not self.has(key):
             return None
         value = self.get(key).value
-        # A float has no room for every integer: one that does not fit could not be compared.
-        if isinstance(value, int | float) and not isinstance(value, bool) and _is_finite(value):
+        if is_finite(value):
             return value
         self.note(f"`{key}` is no finite number, left out", key)
         return None
@@ -123,8 +122,9 @@ class Fields:
         return False
 
 
-def _is_finite(value: float) -> bool:
+def is_finite(value: object) -> TypeGuard[int | float]:
+    """Whether a value is a number that can be compared: a float has no room for every integer."""
     try:
-        return math.isfinite(value)
+        return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
     except OverflowError:
         return False
