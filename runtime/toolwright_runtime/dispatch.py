@@ -132,7 +132,10 @@ class Dispatcher:
         known = self._names.get(name, name)
         if self._style.permits(known):
             return known
-        raise MethodError(INVALID_PARAMS, self._style.refusal(name), {"nearest": self._style.index.nearest(name)})
+        index = self._style.index
+        # A tool that is only hidden has no names to be mistaken for: the text says what runs it.
+        data = None if index.get(name) else {"nearest": index.nearest(name)}
+        raise MethodError(INVALID_PARAMS, self._style.refusal(name), data)
 
     @cached_property
     def _names(self) -> dict[str, str]:

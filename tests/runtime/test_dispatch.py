@@ -126,6 +126,14 @@ async def test_hidden_tool_does_not_answer_to_its_own_name_where_the_style_forbi
     assert texts(indirect) == ["A"]
 
 
+@pytest.mark.parametrize("name", ["shout", "old_shout"])
+async def test_refusal_of_a_hidden_tool_does_not_name_it_as_nearest_to_itself(name: str) -> None:
+    with pytest.raises(MethodError, match="it is not listed; run it with") as refused:
+        await call(name, {"text": "a"}, selection=Selection("search-call", all_tools=True))
+
+    assert refused.value.data is None
+
+
 async def test_hidden_tool_answers_to_its_own_name_where_the_style_permits_it() -> None:
     assert texts(await call("shout", {"text": "a"}, selection=Selection("list-describe"))) == ["A"]
 
