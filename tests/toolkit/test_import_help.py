@@ -276,6 +276,20 @@ def test_a_program_that_tells_nothing_is_told(tmp_path: Path) -> None:
     assert "tells nothing of its options with --help or -h" in result.stderr
 
 
+@pytest.mark.parametrize(
+    "output", [b"\n  -d  \0\0\n", b"\n  -d \x80\xfe\xff\n" * 9], ids=["with zero bytes", "mostly not UTF-8"]
+)
+def test_a_program_that_writes_no_text_is_told_to_say_nothing(tmp_path: Path, output: bytes) -> None:
+    result = import_help("--", program(tmp_path, f"sys.stdout.buffer.write({output!r})"))
+    assert result.exit_code == 1
+    assert "tells nothing of its options with --help or -h" in result.stderr
+
+
+def test_a_help_text_that_is_not_all_utf_8_is_read(tmp_path: Path) -> None:
+    name = program(tmp_path, "sys.stdout.buffer.write(b'  --caf\\xe9 X  Le caf\\xe9 du matin\\n  --one  One\\n')")
+    assert "--one" in [each.flag for each in program_help([name], timeout_s=60).help.options]
+
+
 # Styles
 
 

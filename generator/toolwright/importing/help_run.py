@@ -79,6 +79,11 @@ def _asked(argv: tuple[str, ...], timeout_s: float) -> str:
         raise ImportFailed(error.message) from error
 
 
+def _is_text(output: str) -> bool:
+    """Whether output is meant to be read; a letter here and there that is not UTF-8 speaks not against it."""
+    return "\0" not in output and output.count("\ufffd") * 10 <= len(output)
+
+
 async def _output(invocation: Invocation) -> str:
     outcome = await run(
         invocation, environ=os.environ, most_in_memory=MOST_BYTES, most_in_file=0, most_written=MOST_BYTES
@@ -88,6 +93,6 @@ async def _output(invocation: Invocation) -> str:
             raise ImportFailed(f"{quoted(' '.join(invocation.argv))} took more than {invocation.timeout_s:g} seconds")
         texts = ["".join(each.texts()) for each in (outcome.stdout, outcome.stderr)]
         # Git and others answer on the error stream.
-        return next((each for each in texts if each.strip()), "")
+        return next((each for each in texts if each.strip() and _is_text(each)), "")
     finally:
         outcome.close()
