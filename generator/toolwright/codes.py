@@ -623,6 +623,22 @@ params.range = { type = "string", flag = "--range=", default = "-1" }
 """,
     ),
     Rule(
+        code="TW328",
+        title="A tool called `fetch_chunk` cannot be called for the rest of an output",
+        why="In a server that runs programs, the last line of an answer that was cut has the model call `fetch_chunk` with a "
+        "`cacheKey` and a `chunkIndex`. A tool of the author's takes the place of the generated one, so it must take both.",
+        bad="""
+[tools.fetch_chunk]
+handler = "world:fetch_chunk"
+params.x = { type = "integer" }
+""",
+        good="""
+[tools.fetch_world_chunk]
+handler = "world:fetch_chunk"
+params.x = { type = "integer" }
+""",
+    ),
+    Rule(
         code="TW501",
         title="A use case does not find its tool",
         why="Most tools are hidden behind a search. Use cases are requests in a user's own words; if one of them does not "

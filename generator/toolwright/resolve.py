@@ -272,6 +272,7 @@ def _tool(run: Resolution, checker: SchemaChecker, name: str, table: ToolTable) 
     run.hints[name] = resolve_commands.hints_of(run, table, command.tool if command else None, params)
     exact = compile_schema.exact(params) if raw is None else raw
     _check_examples(run, checker, name, table, exact)
+    resolve_commands.check_fetching(run, checker, name, table, exact)
     schema = exact if raw is not None or not run.types else {**exact, "$defs": run.definitions}
     sent = Projection(schema=schema) if table.verbatim_schema else _advertised(run, table, schema)
     return Tool(

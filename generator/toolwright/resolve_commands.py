@@ -11,12 +11,13 @@ from toolwright_runtime.catalogue import FETCH_CHUNK
 from toolwright_runtime.command_line.spec import CommandTool, Place, Placement, Program, Risk
 
 from toolwright import resolve_types
-from toolwright.model import Cli, CommandLine, Hints, ListOf, Primitive, TypeRef, Value
+from toolwright.model import Cli, CommandLine, Hints, JsonSchema, ListOf, Primitive, TypeRef, Value
 from toolwright.names import program_constant_name
 from toolwright.passable import check_passable
 from toolwright.paths import KeyPath
 from toolwright.resolution import Resolution
 from toolwright.resolve_risk import base_risk, check_risk, reachable, risk_by_value, risk_text
+from toolwright.schema_check import SchemaChecker
 from toolwright.tables import (
     CliTable,
     ExampleTable,
@@ -29,6 +30,8 @@ from toolwright.tables import (
 )
 from toolwright.type_expression import spell
 
+_CALLED_WITH: Final = {"cacheKey": "9f86d081884c7d65", "chunkIndex": 3}
+"""A call of `fetch_chunk`, as the last line of an answer that was cut asks for it."""
 _ITEMS: Final = ("string", "integer", "number")
 """What an array on a command line may hold."""
 _SEVERAL: Final = {Place.STDIN: "a program has one standard input", Place.CWD: "a program runs in one folder"}
@@ -68,12 +71,18 @@ def _fetch_chunk(category: str) -> ToolTable:
                 default=2,
             ),
         },
-        examples=(
-            ExampleTable(
-                description="The third part of an output", arguments={"cacheKey": "9f86d081884c7d65", "chunkIndex": 3}
-            ),
-        ),
+        examples=(ExampleTable(description="The third part of an output", arguments=_CALLED_WITH),),
     )
+
+
+def check_fetching(run: Resolution, checker: SchemaChecker, name: str, table: ToolTable, schema: JsonSchema) -> None:
+    """Refuse a tool that stands in for `fetch_chunk` and cannot be called as the last line of a cut answer says."""
+    if FETCH_CHUNK not in (name, *table.aliases) or not any(tool.cli for tool in run.tables.tools.values()):
+        return
+    if problems := checker.problems(schema, _CALLED_WITH, closed=table.input_schema is None):
+        message = f"`{name}` cannot be called for the rest of a command's output: {problems[0].message}"
+        hint = "rename it, or let it take a string `cacheKey` and an integer `chunkIndex`, and need nothing else"
+        run.error("TW328", message, table.at, hint=hint, value=False)
 
 
 def category_of(tables: ManifestTables, tool: ToolTable) -> str:

@@ -513,14 +513,38 @@ def test_a_server_without_programs_has_none() -> None:
     assert [tool.name for tool in server_of(text).tools] == ["read_part"]
 
 
+PART = 'params.cacheKey = { type = "string" }\nparams.chunkIndex = { type = "integer", minimum = 1 }\n'
+AS_SCHEMA = "input_schema = { type = 'object', properties = { cacheKey = { type = 'string' } } }\n"
+
+
 @pytest.mark.parametrize(
-    "own", [HANDLED.format(name=FETCH_CHUNK), HANDLED.format(name="part") + f'aliases = ["{FETCH_CHUNK}"]\n']
+    "own",
+    [
+        HANDLED.format(name=FETCH_CHUNK) + PART,
+        HANDLED.format(name="part") + f'aliases = ["{FETCH_CHUNK}"]\n' + PART,
+        HANDLED.format(name=FETCH_CHUNK) + AS_SCHEMA,
+    ],
+    ids=["by name", "by a former name", "with a schema that takes more"],
 )
 def test_an_author_may_write_it_instead(own: str) -> None:
     tools = server_of(WITH_HANDLERS + CLI + TOOL + READ + own).tools
 
     assert len(tools) == 2
     assert all(tool.handler or tool.command for tool in tools)
+
+
+@pytest.mark.parametrize(
+    "part", ["", PART.replace('"integer", minimum = 1', '"string"'), PART + 'params.x = { type = "integer" }\n']
+)
+def test_what_is_written_instead_must_take_what_it_is_called_with(part: str) -> None:
+    own = HANDLED.format(name="part") + f'aliases = ["{FETCH_CHUNK}"]\n' + part
+    _, (finding,) = found(WITH_HANDLERS + CLI + TOOL + READ + own)
+
+    assert finding.startswith("TW328 `part` cannot be called for the rest of a command's output: ")
+
+
+def test_any_tool_may_be_called_so_where_nothing_is_run() -> None:
+    assert server_of(WITH_HANDLERS + HANDLED.format(name=FETCH_CHUNK)).tools[0].name == FETCH_CHUNK
 
 
 def test_an_author_may_name_it_as_if_it_were_written() -> None:
