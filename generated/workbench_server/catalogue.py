@@ -3050,7 +3050,7 @@ CATALOGUE: Final[Catalogue] = {
                 "Review whether a design document is complete",
                 "Verify the assumptions of a plan before implementing it",
             ],
-            "related": ["check_consistency", "query_codebase"],
+            "related": ["check_consistency", "query_codebase", "fetch_chunk"],
             "examples": [
                 {
                     "description": "All checks",
@@ -3312,7 +3312,7 @@ CATALOGUE: Final[Catalogue] = {
                 "Does this snippet match the style and standards used here",
                 "Check that an API design is consistent with the existing interfaces",
             ],
-            "related": ["validate_against_codebase", "list_error_patterns"],
+            "related": ["validate_against_codebase", "list_error_patterns", "fetch_chunk"],
             "examples": [
                 {
                     "description": "Names of a new function",
@@ -4590,4 +4590,4 @@ CATALOGUE: Final[Catalogue] = {
 }
 
 
-# toolwright: sha256 99ade3a119731bcb599613cd5713e5b7
+# toolwright: sha256 fa0629aa0bf1c5c00f9a873d8fae1efa

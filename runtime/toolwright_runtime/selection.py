@@ -36,7 +36,9 @@ def visible_tools(catalogue: Catalogue, selection: Selection) -> dict[str, ToolE
 
 
 def served_tools(catalogue: Catalogue, selection: Selection) -> dict[str, ToolEntry]:
-    """Give the tools of the tier and of the toolsets, disabled ones too, and for programs what reads the rest.
+    """Give the tools of the tier and of the toolsets, disabled ones too, and what reads the rest of their answers.
+
+    That is served where one of them runs a program, or names it as related.
 
     Raises:
         ValueError: a toolset is no category; the text names those there are.
@@ -48,8 +50,14 @@ def served_tools(catalogue: Catalogue, selection: Selection) -> dict[str, ToolEn
         return of_tier and (not categories or entry["category"] in categories)
 
     tools = catalogue["tools"]
-    with_programs = any("cli" in entry and is_chosen(entry) for entry in tools.values())
-    return {name: entry for name, entry in tools.items() if is_chosen(entry) or (with_programs and reads_rest(entry))}
+    chosen = [entry for entry in tools.values() if is_chosen(entry)]
+    named = {name for entry in chosen for name in entry["related"]}
+    are_programs = any("cli" in entry for entry in chosen)
+
+    def is_needed(name: str, entry: ToolEntry) -> bool:
+        return reads_rest(entry) and (are_programs or name in named)
+
+    return {name: entry for name, entry in tools.items() if is_chosen(entry) or is_needed(name, entry)}
 
 
 def is_enabled(entry: ToolEntry) -> bool:

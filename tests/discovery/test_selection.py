@@ -39,6 +39,18 @@ def test_what_reads_the_rest_of_an_output_is_served_with_programs_of_any_toolset
     assert name not in visible_tools(found, Selection("classic", toolsets=("issues",)))
 
 
+def test_what_reads_the_rest_of_an_answer_is_served_with_the_tools_that_name_it_as_related(
+    catalogue: Catalogue,
+) -> None:
+    found = with_part(catalogue, "fetch_chunk")
+    name, entry = next((name, entry) for name, entry in found["tools"].items() if entry["category"] == "issues")
+    tools: dict[str, ToolEntry] = {**found["tools"], name: {**entry, "related": ["fetch_chunk"]}}
+    naming: Catalogue = {**found, "tools": tools}
+
+    assert "fetch_chunk" in visible_tools(naming, Selection("classic", toolsets=("issues",)))
+    assert "fetch_chunk" not in visible_tools(naming, Selection("classic", toolsets=("messages",)))
+
+
 def test_a_disabled_tool_is_not_visible_for_the_sake_of_programs(catalogue: Catalogue) -> None:
     found = with_part(catalogue, "fetch_chunk", enabled=False)
 
