@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 from urllib.parse import quote, unquote
 
 from workbench.backend.secret_files import held
@@ -82,11 +82,24 @@ def secrets_hidden(texts: Iterable[str], environ: Mapping[str, str]) -> list[str
 
     It may quote code, in which much has a secret's form and is none.
     """
-    values = [value for value in _values(environ) if len(value) >= LEAST_QUOTED]
-    hidden = list(texts)
-    for value in values:
-        hidden = [text.replace(value, HIDDEN) for text in hidden]
-    return hidden
+    found: list[str] = secrets_hidden_within(list(texts), environ)
+    return found
+
+
+def secrets_hidden_within(value: Any, environ: Mapping[str, str]) -> Any:
+    """Do the same for each text of a value of JSON. The names of members are left as they are."""
+    return _hidden(value, [each for each in _values(environ) if len(each) >= LEAST_QUOTED])
+
+
+def _hidden(value: Any, secrets: Sequence[str]) -> Any:
+    if isinstance(value, dict):
+        return {name: _hidden(each, secrets) for name, each in value.items()}
+    if isinstance(value, list):
+        return [_hidden(each, secrets) for each in value]
+    if isinstance(value, str):
+        for secret in secrets:
+            value = value.replace(secret, HIDDEN)
+    return value
 
 
 def is_secret_name(name: str) -> bool:

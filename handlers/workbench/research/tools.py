@@ -16,6 +16,7 @@ from workbench.answers.delivery import delivered, fetched
 from workbench.backend.probing import find
 from workbench.backend.question import Answer, Ask, Report
 from workbench.backend.readonly import read_only_enforced, trusted_ripgrep
+from workbench.backend.redaction import secrets_hidden_within
 from workbench.research import directory, paths
 from workbench.research.analysis import (
     analyzing,
@@ -272,7 +273,9 @@ async def _analysed(params: Any, call: ToolCall, run: Run, *, kind: str, scope: 
 
 async def _shared(params: Any, call: ToolCall, root: Root, do: Do, *, kind: str) -> dict[str, Any]:
     result, operation = await call.state(Research).work(call, params, root.path, do, kind=kind)
-    return {**result, "meta": {**result["meta"], "operationId": operation.id}}
+    # Once more for all of it: what was read out of JSON may have been written with escapes before.
+    hidden: dict[str, Any] = secrets_hidden_within(result, os.environ)
+    return {**hidden, "meta": {**hidden["meta"], "operationId": operation.id}}
 
 
 async def _checked(prompt: str, root: Root) -> References:

@@ -107,6 +107,40 @@ async def test_answer_quotes_no_secret_of_the_environment_but_is_left_as_it_is_o
     assert found["answer"] == text.replace(KEY, "[redacted]")
 
 
+async def test_code_that_the_server_quotes_by_itself_holds_no_secret_of_the_environment(
+    fake: MakeFake, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (project / "keys.py").write_text(f"KEY = '{KEY}'\nLONG = '{'x' * 2360}{KEY}'\n", encoding="utf-8")
+    parts = [{"symbol": "", "lines": lines, "does": "d"} for lines in ("1", "2")]
+    cli = fake("gemini", answered(json.dumps({"summary": "s", "files": [{"path": "keys.py", "parts": parts}]})))
+    settle(monkeypatch, environment(tmp_path / "home", cli))
+
+    async with inside(project) as server:
+        found = await server.call("find_code_by_intent", intent="keys", return_format="detailed_with_snippets")
+
+    first, second = (part["snippet"] for part in found.data["files"][0]["parts"])
+    assert first == "KEY = '[redacted]'"
+    assert KEY[:10] not in second, "half a key no longer looks like one"
+
+
+async def test_a_key_that_a_model_writes_with_escapes_is_hidden_as_well(
+    fake: MakeFake, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (project / "a.py").write_text("", encoding="utf-8")
+    escaped = f"It is \\u{ord(KEY[0]):04x}{KEY[1:]}."
+    in_json = f'{{"answers": {{"q1": {{"found": true, "answer": "{escaped}"}}}}}}'
+    in_lines = f'{{"n": 1, "path": "a.py", "summary": "{escaped}"}}'
+    settle(monkeypatch, environment(tmp_path / "home", fake("gemini", answered(in_json), answered(in_lines))))
+
+    async with inside(project) as server:
+        answers = [
+            (await server.call("query_codebase", questions=["Which key?"])).text,
+            (await server.call("analyze_directory", path=".")).text,
+        ]
+
+    assert all("It is [redacted]." in text and KEY not in text for text in answers)
+
+
 async def test_a_key_in_the_users_own_files_leaves_as_little(
     fake: MakeFake, project: Path, tmp_path: Path, overheard: Ear
 ) -> None:

@@ -5,16 +5,20 @@ Models make paths up, and are off by some lines.
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
 from toolwright_runtime import ToolError
 
+from workbench.backend.redaction import secrets_hidden
 from workbench.decoding import decode
+from workbench.ignoring import IgnoreCheck
 from workbench.opening import existing, open_file
+from workbench.packages import NotInstalledError
 from workbench.research.analysis.budgets import fitting
 from workbench.research.analysis.parsing import text_of, texts_of, whole_of
 from workbench.research.analysis.scope import Scope
@@ -32,6 +36,8 @@ MOST_NAMED: Final = 5
 """Paths that one warning names."""
 MOST_PATH_CHARACTERS: Final = 500
 """Characters of a path."""
+SETTINGS: Final = ".env"
+"""How the names of files begin that hold secrets rather than code."""
 
 _LINES: Final = r"L?(?P<first>\d{1,7})(?:\s?[-\u2013]\s?L?(?P<last>\d{1,7})|:\d{1,7})?"
 _PLACE: Final = re.compile(rf"(?P<path>.+?)(?:(?::|#|\s\(?lines?\s){_LINES}\)?)?")
@@ -53,26 +59,39 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """What is known of a path. `lines` is None for a folder, a binary or a very large file."""
+    """What is known of a path. `lines` is None for a folder, a binary or a very large file.
+
+    What `is_kept_back` is not quoted.
+    """
 
     path: str
     exists: bool
     note: str = ""
     lines: tuple[str, ...] | None = None
+    is_kept_back: bool = False
 
 
 @dataclass(slots=True)
 class Evidence:
-    """The files of a project, each looked at once. It blocks. `warnings` says what it found wrong."""
+    """The files of a project, each looked at once. It blocks. `warnings` says what it found wrong.
+
+    `refused` are the paths that the model asked for and was not given.
+    """
 
     root: Path
     scope: Scope = field(default_factory=Scope)
+    refused: Collection[str] = ()
     _files: dict[str, _File] = field(default_factory=dict)
     _missing: dict[str, None] = field(default_factory=dict)
     _off: dict[str, None] = field(default_factory=dict)
     _outside: dict[str, None] = field(default_factory=dict)
     _unseen: dict[str, None] = field(default_factory=dict)
+    _kept_back: dict[str, None] = field(default_factory=dict)
     _left: int = MOST_BYTES
+    _ignoring: IgnoreCheck = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._ignoring = IgnoreCheck(Located(Root(self.root, "the project"), (), "."))
 
     def reference(self, place: Place, *, symbol: str = "") -> dict[str, Any]:
         """Give what results say of a place: `exists`, and a `note` if something is wrong with it."""
@@ -104,11 +123,18 @@ class Evidence:
         return place is not None and self._file(place.path).exists
 
     def snippet(self, place: Place, *, most: int) -> str:
-        """Give the lines at a place as they are in the file, `most` at most; nothing if they are not there."""
+        """Give the lines at a place as the file has them but for our keys, `most` at most; nothing if there are none.
+
+        It is the model that chooses them, and a file may tell it to: so what it would not be given is not quoted.
+        """
         file = self._file(place.path)
         if file.lines is None or place.first is None or self._wrong_lines(file, place):
             return ""
-        return "\n".join(file.lines[place.first - 1 : min(place.last or place.first, place.first - 1 + most)])
+        if file.is_kept_back:
+            self._kept_back[file.path] = None
+            return ""
+        lines = file.lines[place.first - 1 : min(place.last or place.first, place.first - 1 + most)]
+        return secrets_hidden(("\n".join(lines),), os.environ)[0]
 
     def check_text(self, text: str) -> None:
         """Look up the paths that stand in backticks in an answer in prose."""
@@ -126,6 +152,7 @@ class Evidence:
                 ("the model named lines or names that are not there", self._off),
                 ("the model named files outside of the scope", self._outside),
                 (f"the model named more than {MOST_FILES} files, and some were not looked up", self._unseen),
+                ("no code is shown of files that are ignored, refused to the model or hold settings", self._kept_back),
             )
             if paths
         ]
@@ -159,7 +186,16 @@ class Evidence:
             return _File(shown, exists=True)
         text = decode(data) if len(data) <= most else None
         self._left -= len(data) if text is not None else 0
-        return _File(shown, exists=True, lines=None if text is None else _split(text))
+        lines = None if text is None else _split(text)
+        return _File(shown, exists=True, lines=lines, is_kept_back=self._is_kept_back(located, shown))
+
+    def _is_kept_back(self, located: Located, shown: str) -> bool:
+        if shown in self.refused or any(part.casefold().startswith(SETTINGS) for part in located.parts):
+            return True
+        try:
+            return self._ignoring.leaves_out(located.parts)
+        except NotInstalledError:  # then nobody knows
+            return True
 
     @staticmethod
     def _wrong_lines(file: _File, place: Place) -> str:

@@ -54,7 +54,7 @@ class Review:
     evidence: Evidence = field(init=False)
 
     def __post_init__(self) -> None:
-        self.evidence = Evidence(self.root, self.scope)
+        self.evidence = Evidence(self.root, self.scope, self.answer.refused)
 
     def read(self, *keys: str) -> Parsed | None:
         """Give the JSON object of the answer, and note if it is missing or ends early."""

@@ -123,6 +123,22 @@ def test_a_snippet_is_what_the_file_holds_and_never_what_lies_outside(tools: Any
         assert evidence.snippet(place, most=40) == ""
 
 
+@pytest.mark.parametrize("path", [".env", ".env.local", "src/.ENV", "build.log", "old/a.py", "refused.py", "link.py"])
+def test_no_line_is_quoted_that_the_model_would_not_be_given(tools: Any, path: str) -> None:
+    (tools.root / ".gitignore").write_text("*.log\nold/\n", encoding="utf-8")
+    (tools.root / "link.py").symlink_to("build.log")
+    (tools.root / "old").mkdir()
+    for name in (".env", ".env.local", "src/.ENV", "build.log", "old/a.py", "refused.py"):
+        (tools.root / name).write_text("A=1\n", encoding="utf-8")
+    evidence = Evidence(tools.root, refused=("refused.py",))
+
+    assert evidence.reference(Place(path, 1, 1))["exists"]
+    assert evidence.snippet(Place(path, 1, 1), most=40) == ""
+    assert evidence.snippet(Place("src/app.py", 1, 1), most=40)
+    (warning,) = evidence.warnings
+    assert "no code is shown of files that are ignored" in warning
+
+
 def test_a_link_out_of_the_project_is_not_followed(tools: Any) -> None:
     (tools.root / "link.txt").symlink_to(tools.root.parent / "proj-evil" / "secret.txt")
     evidence = Evidence(tools.root)
