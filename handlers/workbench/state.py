@@ -13,7 +13,7 @@ from toolwright_runtime import ToolCall, ToolError
 
 from workbench.backend import logs
 from workbench.research.state import Research
-from workbench.roots import Root, root_of_uri
+from workbench.roots import Root, is_too_wide, root_of_uri
 
 _log = logging.getLogger(__name__)
 
@@ -85,12 +85,6 @@ def _present(roots: tuple[Root, ...]) -> tuple[Root, ...]:
         return found
     names = ", ".join(f"`{root.path}`" for root in roots)
     raise ToolError(f"what --root or WORKBENCH_ROOTS names is no directory: {names}", code="NO_ROOTS")
-
-
-def is_too_wide(path: Path) -> bool:
-    """Whether `path` is a whole disk, or a home folder or above: where desktop programs start their servers."""
-    home = Path.home().resolve()
-    return path == path.parent or home.is_relative_to(path)
 
 
 def _distinct(roots: tuple[Root, ...]) -> tuple[Root, ...]:

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from workbench.state import is_too_wide, workspace
+from workbench.roots import is_too_wide
+from workbench.state import workspace
 
 
 def directories(answer: Any) -> list[tuple[str, str]]:

@@ -12,6 +12,8 @@ from typing import Final
 from toolwright_runtime import ToolError
 from toolwright_runtime.command_line.execute import base_environment
 
+from workbench.backend.choice import is_outside
+
 _PREFIXES: Final = ("GEMINI_", "GOOGLE_", "CLOUDSDK_", "XDG_")
 _NAMES: Final = {
     # How the network is reached, and whom to believe there. NODE_OPTIONS and NODE_TLS_REJECT_UNAUTHORIZED are not
@@ -49,7 +51,7 @@ def child_environment(environ: Mapping[str, str], program: str, project: Path | 
     """
     given = base_environment(environ) | {name: value for name, value in environ.items() if _is_for_it(name)}
     folders = [*given.get("PATH", os.defpath).split(os.pathsep), str(Path(program).parent)]
-    given["PATH"] = os.pathsep.join(each for each in folders if _is_outside(each, project))
+    given["PATH"] = os.pathsep.join(each for each in folders if is_outside(each, project))
     for name in ("TMPDIR", "TEMP", "TMP"):
         given[name] = environ.get("TMPDIR") or environ.get(name) or ""
     # No colours, and no window in which somebody should sign in.
@@ -130,11 +132,6 @@ def _value(text: str) -> str:
         quote, text = text[0], text[1:-1]
         return text.replace("\\n", "\n").replace("\\r", "\r") if quote == '"' else text
     return text
-
-
-def _is_outside(folder: str, project: Path | None) -> bool:
-    path = Path(folder)
-    return path.is_absolute() and (project is None or not path.resolve().is_relative_to(project.resolve()))
 
 
 def _is_for_it(name: str) -> bool:

@@ -61,6 +61,9 @@ _INSTALL: Final = (
 )
 
 
+_WHERE: Final = "on PATH (folders of the project do not count)"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
     """A program that was looked at. It can be used, or `refused` says why not; `path` is empty if there is none."""
@@ -102,7 +105,7 @@ async def look(name: str, environ: Mapping[str, str]) -> Candidate:
     command = named_command(name, environ) or name
     path = await anyio.to_thread.run_sync(located, command, environ)
     if path is None:
-        return Candidate(name=name, command=command, refused=f"{command} is not on PATH, or may not be executed")
+        return Candidate(name=name, command=command, refused=f"{command} is not {_WHERE}, or may not be executed")
     # One at a time: many calls that come together start it once.
     async with _asking:
         key = await anyio.to_thread.run_sync(_key, name, path)

@@ -7,7 +7,7 @@ import json
 import logging
 import math
 import os
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -115,17 +115,18 @@ class Research:
             problem = f"long answers cannot be kept, as {error.message}"
         return StoreHealth(kind=kind, is_reachable=not problem, problem=problem)
 
-    async def ask(self, question: Question, operation: Operation) -> Answer:
-        """Ask the program, with its retries and models.
+    async def ask(self, question: Question, operation: Operation, projects: Iterable[Path]) -> Answer:
+        """Ask the program, which none of `projects` may choose, with its retries and models.
 
         Raises:
             ToolError: there is no program, or no answer.
         """
         from workbench.backend.adapters import adapter_for
         from workbench.backend.asking import ask
+        from workbench.backend.choice import without_projects
         from workbench.backend.probing import find
 
-        program = await find(os.environ)
+        program = await find(without_projects(os.environ, projects))
         answer = await ask(
             question,
             adapter=adapter_for(program),
@@ -145,8 +146,11 @@ class Research:
         do: Callable[[Ask, Report], Awaitable[Result]],
         *,
         kind: str,
+        projects: Iterable[Path],
     ) -> tuple[Result, Operation]:
         """Do what a tool does once for all who ask the same while it goes on; give its result, and which work it was.
+
+        `projects` are the folders that may be read, of which `folder` is one.
 
         Raises:
             ToolError: as `do`, or a package is missing without which no answer could be given.
@@ -160,7 +164,7 @@ class Research:
 
             async def asked(prompt: str) -> Answer:
                 question = Question(prompt=prompt, folder=folder, models=models(kind))
-                return await self.ask(question, operation)
+                return await self.ask(question, operation, projects)
 
             return await do(asked, operation.report), operation
 

@@ -13,6 +13,7 @@ from toolwright_runtime import ServerInfo, ToolCall, ToolError
 from toolwright_runtime.command_line.settings import Commands
 
 from workbench.answers.delivery import delivered, fetched
+from workbench.backend.choice import without_projects
 from workbench.backend.probing import find
 from workbench.backend.question import Answer, Ask, Report
 from workbench.backend.readonly import read_only_enforced, trusted_ripgrep
@@ -36,7 +37,7 @@ from workbench.research.references import References, check_references, plain
 from workbench.research.state import MODELS, Research, models
 from workbench.roots import Root
 from workbench.setup.health import HealthParts, Held, health
-from workbench.state import Workspace
+from workbench.state import Workspace, roots_for
 from workbench_server.research import models as research
 from workbench_server.validation import models as validation
 
@@ -128,16 +129,17 @@ async def health_check(params: research.HealthCheckParams, call: ToolCall) -> re
     server = call.state(ServerInfo)
     problems: list[str] = []
     try:
-        folder = (await paths.project_root(call)).path
+        projects = [each.path for each in await roots_for(call)]
     except ToolError as error:  # how things are can be told all the same
-        folder = call.state(Workspace).working_directory
+        projects = [call.state(Workspace).working_directory]
         problems.append(f"research tools cannot answer, as {error.message}")
+    environ = without_projects(os.environ, projects)
     parts = HealthParts(
         server_name=server.name,
         server_version=server.version,
-        project_root=folder,
-        environ=os.environ,
-        find=lambda: find(os.environ),
+        project_root=projects[0],
+        environ=environ,
+        find=lambda: find(environ),
         held=_held,
         retry_statistics=shared.statistics.to_dict,
         store=shared.store_health,
@@ -272,7 +274,9 @@ async def _analysed(params: Any, call: ToolCall, run: Run, *, kind: str, scope: 
 
 
 async def _shared(params: Any, call: ToolCall, root: Root, do: Do, *, kind: str) -> dict[str, Any]:
-    result, operation = await call.state(Research).work(call, params, root.path, do, kind=kind)
+    projects = [each.path for each in await roots_for(call)]
+    work = call.state(Research).work(call, params, root.path, do, kind=kind, projects=projects)
+    result, operation = await work
     # Once more for all of it: what was read out of JSON may have been written with escapes before.
     hidden: dict[str, Any] = secrets_hidden_within(result, os.environ)
     return {**hidden, "meta": {**hidden["meta"], "operationId": operation.id}}

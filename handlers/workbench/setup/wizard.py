@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from workbench.backend.choice import COMMANDS
+from workbench.backend.choice import COMMANDS, without_projects
 from workbench.setup.auth import KEY_PAGE, TITLES, Auth
 from workbench.setup.checks import AGY_PAGE, GEMINI_PAGE, INSTALL_GEMINI
 from workbench.setup.clients import CLIENTS, here
@@ -80,7 +80,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _machine(chosen: argparse.Namespace, environ: Environ, folder: Path) -> int:
-    installation = find_installation(environ)
+    installation = find_installation(without_projects(environ, (folder,)))
     auth = find_auth_of(environ, folder, installation)
     trial = _left_out(installation, auth, chosen)
     if trial is None:
@@ -118,7 +118,7 @@ def _person(chosen: argparse.Namespace, environ: Environ, folder: Path) -> int:
     page.heading("Workbench setup")
     page.line()
     _step(page, 1, "The program that reads for you")
-    installation = find_installation(environ)
+    installation = find_installation(without_projects(environ, (folder,)))
     _say_installation(page, installation)
     _step(page, 2, "Authentication")
     auth = find_auth_of(environ, folder, installation)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fake_cli import Fake, Script, answered, failed, quota, unauthenticated
+from fake_cli import GEMINI_HELP, Fake, Script, answered, failed, make, quota, unauthenticated
 from served import APPENDIX_B, Said, environment, inside, settle
 
 from workbench.research.state import Research
@@ -180,6 +180,26 @@ async def test_a_mistake_of_ours_is_internal_and_its_text_stays_here(
     assert "fetch_chunk" in said[0].error["message"]
     assert "192.0.2.1" not in said[0].text
     assert "AIzaSy" not in said[0].text + capsys.readouterr().err
+
+
+async def test_a_project_cannot_choose_the_program(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (project / "bin").mkdir()
+    script = answered("from the project")
+    cli = make(project / "bin", "gemini", script, version="0.61.0", help_text=GEMINI_HELP, probe=())
+    settle(monkeypatch, environment(tmp_path / "home", cli))
+
+    async with inside(project) as server:
+        refused = await server.call("quick_query", prompt="a")
+        health = (await server.call("health_check", includeDiagnostics=True)).data
+
+    assert refused.error["code"] == "GEMINI_CLI_NOT_FOUND"
+    assert "folders of the project do not count" in refused.text
+    assert health["status"] == "degraded"
+    assert not health["diagnostics"]["geminiOnPath"]
+    assert not cli.probes
+    assert not cli.runs
 
 
 def test_every_row_of_the_appendix_is_held_here() -> None:

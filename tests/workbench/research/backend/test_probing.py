@@ -13,6 +13,7 @@ from toolwright_runtime import ToolError
 
 from workbench.backend import probing
 from workbench.backend.adapter import Program
+from workbench.backend.choice import without_projects
 from workbench.backend.probing import features_of, find, forget, look, version_of
 
 MakeFake = Callable[..., Fake]
@@ -199,6 +200,22 @@ def test_relative_folders_of_path_are_not_looked_into(
 
     refused({"PATH": f".{os.pathsep}{tmp_path}"})
     assert cli.probes == 0
+
+
+def test_folders_of_path_within_a_project_do_not_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Path, "home", lambda: tmp_path / "home")
+    project, home = tmp_path / "home" / "project", tmp_path / "home"
+    (project / "bin").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(project / "bin")
+    (project / "link").symlink_to("/usr/bin")
+    within = (project / "bin", tmp_path / "link", project / "link", project, project / "x" / ".." / "bin")
+    environ = {"PATH": os.pathsep.join(map(str, (*within, "bin", "", home / "bin", "/usr/bin"))), "A": "1"}
+    usual = f"{home / 'bin'}{os.pathsep}/usr/bin"
+
+    assert without_projects(environ, (home / "other", project)) == {"PATH": usual, "A": "1"}
+    everything = without_projects(environ, (home,))["PATH"].split(os.pathsep)
+    assert str(home / "bin") in everything, "a whole home is nobody's project"
+    assert "bin" not in everything
 
 
 def test_a_program_that_does_not_answer_is_given_up_and_asked_again_later(
