@@ -14,15 +14,14 @@ import re
 import stat
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 from typing import Final
 
 from toolwright_runtime import ToolError
 
-from workbench.ignoring import IgnoreCheck
 from workbench.opening import similar
-from workbench.packages import NotInstalledError
+from workbench.research.handing import Handing
 from workbench.roots import Located, RefusedPathError, Root, locate
 
 MOST_REFERENCES: Final = 5_000
@@ -77,12 +76,15 @@ _SUFFIXES: Final = frozenset(f".{ending}" for ending in _ENDINGS.split())
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A reference that leads to a file or folder within the root. `written` is how the prompt has it, `@` and all."""
+    """A reference that leads to a file or folder within the root. `written` is how the prompt has it, `@` and all.
+
+    `kept_back` says why the program does not hand over what is there, though it may be named; empty if it does.
+    """
 
     written: str
     located: Located
     is_folder: bool = False
-    is_ignored: bool = False
+    kept_back: str = ""
 
     @property
     def path(self) -> str:
@@ -99,8 +101,10 @@ class References:
     warnings: tuple[str, ...] = ()
 
 
-def check_references(prompt: str, root: Root) -> References:
+def check_references(prompt: str, root: Root, *, obeys_git: bool = True) -> References:
     """Check all references of `prompt`, which the program will read from `root`. Looks at the disk, so it may block.
+
+    `obeys_git` says that the program does not hand over what `.gitignore` names.
 
     A reference is what follows an `@` that no letter, digit, slash or backslash stands before, and that is there, or
     that can only be meant as a path: it is quoted, absolute, begins with a `~` or a dot and a slash, has a `..`, ends
@@ -113,7 +117,7 @@ def check_references(prompt: str, root: Root) -> References:
     Raises:
         ToolError: PATH_NOT_ALLOWED if some lead outside, else INVALID_ARGUMENT if some are missing; it names them all.
     """
-    check = _Check(root)
+    check = _Check(root, Handing(root, obeys_git))
     pieces: list[str] = []
     end = 0
     while match := _AT.search(prompt, end):
@@ -153,16 +157,13 @@ class _Verdict:
 @dataclass(slots=True)
 class _Check:
     root: Root
+    handing: Handing
     found: dict[tuple[str, ...], Reference] = field(default_factory=dict)
     outside: dict[str, str] = field(default_factory=dict)
     missing: dict[str, str] = field(default_factory=dict)
     looked_up: dict[str, _Verdict | None] = field(default_factory=dict)
     counted: set[str] = field(default_factory=set)
     hints: dict[str, None] = field(default_factory=dict)
-    ignoring: IgnoreCheck = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.ignoring = IgnoreCheck(Located(self.root, (), "."))
 
     def rewritten(self, prompt: str, match: re.Match[str]) -> tuple[str, int]:
         """Give what stands in the prompt for one match, or the beginning of it, and where the rest goes on."""
@@ -241,7 +242,7 @@ class _Check:
 
     def _accepted(self, written: str, located: Located) -> _Verdict | None:
         is_folder = located.path.is_dir()
-        reference = Reference(written, located, is_folder, self._is_ignored(located.parts, is_folder=is_folder))
+        reference = Reference(written, located, is_folder)
         if _PATTERN.search(reference.path):
             why = "the Gemini CLI takes its name for a pattern, which means other files"
             self.hints[f"`{written}` was left as text, for the model to open by itself: {why}"] = None
@@ -250,7 +251,8 @@ class _Check:
         if shown is None:
             self.hints[f"`{written}` leads to a name that cannot stand in a prompt, so it was left as text"] = None
             return None
-        self.found.setdefault(located.parts, reference)
+        if located.parts not in self.found:
+            self.found[located.parts] = replace(reference, kept_back=self.handing.why_not(located, is_folder=is_folder))
         return _Verdict(len(written), shown)
 
     def _missed(self, written: str, located: Located, problem: str) -> None:
@@ -265,12 +267,6 @@ class _Check:
         if inside and os.path.lexists(self.root.path / inside):
             self.hints[f"`{written}` is no path of this machine and was left as text: did you mean `@{inside}`?"] = None
 
-    def _is_ignored(self, parts: tuple[str, ...], *, is_folder: bool) -> bool:
-        try:  # what is in a folder is ignored wherever the folder is
-            return bool(parts) and self.ignoring.leaves_out((*parts, "any name") if is_folder else parts)
-        except NotInstalledError:
-            return False
-
     def raise_problems(self) -> None:
         if self.outside:
             message = f"the prompt refers to what is outside of the project `{self.root.path}` or not allowed"
@@ -279,12 +275,11 @@ class _Check:
             raise _refusal("the prompt refers to what is not there", "INVALID_ARGUMENT", self.missing)
 
     def warnings(self, prompt: str) -> Iterator[str]:
-        """Say which references are ignored, and which were left as text though they may not have been meant so."""
-        ignored = [each.written for each in self.found.values() if each.is_ignored]
-        if ignored:
-            why = "ignored by .gitignore or as installed or built: the model may not be given"
-            yield f"{_listed(ignored)}: {why} {'it' if len(ignored) == 1 else 'them'}"
-        folders = [each.written for each in self.found.values() if each.is_folder and not each.is_ignored]
+        """Say what is not handed over, and what was left as text though it may not have been meant so."""
+        for why in dict.fromkeys(each.kept_back for each in self.found.values() if each.kept_back):
+            kept_back = [each.written for each in self.found.values() if each.kept_back == why]
+            yield f"not handed over, as {why}: {_listed(kept_back)}"
+        folders = [each.written for each in self.found.values() if each.is_folder and not each.kept_back]
         packages = [written for written in folders if _PACKAGE.fullmatch(written)]
         if packages and _PACKAGES.search(prompt):
             why = "a folder of the project, whose files were handed over: write `\\@` where a package is meant"

@@ -37,6 +37,7 @@ from workbench.research.references import References, check_references, plain
 from workbench.research.state import MODELS, Research, models
 from workbench.roots import Root
 from workbench.setup.health import HealthParts, Held, health
+from workbench.setup.ignore_warnings import is_git_ignore_respected
 from workbench.state import Workspace, roots_for
 from workbench_server.research import models as research
 from workbench_server.validation import models as validation
@@ -283,7 +284,11 @@ async def _shared(params: Any, call: ToolCall, root: Root, do: Do, *, kind: str)
 
 
 async def _checked(prompt: str, root: Root) -> References:
-    return await asyncio.to_thread(check_references, prompt, root)
+    return await asyncio.to_thread(_checked_now, prompt, root)
+
+
+def _checked_now(prompt: str, root: Root) -> References:
+    return check_references(prompt, root, obeys_git=is_git_ignore_respected(os.environ))
 
 
 def _with_preamble(ask: Ask) -> Ask:
@@ -317,7 +322,7 @@ def _referring(result: dict[str, Any], checked: References) -> dict[str, Any]:
 
     A folder stands for the files that were handed over with it, with a slash at its end.
     """
-    named = [f"{each.path}/" if each.is_folder else each.path for each in checked.found]
+    named = [f"{each.path}/" if each.is_folder else each.path for each in checked.found if not each.kept_back]
     meta = result["meta"]
     return {
         **result,

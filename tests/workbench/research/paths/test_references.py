@@ -365,15 +365,16 @@ def test_an_ignored_file_or_folder_is_allowed_with_a_warning(tmp_path: Path) -> 
         (tmp_path / name).write_text("", encoding="utf-8")
     prompt = "@a.log @keep.log @sub @sub/private @sub/private/x.txt @node_modules/p/"
     checked = check_references(prompt, Root.of(str(tmp_path), "a test"))
-    assert [each.path for each in checked.found if each.is_ignored] == [
+    assert [each.path for each in checked.found if each.kept_back] == [
         "a.log",
         "sub/private",
         "sub/private/x.txt",
         "node_modules/p",
     ]
-    (warning,) = checked.warnings
-    assert "`@a.log`, `@sub/private`, `@sub/private/x.txt`, `@node_modules/p/`" in warning
-    assert ".gitignore" in warning
+    ignored, installed = checked.warnings
+    assert ignored == "not handed over, as it is ignored by .gitignore: `@a.log`, `@sub/private`, `@sub/private/x.txt`"
+    assert "installed" in installed
+    assert "`@node_modules/p/`" in installed
 
 
 def test_a_link_to_a_name_with_a_line_break_is_left_as_text(tmp_path: Path) -> None:
