@@ -43,6 +43,9 @@ _NOISE: Final = re.compile(
 )
 _SECURITY: Final = re.compile(r"^Security Warning: .*$", re.MULTILINE)
 
+_IGNORED: Final = re.compile(r"\bignored by (?:configured|git|gemini|project) ignore\b", re.IGNORECASE)
+"""What a tool of the CLI says of a file that `.gitignore` or `.geminiignore` names."""
+
 _READING: Final = {"read_file", "view_file"}
 _SEARCHING: Final = {"grep_search", "search_file_content", "glob"}
 
@@ -66,6 +69,7 @@ class Observed:
         self._tool_calls = 0
         self._files: dict[str, None] = {}
         self._refused: dict[str, None] = {}
+        self._ignored: dict[str, None] = {}
         self._warnings: dict[str, None] = {}
         self._started = ""
         self._ended: Ended | None = None
@@ -100,6 +104,7 @@ class Observed:
             model=self._model(ended, model),
             files=tuple(self._files),
             refused=tuple(self._refused),
+            ignored=tuple(self._ignored),
             tokens=ended.tokens,
             tool_calls=ended.tool_calls or self._tool_calls,
             latency_ms=latency_ms,
@@ -213,10 +218,13 @@ class Observed:
             self._do(f"listing {self._shown(where)}" if event.name == "list_directory" else "using a tool")
 
     def _close(self, event: ToolEnded) -> None:
-        place = self._files if event.ok else self._refused
+        places = [self._files if event.ok else self._refused]
+        if not event.ok and _IGNORED.search(event.message):
+            places.append(self._ignored)
         for path in self._calls.pop(event.id, ()):
-            if len(place) < _MOST_FILES:
-                place.setdefault(path)
+            for place in places:
+                if len(place) < _MOST_FILES:
+                    place.setdefault(path)
 
     def warn(self, text: str) -> None:
         """Keep what should be known besides the answer."""

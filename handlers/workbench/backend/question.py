@@ -34,13 +34,15 @@ class Answer:
 
     `model` is the one that answered, as the program names it. `files` are those it read through its tools, relative to
     the question's folder with forward slashes, each once, in the order of their first reading; `refused` are those it
-    asked for and was not given. `attempts` counts the programs that were started.
+    asked for and was not given, and `ignored` those of them that files such as `.gitignore` name. `attempts` counts the
+    programs that were started.
     """
 
     text: str = field(repr=False)
     model: str
     files: tuple[str, ...] = ()
     refused: tuple[str, ...] = ()
+    ignored: tuple[str, ...] = ()
     tokens: int = 0
     tool_calls: int = 0
     latency_ms: int = 0

@@ -12,6 +12,7 @@ from toolwright_runtime import ToolError
 
 from workbench.backend.question import Answer, Ask, Report
 from workbench.opening import existing
+from workbench.research.analysis.evidence import refusals
 from workbench.research.listing import FileList, ListedFile, file_list, readable
 from workbench.research.prompts import task
 from workbench.research.summaries import Parsed, parse_summaries
@@ -192,8 +193,7 @@ class _Map:
             yield f"Entries for {len(unknown):,} paths that were not asked about were dropped: {named}"
         for answer in self.answers:
             yield from answer.warnings
-            if answer.refused:
-                yield f"The model asked for {len(answer.refused):,} paths that it was not given"
+            yield from refusals(answer, self.top.root.path)
 
 
 _PROMPT: Final = """\

@@ -183,8 +183,10 @@ def _without_secrets(answer: Answer) -> Answer:
     from workbench.backend.redaction import secrets_hidden
 
     text, model = secrets_hidden((answer.text, answer.model), os.environ)
-    files, refused = (tuple(secrets_hidden(each, os.environ)) for each in (answer.files, answer.refused))
-    return replace(answer, text=text, model=model, files=files, refused=refused)
+    files, refused, ignored = (
+        tuple(secrets_hidden(each, os.environ)) for each in (answer.files, answer.refused, answer.ignored)
+    )
+    return replace(answer, text=text, model=model, files=files, refused=refused, ignored=ignored)
 
 
 def _loggable(params: Any) -> dict[str, Any]:

@@ -29,6 +29,7 @@ from workbench.research.analysis import (
     tracing,
     validating,
 )
+from workbench.research.analysis.evidence import refusals
 from workbench.research.analysis.result import LONG_TEXT
 from workbench.research.codes import specified
 from workbench.research.operations import Operation
@@ -259,7 +260,8 @@ async def _answered(
 
     async def do(ask: Ask, _report: Report) -> dict[str, Any]:
         answer = await ask(compose(checked.prompt))
-        return _referring(await _chunked(call, {**echo, **_envelope(answer, root)}), checked)
+        envelope = await asyncio.to_thread(_envelope, answer, root)
+        return _referring(await _chunked(call, {**echo, **envelope}), checked)
 
     return await _shared(params, call, root, do, kind=kind)
 
@@ -313,7 +315,11 @@ def _envelope(answer: Answer, root: Root) -> dict[str, Any]:
         "answer": answer.text,
         "filesAccessed": list(answer.files),
         "stats": {"tokensUsed": answer.tokens, "toolCalls": answer.tool_calls, "latencyMs": answer.latency_ms},
-        "meta": {"projectRoot": str(root.path), "truncated": False, "warnings": list(answer.warnings)},
+        "meta": {
+            "projectRoot": str(root.path),
+            "truncated": False,
+            "warnings": [*answer.warnings, *refusals(answer, root.path)],
+        },
     }
 
 

@@ -1,7 +1,7 @@
 """Says when `.gitignore` keeps files from the model, where a person or an agent would else wonder.
 
-Section 9.1 of the specification of the research proxy names three places; the third is the error of a tool that asked
-for such a file (`workbench.backend.failures`).
+Section 9.1 of the specification of the research proxy names three places; the third is where a tool asked for
+such a file: its error (`workbench.backend.failures`), or a warning of its result (`workbench.research.analysis`).
 """
 
 from __future__ import annotations

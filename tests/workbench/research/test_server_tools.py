@@ -76,6 +76,12 @@ def app(project: Path) -> Path:
     return project
 
 
+@pytest.fixture
+def real(gemini: str, gemini_home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let this process ask the real CLI."""
+    settle(monkeypatch, gemini_home.without(WORKBENCH_GEMINI_COMMAND=gemini))
+
+
 def saying(said: Any) -> Script:
     text = said if isinstance(said, str) else json.dumps(said)
     return [
@@ -364,3 +370,27 @@ async def test_the_successor_is_asked_where_it_was_chosen(
     assert (found["answer"], found["stats"]["tokensUsed"]) == ("It starts.", 26)
     assert "--model=fast" in cli.runs[0].argv
     assert health["diagnostics"]["backend"]["name"] == "agy"
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [("quick_query", {"prompt": "What does it log?"}), ("query_codebase", {"questions": ["What does it log?"]})],
+)
+async def test_files_that_the_model_asked_for_and_was_not_given_are_named(
+    api: GeminiApi, real: None, app: Path, tool: str, arguments: dict[str, Any]
+) -> None:
+    del real
+    (app / ".git").mkdir()
+    (app / "build.log").write_text("built", encoding="utf-8")
+    paths = ("build.log", "/etc/passwd", "guessed.py")
+    api.will(*(Call("read_file", file_path=path) for path in paths))
+    api.will(Say("I could not read it."))
+
+    async with inside(app) as server:
+        found = (await server.call(tool, **arguments)).data
+
+    ignored, refused = (each for each in found["meta"]["warnings"] if "the model was not given" in each)
+    assert ignored.endswith(": `build.log`")
+    assert "context.fileFiltering.respectGitIgnore = false" in ignored
+    assert refused.endswith(": `/etc/passwd`")
+    assert found["filesAccessed"] == []

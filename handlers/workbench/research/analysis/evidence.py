@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
 from toolwright_runtime import ToolError
 
+from workbench.backend.question import Answer
 from workbench.backend.redaction import secrets_hidden
 from workbench.decoding import decode
 from workbench.ignoring import IgnoreCheck
@@ -23,6 +24,7 @@ from workbench.research.analysis.budgets import fitting
 from workbench.research.analysis.parsing import text_of, texts_of, whole_of
 from workbench.research.analysis.scope import Scope
 from workbench.roots import Located, RefusedPathError, Root
+from workbench.setup.ignore_warnings import SETTING
 
 MOST_FILES: Final = 400
 """Files looked at for one result."""
@@ -36,7 +38,7 @@ MOST_NAMED: Final = 5
 """Paths that one warning names."""
 MOST_PATH_CHARACTERS: Final = 500
 """Characters of a path."""
-SETTINGS: Final = ".env"
+DOT_ENV: Final = ".env"
 """How the names of files begin that hold secrets rather than code."""
 
 _LINES: Final = r"L?(?P<first>\d{1,7})(?:\s?[-\u2013]\s?L?(?P<last>\d{1,7})|:\d{1,7})?"
@@ -190,7 +192,7 @@ class Evidence:
         return _File(shown, exists=True, lines=lines, is_kept_back=self._is_kept_back(located, shown))
 
     def _is_kept_back(self, located: Located, shown: str) -> bool:
-        if shown in self.refused or any(part.casefold().startswith(SETTINGS) for part in located.parts):
+        if shown in self.refused or any(part.casefold().startswith(DOT_ENV) for part in located.parts):
             return True
         try:
             return self._ignoring.leaves_out(located.parts)
@@ -264,6 +266,16 @@ def outside_of(scope: Scope, paths: Iterable[str]) -> str:
     """Name the files the model read that are not in the scope, or nothing."""
     read = [path for path in paths if not scope.is_whole and not scope.covers(PurePosixPath(path).as_posix())]
     return f"the model also read files outside of the scope: {_some(read)}" if read else ""
+
+
+def refusals(answer: Answer, root: Path) -> Iterator[str]:
+    """Say what the model asked for and was not given; what is not there it only guessed. Looks at the disk."""
+    if answer.ignored:
+        where = f"where it is .gitignore, the Gemini CLI's setting `{SETTING} = false` has it read"
+        yield f"the model was not given what it asked for and ignore files name ({where}): {_some(answer.ignored)}"
+    there = [path for path in answer.refused if path not in answer.ignored and os.path.lexists(root / path)]
+    if there:
+        yield f"the model was not given what it asked for and may not or cannot read: {_some(there)}"
 
 
 def listing(entries: list[dict[str, Any]], budget: int, what: str) -> tuple[list[dict[str, Any]], str]:

@@ -11,7 +11,7 @@ from toolwright_runtime import ToolError
 
 from workbench.backend.question import Answer
 from workbench.research.analysis.budgets import RESULT_TOKENS
-from workbench.research.analysis.evidence import Evidence, listing, outside_of
+from workbench.research.analysis.evidence import Evidence, listing, outside_of, refusals
 from workbench.research.analysis.parsing import Parsed, read_object, text_of
 from workbench.research.analysis.scope import Scope
 
@@ -95,7 +95,7 @@ class Review:
         }
 
     def _doubts(self) -> list[str]:
-        doubts = list(self.evidence.warnings)
+        doubts = [*refusals(self.answer, self.root), *self.evidence.warnings]
         if outside := outside_of(self.scope, self.answer.files):
             doubts.append(outside)
         is_unseen = not (self.answer.files or self.answer.tool_calls or self.is_handed_files)

@@ -168,10 +168,10 @@ def test_files_that_were_not_asked_about_are_dropped_and_counted(room: Any) -> N
 
 def test_what_the_program_warned_of_and_refused_is_passed_on(room: Any) -> None:
     room.write("a.txt", "text")
-    model = Model(more={"warnings": ("A warning.",), "refused": ("/etc/passwd", "../x")})
+    model = Model(more={"warnings": ("A warning.",), "refused": ("/", "../is not there"), "ignored": ()})
     assert model.map(room.project)["meta"]["warnings"] == [
         "A warning.",
-        "The model asked for 2 paths that it was not given",
+        "the model was not given what it asked for and may not or cannot read: `/`",
     ]
 
 
