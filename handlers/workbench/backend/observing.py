@@ -65,6 +65,7 @@ class Observed:
         self.timed_out = False
         self._said: list[str] = []
         self._size = 0
+        self._is_cut = False
         self._calls: dict[str, tuple[str, ...]] = {}
         self._tool_calls = 0
         self._files: dict[str, None] = {}
@@ -108,6 +109,7 @@ class Observed:
             tokens=ended.tokens,
             tool_calls=ended.tool_calls or self._tool_calls,
             latency_ms=latency_ms,
+            is_cut=self._is_cut,
             warnings=tuple(self._warnings),
         )
 
@@ -200,6 +202,7 @@ class Observed:
         self._size += len(kept)
         self._said.append(kept)
         if len(kept) < len(text):
+            self._is_cut = True
             self.warn(f"the answer was cut after {MOST_SAID:,} characters")
         self._do(f"answering, {self._size:,} characters")
 

@@ -35,7 +35,7 @@ class Answer:
     `model` is the one that answered, as the program names it. `files` are those it read through its tools, relative to
     the question's folder with forward slashes, each once, in the order of their first reading; `refused` are those it
     asked for and was not given, and `ignored` those of them that files such as `.gitignore` name. `attempts` counts the
-    programs that were started.
+    programs that were started, and `is_cut` says that more was said than is kept.
     """
 
     text: str = field(repr=False)
@@ -47,6 +47,7 @@ class Answer:
     tool_calls: int = 0
     latency_ms: int = 0
     attempts: int = 1
+    is_cut: bool = False
     warnings: tuple[str, ...] = ()
 
 

@@ -317,7 +317,7 @@ def _envelope(answer: Answer, root: Root) -> dict[str, Any]:
         "stats": {"tokensUsed": answer.tokens, "toolCalls": answer.tool_calls, "latencyMs": answer.latency_ms},
         "meta": {
             "projectRoot": str(root.path),
-            "truncated": False,
+            "truncated": answer.is_cut,
             "warnings": [*answer.warnings, *refusals(answer, root.path)],
         },
     }

@@ -6,11 +6,15 @@ import re
 import subprocess
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from fake_cli import Fake, answered, cjk, line, result, slivers, started
 from served import Ear, Said, environment, inside, served, settle
 from toolwright_runtime.tokens import estimate_tokens
+
+from workbench.backend.question import Answer
+from workbench.research.state import Research
 
 pytestmark = pytest.mark.anyio
 MakeFake = Callable[..., Fake]
@@ -18,6 +22,13 @@ Call = Callable[..., Awaitable[Said]]
 
 MOST_TOKENS = 25_000
 """What clients let through."""
+
+
+class Endless(Research):
+    """Asks a model that does not come to an end."""
+
+    async def ask(self, *_: Any) -> Answer:
+        return Answer(text="As I said,", model="fake-model", is_cut=True)
 
 
 async def whole(call: Call, first: str, key: str, total: int) -> list[str]:
@@ -51,6 +62,19 @@ async def test_five_megabytes_of_chinese_come_whole(
     assert total == len(chunks) > 70
     assert max(estimate_tokens(chunk) for chunk in chunks) < MOST_TOKENS
     assert found["meta"]["truncated"] is False
+
+
+@pytest.mark.parametrize("tool", ["quick_query", "analyze_codebase"])
+async def test_an_answer_of_which_not_all_was_kept_is_said_to_be_cut(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tool: str
+) -> None:
+    settle(monkeypatch, environment(tmp_path / "home"))
+    arguments: dict[str, Any] = {"prompt" if tool == "quick_query" else "focus_description": "a"}
+
+    async with inside(project, state=[Endless()]) as server:
+        found = (await server.call(tool, **arguments)).data
+
+    assert found["meta"]["truncated"] is True
 
 
 async def test_more_than_fifty_kilobytes_are_cut_and_the_result_says_how_to_get_more(

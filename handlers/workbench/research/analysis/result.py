@@ -89,7 +89,7 @@ class Review:
             },
             "meta": {
                 "projectRoot": str(self.root),
-                "truncated": self.truncated,
+                "truncated": self.truncated or self.answer.is_cut,
                 "warnings": list(dict.fromkeys([*self.answer.warnings, *self.warnings, *self._doubts()])),
             },
         }
