@@ -46,7 +46,7 @@ HANDLERS = ROOT / "handlers" / "workbench"
 SERVER: dict[str, Any] = tomllib.loads((ROOT / "manifest" / "workbench.toml").read_text(encoding="utf-8"))["server"]
 
 _FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-_OURS = re.compile(r"\"((?:WORKBENCH|RESPONSE|GEMINI_RETRY)_[A-Z_]+)\"")
+_OURS = re.compile(r"\"((?:(?:WORKBENCH|RESPONSE|GEMINI_RETRY)_[A-Z_]+|[A-Z_]+_API_KEY))\"")
 _CODE = re.compile(r"code=\"([A-Z_]+)\"|return [^\n]*, \"([A-Z_]+)\"$|text, \"([A-Z_]+)\"$", re.MULTILINE)
 
 
