@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from workbench.backend.choice import AUTO, BACKEND, COMMANDS, located, named_command, wanted
+from workbench.backend.choice import AUTO, BACKEND, COMMANDS, located, named_command, wanted, without_projects
 from workbench.setup.auth import Auth, find_auth
 from workbench.setup.configuration import Environ
 
@@ -57,11 +57,12 @@ def startup_report(environ: Environ | None = None, folder: Path | None = None) -
     Whether the program knows the flags it is given is seen when it is first used. It looks at a dozen paths, so it
     belongs into a thread.
     """
-    environ = os.environ if environ is None else environ
+    folder = folder or Path.cwd()
+    environ = without_projects(os.environ if environ is None else environ, (folder,))
     place = program_on_path(environ)
     if place is None:
         return [Finding("GEMINI_CLI_NOT_FOUND", f"research tools cannot answer, as {missing(environ)}", RUN_INIT)]
-    auth = auth_on(environ, folder or Path.cwd(), place)
+    auth = auth_on(environ, folder, place)
     if auth.configured is False:
         message = f"research tools cannot answer, as `{place.name}` is not authenticated"
         return [Finding("AUTH_MISSING", message, f"{auth.hint}; {RUN_INIT}")]

@@ -20,6 +20,7 @@ HEAVY = ("anyio", "asyncio", "jsonschema", "mcp", "pathspec", "pydantic", "redis
 def machine(tmp_path: Path) -> dict[str, str]:
     """An environment with an empty home and nothing on PATH."""
     (tmp_path / "bin").mkdir()
+    (tmp_path / "project").mkdir()
     home = tmp_path / "home"
     home.mkdir()
     system = str(tmp_path / "none" / "settings.json")
@@ -41,11 +42,21 @@ def install(tmp_path: Path) -> Callable[[str], Path]:
 
 
 def test_missing_program_is_told_with_what_to_do(machine: dict[str, str], tmp_path: Path) -> None:
-    (finding,) = startup_report(machine, tmp_path)
+    (finding,) = startup_report(machine, tmp_path / "project")
 
     assert finding.code == "GEMINI_CLI_NOT_FOUND"
     assert str(finding).startswith("research tools cannot answer, as `gemini` is not on PATH; ")
     assert "workbench init" in str(finding)
+
+
+def test_program_of_the_project_itself_is_none(
+    machine: dict[str, str], install: Callable[[str], Path], tmp_path: Path
+) -> None:
+    install("gemini")
+
+    (finding,) = startup_report({**machine, "GEMINI_API_KEY": SECRET}, tmp_path)
+
+    assert finding.code == "GEMINI_CLI_NOT_FOUND"
 
 
 def test_missing_authentication_is_told_without_running_the_program(
@@ -53,7 +64,7 @@ def test_missing_authentication_is_told_without_running_the_program(
 ) -> None:
     install("gemini")
 
-    (finding,) = startup_report(machine, tmp_path)
+    (finding,) = startup_report(machine, tmp_path / "project")
 
     assert finding.code == "AUTH_MISSING"
     assert "set GEMINI_API_KEY" in str(finding)
@@ -65,7 +76,7 @@ def test_nothing_is_said_if_all_is_there(
 ) -> None:
     install("gemini")
 
-    assert startup_report({**machine, "GEMINI_API_KEY": SECRET}, tmp_path) == []
+    assert startup_report({**machine, "GEMINI_API_KEY": SECRET}, tmp_path / "project") == []
 
 
 def test_what_cannot_be_known_is_not_held_against_anyone(
@@ -73,7 +84,7 @@ def test_what_cannot_be_known_is_not_held_against_anyone(
 ) -> None:
     install("agy")
 
-    assert startup_report({**machine, "WORKBENCH_BACKEND": "agy"}, tmp_path) == []
+    assert startup_report({**machine, "WORKBENCH_BACKEND": "agy"}, tmp_path / "project") == []
 
 
 @pytest.mark.parametrize(("said", "name"), [("", "gemini"), ("auto", "gemini"), ("agy", "agy"), (" Gemini ", "gemini")])
@@ -122,7 +133,7 @@ def test_project_cannot_put_a_program_on_path(
 def test_report_names_what_was_looked_for(
     machine: dict[str, str], variables: dict[str, str], message: str, tmp_path: Path
 ) -> None:
-    (finding,) = startup_report({**machine, **variables}, tmp_path)
+    (finding,) = startup_report({**machine, **variables}, tmp_path / "project")
 
     assert finding.message == f"research tools cannot answer, as {message}"
 
@@ -132,7 +143,7 @@ def test_agy_that_is_there_is_pointed_at(
 ) -> None:
     install("agy")
 
-    (finding,) = startup_report(machine, tmp_path)
+    (finding,) = startup_report(machine, tmp_path / "project")
 
     assert "`agy` is there, and used where WORKBENCH_BACKEND=agy says so" in finding.message
 
@@ -145,7 +156,7 @@ def test_no_value_of_a_variable_or_setting_is_told(
     settings.parent.mkdir()
     settings.write_text(f'{{"security": {{"auth": {{"selectedType": "{SECRET}"}}}}}}', encoding="utf-8")
 
-    (finding,) = startup_report({**machine, "GOOGLE_API_KEY": SECRET}, tmp_path)
+    (finding,) = startup_report({**machine, "GOOGLE_API_KEY": SECRET}, tmp_path / "project")
 
     assert SECRET not in repr(finding)
 
@@ -164,7 +175,7 @@ def test_report_takes_less_than_5_ms(machine: dict[str, str], install: Callable[
     times = []
     for _ in range(5):
         start = time.perf_counter()
-        startup_report(machine, tmp_path)
+        startup_report(machine, tmp_path / "project")
         times.append(time.perf_counter() - start)
 
     assert min(times) < 0.005
