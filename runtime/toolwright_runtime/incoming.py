@@ -38,13 +38,29 @@ class TooLong:
 
 
 class MalformedError(Exception):
-    """A line that is no message. `answer` is what its sender is told, None where nothing may be answered."""
+    """A line that is no message.
 
-    def __init__(self, code: int, reason: str, *, request: RequestId | None = None, is_answered: bool = True) -> None:
+    `answer` is what its sender is told, None where nothing may be answered. `outcome` is what whoever waits here for a
+    response with its id is told, None where it can be none.
+    """
+
+    def __init__(
+        self,
+        code: int,
+        reason: str,
+        *,
+        request: RequestId | None = None,
+        is_answered: bool = True,
+        may_answer: bool = False,
+    ) -> None:
         super().__init__(reason)
         said = f"{'Parse error' if code == PARSE_ERROR else 'Invalid Request'}: {reason}"
-        error = JSONRPCError(jsonrpc="2.0", id=request, error=ErrorData(code=code, message=said))
-        self.answer = error if is_answered else None
+        self.answer = _error(code, said, request) if is_answered else None
+        self.outcome = _error(code, f"its answer is malformed: {reason}", request) if may_answer else None
+
+
+def _error(code: int, said: str, request: RequestId | None) -> JSONRPCError:
+    return JSONRPCError(jsonrpc="2.0", id=request, error=ErrorData(code=code, message=said))
 
 
 def lines(source: int) -> Iterator[bytes | TooLong]:
@@ -204,10 +220,17 @@ def _fault(value: dict[str, Any]) -> str:
 def _refused(value: Any, reason: str) -> MalformedError:
     """Refuse what may have been a request; notifications and responses are never answered."""
     found = value if isinstance(value, dict) else {}
+    identity = _identity(found)
     is_notification = isinstance(found.get("method"), str) and "id" not in found
     is_response = "method" not in found and bool(found.keys() & {"result", "error"})
-    is_answered = not (is_notification or is_response)
-    return MalformedError(INVALID_REQUEST, reason, request=_identity(found), is_answered=is_answered)
+    return MalformedError(
+        INVALID_REQUEST,
+        reason,
+        request=identity,
+        is_answered=not (is_notification or is_response),
+        # One without either may have lost its `result`: JSON has no undefined.
+        may_answer=identity is not None and not found.keys() & {"method", "params"},
+    )
 
 
 def _identity(value: dict[str, Any]) -> RequestId | None:

@@ -79,19 +79,22 @@ def _read(
 ) -> None:
     """Hand over message after message, each when the last was taken, then close the stream.
 
-    What is no message is logged, though not what it says, and answered here.
+    What is no message is logged, though not what it says, and answered here. Who waits for it is told as well.
     """
+
+    def wait_for(done: Coroutine[Any, Any, Any]) -> None:
+        if asyncio.run_coroutine_threadsafe(done, loop).result() is False:
+            raise BrokenPipeError
 
     def hand_over(line: bytes | TooLong) -> None:
         try:
-            taken: Coroutine[Any, Any, Any] = received.send(SessionMessage(message(line)))
+            wait_for(received.send(SessionMessage(message(line))))
         except MalformedError as malformed:
             _log.warning("passed over a line of input: %s", malformed)
-            if malformed.answer is None:
-                return
-            taken = writer.write(_encoded(malformed.answer))
-        if asyncio.run_coroutine_threadsafe(taken, loop).result() is False:
-            raise BrokenPipeError
+            if malformed.answer is not None:
+                wait_for(writer.write(_encoded(malformed.answer)))
+            if malformed.outcome is not None:
+                wait_for(received.send(SessionMessage(malformed.outcome)))
 
     # The server may end first, by a signal or because nobody reads what it writes.
     with suppress(RuntimeError, CancelledError, anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):

@@ -248,6 +248,7 @@ UNANSWERED = [
     b'{"jsonrpc":"2.0","method":"notifications/initialized","params":[1]}',
     b'{"jsonrpc":"2.0","method":"notifications/initialized","params":{"a":%b}}' % nested(5000),
     b'{"jsonrpc":"2.0","id":1,"result":5}',
+    b'{"jsonrpc":"2.0","id":true,"result":5}',
     b'{"id":1,"error":{"code":1,"message":"x"}}',
     b'{"result":{"content":"%b"},"jsonrpc":"2.0","id":1}' % (b"x" * LONGEST_LINE),
 ]
@@ -595,6 +596,34 @@ def test_earlier_client_without_the_capability_lets_the_model_know() -> None:
 
     assert result["isError"] is True
     assert "needs a client with sampling" in result["content"][0]["text"]
+
+
+MALFORMED_ANSWERS = [
+    (b'{"jsonrpc":"2.0","id":%d,"result":[]}', "neither a request nor a notification nor a response"),
+    (b'{"jsonrpc":"2.0","id":%d,"result":null}', "neither a request nor a notification nor a response"),
+    (b'{"jsonrpc":"2.0","id":%d,"error":"no"}', "neither a request nor a notification nor a response"),
+    (b'{"jsonrpc":"2.0","id":%d}', "neither a request nor a notification nor a response"),
+    (b'{"id":%d,"result":{"action":"accept"}}', 'jsonrpc must be "2.0"'),
+    (b'{"jsonrpc":"2.0","id":%d,"result":{"a":' + nested(5000) + b"}}", "nested too deeply"),
+    (b'{"jsonrpc":"2.0","id":%d,"result":{"a":"' + b"x" * LONGEST_LINE + b'"}}', "a message has at most 4194304 bytes"),
+]
+
+
+@pytest.mark.parametrize(("line", "reason"), MALFORMED_ANSWERS)
+def test_malformed_answer_of_the_client_fails_the_call_that_waits_for_it(line: bytes, reason: str) -> None:
+    with talking(LEGACY, capabilities={"elicitation": {}}) as peer:
+        number = peer.send("tools/call", name="ask", arguments={})
+        asked = peer.next_message()
+        assert asked["method"] == "elicitation/create"
+        peer.write(line % asked["id"])
+        said = [peer.next_message()]
+        if "method" not in said[0] and "error" in said[0]:  # what may have been a request is answered as well
+            said.append(peer.next_message())
+
+    assert said[-1]["id"] == number
+    assert said[-1]["result"]["isError"] is True
+    text = said[-1]["result"]["content"][0]["text"]
+    assert text == f"The client did not answer elicitation/create: its answer is malformed: {reason}"
 
 
 def test_options_reach_the_lifespan_from_flags_and_environment() -> None:
