@@ -19,7 +19,7 @@ from toolwright_runtime.errors import INVALID_ARGUMENT, ToolError
 from toolwright_runtime.expectation import nullless
 from toolwright_runtime.renaming import renamed
 from toolwright_runtime.validation import validator
-from toolwright_runtime.wording import FORWARDED, Path, mismatch, named, required, unknown
+from toolwright_runtime.wording import FORWARDED, Path, halved, mismatch, named, required, unknown
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -84,7 +84,7 @@ class ArgumentReader:
 
     def _checked(self, sent: dict[str, Any]) -> tuple[Any, list[Problem]]:
         """Give the value for the handler, or what is wrong."""
-        confused = [*_not_finite(sent), *((*self._confused(sent), *self._repeated(sent)) if self._model else ())]
+        confused = [*self._unsound(sent), *((*self._confused(sent), *self._repeated(sent)) if self._model else ())]
         value, problems = self._modelled(sent) if self._model else self._matched(sent)
         known = {problem.path for problem in confused}
         return value, confused + [problem for problem in problems if problem.path not in known]
@@ -143,6 +143,22 @@ class ArgumentReader:
     def _told(self, path: Path) -> Path:
         """Give a path in the names that the model was sent."""
         return tuple(self._sent_names.get(str(step), step) for step in path) if self._sent_names else path
+
+    def _unsound(self, value: Any, path: Path = ()) -> Iterator[Problem]:
+        """Find what Python reads though it is no value: NaN, the infinities and half a character."""
+        told = self._told(path)
+        if isinstance(value, float) and not math.isfinite(value):
+            yield Problem(path, f"{named(told)} must be a finite number; got {value}")
+        elif isinstance(value, str) and (text := halved(told, value)):
+            yield Problem(path, text)
+        elif isinstance(value, dict):
+            for name, inner in value.items():
+                if text := halved(told, name, is_name=True):
+                    yield Problem((*path, name), text)
+                yield from self._unsound(inner, (*path, name))
+        elif isinstance(value, list):
+            for place, inner in enumerate(value):
+                yield from self._unsound(inner, (*path, place))
 
     def _confused(self, sent: dict[str, Any]) -> Iterator[Problem]:
         """Find booleans where numbers belong and the other way round: Python takes one for the other."""
@@ -283,18 +299,6 @@ def standing_at(value: Any, steps: Sequence[str], path: Path) -> Iterator[tuple[
         inner = enumerate(value)
     for name, each in inner:
         yield from standing_at(each, rest, (*path, name))
-
-
-def _not_finite(value: Any, path: Path = ()) -> Iterator[Problem]:
-    """Find NaN and the infinities, which are no JSON although Python reads them."""
-    if isinstance(value, float) and not math.isfinite(value):
-        yield Problem(path, f"{named(path)} must be a finite number; got {value}")
-    elif isinstance(value, dict):
-        for name, inner in value.items():
-            yield from _not_finite(inner, (*path, name))
-    elif isinstance(value, list):
-        for place, inner in enumerate(value):
-            yield from _not_finite(inner, (*path, place))
 
 
 def _under(schema: Mapping[str, Any], name: str) -> Any:

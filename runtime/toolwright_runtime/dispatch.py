@@ -97,7 +97,8 @@ class Dispatcher:
         if method == "tools/list":
             return self._page(params.get("cursor"))
         if method == "tools/call":
-            return await self._call(*_call_params(params), context)
+            answer: WireResult = encodable(await self._call(*_call_params(params), context))
+            return answer
         raise MethodError(METHOD_NOT_FOUND, "Method not found", method)
 
     async def aclose(self) -> None:
@@ -158,8 +159,7 @@ class Dispatcher:
         tool = self._tools.get(name) or self._imported(name, entry)
         read = tool.arguments.read(arguments)
         call = ToolCall(name, context, (*self._state, *await self._lifespan.state()))
-        result: WireResult = encodable(tool.results.wire(await tool.binding.run(read.value, call)))
-        return noted(result, read.notes)
+        return noted(tool.results.wire(await tool.binding.run(read.value, call)), read.notes)
 
     def _imported(self, name: str, entry: ToolEntry) -> _Tool:
         module = self._catalogue["categories"][entry["category"]]["module"]
@@ -208,8 +208,7 @@ def _failure(error: ToolError, *, as_json: bool) -> WireResult:
         advice = _ADVICE if error.code == INTERNAL and not error.details else ""
         told = {"code": error.code, "message": error.message + advice}
         text = json.dumps({"error": told | ({"details": error.details} if error.details else {})}, ensure_ascii=False)
-    result: WireResult = encodable(failure(text))
-    return result
+    return failure(text)
 
 
 def _leaves(error: BaseException) -> Iterator[BaseException]:

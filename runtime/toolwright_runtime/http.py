@@ -15,6 +15,7 @@ import uvicorn
 from mcp.server.lowlevel import Server
 from mcp.server.transport_security import TransportSecuritySettings
 from toolwright_runtime.ending import Ending
+from toolwright_runtime.posted import as_lines
 from toolwright_runtime.replay import RecentEvents
 
 PATH = "/mcp"
@@ -59,7 +60,7 @@ def serve(
             retry_interval=RETRY_MS,
         )
         config = uvicorn.Config(
-            app, log_config=None, access_log=False, lifespan="on", ws="none", timeout_graceful_shutdown=0
+            as_lines(app), log_config=None, access_log=False, lifespan="on", ws="none", timeout_graceful_shutdown=0
         )
         server = _Uvicorn(config)
         ending.serve(server.stop)

@@ -106,7 +106,7 @@ class _Line:
 
 
 def message(line: bytes | TooLong) -> JSONRPCMessage:
-    """Read one line. A lone surrogate in it, which UTF-8 cannot carry on, is replaced.
+    """Read one line. Half a character, which UTF-8 cannot carry on, is replaced, but not in the arguments of a call.
 
     Raises:
         MalformedError: it is no message.
@@ -168,13 +168,27 @@ def _decoded(line: bytes) -> Any:
         is_deep = "recursion limit" in str(error)
     text = line.decode("utf-8", "replace")
     try:
-        if not is_deep:
-            return encodable(json.loads(text))
+        value = None if is_deep else _encodable(json.loads(text))
     except RecursionError:
-        pass
+        is_deep = True
     except ValueError as error:
         raise MalformedError(PARSE_ERROR, str(error)) from error
-    raise _too_deep(text)
+    if is_deep:
+        raise _too_deep(text)
+    try:
+        line.decode()
+    except UnicodeDecodeError as error:
+        raise _refused(value, f"not UTF-8 at byte {error.start + 1}") from error
+    return value
+
+
+def _encodable(value: Any) -> Any:
+    """Replace halves of characters, but leave those in arguments to who reads them and can tell the model."""
+    params = value.get("params") if isinstance(value, dict) else None
+    if not isinstance(params, dict) or "arguments" not in params:
+        return encodable(value)
+    kept = encodable({**params, "arguments": None}) | {"arguments": params["arguments"]}
+    return encodable({**value, "params": None}) | {"params": kept}
 
 
 def _too_deep(text: str) -> MalformedError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
@@ -32,6 +33,22 @@ def unknown(path: Path, known: Sequence[str], *, meant: str = "") -> str:
     guess = meant or next(iter(get_close_matches(str(path[-1]), known, n=1, cutoff=0.5)), "")
     hint = f"did you mean '{guess}'?" if guess else f"known are: {', '.join(known) or 'none'}"
     return f"Note: unknown argument '{_text(path)}' was ignored; {hint}"
+
+
+def halved(path: Path, text: str, *, is_name: bool = False) -> str:
+    """Say that the argument at `path`, or the name of one of its members, holds half a character; empty if whole.
+
+    JSON can write one (RFC 8259, section 8.2), UTF-8 cannot, and nothing says what would be meant by it.
+    """
+    found = _HALF.search(text)
+    if found is None:
+        return ""
+    half = f"`\\u{ord(found[0]):x}`, half a character"
+    what = f"has a name with {half}" if is_name else f"holds {half}, at character {found.start() + 1}"
+    return rf"{named(path)} {what}: send both halves, as in `\ud83d\ude00`, or leave it out"
+
+
+_HALF = re.compile("[\ud800-\udfff]")
 
 
 def misnamed(path: Path, meant: str) -> str:

@@ -9,12 +9,12 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import pytest
 from mcp import Client
-from oracle import MODERN
+from oracle import ERAS, LEGACY, MODERN
 from stdio_peer import PATIENCE_S
 from toolwright_runtime.ending import Ending
 from toolwright_runtime.http import is_loopback, serve
@@ -124,3 +124,71 @@ def test_address_that_others_can_reach_is_refused_before_anything_is_made() -> N
 
     with pytest.raises(ValueError, match="can be reached from other machines"):
         serve(make_server, Ending(), host="0.0.0.0", port=0)
+
+
+class Raw:
+    """A client that says what it likes, byte for byte."""
+
+    def __init__(self, address: str, version: str, open_until: ExitStack) -> None:
+        host, port = address.removeprefix("http://").removesuffix("/mcp").split(":")
+        self._place = (host, int(port))
+        self._open_until = open_until
+        self._headers = {
+            "Content-Type": "application/json",
+            "Accept": "application/json, text/event-stream",
+            "MCP-Protocol-Version": version,
+        }
+        self._about: dict[str, Any] = {"protocolVersion": version, "clientInfo": {"name": "x", "version": "0"}}
+        self._is_modern = version == MODERN
+        if not self._is_modern:
+            params = {**self._about, "capabilities": {"elicitation": {}}}
+            opened = self.post({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params})
+            self._headers["Mcp-Session-Id"] = opened.headers["Mcp-Session-Id"]
+            self.post({"jsonrpc": "2.0", "method": "notifications/initialized"})
+
+    def post(self, message: dict[str, Any] | bytes) -> http.client.HTTPResponse:
+        body = message if isinstance(message, bytes) else json.dumps(message).encode()
+        connection = http.client.HTTPConnection(*self._place, timeout=PATIENCE_S)
+        self._open_until.callback(connection.close)
+        connection.request("POST", "/mcp", body, self._headers)
+        return self._open_until.enter_context(connection.getresponse())
+
+    def call(self, name: str, arguments: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        """Give what is said to a call, message by message as they come."""
+        params: dict[str, Any] = {"name": name, "arguments": arguments}
+        if self._is_modern:
+            about = {**self._about, "clientCapabilities": {}}
+            params["_meta"] = {f"io.modelcontextprotocol/{key}": value for key, value in about.items()}
+            self._headers |= {"Mcp-Method": "tools/call", "Mcp-Name": name}
+        for line in self.post({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}):
+            text = line.decode().removeprefix("data:").strip()
+            if text.startswith("{"):
+                yield json.loads(text)
+
+
+@pytest.mark.parametrize("version", ERAS)
+def test_half_a_character_is_refused_to_the_model_as_over_stdio(version: str) -> None:
+    with serving() as (_, address), ExitStack() as stack:
+        client = Raw(address, version, stack)
+        refused = next(client.call("shout", {"text": "a \ud800 b \U0001f600"}))
+        taken = next(client.call("shout", {"text": "b \U0001f600"}))
+
+    assert refused["result"]["isError"] is True
+    text = refused["result"]["content"][0]["text"]
+    assert text.startswith(r"Argument 'text' holds `\ud800`, half a character, at character 3")
+    assert taken["result"]["content"][0]["text"] == "B \U0001f600"
+
+
+@pytest.mark.parametrize("result", [b"[]", b"null", b'"\\ud800"'])
+def test_malformed_answer_fails_the_call_that_waits_for_it_and_is_refused(result: bytes) -> None:
+    with serving() as (_, address), ExitStack() as stack:
+        client = Raw(address, LEGACY, stack)
+        said = client.call("ask", {})
+        asked = next(said)
+        refused = client.post(b'{"jsonrpc":"2.0","id":%d,"result":%b}' % (asked["id"], result))
+        answer = next(said)
+
+    assert asked["method"] == "elicitation/create"
+    assert refused.status == 400
+    assert answer["id"] == 1
+    assert "did not answer elicitation/create: its answer is malformed" in answer["result"]["content"][0]["text"]

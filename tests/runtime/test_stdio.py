@@ -312,11 +312,27 @@ def test_reason_says_what_a_message_needs_and_repeats_nothing_of_it() -> None:
 
 
 @both_eras
-def test_lone_surrogate_in_a_request_is_replaced(version: str) -> None:
+def test_half_a_character_is_refused_in_arguments_and_replaced_elsewhere(version: str) -> None:
     with talking(version) as peer:
-        result = peer.call("shout", {"text": "a \ud800 b \U0001f600"})
+        refused = peer.call("shout", {"text": "a \ud800 b \U0001f600"})
+        unknown = peer.call("shout", {"text": "a", "\ud800": 1})
+        nowhere = peer.response(peer.send("tools/call", name="a\ud800", arguments={}))
 
-    assert result["content"][0]["text"] == "A ? B \U0001f600"
+    assert refused["isError"] is True
+    assert refused["content"][0]["text"].startswith(r"Argument 'text' holds `\ud800`, half a character, at character 3")
+    assert unknown["content"][1]["text"].startswith("Note: unknown argument '?' was ignored")
+    assert "`a?`" in nowhere["error"]["message"]
+
+
+@both_eras
+def test_request_that_is_not_utf_8_is_refused_to_who_waits_for_it(version: str) -> None:
+    with talking(version) as peer:
+        line = json.dumps(peer.message("tools/call", name="shout", arguments={"text": "HERE"})).encode()
+        peer.write(line.replace(b"HERE", b"\xed\xa0\x80"))
+        refused = peer.next_message()
+
+    assert (refused["id"], refused["error"]["code"]) == (json.loads(line)["id"], -32600)
+    assert refused["error"]["message"] == f"Invalid Request: not UTF-8 at byte {line.index(b'HERE') + 1}"
 
 
 @both_eras

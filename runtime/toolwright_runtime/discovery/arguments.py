@@ -13,7 +13,7 @@ from typing import Any, Final, Literal
 
 from toolwright_runtime.catalogue import WireTool
 from toolwright_runtime.errors import INVALID_ARGUMENT, ToolError
-from toolwright_runtime.wording import FORWARDED, mismatch, misnamed, required, too_long, unknown
+from toolwright_runtime.wording import FORWARDED, halved, mismatch, misnamed, required, too_long, unknown
 
 _FLAGS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 _MISSING = object()
@@ -99,6 +99,8 @@ def read(parameters: Parameters, arguments: Mapping[str, Any] | None) -> Given:
         values[name] = _fitted(parameter, given)
         if values[name] is _MISSING:
             problems.append(mismatch((name,), parameter.rule, given))
+        elif parameter.type == "string" and (problem := halved((name,), given)):
+            problems.append(problem)
         elif parameter.type == "string" and len(given) > LONGEST_TEXT:
             values[name] = given[:LONGEST_TEXT]
             notes.append(too_long((name,), LONGEST_TEXT))

@@ -1,0 +1,75 @@
+"""Has the SDK take what is posted over HTTP as it takes a line over stdio.
+
+Its parser for older connections refuses half a character, though JSON can write one, and tells no model why. And it
+refuses a malformed answer, so that the call which waits for it would wait for ever.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from mcp.server.transport_security import RequestBodyLimitMiddleware
+from mcp.types import JSONRPCMessage, JSONRPCRequest
+from pydantic_core import from_json
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from toolwright_runtime.incoming import LONGEST_LINE, MalformedError, message
+from toolwright_runtime.results import encodable
+from toolwright_runtime.sdk import ARGUMENTS
+
+_log = logging.getLogger(__name__)
+
+
+def as_lines(app: ASGIApp) -> ASGIApp:
+    """Give `app` what is posted to it as it would come over stdio."""
+
+    async def whole(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["method"] == "POST":
+            await _posted(app, scope, receive, send)
+        else:
+            await app(scope, receive, send)
+
+    return RequestBodyLimitMiddleware(whole, LONGEST_LINE)
+
+
+async def _posted(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
+    first = await receive()
+    try:
+        read = message(first.get("body", b""))
+    except MalformedError as malformed:
+        _log.warning("passed over what was posted: %s", malformed)
+        if malformed.outcome is not None:
+            await app(dict(scope), _giving(_body(malformed.outcome), receive), _unsent)
+    else:
+        if isinstance(read, JSONRPCRequest) and not _is_readable(first["body"]):
+            params = read.params or {}
+            scope[ARGUMENTS] = params.get("arguments")
+            first = _body(read.model_copy(update={"params": encodable(params)}))
+    await app(scope, _giving(first, receive), send)
+
+
+def _is_readable(body: bytes) -> bool:
+    """Whether the SDK's parser takes `body` for JSON."""
+    try:
+        from_json(body)
+    except ValueError:
+        return False
+    return True
+
+
+def _body(read: JSONRPCMessage) -> Message:
+    return {"type": "http.request", "body": read.model_dump_json(by_alias=True, exclude_unset=True).encode()}
+
+
+def _giving(first: Message, receive: Receive) -> Receive:
+    """Give `first`, and then what comes."""
+    left = [first]
+
+    async def received() -> Message:
+        return left.pop() if left else await receive()
+
+    return received
+
+
+async def _unsent(message: Any) -> None:
+    """Send nothing: who posted is answered for what was posted."""
