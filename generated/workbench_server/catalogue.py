@@ -1400,7 +1400,7 @@ CATALOGUE: Final[Catalogue] = {
             "tool": {
                 "name": "fetch_chunk",
                 "title": "Fetch chunk",
-                "description": "Read a further part of what was too long for one answer: of a research tool's, whose `chunks` give the cacheKey and how many there are, or of a command's output, whose last line gives both. Answers are kept for an hour, outputs for a while: when one is gone, ask or run again.",
+                "description": "Read a further part of what was too long for one answer: of a research tool's, whose `chunks` give the cacheKey and how many there are, or of a command's output, whose last line gives both. An answer comes as JSON with the part in chunk.content and is kept for an hour; an output comes as the text it is and is kept for a while. When one is gone, ask or run again.",
                 "inputSchema": {
                     "type": "object",
                     "properties": {
@@ -1416,38 +1416,6 @@ CATALOGUE: Final[Catalogue] = {
                         },
                     },
                     "required": ["cacheKey", "chunkIndex"],
-                },
-                "outputSchema": {
-                    "type": "object",
-                    "description": "A part of a long answer",
-                    "properties": {
-                        "tool": {"type": "string", "description": "Always fetch_chunk"},
-                        "cacheKey": {"type": "string", "description": "The key that was sent"},
-                        "chunk": {
-                            "type": "object",
-                            "description": "The part",
-                            "properties": {
-                                "index": {"type": "integer", "description": "Which part this is, from 1"},
-                                "total": {"type": "integer", "description": "How many there are"},
-                                "content": {
-                                    "type": "string",
-                                    "description": "Its text: all parts joined are the whole",
-                                },
-                            },
-                            "required": ["index", "total", "content"],
-                        },
-                        "meta": {
-                            "type": "object",
-                            "description": "How long it can be fetched",
-                            "properties": {
-                                "expiresAt": {
-                                    "type": "string",
-                                    "description": "When the answer is forgotten; left out for the output of a program",
-                                }
-                            },
-                        },
-                    },
-                    "required": ["tool", "cacheKey", "chunk", "meta"],
                 },
                 "annotations": {
                     "readOnlyHint": True,
@@ -4590,4 +4558,4 @@ CATALOGUE: Final[Catalogue] = {
 }
 
 
-# toolwright: sha256 fa0629aa0bf1c5c00f9a873d8fae1efa
+# toolwright: sha256 43dc67d744a347e82d11035d56dc35d9

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -83,10 +83,14 @@ Content = str | Block | Sequence[str | Block]
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """Content that may be marked as a failure: what it says is then the tool's own, not an error's text."""
+    """Content that may be marked as a failure: what it says is then the tool's own, not an error's text.
+
+    `structure` is sent beside it by a tool which promises none, but has one at times.
+    """
 
     content: Content
     is_error: bool = False
+    structure: Mapping[str, Any] | None = None
 
 
 def blocks(content: Content) -> list[dict[str, Any]]:

@@ -37,6 +37,8 @@ class ResultWriter:
             if self._schema is not None and not result.is_error:
                 raise ResultError("a reply without structure from a tool with an output schema")
             reply: WireResult = {"content": blocks(result.content)}
+            if result.structure is not None:
+                reply["structuredContent"] = dict(result.structure)
             return reply | {"isError": True} if result.is_error else reply
         if self._schema is None:
             return {"content": blocks(result)}

@@ -87,3 +87,9 @@ def test_what_utf_8_can_carry_is_left_as_it_is(value: Any) -> None:
 @given(st.text(st.characters(categories=["Cs", "Ll"])))
 def test_whatever_text_there_is_can_be_carried(text: str) -> None:
     json.dumps(encodable({text: [text]}), ensure_ascii=False).encode()
+
+
+def test_structure_may_stand_beside_a_reply_of_a_tool_that_promises_none() -> None:
+    result = ResultWriter(None).wire(Reply('{"a":1}', structure={"a": 1}))
+
+    assert result == {"content": [{"type": "text", "text": '{"a":1}'}], "structuredContent": {"a": 1}}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from toolwright_runtime import ToolCall
+from toolwright_runtime import Content, Reply, ToolCall
 
 from workbench_server.research.models import (
     AnalyzeCodebaseParams,
@@ -19,7 +19,6 @@ from workbench_server.research.models import (
     DeepResearchParams,
     DeepResearchResult,
     FetchChunkParams,
-    FetchChunkResult,
     FindCodeByIntentParams,
     FindCodeByIntentResult,
     HealthCheckParams,
@@ -72,7 +71,7 @@ class AnalyzeDirectory(Protocol):
 class FetchChunk(Protocol):
     """Read a further part of a long answer or of a command's long output"""
 
-    async def __call__(self, params: FetchChunkParams, call: ToolCall, /) -> FetchChunkResult:
+    async def __call__(self, params: FetchChunkParams, call: ToolCall, /) -> Content | Reply:
         """Carry out one call."""
         ...
 
@@ -133,4 +132,4 @@ class ListErrorPatterns(Protocol):
         ...
 
 
-# toolwright: sha256 1de15e1f5935f78313df2e7aac496592
+# toolwright: sha256 a61586cc6790a105ecd535b74471dbee

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from toolwright_runtime import ServerInfo, ToolCall, ToolError
+from toolwright_runtime import Reply, ServerInfo, ToolCall, ToolError
+from toolwright_runtime.command_line import output
 from toolwright_runtime.command_line.settings import Commands
 
 from workbench.answers.delivery import delivered, fetched
@@ -108,20 +110,17 @@ async def validate_paths(params: research.ValidatePathsParams, call: ToolCall) -
 
 
 @specified
-async def fetch_chunk(params: research.FetchChunkParams, call: ToolCall) -> research.FetchChunkResult:
-    """Give one part of a long answer, or of a program's long output.
+async def fetch_chunk(params: research.FetchChunkParams, call: ToolCall) -> Reply:
+    """Give one part of a long answer, or of a program's long output: as the first part came, so do the others.
 
     Raises:
         ToolError: it is no longer kept, or has no such part.
     """
     key, index = params.cacheKey, params.chunkIndex
-    if key.startswith(_OF_ANSWERS):  # one that was cut as well: it is to be told where it came from
-        found = await fetched(call.state(Research).store, key, index)
-    else:
-        output = call.state(Commands).chunks.find(key)
-        chunk = {"index": index, "total": output.parts, "content": output.part(index)}
-        found = {"tool": "fetch_chunk", "cacheKey": key, "chunk": chunk, "meta": {}}
-    return research.FetchChunkResult.model_validate(found)
+    if not key.startswith(_OF_ANSWERS):  # one that was cut as well: it is to be told where it came from
+        return Reply(output.fetched(call.state(Commands).chunks, key, index))
+    found = await fetched(call.state(Research).store, key, index)
+    return Reply(json.dumps(found, ensure_ascii=False, separators=(",", ":")), structure=found)
 
 
 @specified
