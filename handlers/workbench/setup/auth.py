@@ -49,6 +49,7 @@ VARIABLES: Final = (
     "GOOGLE_CLOUD_PROJECT",
     "GOOGLE_CLOUD_LOCATION",
     "GOOGLE_APPLICATION_CREDENTIALS",
+    "ANTIGRAVITY_API_KEY",
     "GEMINI_CLI_HOME",
 )
 """What the server and the program behind it read of the environment to authenticate."""
