@@ -20,7 +20,14 @@ _MOST_OBJECTS: Final = 64
 _DEEPEST: Final = 8
 
 _ANSI: Final = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
-_STACK_LINE: Final = re.compile(r"^[ \t]*at (?:async )?\S.*$", re.MULTILINE)
+_STACK_LINE: Final = re.compile(
+    r"^[ \t]*at (?:async )?(?:"
+    r"(?:(?:new|get|set|static) )?[^\s()]+(?: \[as [^\]\n]+\])? "  # at Object.run [as call] (file:///x.js:4:2)
+    r"\((?:[^\n]*:\d+:\d+|<anonymous>|native|unknown location|index \d+)\)"
+    r"|[^\s()]+:\d+:\d+|(?:file://|[A-Za-z]:[/\\]|/)[^\n]*:\d+:\d+|<anonymous>"  # at node:internal/x:4:2
+    r")[ \t]*\{?[ \t]*$",
+    re.MULTILINE,
+)
 _PLACE: Final = re.compile(
     r"(?:[^\s:]{1,80}:\d+:\d+\b"  # gaxios.js:404:11, and 10:40:404 of a clock
     r"|[\w/\\.-]{1,80}\.[A-Za-z]{1,5}:\d+\b"  # worker.py:503
@@ -45,13 +52,23 @@ _NAMED_STATUS: Final = re.compile(
     r"internal server|not found|bad request|unauthori|forbidden|status|error))",
 )
 _LONE_STATUS: Final = re.compile(r"(?<![\w./\\#-])(?P<after>[45]\d\d)(?!\w|[.-]\d|[/\\][a-z])(?P<before>(?!))?")
-_DURATION: Final = re.compile(r"(?P<number>\d+(?:\.\d+)?)(?P<unit>ms|[hms]|$)")
-_SECONDS: Final = {"ms": 0.001, "s": 1.0, "": 1.0, "m": 60.0, "h": 3_600.0}
-_LENGTH: Final = r"(?P<length>(?:\d{1,9}(?:\.\d{1,9})?(?:ms|[hms]))+|\d{1,9}(?:\.\d{1,9})?)"
+_SECONDS: Final = {"ms": 0.001, "milli": 0.001, "s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0, "w": 604_800.0}
+"""How long a unit is, by how it begins."""
+_NUMBER: Final = r"\d{1,15}(?:\.\d{1,9})?"
+_UNIT: Final = r"(?:(?:m|milli)?s(?:ecs?|econds?)?|m(?:ins?|inutes?)?|h(?:rs?|ours?)?|d(?:ays?)?|w(?:eeks?)?)(?![a-z])"
+_TIME: Final = rf"{_NUMBER}\s{{0,2}}{_UNIT}"
+_TIMES: Final = rf"{_TIME}(?:,?\s{{0,2}}(?:and )?{_TIME})*"
+_FIELD: Final = rf"\b\\*[\"']?\s*[:=]\s*\\*[\"']?(?P<length>{_TIMES}|{_NUMBER})"
+_SOON: Final = (
+    # A number without a unit is one of seconds, unless the next word may be a unit that is not known.
+    rf"\s+(?:about |around |approximately )?(?P<length>{_TIMES}|{_NUMBER}(?![\d.]*\d|\s{{0,2}}[a-z]))"
+)
+_PART: Final = re.compile(rf"({_NUMBER})\s*({'|'.join(_SECONDS)})", re.IGNORECASE)
 _RETRY_AFTER: Final = (
-    re.compile(rf"retryDelay\\*[\"']?\s*:\s*\\*[\"']?{_LENGTH}"),
-    re.compile(rf"\b(?:retry|try again|resets?|available again)\s+(?:in|after)\s+{_LENGTH}", re.IGNORECASE),
-    re.compile(rf"\bretry[-_ ]after\b\\*[\"']?\s*[:=]?\s*\\*[\"']?{_LENGTH}", re.IGNORECASE),
+    re.compile(rf"\bretry[-_]?delay{_FIELD}", re.IGNORECASE),
+    re.compile(rf"\bretry[-_ ]?after{_FIELD}", re.IGNORECASE),
+    re.compile(rf"\b(?:retry|try again|resets?|available again)\s+(?:in|after){_SOON}", re.IGNORECASE),
+    re.compile(rf"\bretry[-_]after{_SOON}", re.IGNORECASE),
 )
 _RETRY_DATE: Final = re.compile(
     r"\bretry-after\b\\*[\"']?\s*[:=]\s*\\*[\"']?(?P<date>[a-z]{3}, [\w: ]{10,30})", re.IGNORECASE
@@ -77,13 +94,17 @@ class ApiError(NamedTuple):
 
 
 def without_stack(text: str) -> str:
-    """Give a message without colours and without the lines that say where in a program it came from."""
-    return _STACK_LINE.sub("", _ANSI.sub("", text))
+    """Give a message without colours and without the lines that say where in a program it came from.
+
+    Where it has no others, they stay.
+    """
+    kept = _words_of(text)
+    return kept if kept.strip() else _ANSI.sub("", text)
 
 
 def without_files(text: str) -> str:
     """Give a message without stack lines and without names of files, ports, clocks and amounts."""
-    return _FILE.sub(" ", _PLACE.sub(" ", without_stack(text[:_MOST_READ])))
+    return _FILE.sub(" ", _PLACE.sub(" ", _words_of(text[:_MOST_READ])))
 
 
 def plain(text: str) -> str:
@@ -118,7 +139,7 @@ def retry_after(text: str) -> float | None:
     text = text[:_MOST_READ]
     for pattern in _RETRY_AFTER:
         if found := pattern.search(text):
-            return sum(float(part["number"]) * _SECONDS[part["unit"]] for part in _DURATION.finditer(found["length"]))
+            return _seconds(found["length"])
     if found := _RETRY_DATE.search(text):
         try:
             return max(0.0, parsedate_to_datetime(found["date"].strip()).timestamp() - time())
@@ -139,6 +160,15 @@ def named_path(text: str) -> str:
         return found["path"]
     found = _MISSING.search(text)
     return (found["said"] or found["system"]).strip() if found else ""
+
+
+def _words_of(text: str) -> str:
+    return _STACK_LINE.sub("", _ANSI.sub("", text))
+
+
+def _seconds(length: str) -> float:
+    parts = _PART.findall(length)
+    return sum(float(number) * _SECONDS[unit.lower()] for number, unit in parts) if parts else float(length)
 
 
 def _errors_in(text: str, depth: int) -> Iterator[ApiError]:

@@ -13,7 +13,7 @@ from toolwright_runtime.command_line.capture import Capture
 
 from workbench.backend.events import Ended, Event, EventReader, Said, Started, ToolEnded, ToolUsed, Warned
 from workbench.backend.failures import NOT_READ_ONLY, AttemptError
-from workbench.backend.messages import retry_after
+from workbench.backend.messages import retry_after, without_stack
 from workbench.backend.question import Answer
 from workbench.backend.redaction import excerpt, redact
 
@@ -38,7 +38,7 @@ _API_CODE: Final = re.compile(
 )
 _NOISE: Final = re.compile(
     r"^(?:Warning: (?:256-color|True color|Basic terminal)|\[STARTUP\]|MCP issues detected|Error executing tool |"
-    r"\s+at |Loaded cached credentials|Data collection is disabled|\(node:\d+\)|\(Use `node ).*$",
+    r"Loaded cached credentials|Data collection is disabled|\(node:\d+\)|\(Use `node ).*$",
     re.IGNORECASE,
 )
 _SECURITY: Final = re.compile(r"^Security Warning: .*$", re.MULTILINE)
@@ -302,4 +302,5 @@ def _printable(text: str) -> str:
 
 def _told_plainly(errors: str) -> str:
     """Leave out the lines that say nothing about a failure."""
-    return "\n".join(line for line in errors.splitlines() if line.strip() and not _NOISE.match(line))
+    lines = without_stack(errors).splitlines()
+    return "\n".join(line for line in lines if line.strip() and not _NOISE.match(line))

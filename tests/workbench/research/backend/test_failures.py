@@ -64,7 +64,9 @@ def test_errors_that_pass_are_told_from_digits_and_words_around_them(text: str) 
         ("worker.py:503: nothing to see", Kind.OTHER),
         ("read 503 files in 429 ms, then stopped at line 500", Kind.OTHER),
         ("listening on localhost:429", Kind.OTHER),
-        ("TypeError: x is undefined\n    at run (chunk-JDPZ4CE3.js:307292:12)\n    at 503 Service", Kind.OTHER),
+        ("TypeError: x is undefined\n    at run (chunk-JDPZ4CE3.js:307292:12)\n    at 503 (x.js:5:3)", Kind.OTHER),
+        ("TypeError: x\n  at new UNAVAILABLE (file:///home/u/a (b)/503 x.js:4:2) {\n  x: 1\n}", Kind.OTHER),
+        ("TypeError: x\n  at async Promise.timeout (index 429)\n  at Map.quota [as timeout] (<anonymous>)", Kind.OTHER),
         ("the connections pool is fine, requota is not a word", Kind.OTHER),
         ("400 Bad Request", Kind.INPUT),
         ("401 Unauthorized", Kind.AUTH),
@@ -128,6 +130,28 @@ def test_a_number_named_as_a_status_counts_before_those_standing_alone() -> None
     assert statuses("404 of all, 429 of some; status 503") == (404, 503)
     assert statuses("some 404 of all; status: 503") == (503,)
     assert statuses("some 404 and 429 of all") == (404, 429)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("boom\nat line 404: 429 Too Many Requests", "HTTP 429"),
+        ("at line 404: 429 Too Many Requests", "HTTP 429"),
+        ("oh\n    at file.js:404:12 RESOURCE_EXHAUSTED", "RESOURCE_EXHAUSTED"),
+        ("at capacity (gaxios.js:404:11): 503 Service Unavailable", "HTTP 503"),
+    ],
+)
+def test_a_line_that_begins_as_one_of_a_stack_but_says_more_is_heard(text: str, reason: str) -> None:
+    failure = classify(AttemptError(text, exit_code=1))
+
+    assert (failure.reason, failure.is_repeatable) == (reason, True)
+    assert tool_error(failure, environ={}).details["stderr"] == text
+
+
+def test_a_stack_is_told_where_there_is_nothing_else() -> None:
+    text = "at run (x.js:4:2)\n    at node:internal/x:5:3"
+
+    assert tool_error(classify(AttemptError(text, exit_code=1)), environ={}).details["stderr"] == text
 
 
 @pytest.mark.parametrize("name", ["/home/u/p/pages/404.tsx", "429.ts", "503", "pages/500 error.html"])
@@ -356,6 +380,25 @@ def test_an_end_without_words_is_not_tried_again_and_is_explained(code: int | No
         ("Attempt 1 failed. Retrying with backoff...", None),
         ("please try again later", None),
         ("You have exhausted your capacity on this model. Your quota will reset after 12h59m26s.", 46_766.0),
+        ("Please try again in 5 minutes", 300.0),
+        ("Please try again in about 5 minutes.", 300.0),
+        ("try again in 1 minute 30 seconds", 90.0),
+        ("try again in 1 hour, 2 mins and 3 secs", 3_723.0),
+        ("retry after 1.5 min", 90.0),
+        ("Retry after 2 hours", 7_200.0),
+        ("resets in 3 days", 259_200.0),
+        ("resets in 2 weeks", 1_209_600.0),
+        ("retry in 500 ms", 0.5),
+        ("Retry after 500 milliseconds", 0.5),
+        ("retry in 30 S", 30.0),
+        ("retry in 5 msecs", 0.005),
+        ("Please retry in 34. Thank you.", 34.0),
+        ("Please try again in 5 minutes or use another plan", 300.0),
+        ("retry-after 99999999999", 99_999_999_999.0),
+        ("Retry-After: 120\nVary: Origin", 120.0),
+        ("retry-after: 7 vary: origin", 7.0),
+        ("resets in 2 fortnights", None),
+        ("resets in 1month", None),
     ],
 )
 def test_when_to_try_again_is_read_from_headers_json_and_words(text: str, seconds: float | None) -> None:
@@ -437,7 +480,29 @@ def test_any_text_is_judged(text: str, exit_code: int | None) -> None:
 
 @pytest.mark.parametrize(
     "piece",
-    ["a", "{", "[", '{"error":', "a.a", "a:1", " at ", "4", "\\", "a/", "/a", "'/", "4.a", "a-", "EACCES", "open /a "],
+    [
+        "a",
+        "{",
+        "[",
+        '{"error":',
+        "a.a",
+        "a:1",
+        " at ",
+        "4",
+        "\\",
+        "a/",
+        "/a",
+        "'/",
+        "4.a",
+        "a-",
+        "EACCES",
+        "open /a ",
+        ":1",
+        "(:1:1",
+        "1 ",
+        "1s ",
+        "retry in 1 ",
+    ],
 )
 def test_judging_much_text_takes_no_time_to_speak_of(piece: str) -> None:
     classify(AttemptError(piece * 50_000, exit_code=1))

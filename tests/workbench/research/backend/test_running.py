@@ -335,6 +335,16 @@ async def test_end_with_an_error_keeps_what_was_said(
     assert "    at " not in error.text
 
 
+@pytest.mark.parametrize(
+    "said", ["boom\n    at line 404: 429 Too Many Requests\n", "at x.js:404:12 RESOURCE_EXHAUSTED\n"]
+)
+async def test_no_line_that_says_why_is_taken_for_one_of_a_stack(ask: Asks, fake: Fakes, said: str) -> None:
+    error = await failure(ask, fake("gemini", failed(1, said)))
+
+    assert classify(error).kind is Kind.QUOTA
+    assert error.text == said.strip()
+
+
 async def test_answer_counts_even_if_the_program_stumbles_afterwards(ask: Asks, fake: Fakes) -> None:
     assert (await ask(fake("gemini", [*answered(), err("late\n"), ends(1)]))).text == "Hello"
 
