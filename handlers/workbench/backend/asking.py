@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext, suppress
@@ -98,7 +99,7 @@ async def asked(
         answer = await course.run(sleep)
     except AttemptError as error:
         statistics.record_call(False, course.retries, course.why)
-        raise course.given_up(error, environ) from error
+        raise await course.given_up(error, environ) from error
     except ToolError as error:
         statistics.record_call(False, course.retries, "non_retryable")
         if error.code in _GONE:
@@ -176,15 +177,25 @@ class _Course:
         self._news = f"{_news(failure)} Retrying with fallback model {self._shown()}..."
         self._log(logging.WARNING, "falling back to another model", skipped=model, reason=failure.reason)
 
-    def given_up(self, error: AttemptError, environ: Mapping[str, str] | None) -> ToolError:
+    async def given_up(self, error: AttemptError, environ: Mapping[str, str] | None) -> ToolError:
         """Say what went wrong in the end. Where one model had no quota and the last does not exist, it is the quota."""
         failure = classify(error)
         if failure.kind is Kind.MODEL:
             failure = next((each for each in self._skipped if each.kind is Kind.QUOTA), failure)
+        elif failure.kind is Kind.AUTH and not failure.advice:
+            failure = replace(failure, advice=await asyncio.to_thread(self._unmet, environ))
         tried = self._models[: self._place + 1]
         told = tool_error(failure, program=self._program, attempts=self.attempts, models=tried, environ=environ)
         self._log(logging.ERROR, "gave up", code=told.code, reason=failure.reason, stderr=error.text)
         return told
+
+    def _unmet(self, environ: Mapping[str, str] | None) -> str:
+        """Say what a look at settings and variables shows to be missing; empty if nothing more than an account."""
+        from workbench.setup.auth import NONE, find_auth
+
+        given = os.environ if environ is None else environ
+        auth = find_auth(given, self._question.folder, backend=self._program)
+        return auth.hint if auth.configured is False and auth.method != NONE else ""
 
     def answered(self, answer: Answer, latency_ms: int) -> Answer:
         """Give the answer with what it took in all."""

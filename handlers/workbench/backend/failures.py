@@ -34,6 +34,7 @@ __all__ = [
     "LAUNCH",
     "MOST_EXCERPT",
     "NOT_READ_ONLY",
+    "WORDLESS",
     "AttemptError",
     "Failure",
     "Kind",
@@ -50,6 +51,9 @@ LAUNCH: Final = "launch"
 
 NOT_READ_ONLY: Final = "not_read_only"
 """`AttemptError.error_type` of a program that was ended since it did more than read."""
+
+WORDLESS: Final = "wordless"
+"""`AttemptError.error_type` of a program that ended as if all were well, said nothing and complained of nothing."""
 
 _MOST_REASON: Final = 100
 _NO_NAMES: Final = {"", "error", "unknown"}
@@ -116,6 +120,7 @@ _AUTH_MESSAGES: Final = {
     ),
     "agy": "Antigravity CLI authentication failed. Please run 'agy' and sign in.",
 }
+_MODEL_SETTINGS: Final = "WORKBENCH_FLASH_MODELS or WORKBENCH_PRO_MODELS"
 _ENDED: Final = {
     52: "its settings cannot be used: run it once by hand in a terminal and mend what it complains about",
     53: "it needed more turns than its settings allow: ask about less at a time, or raise its turn limit",
@@ -199,14 +204,17 @@ def _sorted(error: AttemptError) -> tuple[sorts.Sort, str]:
             return sorts.BY_STATUS[status], f"HTTP {status}"
     if text in sorts.BY_WHOLE_TEXT:
         return sorts.BY_WHOLE_TEXT[text], text
-    return _by_words(sorts.WORDS, text) or (sorts.OTHER, _unknown(error))
+    return _by_words(sorts.WORDS, text) or _unknown(error)
 
 
 def _structured(error: AttemptError) -> tuple[sorts.Sort, str] | None:
-    if error.status in sorts.BY_STATUS:
-        return sorts.BY_STATUS[error.status], f"HTTP {error.status}"
     if error.error_type.upper() in sorts.BY_NAME:
         return sorts.BY_NAME[error.error_type.upper()], error.error_type.upper()
+    if error.status in sorts.BY_STATUS:
+        # A name is more exact, if it is that of the same error.
+        names = (name for name, status in api_errors(error.text) if status == error.status)
+        name = next((each for each in names if each in sorts.BY_NAME), "")
+        return sorts.BY_NAME.get(name, sorts.BY_STATUS[error.status]), f"HTTP {error.status}"
     for name, status in api_errors(error.text):
         if name in sorts.BY_NAME:
             return sorts.BY_NAME[name], name
@@ -235,10 +243,12 @@ def _by_words(table: tuple[tuple[sorts.Sort, tuple[str, ...]], ...], text: str) 
     return None
 
 
-def _unknown(error: AttemptError) -> str:
+def _unknown(error: AttemptError) -> tuple[sorts.Sort, str]:
+    if error.error_type == WORDLESS:
+        return sorts.TOO_MUCH, "no answer"
     if error.error_type.lower() not in _NO_NAMES:
-        return error.error_type[:_MOST_REASON]
-    return "no answer" if error.exit_code in (None, 0) else f"exit code {error.exit_code}"
+        return sorts.OTHER, error.error_type[:_MOST_REASON]
+    return sorts.OTHER, "no answer" if error.exit_code in (None, 0) else f"exit code {error.exit_code}"
 
 
 def _message(failure: Failure, program: str, attempts: int, models: tuple[str, ...]) -> tuple[str, str]:
@@ -250,7 +260,7 @@ def _message(failure: Failure, program: str, attempts: int, models: tuple[str, .
             return f"Gemini API quota exceeded for {asked}: {_advice(failure)}", "QUOTA_EXCEEDED"
         case Kind.AUTH:
             if failure.advice:
-                return f"{cli} refused this account: {failure.advice}", "AUTH_MISSING"
+                return f"{cli} cannot use this account: {failure.advice}", "AUTH_MISSING"
             return _AUTH_MESSAGES.get(program, _AUTH_MESSAGES["gemini"]), "AUTH_MISSING"
         case Kind.IGNORED:
             text = f"{cli} could not access requested files (likely blocked by .gitignore)"
@@ -260,9 +270,11 @@ def _message(failure: Failure, program: str, attempts: int, models: tuple[str, .
             what = failure.path or "something that the details name"
             text = f"{cli} failed, as the system does not permit it to use {what}: correct its permissions"
         case Kind.MODEL:
-            text = f"{cli} cannot use {asked}: name models that this account has, or leave the choice to the program"
+            text = f"{cli} cannot use {asked}: name models that this account has in {_MODEL_SETTINGS}"
+            text += "" if "" in models else ", or leave the choice to the program"
         case Kind.INPUT:
-            text = f"{cli} did not accept the request ({failure.reason}): ask about fewer or smaller files"
+            advice = failure.advice or "ask about fewer or smaller files"
+            text = f"{cli} did not accept the request ({failure.reason}): {advice}"
         case Kind.LAUNCH:
             text = f"{cli} could not be started: run it once by hand in a terminal"
         case Kind.TRANSIENT:
@@ -286,7 +298,8 @@ def _ended(failure: Failure) -> str:
     if code is not None and code < 0:
         return f"it was ended by signal {-code} before its answer was complete"
     if failure.reason == "no answer":
-        return "it ended without an answer that can be read"
+        more = "; what it said is in the details" if failure.error.text else ""
+        return f"it ended without an answer that can be read{more}"
     return f"{failure.reason}; what it said is in the details"
 
 

@@ -12,7 +12,7 @@ from typing import Final
 from toolwright_runtime.command_line.capture import Capture
 
 from workbench.backend.events import Ended, Event, EventReader, Said, Started, ToolEnded, ToolUsed, Warned
-from workbench.backend.failures import NOT_READ_ONLY, AttemptError
+from workbench.backend.failures import NOT_READ_ONLY, WORDLESS, AttemptError
 from workbench.backend.messages import retry_after, without_stack
 from workbench.backend.question import Answer
 from workbench.backend.redaction import excerpt, redact
@@ -128,6 +128,8 @@ class Observed:
         known = "\n".join(each for each in (said, _told_plainly(errors), *self._warnings) if each.strip())
         text = excerpt(known or self._unspoken(code), self._environ, _MOST_TEXT)
         kind = "" if ended is None or ended.error_type.lower() in ("", "unknown") else ended.error_type
+        if ended is not None and ended.ok and not self._size and not self._warnings:
+            kind = WORDLESS
         return AttemptError(
             text,
             exit_code=None if self.is_retrying or self.timed_out else code,

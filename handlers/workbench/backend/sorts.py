@@ -49,7 +49,27 @@ INELIGIBLE: Final = Sort(
     "Antigravity CLI and sign in with 'agy'",
 )
 PROJECT: Final = Sort(Kind.AUTH, advice="it needs a project: set GOOGLE_CLOUD_PROJECT to the id of one")
+KEY: Final = Sort(
+    Kind.AUTH,
+    advice="it refused the API key that is set: make another one (https://aistudio.google.com/app/apikey) and set "
+    "GEMINI_API_KEY to it",
+)
 INPUT: Final = Sort(Kind.INPUT)
+TOO_MUCH: Final = Sort(
+    Kind.INPUT,
+    advice="prompt and files may be more than the model can read at once: name fewer or smaller files",
+)
+"""The Gemini CLI then asks nothing, and ends well."""
+LOOP: Final = Sort(
+    Kind.OTHER,
+    advice="the model did the same again and again, and was stopped before it answered: ask about less at a time, or "
+    "name the files",
+)
+ELSEWHERE: Final = Sort(
+    Kind.OTHER,
+    advice="the Gemini API does not serve the place that this machine connects from: use Vertex AI, in a region that "
+    "GOOGLE_CLOUD_LOCATION names",
+)
 IGNORED: Final = Sort(Kind.IGNORED)
 NOT_FOUND: Final = Sort(Kind.NOT_FOUND)
 PERMISSION: Final = Sort(Kind.PERMISSION)
@@ -117,12 +137,19 @@ EXACT_WORDS: Final = (
         """),
     ),
     (
-        AUTH,
+        KEY,
         _lines("""
             api key not valid
             api key invalid
             invalid api key
             api key expired
+            api key was reported as leaked
+        """),
+    ),
+    (ELSEWHERE, ("location is not supported",)),
+    (
+        AUTH,
+        _lines("""
             api key not found
             set an auth method
             invalid auth method
@@ -217,6 +244,7 @@ BY_WHOLE_TEXT: Final = {"terminated": AGAIN}
 """What is known only where nothing else is said: undici says no more of a connection that was cut."""
 
 WORDS: Final = (
+    (LOOP, ("loop detected",)),
     (NOT_FOUND, ("file not found",)),
     (MODEL, ("requested entity was not found",)),
     (

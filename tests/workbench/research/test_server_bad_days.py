@@ -35,6 +35,7 @@ from workbench.research.state import Research
 pytestmark = pytest.mark.anyio
 MakeFake = Callable[..., Fake]
 
+LOOP = event("error", severity="warning", message="Loop detected, stopping execution")
 FAULTS: dict[str, tuple[Script, str, str]] = {
     "killed in mid-answer": (half_an_answer(), "ended by signal 9 before its answer was complete", "no answer"),
     "killed at once": ([killed()], "ended by signal 9", "signal 9"),
@@ -42,6 +43,12 @@ FAULTS: dict[str, tuple[Script, str, str]] = {
     "no word": (silent(), "without an answer", "without a word"),
     "no answer behind a good start": ([started()], "without an answer", "without an answer"),
     "garbage": (garbage(), "without an answer", "<html>"),
+    "a good end behind no answer": ([started(), result(tokens=0)], "name fewer or smaller files", "without an answer"),
+    "a loop": (
+        [started(), *read("a.txt"), LOOP, result(tool_calls=1)],
+        "did the same again and again",
+        "Loop detected",
+    ),
     "no model of any name": (no_model(), "name models that this account has", "404"),
 }
 """By name: what the program does, what the message says, and what the details hold."""

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -393,6 +394,17 @@ def test_the_real_program_without_an_account_says_how_to_get_one(gemini: str, ge
 
     assert raised.value.code == "AUTH_MISSING"
     assert "set GEMINI_API_KEY" in raised.value.message
+
+
+def test_whoever_named_another_address_and_no_method_is_told_what_is_missing(fake: MakeFake, project: Path) -> None:
+    cli = fake("gemini", unauthenticated())
+    environ = {"PATH": os.environ["PATH"], "HOME": str(project), "GEMINI_API_KEY": KEY}
+    with pytest.raises(ToolError) as raised:
+        run(cli.path, project, TIERS, RetryStatistics(), environ | {"GOOGLE_GEMINI_BASE_URL": "http://127.0.0.1:1"})
+
+    assert raised.value.code == "AUTH_MISSING"
+    assert "selectedType" in raised.value.message
+    assert KEY not in raised.value.message
 
 
 def test_the_real_program_asks_again_when_the_service_is_overloaded(

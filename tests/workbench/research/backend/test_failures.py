@@ -347,6 +347,60 @@ def test_the_quota_of_a_day_asks_for_another_model_and_not_for_patience(text: st
     assert (failure.kind, failure.needs_model, failure.is_repeatable) == (Kind.QUOTA, True, False)
 
 
+@pytest.mark.parametrize(
+    "error",
+    [
+        AttemptError(
+            api_error(400, "FAILED_PRECONDITION", "User location is not supported for the API use."), status=400
+        ),
+        AttemptError("User location is not supported for the API use.", status=400, error_type="FAILED_PRECONDITION"),
+        AttemptError("[API Error: User location is not supported for the API use.]", status=400),
+    ],
+    ids=["in JSON", "named", "words"],
+)
+def test_a_place_that_is_not_served_is_no_matter_of_the_files(error: AttemptError) -> None:
+    told = tool_error(classify(error), environ={})
+
+    assert "does not serve the place" in told.message
+    assert "fewer" not in told.message
+
+
+def test_the_name_of_an_error_says_more_than_the_status_it_stands_beside() -> None:
+    unmet = AttemptError(api_error(400, "FAILED_PRECONDITION", "Please enable billing."), status=400)
+    other = AttemptError(api_error(429, "RESOURCE_EXHAUSTED"), status=400)
+
+    assert classify(unmet).kind is Kind.OTHER
+    assert "in the details" in tool_error(classify(unmet), environ={}).message
+    assert classify(other).kind is Kind.INPUT
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        api_error(400, "INVALID_ARGUMENT", "API key not valid. Please pass a valid API key."),
+        api_error(400, "INVALID_ARGUMENT", "API key expired. Please renew the API key."),
+        api_error(403, "PERMISSION_DENIED", "Your API key was reported as leaked. Please use another API key."),
+    ],
+    ids=["wrong", "old", "leaked"],
+)
+def test_whoever_has_set_a_key_that_is_refused_is_not_told_to_set_one(text: str) -> None:
+    told = tool_error(classify(AttemptError(text, exit_code=1)), environ={})
+
+    assert told.code == "AUTH_MISSING"
+    assert "it refused the API key that is set" in told.message
+    assert "Login with Google" not in told.message
+
+
+def test_only_where_a_model_was_named_can_the_choice_be_left_to_the_program() -> None:
+    gone = classify(AttemptError("404 model not found"))
+
+    assert "leave the choice" in tool_error(gone, models=("pro",), environ={}).message
+    for models in (("",), ("pro", "")):
+        message = tool_error(gone, models=models, environ={}).message
+        assert "leave the choice" not in message
+        assert "WORKBENCH_FLASH_MODELS" in message
+
+
 def test_exit_codes_and_an_end_of_time_come_first() -> None:
     assert classify(AttemptError("HTTP 429", exit_code=42)).kind is Kind.INPUT
     assert classify(AttemptError("HTTP 404", timed_out=True)).reason == "timeout"

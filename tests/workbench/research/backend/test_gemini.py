@@ -314,6 +314,20 @@ async def test_without_an_account_it_says_so(ask: Asks, gemini_home: Home) -> No
     assert classify(raised.value).kind is Kind.AUTH
 
 
+async def test_files_beyond_the_window_of_the_model_are_told_as_what_they_are(
+    api: GeminiApi, ask: Asks, project: Path
+) -> None:
+    (project / "long").mkdir()
+    for number in range(300):
+        (project / "long" / f"{number}.txt").write_text("1234567\n" * 2_000, encoding="utf-8")
+
+    with pytest.raises(AttemptError) as raised:
+        await ask("Sum up @long/")
+
+    assert api.streamed == []
+    assert classify(raised.value).kind is Kind.INPUT
+
+
 async def test_answer_that_breaks_off_is_a_failure(api: GeminiApi, ask: Asks) -> None:
     api.always(Say("Half of the ans"), Break())
 

@@ -249,6 +249,24 @@ async def test_end_without_an_answer_is_a_failure(ask: Asks, fake: Fakes) -> Non
     error = await failure(ask, fake("gemini", [started(), result()]))
 
     assert (error.exit_code, error.text) == (0, "it ended without an answer")
+    assert classify(error).kind is Kind.INPUT
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        [event("error", severity="warning", message="Loop detected, stopping execution")],
+        [event("error", severity="error", message="The model's answer was blocked.")],
+        [event("message", role="assistant", content=" ", delta=True)],
+    ],
+    ids=["loop", "blocked", "blank"],
+)
+async def test_end_without_an_answer_is_not_of_the_question_where_there_may_be_another_reason(
+    ask: Asks, fake: Fakes, more: Script
+) -> None:
+    error = await failure(ask, fake("gemini", [started(), *more, result()]))
+
+    assert classify(error).kind is Kind.OTHER
 
 
 async def test_end_before_the_last_event_is_a_failure(ask: Asks, fake: Fakes) -> None:
