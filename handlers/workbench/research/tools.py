@@ -142,6 +142,7 @@ async def health_check(params: research.HealthCheckParams, call: ToolCall) -> re
         environ=environ,
         find=lambda: find(environ),
         held=_held,
+        retry=lambda: shared.retry,
         retry_statistics=shared.statistics.to_dict,
         store=shared.store_health,
         models={kind: models(kind) for kind in MODELS},

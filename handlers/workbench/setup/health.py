@@ -68,7 +68,8 @@ class HealthParts:
     """All that `health` looks at. What is called is called only with diagnostics.
 
     `find` runs the program for its version, `held` says what holds it to reading, and
-    `store` asks the store for a sign of life. `models` are the names that are tried in order for each kind of tool,
+    `store` asks the store for a sign of life. `retry`, which is called in any case, reads the settings for trying
+    again, and fails if they allow no attempt. `models` are the names that are tried in order for each kind of tool,
     `operations` what is being worked on, as JSON.
     """
 
@@ -78,6 +79,7 @@ class HealthParts:
     environ: Environ
     find: Callable[[], Awaitable[ProgramFound]]
     held: Callable[[ProgramFound], Awaitable[Held]]
+    retry: Callable[[], object]
     retry_statistics: Callable[[], Mapping[str, Any]]
     store: Callable[[], Awaitable[StoreHealth]]
     models: Mapping[str, Sequence[str]]
@@ -105,7 +107,7 @@ async def health(*, include_diagnostics: bool, parts: HealthParts) -> dict[str, 
     if seen is None:
         return answer | {"status": "error", "problems": broken}
     place, auth, is_on_path = seen
-    problems = [*_missing(place, parts.environ), *_not_installed()]
+    problems = [*_missing(place, parts.environ), *_refused(require_for_questions), *_refused(parts.retry)]
     program = await _found(parts, problems, broken) if include_diagnostics and place else None
     if program and place and program.name != place.name:
         # The first on PATH cannot do it, and another one can.
@@ -137,9 +139,9 @@ def _missing(place: Place | None, environ: Environ) -> list[str]:
     return [f"research tools cannot answer, as {missing(environ)}. To install Gemini CLI: {INSTALL_GEMINI}; {RUN_INIT}"]
 
 
-def _not_installed() -> list[str]:
+def _refused(check: Callable[[], object]) -> list[str]:
     try:
-        require_for_questions()
+        check()
     except ToolError as error:
         return [f"research tools cannot answer, as {error.message}"]
     return []

@@ -145,6 +145,17 @@ def warnings_of(installation: Installation, environ: Environ) -> tuple[str, ...]
     return ("\n".join(lines),) if lines else ()
 
 
+def refused(environ: Environ) -> Trial | None:
+    """Say that the settings let nothing be asked; None if they do not."""
+    from workbench.backend.retrying import RetryConfig
+
+    try:
+        RetryConfig.from_environ(environ)
+    except ToolError as error:
+        return Trial(outcome="failed", reason=error.message, code=error.code)
+    return None
+
+
 def try_out(program: Program, environ: Environ, folder: Path, page: Page | None = None) -> Trial:
     """Ask the model one short question, in the way that research tools do. `page` shows that time goes by."""
     import anyio

@@ -17,7 +17,16 @@ from workbench.setup.auth import KEY_PAGE, TITLES, Auth
 from workbench.setup.checks import AGY_PAGE, GEMINI_PAGE, INSTALL_GEMINI
 from workbench.setup.clients import CLIENTS, here
 from workbench.setup.configuration import Environ
-from workbench.setup.survey import Installation, Setup, Trial, find_auth_of, find_installation, try_out, warnings_of
+from workbench.setup.survey import (
+    Installation,
+    Setup,
+    Trial,
+    find_auth_of,
+    find_installation,
+    refused,
+    try_out,
+    warnings_of,
+)
 from workbench.setup.terminal import Page
 
 if TYPE_CHECKING:
@@ -82,7 +91,7 @@ def _parser() -> argparse.ArgumentParser:
 def _machine(chosen: argparse.Namespace, environ: Environ, folder: Path) -> int:
     installation = find_installation(without_projects(environ, (folder,)))
     auth = find_auth_of(environ, folder, installation)
-    trial = _left_out(installation, auth, chosen)
+    trial = _left_out(installation, auth, chosen, environ)
     if trial is None:
         program = installation.program if chosen.yes else None
         trial = try_out(program, environ, folder) if program else Trial(outcome="skipped", reason=_NOBODY)
@@ -100,8 +109,10 @@ def _machine(chosen: argparse.Namespace, environ: Environ, folder: Path) -> int:
     return READY if setup.is_ready else TO_FIX
 
 
-def _left_out(installation: Installation, auth: Auth, chosen: argparse.Namespace) -> Trial | None:
+def _left_out(installation: Installation, auth: Auth, chosen: argparse.Namespace, environ: Environ) -> Trial | None:
     """Say why the model is not asked in any case; None if it may be."""
+    if trial := refused(environ):
+        return trial
     if installation.problem:
         return Trial(outcome="skipped", reason="there is no program to ask")
     if auth.configured is False:
@@ -124,7 +135,9 @@ def _person(chosen: argparse.Namespace, environ: Environ, folder: Path) -> int:
     auth = find_auth_of(environ, folder, installation)
     _say_auth(page, auth, installation)
     _step(page, 3, "Test question")
-    trial = _left_out(installation, auth, chosen) or _tried(page, installation.program, chosen, environ, folder)
+    trial = _left_out(installation, auth, chosen, environ) or _tried(
+        page, installation.program, chosen, environ, folder
+    )
     _say_trial(page, trial)
     if trial.code == "AUTH_MISSING":
         _say_ways(page, installation)

@@ -97,6 +97,19 @@ async def test_what_passes_is_tried_again_and_counted(
     assert (retry["success_rate"], retry["average_retries"]) == (1.0, 1.0)
 
 
+async def test_settings_that_allow_no_attempt_are_told_before_anything_is_asked(
+    fake: MakeFake, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settle(monkeypatch, environment(tmp_path / "home", fake("gemini", answered()), GEMINI_RETRY_MAX_ATTEMPTS="0"))
+
+    async with inside(project) as server:
+        health = (await server.call("health_check")).data
+        error = (await server.call("quick_query", prompt="a")).error
+
+    assert health["status"] == "degraded"
+    assert error["message"] in health["problems"][0]
+
+
 async def test_whoever_waits_for_a_slow_program_is_given_signs_of_life(
     fake: MakeFake, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

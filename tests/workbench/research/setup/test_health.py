@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from toolwright_runtime import ToolError
 
+from workbench.backend.retrying import RetryConfig
 from workbench.setup.health import HealthParts, Held, ProgramFound, StoreHealth, health
 
 SECRET = "AIzaSyPlantedSecretThatMustNotLeak012345"
@@ -55,6 +56,7 @@ def parts(tmp_path: Path) -> HealthParts:
         },
         find=find,
         held=held,
+        retry=RetryConfig,
         retry_statistics=lambda: {"total_calls": 3, "total_retries": 1},
         store=store,
         models={"flash": ("a", "b", ""), "pro": ("",)},
@@ -125,6 +127,17 @@ def test_missing_authentication_degrades(parts: HealthParts, diagnostics: bool) 
     if diagnostics:
         assert answer["diagnostics"]["authConfigured"] is False
         assert answer["diagnostics"]["authMethod"] == "none"
+
+
+@pytest.mark.parametrize("diagnostics", [False, True], ids=["short", "with diagnostics"])
+def test_settings_that_allow_no_attempt_degrade(parts: HealthParts, diagnostics: bool) -> None:
+    def retry() -> RetryConfig:
+        return RetryConfig.from_environ({"GEMINI_RETRY_MAX_ATTEMPTS": "0"})
+
+    answer = ask(replace(parts, retry=retry), diagnostics=diagnostics)
+
+    assert answer["status"] == "degraded"
+    assert "GEMINI_RETRY_MAX_ATTEMPTS" in answer["problems"][0]
 
 
 def test_authentication_that_cannot_be_known_is_left_out_and_warned_about(parts: HealthParts) -> None:

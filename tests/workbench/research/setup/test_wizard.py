@@ -369,6 +369,18 @@ def test_question_that_fails_is_told_with_its_reason(
     assert data["test"]["reason"].isprintable()
 
 
+@pytest.mark.parametrize("option", ["--yes", "--no-test"])
+def test_settings_that_allow_no_question_are_not_ready(person: Person, fake: MakeFake, option: str) -> None:
+    cli = fake("gemini", answered())
+    person.has(cli)
+
+    status, data = person.report(option, GEMINI_API_KEY=SECRET, GEMINI_RETRY_MAX_ATTEMPTS="0")
+
+    assert (status, data["ready"], data["test"]["outcome"]) == (1, False, "failed")
+    assert "GEMINI_RETRY_MAX_ATTEMPTS" in data["test"]["reason"]
+    assert cli.runs == []
+
+
 def test_account_that_is_refused_is_shown_the_ways_to_authenticate(person: Person, fake: MakeFake) -> None:
     person.has(fake("gemini", unauthenticated()))
 
