@@ -22,6 +22,7 @@ sys.path.insert(0, str(Path(__file__).parent / "workbench" / "research" / "suppo
 
 from gemini_api import GeminiApi
 from gemini_homes import KEY
+from toolwright_runtime.log_lines import LogLines
 
 from workbench.answers import limits, memory, store
 from workbench.answers.redis_store import PREFIX
@@ -365,7 +366,7 @@ def test_the_log_line_of_the_page_is_one() -> None:
     shown = json.loads(blocks("json")[2])
     stream = io.StringIO()
     handler = logging.StreamHandler(stream)
-    handler.setFormatter(logs.Lines())
+    handler.setFormatter(LogLines())
     handler.addFilter(logs.Redacting({}))
     logger = logging.getLogger(shown["logger"])
     logger.addHandler(handler)

@@ -267,7 +267,11 @@ def _commands(catalogue: Catalogue, chosen: argparse.Namespace) -> Commands | No
 def _log_to_stderr(level: str) -> None:
     import logging
 
-    logging.basicConfig(stream=sys.stderr, level=level.upper(), format="%(levelname)s %(name)s: %(message)s")
+    from toolwright_runtime.log_lines import LogLines
+
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(LogLines())
+    logging.basicConfig(handlers=[handler], level=level.upper())
     for name in _TALKATIVE:
         logging.getLogger(name).setLevel(max(logging.INFO, logging.getLogger().getEffectiveLevel()))
 

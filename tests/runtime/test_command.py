@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pty
 import signal
@@ -9,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -94,13 +96,17 @@ def started(tmp_path: Path, env: Mapping[str, str], until: str) -> str:
 def test_what_is_wrong_at_the_start_is_logged_without_a_call(tmp_path: Path) -> None:
     text = started(tmp_path, {"SAMPLE_WARNING": "nothing to count"}, until="nothing to count")
 
-    assert text == "WARNING toolwright_runtime.command: nothing to count\n"
+    [line] = map(json.loads, text.splitlines())
+    assert datetime.fromisoformat(line.pop("time")).tzinfo is not None
+    assert line == {"level": "warn", "logger": "toolwright_runtime.command", "message": "nothing to count"}
 
 
 def test_a_check_that_fails_stops_nothing(tmp_path: Path) -> None:
     text = started(tmp_path, {"SAMPLE_CHECK_FAILS": "1"}, until="on purpose")
 
-    assert text.startswith("ERROR toolwright_runtime.command: the check at the start failed\n")
+    [line] = map(json.loads, text.splitlines())
+    assert (line["level"], line["message"]) == ("error", "the check at the start failed")
+    assert "on purpose" in line["exception"]
 
 
 def test_help_says_what_classic_lists_and_what_the_variable_stands_for() -> None:

@@ -265,12 +265,13 @@ def test_line_that_is_no_message_is_answered_and_logged_and_the_next_is_read(ver
         result = peer.call("shout", {"text": "still here"})
         peer.end_of_input()
         assert peer.rest() == []
-        logged = peer.stderr().splitlines()
+        logged = [json.loads(line) for line in peer.stderr().splitlines()]
 
     assert [(answer["error"]["code"], answer["id"]) for answer in answers] == expected
     assert result["content"][0]["text"] == "STILL HERE"
     assert len(logged) == len(expected)
-    assert all(line.startswith("WARNING toolwright_runtime.stdio: passed over a line of input: ") for line in logged)
+    assert {(line["level"], line["logger"]) for line in logged} == {("warn", "toolwright_runtime.stdio")}
+    assert all(line["message"].startswith("passed over a line of input: ") for line in logged)
 
 
 @both_eras

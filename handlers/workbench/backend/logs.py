@@ -1,28 +1,26 @@
 """What the server logs of its work: one JSON object a line on stderr, without secrets and without prompts.
 
-The level is the one the command line chose for the whole server. Records of other packages keep their format, and are
-freed of secrets as well, since an exception's text may hold anything.
+The level is the one the command line chose for the whole server. Records of other packages are freed of secrets as
+well, since an exception's text may hold anything.
 """
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import sys
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import Any, Final, TextIO
+
+from toolwright_runtime.log_lines import FIELDS, LogLines
 
 from workbench.backend.redaction import HIDDEN, is_secret_name, redact
 
 NAME: Final = "workbench"
-"""The logger whose records become JSON, with all below it."""
+"""The logger of the server's own code, with all below it."""
 
-_LEVELS: Final = {logging.WARNING: "warn", logging.CRITICAL: "error"}
 _UNSAID: Final = {"prompt", "question", "answer", "stdin"}
 """Fields whose length is logged in place of their text."""
-_FIELDS: Final = "workbench_fields"
 _DEEPEST: Final = 6
 
 
@@ -31,7 +29,7 @@ def install(environ: Mapping[str, str] | None = None, *, stream: TextIO | None =
     redacting = Redacting(os.environ if environ is None else environ)
     handler = logging.StreamHandler(sys.stderr if stream is None else stream)
     handler.set_name(NAME)
-    handler.setFormatter(Lines())
+    handler.setFormatter(LogLines())
     handler.addFilter(redacting)
     own = logging.getLogger(NAME)
     for each in [each for each in own.handlers if each.get_name() == NAME]:
@@ -46,7 +44,7 @@ def install(environ: Mapping[str, str] | None = None, *, stream: TextIO | None =
 def record(logger: logging.Logger, level: int, message: str, /, **fields: Any) -> None:
     """Log something with its numbers and names. A prompt may be given: only its length is logged."""
     if logger.isEnabledFor(level):
-        logger.log(level, "%s", message, extra={_FIELDS: fields}, stacklevel=2)
+        logger.log(level, "%s", message, extra={FIELDS: fields}, stacklevel=2)
 
 
 class Redacting(logging.Filter):
@@ -65,27 +63,9 @@ class Redacting(logging.Filter):
             record.exc_text = redact(record.exc_text, self._environ)
         if record.stack_info:
             record.stack_info = redact(record.stack_info, self._environ)
-        if fields := getattr(record, _FIELDS, None):
-            setattr(record, _FIELDS, _shown(fields, self._environ))
+        if fields := getattr(record, FIELDS, None):
+            setattr(record, FIELDS, _shown(fields, self._environ))
         return True
-
-
-class Lines(logging.Formatter):
-    """One JSON object a line: when, how bad, who, what, and the fields."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        """Give the line, without its end."""
-        line: dict[str, Any] = {
-            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
-            "level": _LEVELS.get(record.levelno, record.levelname.lower()),
-            "logger": record.name,
-            "message": record.getMessage(),
-        }
-        for name, value in getattr(record, _FIELDS, {}).items():
-            line.setdefault(name, value)
-        if record.exc_text or record.exc_info:
-            line["exception"] = record.exc_text or self.formatException(record.exc_info or (None, None, None))
-        return json.dumps(line, ensure_ascii=False, default=str)
 
 
 def _message(record: logging.LogRecord) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import time
 from collections.abc import Callable, Mapping
@@ -16,6 +17,7 @@ from toolwright_runtime.command_line.execute import Command, ended_whole
 from toolwright_runtime.command_line.programs import check_folder, located, unstarted
 
 from workbench.backend.adapter import Adapter, Program
+from workbench.backend.logs import record
 from workbench.backend.observing import Observed
 from workbench.backend.output import MOST_WRITTEN, Filed
 from workbench.backend.private_folders import private_folder
@@ -26,6 +28,9 @@ BREATH_S: Final = 0.4
 
 PREPARED_S: Final = 30.0
 """Seconds that all may take before the program is started."""
+
+
+_log = logging.getLogger(__name__)
 
 
 async def attempt(
@@ -68,6 +73,7 @@ async def _carried_out(
         command = await _prepared(lambda: adapter.command(program, question, model, environ=given))
         real = await anyio.to_thread.run_sync(os.path.realpath, question.folder)
         run = Observed(adapter.reader(), question.folder, Path(real), environ)
+        record(_log, logging.DEBUG, "starting", program=program.path, argv=command.argv)
         started = time.monotonic()
         code = await _followed(run, command, report, scope=scope, timeout_s=question.timeout_s, folder=folder)
         return run.outcome(code, model, round((time.monotonic() - started) * 1000))

@@ -194,9 +194,9 @@ async def test_without_a_program_the_server_starts_and_all_else_works(
     assert directly.error["code"] == "GEMINI_CLI_NOT_FOUND"
     assert "npm install -g @google/gemini-cli" in directly.error["message"]
     assert [each.texts for each in asked] == [directly.texts] * 2
-    (warning,) = logged
-    assert warning.startswith("WARNING ")
-    assert "`gemini` is not on PATH; `workbench init`" in warning
+    (warning,) = map(json.loads, logged)
+    assert warning["level"] == "warn"
+    assert "`gemini` is not on PATH; `workbench init`" in warning["message"]
 
 
 async def test_program_is_not_run_before_the_first_question_and_asked_what_it_is_only_once(

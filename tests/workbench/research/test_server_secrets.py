@@ -193,7 +193,7 @@ async def test_log_tells_what_was_called_and_asked_and_how_it_went_but_not_in_wh
     async with served(environ, project, "--log-level", "debug", overheard=overheard) as server:
         answer = await server.call("quick_query", prompt=MARK, focus="security")
         await server.call("query_codebase", questions=[MARK, MARK], scope=".", max_tokens_per_answer=100)
-        lines = [json.loads(line) for line in server.logged().splitlines() if line.startswith("{")]
+        lines = [json.loads(line) for line in server.logged().splitlines()]
 
     called = [line for line in lines if line["message"] == "called"]
     assert called[0]["tool"] == "quick_query"
@@ -206,6 +206,8 @@ async def test_log_tells_what_was_called_and_asked_and_how_it_went_but_not_in_wh
     }
     assert called[1]["arguments"] == {"questions": "2 items", "scope": ".", "max_tokens_per_answer": 100}
     assert [line["level"] for line in called] == ["info", "info"]
+    started = [line["argv"] for line in lines if line["message"] == "starting"]
+    assert [argv[-len(run.argv) :] for argv, run in zip(started, cli.runs, strict=True)] == [r.argv for r in cli.runs]
     (answered_line,) = (line for line in lines if line["message"] == "answered")
     assert answered_line["tokensUsed"] == 120
     assert answered_line["latencyMs"] > 0
