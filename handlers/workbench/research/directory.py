@@ -118,7 +118,7 @@ class _Map:
             self.failure = f"A question was not answered: {error.message}"
             return False
         self.answers.append(answer)
-        parsed: Parsed = await asyncio.to_thread(parse_summaries, answer.text, self.top, batch)
+        parsed: Parsed = await asyncio.to_thread(parse_summaries, answer.text, self.top, batch, self.files.files)
         for number, summary in parsed.summaries.items():
             self.summaries.setdefault(batch[number], summary)
         self.declined.update(batch[number] for number in parsed.declined)

@@ -44,11 +44,11 @@ class Parsed:
     unknown: list[str] = field(default_factory=list)
 
 
-def parse_summaries(text: str, top: Located, files: Sequence[ListedFile]) -> Parsed:
+def parse_summaries(text: str, top: Located, files: Sequence[ListedFile], others: Sequence[ListedFile] = ()) -> Parsed:
     """Read an answer: JSON in any layout, or else lines of path and summary. The first summary of a file counts.
 
     A path decides which file is meant. A number does so only if there is no path, or if the file has a name that few
-    could repeat, with line breaks or with bytes that are no text.
+    could repeat, with line breaks or with bytes that are no text. What is said of `others` is passed over.
     """
     names = _Names(top, files)
     parsed = Parsed()
@@ -62,6 +62,9 @@ def parse_summaries(text: str, top: Located, files: Sequence[ListedFile]) -> Par
             _note(parsed, place, summary, path if is_certain or _LIKE_A_PATH.fullmatch(path) else "")
     for line in "\n".join(rest).splitlines()[:MOST_LINES]:
         _note(parsed, *_read_line(line, names))
+    if parsed.unknown and others:
+        known = _Names(top, others)
+        parsed.unknown[:] = [path for path in parsed.unknown if known.place(path) is None]
     return parsed
 
 

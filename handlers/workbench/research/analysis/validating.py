@@ -75,7 +75,8 @@ def _validated(review: Review, checks: Sequence[str]) -> dict[str, Any]:
         "verdict": _verdict(counts, is_whole=is_whole),
         "summary": text_of(data.get("summary"), most=2000),
         "checks": [
-            {"check": name, "status": _status(each), "issues": len(each.issues)} for name, each in reported.items()
+            {"check": name, "status": _status(each), "issues": sum(counted(each.issues).values())}
+            for name, each in reported.items()
         ],
         "counts": counts,
         "issues": review.fit(issues, "issues"),
@@ -94,7 +95,8 @@ def _refute(issues: list[dict[str, Any]], review: Review) -> None:
 def _status(reported: Reported) -> str:
     if not reported.is_answered:
         return "not_answered"
-    return "failed" if any(not issue.get("refuted") for issue in reported.issues) else "passed"
+    counts = counted(reported.issues)
+    return "failed" if counts["error"] or counts["warning"] else "passed"
 
 
 def _verdict(counts: dict[str, int], *, is_whole: bool) -> str:

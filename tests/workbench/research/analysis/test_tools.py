@@ -441,6 +441,14 @@ def test_a_file_that_is_said_to_be_missing_and_is_there_is_refuted(tools: Any) -
     assert "says that `src/app.py` is missing, but it is there" in warned(result).replace("``", "`")
 
 
+def test_a_check_fails_by_what_counts_against_the_verdict(tools: Any) -> None:
+    missing = [issue(subject="src/app.py"), issue("info", "src/cache.py")]
+    result = tools.run("validate_against_codebase", checked(**NONE | {"missing_files": missing}), spec_content="x")
+    assert result["verdict"] == "valid"
+    assert result["counts"] == {"error": 0, "warning": 0, "info": 1}
+    assert result["checks"][0] == {"check": "missing_files", "status": "passed", "issues": 1}
+
+
 def test_every_check_that_was_asked_for_has_an_outcome(tools: Any) -> None:
     places = ["src/store.py:5", "src/none.py:1"]
     said = checked(completeness=[issue("info", "tests"), issue("error", "errors", expected="say so", places=places)])

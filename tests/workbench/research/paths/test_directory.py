@@ -166,6 +166,15 @@ def test_files_that_were_not_asked_about_are_dropped_and_counted(room: Any) -> N
     assert warning == "Entries for 1 paths that were not asked about were dropped: ../../etc/passwd"
 
 
+def test_a_file_that_was_answered_for_before_is_not_said_to_be_dropped(room: Any) -> None:
+    for name in ("a.txt", "b.txt"):
+        room.write(name, "text")
+    again = json.dumps({"path": "./a.txt", "summary": "Is another."})
+    result = Model([all_but("b.txt"), lambda entries: f"{everything(entries)}\n{again}"]).map(room.project)
+    assert summaries(result) == {"a.txt": "Is a.txt.", "b.txt": "Is b.txt."}
+    assert result["meta"]["warnings"] == []
+
+
 def test_what_the_program_warned_of_and_refused_is_passed_on(room: Any) -> None:
     room.write("a.txt", "text")
     model = Model(more={"warnings": ("A warning.",), "refused": ("/", "../is not there"), "ignored": ()})
