@@ -13,6 +13,7 @@ from toolwright_runtime import ToolError
 from toolwright_runtime.command_line.execute import base_environment
 
 from workbench.backend.choice import is_outside
+from workbench.backend.env_files import assigned
 
 _PREFIXES: Final = ("GEMINI_", "GOOGLE_", "CLOUDSDK_", "XDG_")
 _NAMES: Final = {
@@ -34,14 +35,8 @@ _KEPT_BACK: Final = (
 )
 
 _LONGEST_FILE: Final = 256 * 1024
-_NAME: Final = re.compile(r"([A-Za-z0-9_.-]+)(?=[\s\ufeff]*=|:)")
+_NAME: Final = re.compile(r"(?<![A-Za-z0-9_.-])([A-Za-z0-9_.-]++)(?=[\s\ufeff]*=|:)")
 _LINE_END: Final = re.compile("[\r\n\u2028\u2029]")
-_SETTING: Final = re.compile(
-    r"^\s*(?:export\s+)?([A-Za-z0-9_.-]+)(?:\s*=\s*?|:\s+?)"
-    r"(\s*'(?:\\'|[^'])*'|\s*\"(?:\\\"|[^\"])*\"|\s*`(?:\\`|[^`])*`|[^#\r\n]+)?\s*(?:#.*)?$",
-    re.MULTILINE,
-)
-"""A variable of a `.env`, as the CLI's own reader (dotenv) has it."""
 
 
 def child_environment(environ: Mapping[str, str], program: str, project: Path | None = None) -> dict[str, str]:
@@ -67,9 +62,7 @@ def set_by_user(home: Path) -> dict[str, str]:
             continue
         except OSError:
             break
-        text = re.sub(r"\r\n?", "\n", text.removeprefix("\ufeff"))
-        found = {each[1]: _value(each[2] or "") for each in _SETTING.finditer(text)}
-        return {name: value for name, value in found.items() if _is_for_it(name)}
+        return {name: value for name, value in assigned(text).items() if _is_for_it(name)}
     return {}
 
 
@@ -123,15 +116,7 @@ def _names(path: Path) -> set[str]:
         return set()
     # More than what is really set may be found, as in a value of several lines, and does no harm.
     lines = (each for each in _LINE_END.split(text) if not each.lstrip("\ufeff \t").startswith("#"))
-    return {name for each in lines for name in _NAME.findall(each)} | {each[1] for each in _SETTING.finditer(text)}
-
-
-def _value(text: str) -> str:
-    text = text.strip()
-    if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"`":
-        quote, text = text[0], text[1:-1]
-        return text.replace("\\n", "\n").replace("\\r", "\r") if quote == '"' else text
-    return text
+    return {name for each in lines for name in _NAME.findall(each)} | assigned(text).keys()
 
 
 def _is_for_it(name: str) -> bool:

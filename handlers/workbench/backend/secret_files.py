@@ -12,13 +12,10 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from workbench.backend.env_files import assigned
+
 _LONGEST: Final = 256 * 1024
-_ASSIGNMENT: Final = re.compile(
-    # As in `dotenv`, which the Gemini CLI reads such files with.
-    r"""^[ \t]*(?:export[ \t]+)?(?P<name>[\w.-]+)(?:[ \t]*=|:[ \t])[ \t]*"""
-    r"""(?:'(?P<one>(?:\\'|[^'])*)'|"(?P<two>(?:\\"|[^"])*)"|`(?P<three>(?:\\`|[^`])*)`|(?P<bare>[^#\r\n]*))""",
-    re.MULTILINE,
-)
+_QUOTED: Final = re.compile(r"'([^']+)'|\"([^\"]+)\"|`([^`]+)`")
 _PIECE: Final = re.compile(r"[\w+/=.~-]{16,}")
 
 Pairs = tuple[tuple[str, str], ...]
@@ -72,9 +69,11 @@ def _read(file: _File, _state: tuple[int, ...]) -> Pairs:
 
 
 def _assigned(text: str) -> Iterator[tuple[str, str]]:
-    for match in _ASSIGNMENT.finditer(text):
-        quoted = (match[group] for group in ("one", "two", "three", "bare"))
-        yield match["name"], next((each for each in quoted if each is not None), "").strip()
+    for name, value in assigned(text).items():
+        yield name, value
+        # What a shell reads such a line as is no less secret.
+        for found in _QUOTED.finditer(value):
+            yield name, found[1] or found[2] or found[3]
 
 
 def _fields(text: str) -> Iterator[tuple[str, str]]:

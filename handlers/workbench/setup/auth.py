@@ -10,7 +10,7 @@ from workbench.setup.configuration import (
     FOLDER,
     Environ,
     Variables,
-    assigned,
+    assigned_in,
     home,
     is_file,
     settings,
@@ -129,7 +129,7 @@ def _of_gemini(environ: Environ, folder: Path) -> Auth:
 def _in_project(folder: Path, environ: Environ) -> str:
     """Say that a key stands where it does not count: a project must not choose whom the question is sent to."""
     for path in (folder / FOLDER / ".env", folder / ".env"):
-        if folder != home(environ) and assigned(path).get("GEMINI_API_KEY"):
+        if folder != home(environ) and assigned_in(path).get("GEMINI_API_KEY"):
             return f"the GEMINI_API_KEY in {shown(path, environ)} is not read, being the project's"
     return ""
 

@@ -17,14 +17,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from workbench.backend.env_files import assigned
+
 Environ = Mapping[str, str]
 
 FOLDER: Final = ".gemini"
 MOST_BYTES: Final = 1_000_000
 """How much of a file is read: settings are small, and what is larger is none."""
 _COMMENT: Final = re.compile(r'("(?:\\.|[^"\\])*")|//[^\n\r]*|/\*.*?\*/', re.DOTALL)
-_ASSIGNMENT: Final = re.compile(r"""\s*(?:export\s+)?([\w.-]+)\s*[=:]\s*('[^']*'|"[^"]*"|`[^`]*`|[^#]*)""")
-"""A line of a `.env` file. A value of several lines counts with its first."""
 _ALWAYS_READ: Final = frozenset({"GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION"})
 """What counts of a `.env` file in a folder that is not trusted."""
 
@@ -161,7 +161,7 @@ def variables(environ: Environ) -> Variables:
     """Give all that the program has in the end."""
     for path in (home(environ) / FOLDER / ".env", home(environ) / ".env"):
         if is_file(path):
-            return Variables(environ, shown(path, environ), assigned(path))
+            return Variables(environ, shown(path, environ), assigned_in(path))
     return Variables(environ)
 
 
@@ -171,7 +171,6 @@ def variables_at_first(environ: Environ) -> Variables:
     return Variables(environ, found.file, {name: found.held[name] for name in _ALWAYS_READ & found.held.keys()})
 
 
-def assigned(path: Path) -> Mapping[str, str]:
+def assigned_in(path: Path) -> Mapping[str, str]:
     """Give what a `.env` file says; nothing if there is none."""
-    found = (_ASSIGNMENT.match(line) for line in (read_text(path) or "").splitlines())
-    return {match[1]: match[2].strip().strip("'\"`") for match in found if match}
+    return assigned(read_text(path) or "")
