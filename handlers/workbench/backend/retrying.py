@@ -2,7 +2,7 @@
 
 The configuration, its environment variables, the formula, the statistics and `retry_async` are those of the
 specification, on top of `tenacity`, with three differences that are meant: the longest delay is the longest after the
-jitter as well, patterns are found as whole words and not within others, and what an error says of when to try again
+jitter as well, errors are judged by `classify` where no patterns are given, and what an error says of when to try again
 counts.
 """
 
@@ -28,53 +28,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-RETRYABLE: Final = (
-    "rate limit",
-    "quota",
-    "timeout",
-    "timed out",
-    "connection",
-    "temporarily unavailable",
-    "service unavailable",
-    "too many requests",
-    "502",
-    "503",
-    "504",
-    # What the specification's list misses of what the API, Node and the operating system say.
-    "429",
-    "500",
-    "rate limited",
-    "resource exhausted",
-    "unavailable",
-    "overloaded",
-    "deadline exceeded",
-    "bad gateway",
-    "internal server error",
-    "ETIMEDOUT",
-    "ECONNRESET",
-    "ECONNREFUSED",
-    "EAI_AGAIN",
-    "socket hang up",
-    "fetch failed",
-)
-"""Words of errors that pass."""
-
-NON_RETRYABLE: Final = (
-    "authentication",
-    "unauthorized",
-    "invalid api key",
-    "permission denied",
-    "invalid request",
-    "bad request",
-    "not found",
-    "400",
-    "401",
-    "403",
-    "404",
-    "api key not valid",
-)
-"""Words of errors that stay. They count first."""
-
 _SWITCHED_ON: Final = {"true", "1", "yes", "on"}
 _SWITCHED_OFF: Final = {"false", "0", "no", "off"}
 
@@ -89,7 +42,8 @@ class RetryConfig:
     """How often, and after how long, something is tried again. Delays are in seconds.
 
     `max_attempts` counts the first attempt too. `jitter` moves each delay by up to `jitter_range` of it, so that many
-    who failed together do not come back together. The patterns are words of error messages; None gives those above.
+    who failed together do not come back together. The patterns are words of error messages, which are found whole;
+    without any, `classify` judges, as it does for a question.
     """
 
     max_attempts: int = 3
@@ -101,12 +55,6 @@ class RetryConfig:
     retryable_error_patterns: list[str] | None = None
     non_retryable_error_patterns: list[str] | None = None
     enabled: bool = True
-
-    def __post_init__(self) -> None:
-        if self.retryable_error_patterns is None:
-            self.retryable_error_patterns = list(RETRYABLE)
-        if self.non_retryable_error_patterns is None:
-            self.non_retryable_error_patterns = list(NON_RETRYABLE)
 
     @classmethod
     def from_environ(cls, environ: Mapping[str, str]) -> RetryConfig:
@@ -150,7 +98,9 @@ class RetryConfig:
         text = plain(error_message)
         if any(says(pattern, text) for pattern in self.non_retryable_error_patterns or ()):
             return False
-        return any(says(pattern, text) for pattern in self.retryable_error_patterns or ())
+        if self.retryable_error_patterns is not None:
+            return any(says(pattern, text) for pattern in self.retryable_error_patterns)
+        return classify(AttemptError(error_message)).is_repeatable
 
 
 @dataclass

@@ -248,6 +248,14 @@ WORDS: Final = (
     (NOT_FOUND, ("file not found",)),
     (MODEL, ("requested entity was not found",)),
     (
+        INPUT,
+        _lines("""
+            bad request
+            invalid request
+            invalid argument
+        """),
+    ),
+    (
         QUOTA,
         _lines("""
             resource exhausted
@@ -308,14 +316,6 @@ WORDS: Final = (
             bad gateway
             internal server error
             internal error
-        """),
-    ),
-    (
-        INPUT,
-        _lines("""
-            bad request
-            invalid request
-            invalid argument
         """),
     ),
 )

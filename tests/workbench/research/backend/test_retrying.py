@@ -129,6 +129,8 @@ def test_what_asks_for_longer_than_the_longest_delay_is_not_waited_for() -> None
         "error in chunk-404.js: 429",
         "503 while reading pages/404.tsx",
         "Connection error while reading handlers/not_found.py",
+        "getaddrinfo ENOTFOUND host",
+        "Internal error encountered.",
     ],
 )
 def test_messages_of_errors_that_pass_are_retryable(text: str) -> None:
