@@ -94,10 +94,15 @@ OF_THIS_REPOSITORY = [
 ]
 
 
+def path_with(*folders: Path) -> str:
+    """Give a PATH with what the README's commands need, and with these before it."""
+    usual = [Path(sys.executable).parent, NODE / "node" / "bin", NODE / ".bin", os.environ["PATH"]]
+    return os.pathsep.join(map(str, [*folders, *usual]))
+
+
 def ran(command: str, folder: Path, variables: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
     """Run a command as a reader would, with these variables too."""
-    path = [Path(sys.executable).parent, NODE / "node" / "bin", NODE / ".bin", os.environ["PATH"]]
-    own = {"PATH": os.pathsep.join(map(str, path)), "NO_COLOR": "1", "COLUMNS": "80", **(variables or {})}
+    own = {"PATH": path_with(), "NO_COLOR": "1", "COLUMNS": "80", **(variables or {})}
     return subprocess.run(
         _pinned(command),
         shell=True,
@@ -207,13 +212,16 @@ def redis() -> Iterator[str]:
 
 @dataclass(frozen=True)
 class Desk:
-    """Where the section on research is run: what stands in for the model, and a home with a key."""
+    """Where the section on research is run: what stands in for the model, a home with a key, and the CLI's folder."""
 
     api: GeminiApi
     home: Path
+    cli: Path
 
     def run(self, command: str, **variables: str) -> str:
-        there = {"HOME": str(self.home), "USERPROFILE": str(self.home), **variables}
+        # The CLI of the tests lies in the project, from where no program is taken.
+        path = path_with(self.cli)
+        there = {"HOME": str(self.home), "USERPROFILE": str(self.home), "PATH": path, **variables}
         result = ran(command, ROOT, there)
         assert result.returncode == 0, result.stderr
         return result.stdout
@@ -226,14 +234,16 @@ class Desk:
 @pytest.fixture
 def desk(tmp_path: Path) -> Iterator[Desk]:
     (tmp_path / ".gemini").mkdir()
-    with GeminiApi() as api:
+    # A short path, which `workbench init` shows in one line.
+    with GeminiApi() as api, tempfile.TemporaryDirectory() as cli:
+        Path(cli, "gemini").symlink_to(NODE / ".bin" / "gemini")
         api.decides(stand_in)
         # With another address for the API, how to sign in must be said as well.
         settings = {"security": {"auth": {"selectedType": "gemini-api-key"}}}
         (tmp_path / ".gemini" / "settings.json").write_text(json.dumps(settings), encoding="utf-8")
         variables = f"GEMINI_API_KEY={KEY}\nGOOGLE_GEMINI_BASE_URL={api.url}\n"
         (tmp_path / ".gemini" / ".env").write_text(variables, encoding="utf-8")
-        yield Desk(api, tmp_path)
+        yield Desk(api, tmp_path, Path(cli))
 
 
 def without_gemini(folder: Path) -> str:
