@@ -411,6 +411,49 @@ def test_a_closed_list_holds_no_more_than_its_places(part: Any, most: int) -> No
     assert shown({"type": "array", **part})["maxItems"] == most
 
 
+NOTHING = {"allOf": [TEXT, {"type": "integer"}]}
+
+
+@pytest.mark.parametrize("target", list(Target))
+@pytest.mark.parametrize("part", [{"prefixItems": [False]}, {"items": [False]}, {"prefixItems": [NOTHING, TEXT]}])
+def test_a_tuple_without_a_place_is_a_list_that_must_be_empty(part: Any, target: Target) -> None:
+    sent = shown({"type": "array", **part}, target)
+    assert "prefixItems" not in sent
+    assert "items" in sent
+    assert sent.get("maxItems") == 0
+
+
+@pytest.mark.parametrize("target", list(Target))
+@pytest.mark.parametrize(
+    ("part", "most"),
+    [
+        ({"items": NOTHING}, 0),
+        ({"items": {"type": "integer", "minimum": 5, "maximum": 1}}, 0),
+        ({"prefixItems": [TEXT, NOTHING], "items": WHOLE}, 1),
+        ({"prefixItems": [TEXT, WHOLE], "items": NOTHING}, 2),
+    ],
+)
+def test_a_list_ends_before_what_nothing_fits_and_says_so(part: Any, most: int, target: Target) -> None:
+    schema = {"type": "object", "properties": {"x": {"type": "array", **part}}}
+    sent = project(schema, target)
+    assert f'"maxItems": {most}' in json.dumps(sent.schema)
+    assert [each.pattern for each in sent.findings].count("false-schema") == 1
+
+
+@pytest.mark.parametrize("target", list(Target))
+@pytest.mark.parametrize(
+    "whole",
+    [
+        {"properties": {"a": TEXT}, "required": ["c"], "additionalProperties": False},
+        {"allOf": [{"properties": {"a": TEXT}, "additionalProperties": False}, {"required": ["c"]}]},
+    ],
+)
+def test_a_name_that_is_required_and_cannot_be_given_is_lost_and_not_just_declared(whole: Any, target: Target) -> None:
+    found = {each.pattern: each.severity for each in project({"type": "object", **whole}, target).findings}
+    assert found["false-schema"] is Severity.LOSSY
+    assert "undeclared-required" not in found
+
+
 def test_headers_from_arguments_stay_for_mcp_alone() -> None:
     part = {"type": "string", "x-mcp-header": "X-Tenant"}
     assert shown(part) == part

@@ -13,7 +13,7 @@ from typing import Any, Final
 from toolwright.schema.dialect import ANTHROPIC_NAME, DIALECTS, Null
 from toolwright.schema.finding import Finding, Severity, json_pointer
 from toolwright.schema.keywords import KINDS, LIMITS, is_small, kind_of
-from toolwright.schema.meaning import ALL, ANYTHING, Branch, Node, Place, Unsaid, inclusive, is_never
+from toolwright.schema.meaning import ALL, ANYTHING, Branch, Node, Place, Source, Unsaid, inclusive, is_never
 from toolwright.schema.naming import Names
 from toolwright.schema.reading import Reader
 from toolwright.schema.references import schemas
@@ -512,15 +512,28 @@ class Writer:
         schema: JsonSchema = {"type": self._type("array")}
         limits = dict(found.limits)
         text = found.text
+        found = self._up_to_what_never_fits(found)
         if found.prefix:
             text = self._tuple(schema, found, limits, text)
         elif is_never(found.items):
             limits["maxItems"] = 0
-            schema["items"] = self._items(ANYTHING, found)
+            schema["items"] = self._anything(1)
         else:
             schema["items"] = self._items(found.items or ANYTHING, found)
         text = self._limited(schema, found, text, limits)
         return schema, self._with_rules(schema, text, found.unsaid)
+
+    def _up_to_what_never_fits(self, found: Branch) -> Branch:
+        """End a list before the first of its places that nothing fits: it can be no longer."""
+        for number, place in enumerate((*found.prefix, found.items)):
+            if not place or (node := self._reader.node(place)).branches:
+                continue
+            if not is_never(place):
+                self._report(node.changes)
+                message = "nothing fits it, so the list ends before it"
+                self._find(node.pointer or place[0].pointer, "false-schema", Severity.NOTE, message)
+            return replace(found, prefix=found.prefix[:number], items=(Source(False, place[0].pointer),))
+        return found
 
     def _items(self, place: Place, found: Branch) -> JsonSchema:
         if place == ANYTHING:
@@ -533,9 +546,6 @@ class Writer:
         return self._anything(1) if items is None else items
 
     def _tuple(self, schema: JsonSchema, found: Branch, limits: dict[str, Any], text: str) -> str:
-        never = next((place for place, each in enumerate(found.prefix) if is_never(each)), None)
-        if never is not None:
-            found = replace(found, prefix=found.prefix[:never], items=found.prefix[never])
         closed = is_never(found.items) or limits.get("maxItems", math.inf) <= len(found.prefix)
         if closed:
             limits["maxItems"] = min(limits.get("maxItems", len(found.prefix)), len(found.prefix))
@@ -544,7 +554,7 @@ class Writer:
             # Gemini and OpenAI ask for `items` on every array, and this is what it means.
             schema["items"] = self._items(found.items or ANYTHING, found) if not closed else self._anything(1)
             return text
-        places = (found.prefix or (ANYTHING,)) if closed or not found.items else (*found.prefix, found.items)
+        places = found.prefix if closed or not found.items else (*found.prefix, found.items)
         if not closed and not found.items:
             message = "items beyond those that are declared are taken to be like one of them"
             self._find(found.pointer, "tuple", Severity.NARROWED, message)
@@ -552,7 +562,7 @@ class Writer:
         order = "; ".join(f"{place}. {self.brief(each)}" for place, each in enumerate(found.prefix, 1))
         more = "" if closed or found.items is None else f"; then {self.brief(found.items)}"
         schema["items"] = self._items(self._reader.either(places), found)
-        return with_sentences(text, [f"Items in order: {order}{more}"] if order else [])
+        return with_sentences(text, [f"Items in order: {order}{more}"])
 
     def _object(self, found: Branch, text: str) -> Part:
         schema: JsonSchema = {"type": self._type("object")}
@@ -614,7 +624,8 @@ class Writer:
     def _declared(self, found: Branch) -> dict[str, Place]:
         """Give the properties with those that are required and named nowhere else."""
         missing = [name for name in found.required if name not in found.properties]
-        rest = found.rest if found.rest is not None and not is_never(found.rest) else ANYTHING
+        # With `patternProperties` a name may be another's; what is said of the rest is then not said of it.
+        rest = found.rest if found.rest is not None and not found.patterns else ANYTHING
         return {**found.properties, **dict.fromkeys(missing, rest)}
 
     def _rest(self, schema: JsonSchema, found: Branch, text: str) -> str:
