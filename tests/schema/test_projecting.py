@@ -467,6 +467,29 @@ def test_limits_beyond_64_bits_are_words_since_messages_cannot_hold_them() -> No
     }
 
 
+@pytest.mark.parametrize("target", ["mcp", "gemini-parameters"])
+@pytest.mark.parametrize(
+    ("part", "words"),
+    [
+        ({"type": "integer", "minimum": 0, "maximum": 2**64 - 1}, f"At most {2**64 - 1}."),
+        ({"type": "integer", "minimum": -(2**64)}, f"At least {-(2**64)}."),
+        ({"const": 2**64 - 1}, f"Exactly {2**64 - 1}."),
+        ({"type": "integer", "exclusiveMaximum": 2**64}, f"At most {2**64 - 1}."),
+    ],
+)
+def test_a_number_beyond_64_bits_is_in_the_words_that_are_to_say_it(part: Any, words: str, target: str) -> None:
+    sent = shown(part, target)
+    assert words in sent["description"]
+    assert {2**64 - 1, -(2**64)}.isdisjoint(each for each in sent.values() if isinstance(each, int))
+
+
+def test_a_choice_is_said_however_large_and_a_bound_that_stands_for_none_is_not() -> None:
+    assert shown({"const": 2**53})["description"] == f"Exactly {2**53}."
+    assert shown({"enum": [2**53, 2**53 + 1]})["description"] == f"{2**53} to {2**53 + 1}."
+    of_64_bits = {"type": "integer", "minimum": -(2**63), "maximum": 2**63 - 1}
+    assert shown(of_64_bits) == of_64_bits
+
+
 def test_rules_stand_in_one_order_whichever_was_written_first() -> None:
     one = {"type": "string", "not": {"const": "a"}, "contentEncoding": "base64"}
     other = {"contentEncoding": "base64", "not": {"const": "a"}, "type": "string"}

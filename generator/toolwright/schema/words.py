@@ -82,7 +82,7 @@ def _unit(plural: str, count: float) -> str:
 def limit_sentences(limits: Mapping[str, Any]) -> list[str]:
     """Say each rule of `keywords.LIMITS` that `limits` holds."""
     said = [
-        count_words(_meant(limits.get("minimum")), _meant(limits.get("maximum")), ""),
+        count_words(limits.get("minimum"), limits.get("maximum"), ""),
         f"Must be greater than {limits['exclusiveMinimum']}" if "exclusiveMinimum" in limits else "",
         f"Must be less than {limits['exclusiveMaximum']}" if "exclusiveMaximum" in limits else "",
         f"Must be a multiple of {limits['multipleOf']}" if "multipleOf" in limits else "",
@@ -96,8 +96,10 @@ def limit_sentences(limits: Mapping[str, Any]) -> list[str]:
     return [each for each in said if each]
 
 
-def _meant(bound: float | None) -> float | None:
-    return None if bound is not None and abs(bound) >= _LARGEST_EXACT else bound
+def meant(limits: Mapping[str, Any]) -> dict[str, Any]:
+    """Leave out the bounds that generators write for none."""
+    bounds = {"minimum", "maximum"}
+    return {name: rule for name, rule in limits.items() if name not in bounds or abs(rule) < _LARGEST_EXACT}
 
 
 def _pattern_words(pattern: str) -> str:

@@ -21,8 +21,10 @@ from toolwright.schema.rules import check
 from toolwright.schema.target import Target
 from toolwright.schema.words import (
     choice_words,
+    count_words,
     limit_sentences,
     list_words,
+    meant,
     sentence,
     with_sentences,
 )
@@ -462,7 +464,8 @@ class Writer:
             for place, (low, high) in enumerate(runs):
                 part: JsonSchema = {"type": self._type(found.kind)}
                 limits = Branch(kind=found.kind, pointer=found.pointer, limits={"minimum": low, "maximum": high})
-                yield part, self._limited(part, limits, text if place == 0 else "")
+                words = [count_words(low, high, "")] if self._dialect.repeats_limits else []
+                yield part, self._limited(part, limits, with_sentences(text if place == 0 else "", words))
             return
         self._find(found.pointer, "number-enum", Severity.LOSSY, "the choices are said in the description")
         text = with_sentences(text, [choice_words(choices)])
@@ -488,7 +491,7 @@ class Writer:
         schema |= {keyword: written[keyword] for keyword in LIMITS[found.kind] if keyword in written}
         text = with_sentences(text, limit_sentences(_not_yet_said(unsaid, text)))
         if self._dialect.repeats_limits:
-            repeated = {keyword: value for keyword, value in written.items() if keyword not in unsaid}
+            repeated = meant({keyword: value for keyword, value in written.items() if keyword not in unsaid})
             text = with_sentences(text, limit_sentences(_not_yet_said(repeated, text)))
         return text
 
@@ -502,7 +505,8 @@ class Writer:
             return "a pattern cannot look around or back here; the description says it"
         if keyword in dialect.zero_is_unset and value == 0:
             return f"`{keyword}` of 0 is the same as none here; the description says it"
-        if dialect.largest_count is not None and isinstance(value, int) and abs(value) > dialect.largest_count:
+        largest = dialect.largest_count
+        if largest is not None and isinstance(value, int) and not -largest - 1 <= value <= largest:
             return f"`{keyword}` is larger than 64 bits hold; the description says it"
         return ""
 
@@ -739,7 +743,7 @@ class Writer:
                 for name, each in list(found.properties.items())[:12]
             ]
             return f"object with {', '.join(names)}"
-        said = limit_sentences(inclusive(found) if found.kind in {"integer", "number"} else found.limits)
+        said = limit_sentences(meant(inclusive(found)) if found.kind in {"integer", "number"} else found.limits)
         return (
             f"{found.kind} ({'; '.join(each[:1].lower() + each[1:] for each in said)})"
             if said and not inside
