@@ -280,6 +280,12 @@ CONSTRUCTS: Final[Mapping[str, tuple[Construct, ...]]] = {
             why="One node holds one `pattern`.",
         ),
         Construct(
+            name="Pattern that is Python's alone",
+            written={"type": "string", "pattern": "(?i)^[a-z]+$"},
+            why="JSON Schema has patterns of ECMA 262. A client that compiles others, as Ajv does, throws "
+            "(ajv-validator/ajv:lib/vocabularies/validation/pattern.ts).",
+        ),
+        Construct(
             name="Format that all know",
             written={"type": "string", "format": "date-time"},
             why="One of two that the Developer API took in 2025 (google-gemini/gemini-cli#2237).",

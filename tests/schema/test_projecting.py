@@ -467,6 +467,22 @@ def test_limits_beyond_64_bits_are_words_since_messages_cannot_hold_them() -> No
     }
 
 
+def test_a_pattern_is_advertised_as_clients_compile_it() -> None:
+    assert shown({"type": "string", "pattern": r"^(?P<year>\d{4})\Z"}) == {
+        "type": "string",
+        "description": r"Must match `^(?<year>\d{4})$`.",
+        "pattern": r"^(?<year>\d{4})$",
+    }
+
+
+@pytest.mark.parametrize("pattern", ["(?i)abc", "(["])
+def test_a_pattern_that_no_client_can_compile_is_in_words_alone(pattern: str) -> None:
+    schema = {"type": "object", "properties": {"x": {"type": "string", "pattern": pattern}}}
+    sent = advertise(schema)
+    assert sent.schema["properties"]["x"] == {"type": "string", "description": f"Must match `{pattern}`."}
+    assert [(each.pattern, each.severity) for each in sent.findings] == [("pattern", Severity.LOSSY)]
+
+
 @pytest.mark.parametrize("target", ["mcp", "gemini-parameters"])
 @pytest.mark.parametrize(
     ("part", "words"),

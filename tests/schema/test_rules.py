@@ -199,6 +199,11 @@ CASES: dict[str, Case] = {
         tool(a={"ref": "#/defs/A"}), "/properties/a/ref", {**tool(a={"ref": "#/defs/A"}), "defs": {"A": TEXT}}
     ),
     "nested-defs": at_a({"type": "string", "defs": {"A": TEXT}}, tool(defs=TEXT), "/defs"),
+    "pattern-dialect": at_a(
+        {"type": "string", "pattern": "^(?P<year>[0-9]{4})$"},
+        {"type": "string", "pattern": "^(?<year>[0-9]{4})$"},
+        "/pattern",
+    ),
     "$dynamicRef": at_a({"$dynamicRef": "#a"}, tool(**{"$dynamicRef": TEXT}), "/$dynamicRef"),
     "$recursiveRef": at_a({"$recursiveRef": "#"}, tool(**{"$recursiveRef": TEXT}), "/$recursiveRef"),
     "$defs": Case({**tool(), "$defs": {}}, "/$defs", tool(**{"$defs": TEXT})),

@@ -61,6 +61,8 @@ class Dialect:
     """Keywords of rules that the normal form does not hold, and that it takes as they are written."""
     formats: frozenset[str] | None = None
     """Formats of strings that it takes; None for any."""
+    compiles_patterns: bool = False
+    """Whether some of its readers compile patterns, as ECMA 262 has them, and fail at others."""
     look_around: bool = True
     """Whether a pattern may look ahead, look behind or refer back."""
     zero_is_unset: frozenset[str] = frozenset()
@@ -95,6 +97,7 @@ DIALECTS: Final[Mapping[Target, Dialect]] = {
         null=Null.ABSENT,
         nests_null=True,
         takes_empty_choice=False,
+        compiles_patterns=True,
         largest_count=_INT64,
         repeats_limits=True,
         joins_requirements=True,

@@ -562,6 +562,13 @@ _LIMITS: Final = (
     ),
     _row("unsaid-limit", _MCP, _NOTE, "15 to 19 of 25 clients keep it; say it in the description too", _MEASURED),
     _row(
+        "pattern-dialect",
+        _MCP,
+        _LOSSY,
+        "no pattern that every engine of ECMA 262 reads, so clients that compile it with Ajv throw; write it as such",
+        "ajv-validator/ajv:lib/vocabularies/validation/pattern.ts",
+    ),
+    _row(
         "format",
         _BOTH,
         _NOTE,

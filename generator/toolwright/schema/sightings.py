@@ -15,6 +15,7 @@ from typing import Any, Final, TypeAlias
 
 from toolwright.schema.finding import json_pointer
 from toolwright.schema.keywords import MANY_SCHEMAS, NAMED_SCHEMAS, ONE_SCHEMA
+from toolwright.schema.patterns import portable
 from toolwright.schema.references import References, UnfollowableError
 
 MOST_LEVELS: Final = 100
@@ -550,6 +551,11 @@ class _Walk:
             pattern = "zero-bound" if name in _BOUNDS else "zero-limit" if name.startswith("max") else "idle-limit"
             self._add(place.parts, pattern, f"`{keyword}: 0`", keyword=name)
 
+    def look_at_pattern(self, value: Any, _: Mapping[Any, Any], __: tuple[str, ...], place: _Place) -> None:
+        """See whether every engine of ECMA 262 reads it."""
+        if portable(value) != value:
+            self._add(place.parts, "pattern-dialect", shown(value), keyword="pattern")
+
     def look_at_defs(self, _: Any, __: Mapping[Any, Any], ___: tuple[str, ...], place: _Place) -> None:
         """See whether they stand at the root."""
         if len(place.parts) > 1:
@@ -571,6 +577,7 @@ _LOOKS: Final[Mapping[str, Callable[[_Walk, Any, Mapping[Any, Any], tuple[str, .
     "anyOf": _Walk.look_at_any_of,
     "$ref": _Walk.look_at_ref,
     "defs": _Walk.look_at_defs,
+    "pattern": _Walk.look_at_pattern,
     **dict.fromkeys(sorted(_LIMITS - {"pattern"}), _Walk.look_at_limit),
 }
 

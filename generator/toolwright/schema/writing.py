@@ -15,6 +15,7 @@ from toolwright.schema.finding import Finding, Severity, json_pointer
 from toolwright.schema.keywords import KINDS, LIMITS, is_small, kind_of
 from toolwright.schema.meaning import ALL, ANYTHING, Branch, Node, Place, Source, Unsaid, inclusive, is_never
 from toolwright.schema.naming import Names
+from toolwright.schema.patterns import portable
 from toolwright.schema.reading import Reader
 from toolwright.schema.references import schemas
 from toolwright.schema.rules import check
@@ -474,7 +475,7 @@ class Writer:
 
     def _limited(self, schema: JsonSchema, found: Branch, text: str, limits: Mapping[str, Any] | None = None) -> str:
         """Write the limits that can be written into `schema`; give the text with those that cannot, or are repeated."""
-        rules = found.limits if limits is None else limits
+        rules = self._spelled(found.limits if limits is None else limits, found)
         unsaid: dict[str, Any] = {}
         written: dict[str, Any] = {}
         for keyword, value in rules.items():
@@ -495,6 +496,15 @@ class Writer:
             text = with_sentences(text, limit_sentences(_not_yet_said(repeated, text)))
         return text
 
+    def _spelled(self, limits: Mapping[str, Any], found: Branch) -> Mapping[str, Any]:
+        """Spell a pattern as those who compile it do; one that cannot be stays what it is."""
+        pattern = limits.get("pattern")
+        if pattern is None or not self._dialect.compiles_patterns or portable(pattern) in {None, pattern}:
+            return limits
+        message = f"the pattern `{_json(pattern)[1:-1]}` is spelled as ECMA 262 has it"
+        self._find(found.pointer, "pattern", Severity.NOTE, message)
+        return {**limits, "pattern": portable(pattern)}
+
     def _why_unsaid(self, keyword: str, value: Any) -> str:
         dialect = self._dialect
         if keyword not in dialect.limits:
@@ -503,6 +513,8 @@ class Writer:
             return f"the format `{value}` is not known here; the description says it"
         if keyword == "pattern" and not dialect.look_around and _LOOKS_AROUND.search(value):
             return "a pattern cannot look around or back here; the description says it"
+        if keyword == "pattern" and dialect.compiles_patterns and portable(value) is None:
+            return "the pattern is none of ECMA 262, and clients fail at it; the description says it"
         if keyword in dialect.zero_is_unset and value == 0:
             return f"`{keyword}` of 0 is the same as none here; the description says it"
         largest = dialect.largest_count

@@ -1,0 +1,73 @@
+"""What becomes of patterns that were written for another engine than ECMA 262."""
+
+from __future__ import annotations
+
+import pytest
+
+from toolwright.schema.patterns import portable
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "",
+        "^[a-z]+$",
+        r"^\+?[1-9]\d{1,14}$",
+        r"[\w\-.]+?@[^\]\\]{2,}",
+        r"(?=a)(?!b)(?<=c+)(?<!d)(?:e|f)*",
+        r"(?<year>\d{4})-\k<year>-(x)\2",
+        r"\p{Lu}[\p{L}\p{N}]\u{1F600}\u4e00\x00\cA\/",
+        r"[^][\b]",
+        "(" * 5_000,
+    ],
+)
+def test_what_ecma_262_has_stays_as_it_is(pattern: str) -> None:
+    assert portable(pattern) == pattern
+
+
+@pytest.mark.parametrize(
+    ("written", "spelled"),
+    [
+        (r"(?P<year>\d{4})-(?P=year)", r"(?<year>\d{4})-\k<year>"),
+        (r"\A\d+\Z", r"^\d+$"),
+        (r"\d+\z", r"\d+$"),
+        (r"a\-b\_\@\"\ c", 'a-b_@" c'),
+        (r"[\_\-\@\']", r"[_\-@']"),
+        (r"[\w-.]", r"[\w\-.]"),
+        (r"[\\d-z\w-]", r"[\\d-z\w-]"),
+        ("{id}]", r"\{id\}\]"),
+    ],
+)
+def test_what_is_only_spelled_otherwise_is_spelled_as_it_should_be(written: str, spelled: str) -> None:
+    assert portable(written) == spelled
+    assert portable(spelled) == spelled
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "([",
+        "*",
+        "a{2}{3}",
+        "(?i)abc",
+        "(?i:a)",
+        "(?>a)",
+        "(?#a)",
+        "(?P>a)",
+        "(?P<a",
+        "a*+",
+        "a{,5}",
+        "[]a]",
+        "[[:alpha:]]",
+        r"\N{DASH}",
+        r"\a",
+        r"[\A]",
+        r"\07",
+        r"(a)\2",
+        r"\k<a>",
+        "a\\",
+        "(" * 1_000,
+    ],
+)
+def test_what_ecma_262_does_not_have_is_no_pattern(pattern: str) -> None:
+    assert portable(pattern) is None
