@@ -486,6 +486,18 @@ def test_renamed_parameters_are_told_on_stderr(tmp_path: Path) -> None:
     assert result.stderr == f"read: `$top` is called `{new}` there; give it back its name in calls\n"
 
 
+def test_what_a_transformed_schema_no_longer_takes_or_refuses_is_told_on_stderr(tmp_path: Path) -> None:
+    counts = {"type": "object", "additionalProperties": {"type": "integer"}}
+    sizes = {"type": "array", "items": {"type": "integer"}, "uniqueItems": True, "title": "Sizes"}
+    schema_of_it = {"type": "object", "properties": {"counts": counts, "sizes": sizes}, "required": ["counts", "sizes"]}
+    result = schema("transform", "--target", "openai-strict", written(tmp_path, schema_of_it, "read.json"))
+
+    assert result.exit_code == 0
+    narrowed, lossy = result.stderr.splitlines()
+    assert narrowed.startswith("read: $.properties.counts: narrowed: strict mode takes no names but those declared")
+    assert lossy.startswith("read: $.properties.sizes: lossy: `uniqueItems` cannot be said here")
+
+
 def test_a_schema_is_transformed_for_one_target() -> None:
     twice = schema("transform", "--target", "openai", "--target", "openai", str(DUMP))
     two = schema("transform", "--target", "openai", "--target", "mcp", str(DUMP))

@@ -280,7 +280,7 @@ def transform(output: Path | None, **asked: Any) -> None:
     """Print what should be sent instead, as JSON.
 
     Of one tool that is its schema. Several are a `tools/list` result, or with --target a list as that provider
-    takes it.
+    takes it. What that costs is told on stderr.
     """
     request = Asked(**asked)
     if len(set(request.targets)) > 1:
@@ -291,16 +291,16 @@ def transform(output: Path | None, **asked: Any) -> None:
     from toolwright.schema_command.side_by_side import visible
 
     tools = request.audited()
-    refused = [(each, found) for each in tools for found in each.projection.findings if found.severity == "refused"]
-    for each, found in refused:
-        click.echo(visible(f"{each.tool.name}: {found.path}: {found.message}"), err=True)
+    cost = [(each, found) for each in tools for found in each.projection.findings if found.severity != "note"]
+    for each, found in cost:
+        click.echo(visible(f"{each.tool.name}: {found.path}: {found.severity}: {found.message}"), err=True)
     for each in tools:
         for new, old in each.projection.renamed.items():
             text = f"{each.tool.name}: `{old}` is called `{new}` there; give it back its name in calls"
             click.echo(visible(text), err=True)
     target = request.chosen_targets[0] if request.targets else Target.MCP
     _print(as_json(rewritten(tools, target)), output)
-    if refused:
+    if any(found.severity == "refused" for _, found in cost):
         raise click.exceptions.Exit(1)
 
 
