@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from toolwright.schema import Severity, Target, advertise, project
+from toolwright.schema import Finding, Severity, Target, advertise, project
 
 TEXT = {"type": "string"}
 WHOLE = {"type": "integer"}
@@ -351,6 +351,30 @@ def test_findings_point_into_the_schema_as_it_was_given() -> None:
         for part in finding.pointer.split("/")[1:]:
             key = part.replace("~1", "/").replace("~0", "~")
             value = value[int(key)] if isinstance(value, list) else value[key]
+
+
+@pytest.mark.parametrize(
+    ("pointer", "path"),
+    [
+        ("", "$"),
+        ("/properties/a/anyOf/0", "$.properties.a.anyOf[0]"),
+        ("/properties/items/items/10", "$.properties.items.items[10]"),
+        ("/required/1", "$.required[1]"),
+        ("/properties/a/enum/2", "$.properties.a.enum[2]"),
+        ("/properties/404", "$.properties['404']"),
+        ("/$defs/0/prefixItems/1/properties/2", "$['$defs']['0'].prefixItems[1].properties['2']"),
+        ("/properties/anyOf/0", "$.properties.anyOf['0']"),
+        ("/properties/required/0", "$.properties.required['0']"),
+        ("/anyOf/007", "$.anyOf['007']"),
+        ("/anyOf/\u0663", "$.anyOf['\u0663']"),
+        ("/properties/it's~1a\\b", "$.properties['it\\'s/a\\\\b']"),
+        ("/properties/a\nb\u2028\x7f", "$.properties['a\\nb\\u2028\\u007f']"),
+        ("/properties/\U000e0001", "$.properties['\\udb40\\udc01']"),
+    ],
+)
+def test_a_path_tells_names_from_places_and_holds_no_control_characters(pointer: str, path: str) -> None:
+    finding = Finding(pointer=pointer, pattern="x", severity=Severity.NOTE, lossy=False, message="")
+    assert finding.path == path
 
 
 def bomb(levels: int) -> dict[str, Any]:

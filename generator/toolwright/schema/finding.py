@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
+
+from toolwright.schema.keywords import MANY_SCHEMAS, NAMED_SCHEMAS
 
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -77,13 +80,24 @@ def pointer_parts(pointer: str) -> tuple[str, ...]:
 
 def json_path(pointer: str) -> str:
     """Give a JSON Pointer as a JSONPath (RFC 9535)."""
-    return "$" + "".join(_step(part) for part in pointer_parts(pointer))
+    path, around, is_name = "$", "", False
+    for part in pointer_parts(pointer):
+        path += f"[{part}]" if around in _LISTS and _PLACE.fullmatch(part) else _step(part)
+        # What stands below `properties` is a name, and no keyword even if it is called like one.
+        around, is_name = ("", False) if is_name else (part, part in NAMED_SCHEMAS)
+    return path
+
+
+_PLACE: Final = re.compile(r"0|[1-9][0-9]*")
+_LISTS: Final = MANY_SCHEMAS | {"any_of", "enum", "examples", "required", "type"}
+"""Keywords below which digits are a place, not a name."""
 
 
 def _step(part: str) -> str:
-    if part.isdecimal():
-        return f"[{part}]"
-    if _PLAIN_NAME.fullmatch(part):
-        return f".{part}"
-    quoted = part.replace("\\", "\\\\").replace("'", "\\'")
-    return f"['{quoted}']"
+    return f".{part}" if _PLAIN_NAME.fullmatch(part) else f"['{''.join(map(_quoted, part))}']"
+
+
+def _quoted(sign: str) -> str:
+    if sign == "'":
+        return "\\'"
+    return sign if sign.isprintable() and sign != "\\" else json.dumps(sign)[1:-1]
