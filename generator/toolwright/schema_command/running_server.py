@@ -1,6 +1,7 @@
-"""Ask a running MCP server for its tools, over stdio or streamable HTTP, and leave nothing of it behind.
+"""Ask a running MCP server for its tools, over stdio or streamable HTTP, and end it.
 
-What it sends is taken as it stands: the SDK would refuse a whole list for one tool that is malformed.
+One that does not end with its input is ended with all that it started; what one leaves running as it ends by itself is
+its own affair. What it sends is taken as it stands: the SDK would refuse a whole list for one tool that is malformed.
 """
 
 from __future__ import annotations
