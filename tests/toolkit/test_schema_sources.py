@@ -104,6 +104,21 @@ def test_a_schema_alone_is_called_after_its_file(tmp_path: Path) -> None:
     assert names(schema("check", "--json", str(file))) == ["search_books"]
 
 
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"additionalProperties": {"type": "string"}},
+        {"patternProperties": {"^a": {"type": "string"}}},
+        {"not": {"required": ["a"]}},
+        {"if": {"required": ["a"]}, "then": {"required": ["b"]}},
+    ],
+)
+def test_a_schema_alone_is_known_by_any_keyword_about_objects(data: Any) -> None:
+    (found,) = declared(data, "read").tools
+
+    assert found.schema == data
+
+
 def test_several_files_make_one_report(tmp_path: Path) -> None:
     for name in ("one", "two"):
         (tmp_path / f"{name}.json").write_text(json.dumps(SCHEMA), encoding="utf-8")
