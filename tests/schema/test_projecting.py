@@ -377,6 +377,27 @@ def test_a_path_tells_names_from_places_and_holds_no_control_characters(pointer:
     assert finding.path == path
 
 
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("minlength", "minLength"),
+        ("min_length", "minLength"),
+        ("maxLenght", "maxLength"),
+        ("additional_properties", "additionalProperties"),
+    ],
+)
+def test_a_keyword_that_is_misspelt_names_the_nearest(written: str, meant: str) -> None:
+    schema = {"type": "object", "properties": {"x": {"type": "string", written: 3}}}
+    (found,) = advertise(schema).findings
+    assert f"did you mean `{meant}`?" in found.message
+
+
+@pytest.mark.parametrize("written", ["x-order", "placeholder", "id", "enumNames", "$comment", "optional"])
+def test_a_keyword_of_somebody_elses_is_no_misspelt_one(written: str) -> None:
+    (found,) = advertise({"type": "object", "properties": {"x": {"type": "string", written: 3}}}).findings
+    assert "did you mean" not in found.message
+
+
 def bomb(levels: int) -> dict[str, Any]:
     """Give a schema that doubles with every reference."""
     twice = {

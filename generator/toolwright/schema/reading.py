@@ -522,7 +522,7 @@ def _facts(schema: Mapping[str, Any], pointer: str) -> tuple[dict[str, Any], lis
             if keyword in _KEPT_ANNOTATIONS:
                 facts[keyword] = value
             elif keyword not in {"$defs", "definitions"}:
-                why = _WHY_LEFT_OUT.get(keyword, _SAYS_NOTHING if keyword in SILENT else _UNREAD)
+                why = _WHY_LEFT_OUT.get(keyword) or (_SAYS_NOTHING if keyword in SILENT else _unread(keyword))
                 note.note(str(keyword), f"`{keyword}` is left out: {why}")
         elif holds(value):
             facts[keyword] = value
@@ -534,7 +534,17 @@ def _facts(schema: Mapping[str, Any], pointer: str) -> tuple[dict[str, Any], lis
     return facts, changes
 
 
-_UNREAD: Final = "no provider reads it"
+def _unread(keyword: Any) -> str:
+    meant = _BY_LETTERS.get(_letters(keyword)) if isinstance(keyword, str) else None
+    return f"no provider reads it; did you mean `{meant}`?" if meant else "no provider reads it"
+
+
+def _letters(keyword: str) -> str:
+    """Give what a keyword shares with its misspellings: letters in another case or order, and marks between words."""
+    return "".join(sorted(keyword.lower().replace("_", "").replace("-", "")))
+
+
+_BY_LETTERS: Final = {_letters(keyword): keyword for keyword in HOLDS}
 _SAYS_NOTHING: Final = "it says nothing to a model"
 _WHY_LEFT_OUT: Final = {"propertyOrdering": "properties stand in the order in which they are declared"}
 
