@@ -505,6 +505,13 @@ def test_headers_from_arguments_stay_for_mcp_alone() -> None:
     assert shown(part, "openai") == TEXT
 
 
+def test_what_stays_as_it_is_is_a_copy() -> None:
+    part = {"type": "string", "x-mcp-header": {"name": "X-Tenant"}}
+    sent = shown(part)
+    sent["x-mcp-header"]["name"] = "X-Other"
+    assert part["x-mcp-header"] == {"name": "X-Tenant"}
+
+
 def test_limits_beyond_64_bits_are_words_since_messages_cannot_hold_them() -> None:
     assert shown({"type": "string", "maxLength": 2**63}) == {
         "type": "string",

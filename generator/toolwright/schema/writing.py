@@ -241,7 +241,7 @@ class Writer:
             found = self._union(parts, node, optional=optional)
         for keyword, value in node.extra.items():
             if keyword in self._dialect.keeps:
-                found[keyword] = value
+                found[keyword] = _copied(value)
         return found
 
     def _any_value(self, node: Node, *, optional: bool) -> JsonSchema:
