@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from toolwright.schema.patterns import portable
+from toolwright.schema.patterns import fits, portable
 
 
 @pytest.mark.parametrize(
@@ -71,3 +71,25 @@ def test_what_is_only_spelled_otherwise_is_spelled_as_it_should_be(written: str,
 )
 def test_what_ecma_262_does_not_have_is_no_pattern(pattern: str) -> None:
     assert portable(pattern) is None
+
+
+@pytest.mark.parametrize(
+    ("pattern", "name", "does"),
+    [
+        ("^a", "a1", True),
+        ("^a", "ba", False),
+        ("^[a-z_]+$", "first_name", True),
+        (r"^x-", "x-order", True),
+        (r"^\d{3}$", "404", True),
+        (r"^\d{3}$", "\u0664\u0660\u0664", False),
+        ("", "a", True),
+        (".*", "a", True),
+        ("^(a|b)$", "a", None),
+        ("^a*a*b$", "ab", None),
+        (r"^\p{L}$", "a", None),
+        ("([", "a", None),
+        ("a" * 101, "a", None),
+    ],
+)
+def test_a_name_is_tried_where_that_is_sure_and_soon_done(pattern: str, name: str, does: bool | None) -> None:
+    assert fits(pattern, name) is does

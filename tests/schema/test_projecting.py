@@ -398,6 +398,28 @@ def test_a_keyword_of_somebody_elses_is_no_misspelt_one(written: str) -> None:
     assert "did you mean" not in found.message
 
 
+@pytest.mark.parametrize("target", ["mcp", "openai", "anthropic"])
+def test_a_required_name_is_what_the_pattern_that_it_fits_asks_for(target: str) -> None:
+    part = {
+        "type": "object",
+        "patternProperties": {"^a": WHOLE, "[0-9]$": {"minimum": 3}, "(b|c)+": TEXT},
+        "additionalProperties": False,
+        "required": ["a", "a1", "z9"],
+    }
+    found = shown(part, target)["properties"]
+    assert found["a"] == WHOLE
+    assert found["a1"]["type"] == "integer"
+    assert found["a1"]["minimum"] == 3
+    assert found["z9"] != found["a"]
+
+
+def test_a_required_name_that_no_pattern_fits_is_what_the_rest_may_be() -> None:
+    part = {"type": "object", "patternProperties": {"^a": WHOLE}, "required": ["b"]}
+    assert shown({**part, "additionalProperties": TEXT}, "openai")["properties"] == {"b": TEXT}
+    unsure = {**part, "patternProperties": {"(a|b)*": WHOLE}, "additionalProperties": TEXT}
+    assert shown(unsure, "openai")["properties"] == {"b": {}}
+
+
 def bomb(levels: int) -> dict[str, Any]:
     """Give a schema that doubles with every reference."""
     twice = {

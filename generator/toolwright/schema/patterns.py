@@ -21,6 +21,7 @@ _TOKEN: Final = re.compile(
     | (?P<class>   \[(?:\\.|[^\]\\])*\] )
     | (?P<escape>  {_ANY_ESCAPE} )
     | (?P<repeat>  \{{\d+(?:,\d*)?\}} )
+    | (?P<open>    \[ )
     | (?P<stray>   [{{}}\]] )
     | (?P<other>   . )
     """,
@@ -56,11 +57,27 @@ def portable(pattern: str) -> str | None:
     return "".join(ecma for ecma, _ in read)
 
 
+_ONE: Final = r"(?:\[(?:[^\[\]\\]|\\[dw.\-])+\]|\\[dw.\-]|[^\\\[\](){}|*+?^$])"
+_SIMPLE: Final = re.compile(rf"\^?{_ONE}*(?:[*+?]|\{{\d{{1,2}}(?:,\d{{0,2}})?\}})?{_ONE}*\$?")
+"""A pattern in which at most one thing is repeated: it is tried in a few steps, and means the same everywhere."""
+_LONGEST_TRIED: Final = 100
+"""Characters of a pattern, and of a name, that are tried."""
+
+
+def fits(pattern: str, name: str) -> bool | None:
+    """Whether `pattern` is found in `name`; None where that is not sure, or might take long."""
+    if max(len(pattern), len(name)) > _LONGEST_TRIED or not name.isprintable():
+        return None
+    if not _SIMPLE.fullmatch(pattern) or portable(pattern) != pattern:
+        return None
+    return re.search(pattern, name, re.ASCII) is not None
+
+
 def _read(token: re.Match[str]) -> tuple[str, str]:
     """Give what a token is in ECMA 262, and something in Python that is sound just where it is."""
     text = token[0]
     match token.lastgroup:
-        case "foreign":
+        case "foreign" | "open":
             raise _ForeignError(text)
         case "named":
             return f"(?<{token['name']}>", f"(?P<{token['name']}>"

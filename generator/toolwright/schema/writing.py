@@ -8,14 +8,15 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import reduce
 from typing import Any, Final
 
 from toolwright.schema.dialect import ANTHROPIC_NAME, DIALECTS, Null
 from toolwright.schema.finding import Finding, Severity, json_pointer
 from toolwright.schema.keywords import KINDS, LIMITS, is_small, kind_of
-from toolwright.schema.meaning import ALL, ANYTHING, Branch, Node, Place, Source, Unsaid, inclusive, is_never
+from toolwright.schema.meaning import ALL, ANYTHING, Branch, Node, Place, Source, Unsaid, inclusive, is_never, joined
 from toolwright.schema.naming import Names
-from toolwright.schema.patterns import portable
+from toolwright.schema.patterns import fits, portable
 from toolwright.schema.reading import Reader
 from toolwright.schema.references import schemas
 from toolwright.schema.rules import check
@@ -640,9 +641,7 @@ class Writer:
     def _declared(self, found: Branch) -> dict[str, Place]:
         """Give the properties with those that are required and named nowhere else."""
         missing = [name for name in found.required if name not in found.properties]
-        # With `patternProperties` a name may be another's; what is said of the rest is then not said of it.
-        rest = found.rest if found.rest is not None and not found.patterns else ANYTHING
-        return {**found.properties, **dict.fromkeys(missing, rest)}
+        return {**found.properties, **{name: _undeclared(found, name) for name in missing}}
 
     def _rest(self, schema: JsonSchema, found: Branch, text: str) -> str:
         """Say what properties there may be besides those that are named."""
@@ -824,6 +823,16 @@ class Writer:
     def _find(self, pointer: str, pattern: str, severity: Severity, message: str) -> None:
         lossy = severity is not Severity.NOTE
         self._report([Finding(pointer=pointer, pattern=pattern, severity=severity, lossy=lossy, message=message)])
+
+
+def _undeclared(found: Branch, name: str) -> Place:
+    """Give what a name that no property bears may hold: what its patterns ask for, else what the rest may be."""
+    tried = [(fits(pattern, name), place) for pattern, place in found.patterns]
+    asked = [place for does, place in tried if does]
+    if asked or any(does is None for does, _ in tried):
+        # Where a pattern cannot be tried, nothing is said by it.
+        return reduce(joined, asked, ANYTHING)
+    return found.rest if found.rest is not None else ANYTHING
 
 
 _CLOSED: Final = "strict mode takes no names but those declared, so what the others would hold cannot be given"
