@@ -608,6 +608,62 @@ def test_definitions_that_all_name_each_other_are_read_in_bounded_work(keyword: 
     assert len(json.dumps(sent)) < 10_000
 
 
+REFERRED: dict[str, Any] = {
+    "Mode": TEXT,
+    "Remote": {"$ref": "#/$defs/Mode", "enum": ["ssh", "http"]},
+    "Node": {"type": "object", "properties": {"next": {"$ref": "#/$defs/Node"}}},
+    "Names": {"enum": ["root", "admin"], "$anchor": "names"},
+    "All": True,
+}
+
+
+def ruled(rule: Any, target: str) -> Any:
+    """Give what a property becomes that `rule` is about."""
+    x = {"type": ["string", "object"], **rule}
+    return project({"type": "object", "properties": {"x": x}, "$defs": REFERRED}, target).schema["properties"]["x"]
+
+
+@pytest.mark.parametrize(
+    ("rule", "written"),
+    [
+        ({"not": {"$ref": "#/$defs/Mode"}}, {"not": TEXT}),
+        ({"not": {"$ref": "#names"}}, {"not": {"enum": ["root", "admin"]}}),
+        ({"not": {"$ref": "#/$defs/All"}}, {"not": True}),
+        ({"not": {"$ref": "#/$defs/Remote"}}, {"not": {"enum": ["ssh", "http"], "allOf": [TEXT]}}),
+        (
+            {"if": {"properties": {"a": {"$ref": "#/$defs/Remote"}}}, "then": {"required": ["b"]}},
+            {"if": {"properties": {"a": {"enum": ["ssh", "http"], "allOf": [TEXT]}}}, "then": {"required": ["b"]}},
+        ),
+        ({"not": {"enum": [{"$ref": "#/$defs/Mode"}]}}, {"not": {"enum": [{"$ref": "#/$defs/Mode"}]}}),
+        ({"not": {"const": {"$ref": "#/$defs/Mode"}}}, {"not": {"const": {"$ref": "#/$defs/Mode"}}}),
+    ],
+    ids=lambda each: json.dumps(each)[:50],
+)
+@pytest.mark.parametrize("target", ["openai", "anthropic"])
+def test_rule_is_written_out_as_it_means_and_its_values_stay(rule: Any, written: Any, target: str) -> None:
+    sent = ruled(rule, target)
+    assert {keyword: sent[keyword] for keyword in written} == written
+
+
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        ({"not": {"$ref": "#/$defs/Names"}}, 'Must not be one of "root", "admin".'),
+        ({"not": {"$ref": "#/$defs/Node"}}, 'Must not fit {"type": "object", "properties": {"next": "..."}}.'),
+        ({"not": {"$ref": "#/$defs/none"}}, "Must not fit a schema that cannot be quoted."),
+        (
+            {"if": {"$ref": "#/$defs/Mode"}, "then": {"$ref": "#/$defs/Names"}},
+            'If it fits {"type": "string"}, it must fit {"enum": ["root", "admin"]}.',
+        ),
+    ],
+    ids=lambda each: json.dumps(each)[:50],
+)
+def test_words_about_a_rule_say_what_its_references_lead_to(rule: Any, said: str) -> None:
+    sent = json.dumps(ruled(rule, "mcp"))
+    assert json.dumps(said)[1:-1] in sent
+    assert "$ref" not in sent
+
+
 def test_rules_name_properties_as_they_are_shown() -> None:
     schema = {
         "type": "object",

@@ -132,7 +132,7 @@ class Reader:
             node = replace(node, branches=(*node.branches, Branch(kind="null", pointer=pointer)))
             note.note("nullable", "`nullable` is OpenAPI's; JSON Schema says it with a union")
         node = self._conditional(node, facts, note)
-        node = _without_others(node, facts, note)
+        node = _without_others(node, facts, note, self._references)
         return _annotated(replace(node, branches=merged(node.branches)), facts, note)
 
     # What the node says by itself.
@@ -172,7 +172,7 @@ class Reader:
             (pattern, self._place(value, note, "patternProperties", pattern))
             for pattern, value in facts.get("patternProperties", {}).items()
         )
-        unsaid = tuple(_about_names(facts, note))
+        unsaid = tuple(_about_names(facts, note, self._references))
         return Branch(
             kind="object",
             pointer=note.pointer,
@@ -200,7 +200,7 @@ class Reader:
             limits=limits,
             prefix=prefix,
             items=None if beyond == ANYTHING else beyond,
-            unsaid=tuple(_about_items(facts, note)),
+            unsaid=tuple(_about_items(facts, note, self._references)),
         )
 
     def _optional_place(self, facts: Mapping[str, Any], keyword: str, note: _Notes) -> Place | None:
@@ -383,10 +383,11 @@ class Reader:
         if excluded is not None:
             node = replace(node, branches=tuple(each for each in node.branches if each.kind not in excluded))
         elif "not" in facts:
-            unsaid.append(Unsaid({"not": facts["not"]}, _negated(facts["not"]), note.at("not")))
+            words = _negated(self._references.quotable(facts["not"]))
+            unsaid.append(Unsaid({"not": facts["not"]}, words, note.at("not")))
         if "if" in facts and ("then" in facts or "else" in facts):
             rule = {keyword: facts[keyword] for keyword in ("if", "then", "else") if keyword in facts}
-            unsaid.append(Unsaid(rule, _condition_words(rule), note.at("if")))
+            unsaid.append(Unsaid(rule, _condition_words(rule, self._references), note.at("if")))
         surfaced: dict[str, list[Source]] = {}
         for keyword in ("then", "else") if "if" in facts else ():
             self._surface(facts.get(keyword), note.at(keyword), surfaced)
@@ -594,7 +595,7 @@ def _encodings(facts: Mapping[str, Any], note: _Notes) -> Iterator[Unsaid]:
             yield Unsaid({keyword: facts[keyword]}, words.format(facts[keyword]), note.at(keyword))
 
 
-def _about_names(facts: Mapping[str, Any], note: _Notes) -> Iterator[Unsaid]:
+def _about_names(facts: Mapping[str, Any], note: _Notes, references: References) -> Iterator[Unsaid]:
     dependent = [(name, needs, "dependentRequired") for name, needs in facts.get("dependentRequired", {}).items()]
     dependent += [(name, needs, "dependencies") for name, needs in facts.get("dependencies", {}).items()]
     for name, needs, keyword in dependent:
@@ -602,25 +603,27 @@ def _about_names(facts: Mapping[str, Any], note: _Notes) -> Iterator[Unsaid]:
             words = f"With `{name}` give also {list_words([f'`{each}`' for each in needs], 'and')}"
             yield Unsaid({"dependentRequired": {name: needs}}, words, note.at(keyword, name))
         elif isinstance(needs, dict) and needs:
-            words = f"With `{name}` the whole must fit {brief(needs)}"
+            words = f"With `{name}` the whole must fit {brief(references.quotable(needs))}"
             yield Unsaid({"dependentSchemas": {name: needs}}, words, note.at(keyword, name))
         elif needs is False:
             yield Unsaid({"dependentSchemas": {name: False}}, f"Do not give `{name}`", note.at(keyword, name))
     for name, part in facts.get("dependentSchemas", {}).items():
-        words = f"Do not give `{name}`" if part is False else f"With `{name}` the whole must fit {brief(part)}"
+        fits = f"With `{name}` the whole must fit {brief(references.quotable(part))}"
+        words = f"Do not give `{name}`" if part is False else fits
         yield Unsaid({"dependentSchemas": {name: part}}, words, note.at("dependentSchemas", name))
     names = facts.get("propertyNames")
     if isinstance(names, dict) and names and names != {"type": "string"}:
-        only_pattern = names.get("pattern") if names.keys() <= {"type", "pattern"} else None
-        words = f"Names must match `{only_pattern}`" if only_pattern else f"Names must fit {brief(names)}"
+        plain = references.quotable(names)
+        only_pattern = plain.get("pattern") if isinstance(plain, dict) and plain.keys() <= {"type", "pattern"} else None
+        words = f"Names must match `{only_pattern}`" if only_pattern else f"Names must fit {brief(plain)}"
         yield Unsaid({"propertyNames": names}, words, note.at("propertyNames"))
 
 
-def _about_items(facts: Mapping[str, Any], note: _Notes) -> Iterator[Unsaid]:
+def _about_items(facts: Mapping[str, Any], note: _Notes, references: References) -> Iterator[Unsaid]:
     if "contains" in facts and facts["contains"] not in (True, {}):
         rule = {name: facts[name] for name in ("contains", "minContains", "maxContains") if name in facts}
         lowest, highest = rule.get("minContains", 1), rule.get("maxContains")
-        words = f"{count_words(lowest, highest, 'items')} must fit {brief(rule['contains'])}"
+        words = f"{count_words(lowest, highest, 'items')} must fit {brief(references.quotable(rule['contains']))}"
         yield Unsaid(rule, words, note.at("contains"))
 
 
@@ -655,7 +658,7 @@ def _shuts_out(found: Branch, by: Branch) -> bool:
     return is_never(by.rest) and not by.patterns and any(name not in by.properties for name in found.required)
 
 
-def _without_others(node: Node, facts: Mapping[str, Any], note: _Notes) -> Node:
+def _without_others(node: Node, facts: Mapping[str, Any], note: _Notes, references: References) -> Node:
     """Read `unevaluatedProperties` and `unevaluatedItems`: what nothing else speaks about."""
     rest = facts.get("unevaluatedProperties")
     objects = [each for each in node.branches if each.kind == "object"]
@@ -670,7 +673,8 @@ def _without_others(node: Node, facts: Mapping[str, Any], note: _Notes) -> Node:
         ("unevaluatedItems", facts.get("unevaluatedItems"), "items"),
     ):
         if isinstance(value, dict) and value:
-            unsaid.append(Unsaid({keyword: value}, f"Other {what} must fit {brief(value)}", note.at(keyword)))
+            words = f"Other {what} must fit {brief(references.quotable(value))}"
+            unsaid.append(Unsaid({keyword: value}, words, note.at(keyword)))
         elif value is False and (keyword == "unevaluatedProperties" or not _ONLY_ITEMS.isdisjoint(facts)):
             unsaid.append(Unsaid({keyword: value}, f"No other {what}", note.at(keyword)))
     return replace(node, unsaid=(*node.unsaid, *unsaid)) if unsaid else node
@@ -715,10 +719,11 @@ def _excluded_kinds(part: Any) -> frozenset[str] | None:
     return names | {"integer"} if "number" in names else names
 
 
-def _condition_words(rule: Mapping[str, Any]) -> str:
-    words = f"If it fits {brief(rule['if'])}"
-    words += f", it must fit {brief(rule['then'])}" if "then" in rule else ", nothing more is asked"
-    return words + (f"; otherwise {brief(rule['else'])}" if "else" in rule else "")
+def _condition_words(rule: Mapping[str, Any], references: References) -> str:
+    said = {keyword: brief(references.quotable(part)) for keyword, part in rule.items()}
+    words = f"If it fits {said['if']}"
+    words += f", it must fit {said['then']}" if "then" in said else ", nothing more is asked"
+    return words + (f"; otherwise {said['else']}" if "else" in said else "")
 
 
 def _annotated(node: Node, facts: Mapping[str, Any], note: _Notes) -> Node:

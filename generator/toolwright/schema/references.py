@@ -6,20 +6,26 @@ reads along a reference keeps count.
 
 from __future__ import annotations
 
-import copy
 import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 from urllib.parse import unquote
 
 from toolwright.schema.finding import json_pointer, pointer_parts
-from toolwright.schema.keywords import MANY_SCHEMAS, NAMED_SCHEMAS, ONE_SCHEMA, is_small
+from toolwright.schema.keywords import MANY_SCHEMAS, NAMED_SCHEMAS, ONE_SCHEMA, SILENT, is_small
 
 MOST_INDEXED: Final = 50_000
 """Schemas looked through for anchors."""
 _LONGEST_RULE: Final = 20_000
 """Characters of a rule whose references are written out."""
-_RULE: Final = "\x00rule"
+_MOST_GATHERED: Final = 2_000
+"""Schemas that a rule holds or leads to, each counted once."""
+_RULE: Final = "rule"
+_GATHERED: Final = "definitions"
+_CUT: Final = "..."
+_REFERRING: Final = ("$ref", "$dynamicRef")
+_DONE: Final = SILENT.union(_REFERRING)
+"""Keywords of which nothing is left once references are written out."""
 _LONGEST_PLACE: Final = 6
 """Digits of a place in an array that a pointer may name."""
 
@@ -70,24 +76,36 @@ class References:
     def written_out(self, rule: Mapping[str, Any]) -> dict[str, Any] | None:
         """Give a copy of keywords of the schema with their references written out.
 
-        None where jsonref would not do that rightly: a reference that is no path into the schema, something beside
-        it, a schema that holds itself, or more than a rule should hold.
+        None where that cannot be said whole: a reference that leads nowhere or back to itself, a value that looks
+        like one, or more than a rule should hold.
         """
-        if not is_small(dict(rule)):
-            return None
         try:
-            text = json.dumps(rule)
-            if '"$ref"' not in text:
-                return dict(copy.deepcopy(rule))
-            whole = {**self._root, _RULE: dict(rule)}
-            found: dict[str, Any] = _dereferenced(whole)[_RULE]
+            found = self._whole(_Gathered(self, cuts=False), dict(rule))
             if not is_small(found):
                 return None
             written = json.dumps(found)
         except (LookupError, RecursionError, TypeError, ValueError):
             return None
-        plain = len(written) <= _LONGEST_RULE and '"$ref"' not in written
-        return json.loads(written) if plain and _are_plain(_RULE, rule) else None
+        return json.loads(written) if len(written) <= _LONGEST_RULE else None
+
+    def quotable(self, schema: Any) -> Any:
+        """Give a schema with its references written out, and `...` for parts of which there is no end.
+
+        None where nothing is left, or too much.
+        """
+        try:
+            found = self._whole(_Gathered(self, cuts=True), schema)
+        except (LookupError, RecursionError):
+            return None
+        return None if found == _CUT else found
+
+    def _whole(self, gathered: _Gathered, schema: Any) -> Any:
+        plain = gathered.schema(schema)
+        if not gathered.refers:
+            return schema
+        if gathered.holds_data:
+            raise LookupError("jsonref takes a value for a reference")
+        return _dereferenced({_RULE: plain, _GATHERED: gathered.definitions})[_RULE]
 
     def _at(self, parts: tuple[str, ...]) -> Any:
         value: Any = self._root
@@ -111,15 +129,80 @@ class References:
         return self._names.get(address) or self._names.get(unquote(address))
 
 
-def _are_plain(keyword: str, value: Any) -> bool:
-    """Whether each reference stands alone and is a path: what stands beside one, jsonref would drop."""
-    del keyword
-    if isinstance(value, dict):
-        address = value.get("$ref")
-        if isinstance(address, str) and (len(value) > 1 or not address.startswith("#/")):
-            return False
-        return all(_are_plain(name, each) for name, each in value.items())
-    return all(_are_plain("", each) for each in value) if isinstance(value, list) else True
+class _Gathered:
+    """What a schema leads to, with references that jsonref follows rightly: each stands alone and is a path.
+
+    Of a schema that holds itself, and of a reference that leads nowhere, `cuts` leaves `...`.
+
+    Raises:
+        LookupError: there is such a schema, or more than a rule should hold.
+    """
+
+    def __init__(self, references: References, *, cuts: bool) -> None:
+        self.definitions: dict[str, Any] = {}
+        self.refers = False
+        self.holds_data = False
+        self._references = references
+        self._cuts = cuts
+        self._names: dict[int, str] = {}
+        self._left = _MOST_GATHERED
+
+    def schema(self, schema: Any) -> Any:
+        """Copy a schema, or a list of them; what it refers to is kept in `definitions`."""
+        if isinstance(schema, list):
+            return [self.schema(each) for each in schema]
+        if not isinstance(schema, dict):
+            return schema
+        self._left -= 1
+        if self._left < 0:
+            raise LookupError("more than a rule should hold")
+        addresses = [schema[keyword] for keyword in _REFERRING if isinstance(schema.get(keyword), str)]
+        found = {keyword: self._inside(keyword, value) for keyword, value in schema.items() if keyword not in _DONE}
+        referred = [self._referred(address) for address in addresses]
+        if not referred or (len(referred) == 1 and not found):
+            return referred[0] if referred else found
+        return found | {"allOf": [*referred, *found.get("allOf", ())]}
+
+    def _inside(self, keyword: str, value: Any) -> Any:
+        if keyword in NAMED_SCHEMAS and isinstance(value, dict):
+            return {name: self.schema(each) for name, each in value.items()}
+        if keyword in MANY_SCHEMAS or keyword in ONE_SCHEMA:
+            return self.schema(value)
+        self.holds_data = self.holds_data or not is_small(value) or _looks_referring(value)
+        return value
+
+    def _referred(self, address: str) -> Any:
+        self.refers = True
+        try:
+            return {"$ref": f"#/{_GATHERED}/{self._definition(address)}"}
+        except UnfollowableError:
+            if not self._cuts:
+                raise
+            return _CUT
+
+    def _definition(self, address: str) -> str:
+        target, _ = self._references.target(address)
+        name = self._names.get(id(target))
+        if name is None:
+            name = self._names[id(target)] = str(len(self._names))
+            self.definitions[name] = self.schema(target)
+        elif name not in self.definitions:
+            raise UnfollowableError("$ref", f"`{address}` leads back to itself")
+        return name
+
+
+def _looks_referring(value: Any) -> bool:
+    """Whether data holds what jsonref would follow."""
+    waiting = [value]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, dict):
+            if isinstance(each.get("$ref"), str):
+                return True
+            waiting += each.values()
+        elif isinstance(each, list):
+            waiting += each
+    return False
 
 
 def _dereferenced(whole: dict[str, Any]) -> dict[str, Any]:

@@ -107,8 +107,10 @@ def _pattern_words(pattern: str) -> str:
 
 
 def brief(schema: Any) -> str:
-    """Quote a schema in a sentence."""
+    """Quote a schema in a sentence; None is one that cannot be."""
     if not is_small(schema):
         return "a schema too large to quote"
+    if schema is None:
+        return "a schema that cannot be quoted"
     text = json.dumps(schema, ensure_ascii=False, separators=(", ", ": "), default=str)
     return text if len(text) <= MOST_BRIEF else text[:MOST_BRIEF] + "..."
