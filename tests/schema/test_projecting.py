@@ -345,6 +345,64 @@ def test_what_cannot_be_used_is_a_finding_with_a_place_and_never_an_exception(
     assert projection.schema["type"] == "object"
 
 
+HUGE = 10**4_299
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"type": "object", "not": {"required": []}},
+        {"type": "number", "enum": [10**400], "multipleOf": 0.5},
+        {"type": "integer", "exclusiveMinimum": HUGE * 9},
+        {"allOf": [{"multipleOf": 10**900 + 1}, {"multipleOf": 10**900 + 3}]},
+        {"allOf": [{"multipleOf": HUGE + 1}, {"multipleOf": HUGE + 3}]},
+        {"enum": [HUGE, HUGE * 10, "a"]},
+        {"type": "integer", "default": HUGE * 10, "examples": [HUGE * 10]},
+        {"const": {"a": [HUGE * 10]}},
+        {"not": {"const": HUGE * 10}},
+        {"allOf": [{"enum": [float("inf"), 1.5]}, {"type": "integer"}]},
+        {"type": "number", "enum": [float("nan"), 1], "multipleOf": 0.5},
+        {"enum": [{1: "a", "b": 2}, {(): 1}]},
+        {"properties": {1: TEXT}},
+        {1: 2, "not": {(): 1}},
+    ],
+    ids=lambda part: ", ".join(map(str, part)),
+)
+@pytest.mark.parametrize("target", Target)
+def test_nothing_is_raised_for_what_is_hardly_a_schema(part: Any, target: Target) -> None:
+    json.dumps(shown(part, target))
+
+
+@pytest.mark.parametrize(
+    ("part", "pattern"),
+    [
+        ({"type": "integer", "minimum": 10**1000}, "malformed"),
+        ({"type": "integer", "enum": [10**1000]}, "malformed"),
+        ({"type": "object", "properties": {1: TEXT}}, "malformed"),
+        ({"type": "object", "not": {"required": []}}, "false-schema"),
+    ],
+    ids=["bound", "value", "name", "nothing fits"],
+)
+def test_what_cannot_be_kept_of_it_is_said(part: Any, pattern: str) -> None:
+    found = advertise({"type": "object", "properties": {"x": part}}).findings
+    assert pattern in {each.pattern for each in found if each.lossy}
+
+
+@pytest.mark.parametrize(
+    ("values", "factor", "kept"),
+    [
+        ([0.1, 0.2, 0.3], 0.1, [0.1, 0.2, 0.3]),
+        ([0.5, 19.99], 0.01, [0.5, 19.99]),
+        ([0.5, 19.995], 0.01, [0.5]),
+        ([1e300, 10**400, 3.5], 2, [1e300, 10**400]),
+    ],
+)
+def test_choices_are_multiples_as_they_are_written(values: list[float], factor: float, kept: list[float]) -> None:
+    made = project({"type": "object", "properties": {"x": {"enum": values, "multipleOf": factor}}}, "openai")
+    assert made.schema["properties"]["x"]["enum"] == kept
+    assert not [each for each in made.findings if each.pattern == "enum-of-other-type"]
+
+
 def test_findings_point_into_the_schema_as_it_was_given() -> None:
     for finding in advertise(HARD).findings:
         value: Any = HARD

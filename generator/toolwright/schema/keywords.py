@@ -55,16 +55,17 @@ def _is_schema_list(value: Any) -> bool:
 
 
 def _is_named_schemas(value: Any) -> bool:
-    return isinstance(value, dict)
+    return isinstance(value, dict) and all(isinstance(name, str) for name in value)
+
+
+_TOO_LARGE: Final = 10**1_000
+"""Python writes no number of more than 4,300 digits, and what is made of those that are taken has to be written."""
 
 
 def _is_number(value: Any) -> bool:
-    # An integer is finite, and may be larger than `isfinite` can take.
-    return (
-        isinstance(value, int | float)
-        and not isinstance(value, bool)
-        and (isinstance(value, int) or math.isfinite(value))
-    )
+    if isinstance(value, bool):
+        return False
+    return abs(value) < _TOO_LARGE if isinstance(value, int) else isinstance(value, float) and math.isfinite(value)
 
 
 def _is_count(value: Any) -> bool:
@@ -79,8 +80,21 @@ def _is_bound(value: Any) -> bool:
     return _is_number(value) or _is_flag(value)  # a boolean is draft-04's
 
 
+def _is_value(value: Any) -> bool:
+    """Whether it is a value of JSON; one that is too large to look through is taken for one."""
+    match value:
+        case str() | bool() | None:
+            return True
+        case int() | float():
+            return _is_number(value)
+        case _ if is_small(value):
+            return key_of(value)[0] == "whole"
+        case _:
+            return True
+
+
 def _is_values(value: Any) -> bool:
-    return isinstance(value, list) and bool(value)
+    return isinstance(value, list) and bool(value) and all(map(_is_value, value))
 
 
 def _is_names(value: Any) -> bool:
@@ -93,14 +107,10 @@ def _is_type(value: Any) -> bool:
     return isinstance(value, str)
 
 
-def _is_anything(_: Any) -> bool:
-    return True
-
-
 HOLDS: Final[Mapping[str, Callable[[Any], bool]]] = {
     "type": _is_type,
     "enum": _is_values,
-    "const": _is_anything,
+    "const": _is_value,
     "nullable": _is_flag,
     "minLength": _is_count,
     "maxLength": _is_count,
@@ -146,10 +156,10 @@ HOLDS: Final[Mapping[str, Callable[[Any], bool]]] = {
     "$recursiveRef": _is_text,
     "title": _is_text,
     "description": _is_text,
-    "default": _is_anything,
+    "default": _is_value,
     "deprecated": _is_flag,
     "examples": _is_values,
-    "example": _is_anything,
+    "example": _is_value,
 }
 """Keyword to whether a value is one that it can hold. Everything else is an annotation that no provider reads."""
 
@@ -222,7 +232,10 @@ def kind_of(value: Any) -> Kind:
 
 
 def key_of(value: Any) -> tuple[str, Any]:
-    """Give what two JSON values share where JSON Schema takes them for equal: 1 is 1.0, true is not 1."""
+    """Give what two JSON values share where JSON Schema takes them for equal: 1 is 1.0, true is not 1.
+
+    What is no JSON, or too large, is equal to itself alone.
+    """
     match value:
         case bool():
             return "boolean", value
@@ -230,10 +243,18 @@ def key_of(value: Any) -> tuple[str, Any]:
             return "number", value
         case str() | None:
             return "text", value
-        case _ if is_small(value):
-            return "whole", json.dumps(value, sort_keys=True, default=str)
+        case _ if is_small(value) and (text := json_text(value, sort_keys=True)):
+            return "whole", text
         case _:
-            return "large", id(value)
+            return "itself", id(value)
+
+
+def json_text(value: Any, *, sort_keys: bool = False) -> str:
+    """Give a value as JSON on one line; empty where it holds what JSON cannot."""
+    try:
+        return json.dumps(value, ensure_ascii=False, sort_keys=sort_keys)
+    except (TypeError, ValueError):
+        return ""
 
 
 _SMALL: Final = 2_000

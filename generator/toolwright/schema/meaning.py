@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from math import ceil, floor, inf, lcm
 from typing import Any, Final, NamedTuple
 
 from toolwright.schema.finding import Finding
-from toolwright.schema.keywords import KINDS, Kind, key_of
+from toolwright.schema.keywords import HOLDS, KINDS, Kind, key_of
 
 MOST_PAIRS: Final = 2_000
 """Pairs of alternatives that are tried where two unions must both hold; beyond, only the first one is kept."""
@@ -211,11 +212,16 @@ def within(value: Any, kind: Kind, limits: Mapping[str, Any]) -> bool:
             limits.get("minimum", value) <= value <= limits.get("maximum", value)
             and ("exclusiveMinimum" not in limits or value > limits["exclusiveMinimum"])
             and ("exclusiveMaximum" not in limits or value < limits["exclusiveMaximum"])
-            and ("multipleOf" not in limits or value % limits["multipleOf"] == 0)
+            and ("multipleOf" not in limits or _exact(value) % _exact(limits["multipleOf"]) == 0)
         )
     if kind == "string":
         return bool(limits.get("minLength", 0) <= len(value) <= limits.get("maxLength", len(value)))
     return True
+
+
+def _exact(value: float) -> Fraction:
+    """Give a number as it is written: 0.3 is three times 0.1, though not as floats."""
+    return Fraction(value) if isinstance(value, int) else Fraction(str(value))
 
 
 def _joined_texts(one: str, other: str) -> str:
@@ -241,12 +247,18 @@ def _met_limits(one: Branch, other: Branch) -> tuple[dict[str, Any], tuple[Unsai
             limits[keyword] = min(had, value)
         elif keyword == "uniqueItems":
             limits[keyword] = True
-        elif keyword == "multipleOf" and isinstance(had, int) and isinstance(value, int):
-            limits[keyword] = lcm(had, value)
+        elif keyword == "multipleOf" and (shared := _shared_multiple(had, value)) is not None:
+            limits[keyword] = shared
         else:
             # A second pattern, format or fraction: only words can ask for both.
             unsaid.append(Unsaid({keyword: value}, _SECOND.get(keyword, "{}").format(value), other.pointer))
     return limits, tuple(unsaid)
+
+
+def _shared_multiple(one: float, other: float) -> int | None:
+    """Give the factor of what both divide; None where there is none that can be written."""
+    found = lcm(one, other) if isinstance(one, int) and isinstance(other, int) else None
+    return found if HOLDS["multipleOf"](found) else None
 
 
 _SECOND: Final = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
@@ -16,6 +15,7 @@ from toolwright.schema.keywords import (
     SILENT,
     Kind,
     is_small,
+    json_text,
     key_of,
     kind_of,
     same,
@@ -523,8 +523,9 @@ def _facts(schema: Mapping[str, Any], pointer: str) -> tuple[dict[str, Any], lis
             if keyword in _KEPT_ANNOTATIONS:
                 facts[keyword] = value
             elif keyword not in {"$defs", "definitions"}:
-                why = _WHY_LEFT_OUT.get(keyword) or (_SAYS_NOTHING if keyword in SILENT else _unread(keyword))
-                note.note(str(keyword), f"`{keyword}` is left out: {why}")
+                name = keyword if isinstance(keyword, str) else _short(keyword)
+                why = _WHY_LEFT_OUT.get(keyword) or (_SAYS_NOTHING if keyword in SILENT else _unread(name))
+                note.note(name, f"`{name}` is left out: {why}")
         elif holds(value):
             facts[keyword] = value
         elif value is None:
@@ -553,7 +554,7 @@ _WHY_LEFT_OUT: Final = {"propertyOrdering": "properties stand in the order in wh
 def _short(value: Any) -> str:
     if not is_small(value):
         return type(value).__name__
-    text = json.dumps(value, ensure_ascii=False, default=str)
+    text = json_text(value) or type(value).__name__
     return text if len(text) <= 60 else text[:60] + "..."
 
 
@@ -709,7 +710,7 @@ def _negated(part: Any) -> str:
 
 def _excluded_kinds(part: Any) -> frozenset[str] | None:
     """Give the types that `not` takes away whole; None where it does something else."""
-    if part is True or part == {}:
+    if part is True or part in ({}, {"required": []}):
         return frozenset({*KINDS, "integer"})
     if not isinstance(part, dict) or part.keys() != {"type"} or not HOLDS["type"](part["type"]):
         return frozenset() if part is False else None

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from toolwright.schema.keywords import is_small
+from toolwright.schema.keywords import is_small, json_text
 
 MOST_BRIEF: Final = 300
 """Characters of a schema that a sentence quotes."""
@@ -110,7 +110,7 @@ def brief(schema: Any) -> str:
     """Quote a schema in a sentence; None is one that cannot be."""
     if not is_small(schema):
         return "a schema too large to quote"
-    if schema is None:
+    text = "" if schema is None else json_text(schema)
+    if not text:
         return "a schema that cannot be quoted"
-    text = json.dumps(schema, ensure_ascii=False, separators=(", ", ": "), default=str)
     return text if len(text) <= MOST_BRIEF else text[:MOST_BRIEF] + "..."
