@@ -961,6 +961,8 @@ BUDGETS: Final = (
     ("References and combinations followed at one place", reading.MOST_NESTED, "`depth`, `refused`"),
     ("Ranges of integers said as alternatives", writing.MOST_RUNS, "`number-enum`; words"),
     ("Schemas looked through for anchors", references.MOST_INDEXED, "`dangling-$ref`"),
+    ("Schemas that rules with references lead to", references.MOST_GATHERED, "`not`, `if` and so on; words"),
+    ("Objects of a `oneOf` told apart two by two", reading.MOST_TOLD_APART, "`oneOf`"),
     ("Levels that `check` goes down", sightings.MOST_LEVELS, "`too-deep`"),
     ("Keywords, names and choices that `check` looks at", sightings.MOST_STEPS, "`too-large`"),
 )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import json
+import sys
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -720,6 +722,55 @@ def test_words_about_a_rule_say_what_its_references_lead_to(rule: Any, said: str
     sent = json.dumps(ruled(rule, "mcp"))
     assert json.dumps(said)[1:-1] in sent
     assert "$ref" not in sent
+
+
+MANY: dict[str, Callable[[int], Any]] = {
+    "rules that refer": lambda count: {
+        "properties": {f"p{number}": {"type": "string", "not": {"$ref": "#/$defs/D"}} for number in range(count)},
+        "$defs": {"D": {"enum": ["a", "b"]}},
+    },
+    "items of a list": lambda count: {
+        "properties": {"x": {"type": "array", "prefixItems": [{"properties": {f"a{n}": TEXT}} for n in range(count)]}}
+    },
+    "constants": lambda count: {"properties": {"x": {"oneOf": [{"const": f"c{number}"} for number in range(count)]}}},
+    "tagged objects": lambda count: {
+        "properties": {
+            "x": {"oneOf": [{"properties": {"tag": {"const": n}}, "required": ["tag"]} for n in range(count)]}
+        }
+    },
+    "alternatives of the root": lambda count: {
+        "oneOf": [{"properties": {"tag": {"const": n}}, "required": ["tag"]} for n in range(count)]
+    },
+    "references in a row": lambda count: {
+        "properties": {"x": {"$ref": "#/$defs/D0"}},
+        "$defs": {f"D{number}": {"$ref": f"#/$defs/D{number + 1}"} for number in range(count)},
+    },
+}
+
+
+def calls(schema: Any, target: str) -> int:
+    """Count the calls of functions that it takes to project a schema."""
+    count = 0
+
+    def look(_: Any, event: str, __: Any) -> None:
+        nonlocal count
+        count += event == "call"
+
+    before = sys.getprofile()
+    sys.setprofile(look)
+    try:
+        project(schema, target)
+    finally:
+        sys.setprofile(before)
+    return count
+
+
+@pytest.mark.parametrize("target", ["mcp", "openai"])
+@pytest.mark.parametrize("name", MANY)
+def test_twice_as_much_takes_about_twice_the_work(name: str, target: str) -> None:
+    project({"type": "object", **MANY[name](1)}, target)  # what is imported is no work
+    once, twice = (calls({"type": "object", **MANY[name](count)}, target) for count in (100, 200))
+    assert twice < 2.5 * once
 
 
 def test_rules_name_properties_as_they_are_shown() -> None:

@@ -269,8 +269,3 @@ def is_small(value: Any) -> bool:
         waiting = [part for each in inside for part in (each.values() if isinstance(each, dict) else each)][: left + 1]
         level += 1
     return not waiting and left >= 0
-
-
-def same(one: Any, other: Any) -> bool:
-    """Whether two JSON values are equal as JSON Schema has it."""
-    return key_of(one) == key_of(other)

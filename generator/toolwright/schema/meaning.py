@@ -276,15 +276,10 @@ def _met_choices(one: tuple[Any, ...] | None, other: tuple[Any, ...] | None) -> 
 
 
 def _met_object(one: Branch, other: Branch) -> dict[str, Any] | None:
-    properties: dict[str, Place] = {}
     required = one.required + tuple(name for name in other.required if name not in one.required)
-    for name in [*one.properties, *(name for name in other.properties if name not in one.properties)]:
-        place = joined(_declared(one, name), _declared(other, name))
-        if is_never(place):
-            if name in required:
-                return None
-            continue
-        properties[name] = place
+    properties = _met_properties(one, other)
+    if any(name not in properties for name in required if name in one.properties or name in other.properties):
+        return None
     rest = one.rest if other.rest is None else other.rest if one.rest is None else joined(one.rest, other.rest)
     return {
         "properties": properties,
@@ -292,6 +287,16 @@ def _met_object(one: Branch, other: Branch) -> dict[str, Any] | None:
         "rest": rest,
         "patterns": one.patterns + tuple(each for each in other.patterns if each not in one.patterns),
     }
+
+
+def _met_properties(one: Branch, other: Branch) -> Mapping[str, Place]:
+    """Give the properties of both without those that nothing fits."""
+    for silent, found in ((other, one.properties), (one, other.properties)):
+        if not silent.properties and silent.rest is None and not any(map(is_never, found.values())):
+            return found
+    names = [*one.properties, *(name for name in other.properties if name not in one.properties)]
+    found = {name: joined(_declared(one, name), _declared(other, name)) for name in names}
+    return {name: place for name, place in found.items() if not is_never(place)}
 
 
 def _declared(found: Branch, name: str) -> Place:
@@ -315,43 +320,47 @@ def _at(found: Branch, place: int) -> Place:
 
 def merged(branches: Iterable[Branch]) -> tuple[Branch, ...]:
     """Join what can be one branch: equal ones, and choices of one type that nothing else tells apart."""
-    found: list[Branch] = []
+    alike: dict[tuple[Any, ...], list[list[Branch]]] = {}
+    found: list[list[Branch]] = []
     for each in branches:
-        for place, known in enumerate(found):
-            if (one := _as_one(known, each)) is not None:
-                found[place] = one
-                break
-        else:
-            found.append(each)
-    return tuple(found)
+        known = alike.setdefault(_likeness(each), [])
+        group = next((group for group in known if _are_one(group[0], each)), None)
+        if group is None:
+            group = []
+            known.append(group)
+            found.append(group)
+        group.append(each)
+    return tuple(group[0] if len(group) == 1 else _as_one(group) for group in found)
 
 
-def _as_one(known: Branch, new: Branch) -> Branch | None:
+def _likeness(found: Branch) -> tuple[Any, ...]:
+    """Give what two branches must share to be one."""
+    if found.is_bare:
+        return "number" if found.kind == "integer" else found.kind, found.text
+    if found.choices is not None:
+        return found.kind, frozenset(found.limits.items())
+    return found.kind, found.pointer, found.required, *found.properties, *found.limits
+
+
+def _are_one(known: Branch, new: Branch) -> bool:
     if known.kind != new.kind:
-        return _widened(known, new)
-    if known.is_bare and new.is_bare and known.text == new.text:
-        return known
-    if known.choices is not None and new.choices is not None and _differ_in_choices(known, new):
-        texts = tuple(
-            (value, one.text)
-            for one in (known, new)
-            if one.text and not one.choice_texts
-            for value in one.choices or ()
-        )
-        had = {key_of(each) for each in known.choices}
-        choices = known.choices + tuple(each for each in new.choices if key_of(each) not in had)
-        return replace(known, choices=choices, choice_texts=known.choice_texts + new.choice_texts + texts, text="")
-    if known.pointer == new.pointer and known == new:
-        return known
-    return None
+        # An integer is a number: beside a number without rules, a branch for it says nothing.
+        return known.is_bare and new.is_bare and not known.text and not new.text
+    if known.choices is not None and new.choices is not None:
+        return known.limits == new.limits and known.unsaid == new.unsaid
+    return (known.is_bare and new.is_bare) or known == new
 
 
-def _widened(known: Branch, new: Branch) -> Branch | None:
-    """An integer is a number: beside a number without rules, a branch for it says nothing."""
-    if {known.kind, new.kind} != {"integer", "number"} or not (known.is_bare and new.is_bare):
-        return None
-    return replace(known, kind="number") if not known.text and not new.text else None
-
-
-def _differ_in_choices(known: Branch, new: Branch) -> bool:
-    return known.limits == new.limits and known.unsaid == new.unsaid
+def _as_one(group: Sequence[Branch]) -> Branch:
+    first = group[0]
+    if first.choices is None:
+        return first if all(each.kind == first.kind for each in group) else replace(first, kind="number")
+    choices: dict[tuple[str, Any], Any] = {}
+    texts: list[tuple[Any, str]] = []
+    for each in group:
+        for value in each.choices or ():
+            choices.setdefault(key_of(value), value)
+            if each.text and not each.choice_texts:
+                texts.append((value, each.text))
+        texts += each.choice_texts
+    return replace(first, choices=tuple(choices.values()), choice_texts=tuple(texts), text="")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import combinations
 from typing import Any, Final
 
 from toolwright.schema.finding import Finding, Severity, json_pointer
@@ -18,7 +19,6 @@ from toolwright.schema.keywords import (
     json_text,
     key_of,
     kind_of,
-    same,
 )
 from toolwright.schema.meaning import (
     ALL,
@@ -42,6 +42,8 @@ MOST_NESTED: Final = 40
 """References and combinations followed at one place before it is taken to say nothing."""
 MOST_READ: Final = 20_000
 """Schemas read, each counted as often as it has to be; beyond, one is taken to say nothing."""
+MOST_TOLD_APART: Final = 200
+"""Objects that are compared two by two; of more, without a tag, a value is taken to fit two."""
 _MOST_CONSTANT: Final = 200
 """Parts of a constant object or array that are written out as a schema."""
 _KEPT_ANNOTATIONS: Final = ("x-mcp-header",)
@@ -210,9 +212,9 @@ class Reader:
     def _place(self, schema: Any, note: _Notes, *parts: str | int) -> Place:
         """Give the place of a schema; where it is a reference alone, of what the reference leads to."""
         pointer = note.at(*parts)
-        seen: set[int] = set()
-        while isinstance(schema, dict) and len(schema) == 1 and "$ref" in schema and id(schema) not in seen:
-            seen.add(id(schema))
+        followed = 0
+        while isinstance(schema, dict) and len(schema) == 1 and "$ref" in schema and followed < MOST_NESTED:
+            followed += 1
             address, refers = schema["$ref"], f"{pointer}/$ref"
             try:
                 schema, pointer = self._references.target(address)
@@ -220,8 +222,7 @@ class Reader:
                 break
             message = f"`{address}` is written out"
             found = Finding(pointer=refers, pattern="$ref", severity=Severity.NOTE, lossy=False, message=message)
-            if found not in note.changes:
-                note.changes.append(found)
+            note.changes.append(found)
         if schema is True or schema == {}:
             return ANYTHING
         if isinstance(schema, dict):
@@ -274,13 +275,7 @@ class Reader:
         exclusive = keyword == "oneOf" and len(groups) > 1
         if exclusive:
             note.note("oneOf", "`oneOf` is said as `anyOf`")
-        if exclusive and any(
-            self._overlap(one, other)
-            for place, group in enumerate(groups)
-            for later in groups[place + 1 :]
-            for one in group
-            for other in later
-        ):
+        if exclusive and self._any_overlap(groups):
             rule = Unsaid({keyword: parts}, "Exactly one of the alternatives must fit", note.at(keyword))
             node = replace(node, unsaid=(*node.unsaid, rule))
         kept = tuple(each for group in groups for each in group)
@@ -289,6 +284,47 @@ class Reader:
             node = replace(node, default=defaults[0], has_default=True)
         union = replace(node, branches=merged(kept), description="", changes=(), unsaid=(), words=())
         return _all_of(node, union)
+
+    def _any_overlap(self, groups: Sequence[Sequence[Branch]]) -> bool:
+        """Whether a value can fit two of the alternatives. So many objects that it cannot be tried are taken to."""
+        told: dict[tuple[str, Any], int] = {}
+        kinds: dict[str, set[int]] = {}
+        open_kinds: set[str] = set()
+        objects: list[tuple[int, Branch]] = []
+        for place, each in ((place, each) for place, group in enumerate(groups) for each in group):
+            if each.kind == "object":
+                objects.append((place, each))
+                continue
+            kind = "number" if each.kind == "integer" else each.kind
+            kinds.setdefault(kind, set()).add(place)
+            if each.choices is None:
+                open_kinds.add(kind)
+            elif any(told.setdefault(key_of(value), place) != place for value in each.choices):
+                return True
+        if any(len(kinds[kind]) > 1 for kind in open_kinds):
+            return True
+        if self._have_own_tags(objects):
+            return False
+        pairs = ((one[1], other[1]) for one, other in combinations(objects, 2) if one[0] != other[0])
+        return len(objects) > MOST_TOLD_APART or any(self._overlap(one, other) for one, other in pairs)
+
+    def _have_own_tags(self, objects: Sequence[tuple[int, Branch]]) -> bool:
+        """Whether a property that all of them require tells the alternatives apart by its choices."""
+        names = dict.fromkeys(objects[0][1].required) if objects else {}
+        return any(self._is_tag(name, objects) for name in names)
+
+    def _is_tag(self, name: str, objects: Sequence[tuple[int, Branch]]) -> bool:
+        told: dict[tuple[str, Any], int] = {}
+        for place, each in objects:
+            if name not in each.required or name not in each.properties:
+                return False
+            branches = self.node(each.properties[name]).branches
+            if not branches or any(branch.choices is None for branch in branches):
+                return False
+            values = (value for branch in branches for value in branch.choices or ())
+            if any(told.setdefault(key_of(value), place) != place for value in values):
+                return False
+        return True
 
     def _overlap(self, one: Branch, other: Branch) -> bool:
         """Whether a value can fit both, as far as types, choices and tags tell."""
@@ -421,10 +457,13 @@ class Reader:
 
     def _any_of(self, sources: Sequence[Source]) -> Place:
         """Give the place where one of `sources` holds."""
-        different: list[Source] = []
+        by_id: dict[int, Source] = {}
         for each in sources:
-            if not any(each.schema is known.schema or same(each.schema, known.schema) for known in different):
-                different.append(each)
+            by_id.setdefault(id(each.schema), each)
+        by_key: dict[tuple[str, Any], Source] = {}
+        for each in by_id.values():
+            by_key.setdefault(key_of(each.schema), each)
+        different = list(by_key.values())
         if len(different) == 1:
             return (different[0],)
         schema = self._remember({"anyOf": [each.schema for each in different]})

@@ -12,13 +12,15 @@ from typing import Any, Final
 from urllib.parse import unquote
 
 from toolwright.schema.finding import json_pointer, pointer_parts
-from toolwright.schema.keywords import MANY_SCHEMAS, NAMED_SCHEMAS, ONE_SCHEMA, SILENT, is_small
+from toolwright.schema.keywords import MANY_SCHEMAS, NAMED_SCHEMAS, ONE_SCHEMA, SILENT, is_small, json_text
 
 MOST_INDEXED: Final = 50_000
 """Schemas looked through for anchors."""
 _LONGEST_RULE: Final = 20_000
 """Characters of a rule whose references are written out."""
-_MOST_GATHERED: Final = 2_000
+MOST_GATHERED: Final = 20_000
+"""Schemas that all rules together lead to; beyond, rules are not written out."""
+_MOST_OF_ONE: Final = 2_000
 """Schemas that a rule holds or leads to, each counted once."""
 _RULE: Final = "rule"
 _GATHERED: Final = "definitions"
@@ -45,6 +47,8 @@ class References:
         self._root = root
         self._names: dict[str, tuple[Any, str]] | None = None
         self._properties: frozenset[str] | None = None
+        self._written: dict[tuple[str, bool], Any] = {}
+        self._left = MOST_GATHERED
 
     def target(self, address: str) -> tuple[Any, str]:
         """Give the schema that `address` leads to, and its JSON Pointer.
@@ -79,28 +83,37 @@ class References:
         None where that cannot be said whole: a reference that leads nowhere or back to itself, a value that looks
         like one, or more than a rule should hold.
         """
-        try:
-            found = self._whole(_Gathered(self, cuts=False), dict(rule))
-            if not is_small(found):
-                return None
-            written = json.dumps(found)
-        except (LookupError, RecursionError, TypeError, ValueError):
-            return None
-        return json.loads(written) if len(written) <= _LONGEST_RULE else None
+        found = self._whole(dict(rule), cuts=False)
+        text = json_text(found) if is_small(found) else ""
+        return json.loads(text) if found and text and len(text) <= _LONGEST_RULE else None
 
     def quotable(self, schema: Any) -> Any:
         """Give a schema with its references written out, and `...` for parts of which there is no end.
 
         None where nothing is left, or too much.
         """
-        try:
-            found = self._whole(_Gathered(self, cuts=True), schema)
-        except (LookupError, RecursionError):
-            return None
+        found = self._whole(schema, cuts=True)
         return None if found == _CUT else found
 
-    def _whole(self, gathered: _Gathered, schema: Any) -> Any:
-        plain = gathered.schema(schema)
+    def _whole(self, schema: Any, *, cuts: bool) -> Any:
+        """Give a schema with its references written out; None where that cannot be done. Equal ones share it."""
+        text = json_text(schema) if is_small(schema) else ""
+        if not any(keyword in text for keyword in _REFERRING):
+            return schema
+        key = (text, cuts)
+        if key not in self._written:
+            try:
+                self._written[key] = self._dereferenced(schema, cuts=cuts)
+            except (LookupError, RecursionError, TypeError, ValueError):
+                self._written[key] = None
+        return self._written[key]
+
+    def _dereferenced(self, schema: Any, *, cuts: bool) -> Any:
+        gathered = _Gathered(self, most=min(_MOST_OF_ONE, self._left), cuts=cuts)
+        try:
+            plain = gathered.schema(schema)
+        finally:
+            self._left -= gathered.count
         if not gathered.refers:
             return schema
         if gathered.holds_data:
@@ -138,14 +151,15 @@ class _Gathered:
         LookupError: there is such a schema, or more than a rule should hold.
     """
 
-    def __init__(self, references: References, *, cuts: bool) -> None:
+    def __init__(self, references: References, *, most: int, cuts: bool) -> None:
         self.definitions: dict[str, Any] = {}
         self.refers = False
         self.holds_data = False
         self._references = references
         self._cuts = cuts
         self._names: dict[int, str] = {}
-        self._left = _MOST_GATHERED
+        self.count = 0
+        self._most = most
 
     def schema(self, schema: Any) -> Any:
         """Copy a schema, or a list of them; what it refers to is kept in `definitions`."""
@@ -153,8 +167,8 @@ class _Gathered:
             return [self.schema(each) for each in schema]
         if not isinstance(schema, dict):
             return schema
-        self._left -= 1
-        if self._left < 0:
+        self.count += 1
+        if self.count > self._most:
             raise LookupError("more than a rule should hold")
         addresses = [schema[keyword] for keyword in _REFERRING if isinstance(schema.get(keyword), str)]
         found = {keyword: self._inside(keyword, value) for keyword, value in schema.items() if keyword not in _DONE}

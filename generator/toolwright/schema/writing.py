@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from toolwright.schema.dialect import ANTHROPIC_NAME, DIALECTS, Null
 from toolwright.schema.finding import Finding, Severity, json_pointer
-from toolwright.schema.keywords import KINDS, LIMITS, is_small, kind_of
+from toolwright.schema.keywords import KINDS, LIMITS, is_small, json_text, kind_of
 from toolwright.schema.meaning import ALL, ANYTHING, Branch, Node, Place, Source, Unsaid, inclusive, is_never, joined
 from toolwright.schema.naming import Names
 from toolwright.schema.patterns import fits, portable
@@ -63,6 +63,7 @@ class Writer:
         self._names = names
         self._levels = levels
         self._left = MOST_NODES
+        self._taken: dict[str, bool] = {}
         self._text_left = MOST_TEXT
         self._around: dict[tuple[int, ...], int] = {}
         self._level = 0
@@ -150,6 +151,7 @@ class Writer:
     def _alternative_words(self, objects: Sequence[Branch], common: Sequence[str]) -> str:
         """Say what each alternative asks for: its tag, and what it requires that not all do."""
         said: list[str] = []
+        differ_in_names = len({tuple(each.properties) for each in objects}) > 1
         for each in objects:
             tags = [
                 f"`{self._names.shown(name)}` = {_json(value)}"
@@ -161,7 +163,7 @@ class Writer:
                 for name in each.required
                 if name not in common and not self._is_tag(each, name)
             ]
-            if not needs and len({tuple(other.properties) for other in objects}) > 1 and not tags:
+            if not needs and differ_in_names and not tags:
                 needs = [f"`{self._names.shown(name)}`" for name in each.properties if name not in common]
             part = list_words(needs, "and") if needs else "nothing more"
             what = f"{' and '.join(tags)} with {part}" if tags and needs else " and ".join(tags) or part
@@ -204,9 +206,7 @@ class Writer:
             raise OverBudgetError
         spent = MOST_NODES - self._left
         if spent > MOST_NODES or self._text_left < 0 or (self._holds_itself and spent > 2 * MOST_UNROLLED_NODES):
-            return self._stand_in(
-                node, "size", f"it has more than {MOST_NODES} parts; what is beyond takes anything", optional=optional
-            )
+            return self._stand_in(node, "size", _TOO_MANY_PARTS, optional=optional)
         self._around[key] = depth + 1
         self._level += 1
         try:
@@ -238,12 +238,20 @@ class Writer:
             if branches and not self._dialect.takes_beside_union:
                 branches[0] = replace(branches[0], text=_before(node.description, branches[0].text))
                 node = replace(node, description="")
-            parts = [part for each in branches for part in self._parts(each)]
+            parts = [part for each in branches for part in self._parts(self._affordable(each))]
             found = self._union(parts, node, optional=optional)
         for keyword, value in node.extra.items():
             if keyword in self._dialect.keeps:
                 found[keyword] = _copied(value)
         return found
+
+    def _affordable(self, found: Branch) -> Branch:
+        """Give an alternative, or its type alone where no part of it could be written any more."""
+        if self._left >= 0:
+            return found
+        severity = Severity.NARROWED if found.kind == "array" else Severity.LOSSY
+        self._find(found.pointer, "size", severity, _TOO_MANY_PARTS)
+        return Branch(kind=found.kind, pointer=found.pointer)
 
     def _any_value(self, node: Node, *, optional: bool) -> JsonSchema:
         if self._dialect.takes_empty_schema:
@@ -791,8 +799,14 @@ class Writer:
         if keyword not in self._dialect.conditions or (at_root and keyword == "not"):
             return None
         written = self._reader.written_out(rule.keywords)
-        if written is None or self._names.renamed or not _is_taken(written, self._target):
+        if written is None or self._names.renamed:
             return None
+        text = json_text(written)
+        if text not in self._taken:
+            self._taken[text] = _is_taken(written, self._target)
+        if not self._taken[text]:
+            return None
+        self._text_left -= len(text)
         if keyword in schema:
             if not isinstance(schema[keyword], dict) or keyword not in {"dependentRequired", "dependentSchemas"}:
                 return None
@@ -836,6 +850,7 @@ def _undeclared(found: Branch, name: str) -> Place:
 
 
 _CLOSED: Final = "strict mode takes no names but those declared, so what the others would hold cannot be given"
+_TOO_MANY_PARTS: Final = f"it has more than {MOST_NODES} parts; what is beyond takes anything"
 _SHALLOW: Final = "arrays in it hold arrays of arrays no deeper"
 _LOOKS_AROUND: Final = re.compile(r"\(\?(?:[=!]|<[=!])|\\[1-9]|\(\?P=")
 _INSTEAD: Final = {"exclusiveMinimum": "minimum", "exclusiveMaximum": "maximum"}
