@@ -773,6 +773,31 @@ def test_twice_as_much_takes_about_twice_the_work(name: str, target: str) -> Non
     assert twice < 2.5 * once
 
 
+@pytest.mark.parametrize(
+    ("rule", "sent"),
+    [
+        ({"contains": {}}, {"minItems": 1}),
+        ({"contains": True, "minContains": 2, "maxContains": 4, "maxItems": 3}, {"minItems": 2, "maxItems": 3}),
+        ({"contains": {}, "minContains": 0}, {}),
+        ({"contains": TEXT, "minContains": 0}, {}),
+    ],
+    ids=json.dumps,
+)
+@pytest.mark.parametrize("target", ["openai", "anthropic"])
+def test_contains_of_anything_counts_the_items_and_none_of_something_asks_nothing(
+    rule: Any, sent: Any, target: str
+) -> None:
+    schema = {"type": "object", "properties": {"x": {"type": "array", "items": TEXT, **rule}}}
+    made = project(schema, target)
+    assert made.schema["properties"]["x"] == {"type": "array", "items": TEXT, **sent}
+    assert [each.severity for each in made.findings if each.pattern == "contains"] == [Severity.NOTE]
+
+
+def test_words_say_how_many_items_may_fit() -> None:
+    part = {"type": "array", "items": TEXT, "contains": {"const": "a"}, "minContains": 0, "maxContains": 2}
+    assert shown(part)["description"] == 'At most 2 items may fit {"const": "a"}.'
+
+
 def test_rules_name_properties_as_they_are_shown() -> None:
     schema = {
         "type": "object",

@@ -158,6 +158,8 @@ class Reader:
         elif kind in {"string", "object", "array"}:
             limits = {name: int(value) if isinstance(value, float) else value for name, value in limits.items()}
             limits = {name: value for name, value in limits.items() if value not in (0, False) or name[:3] == "max"}
+        if kind == "array" and facts.get("contains") in (True, {}):
+            limits = _counted(limits, facts, note)
         if kind == "object":
             return self._object(limits, facts, note)
         if kind == "array":
@@ -629,6 +631,19 @@ def _old_bounds(limits: Mapping[str, Any], note: _Notes) -> dict[str, Any]:
     return found
 
 
+def _counted(limits: Mapping[str, Any], facts: Mapping[str, Any], note: _Notes) -> dict[str, Any]:
+    """Read `contains` of anything, which counts the items."""
+    note.note("contains", "`contains` of anything is said as a number of items")
+    found = dict(limits)
+    lowest = max(int(facts.get("minContains", 1)), found.get("minItems", 0))
+    if lowest:
+        found["minItems"] = lowest
+    if "maxContains" in facts:
+        highest = int(facts["maxContains"])
+        found["maxItems"] = min(highest, found.get("maxItems", highest))
+    return found
+
+
 def _encodings(facts: Mapping[str, Any], note: _Notes) -> Iterator[Unsaid]:
     for keyword, words in (("contentEncoding", "Encoded as {}"), ("contentMediaType", "Media type: {}")):
         if keyword in facts:
@@ -660,11 +675,15 @@ def _about_names(facts: Mapping[str, Any], note: _Notes, references: References)
 
 
 def _about_items(facts: Mapping[str, Any], note: _Notes, references: References) -> Iterator[Unsaid]:
-    if "contains" in facts and facts["contains"] not in (True, {}):
-        rule = {name: facts[name] for name in ("contains", "minContains", "maxContains") if name in facts}
-        lowest, highest = rule.get("minContains", 1), rule.get("maxContains")
-        words = f"{count_words(lowest, highest, 'items')} must fit {brief(references.quotable(rule['contains']))}"
-        yield Unsaid(rule, words, note.at("contains"))
+    if "contains" not in facts or facts["contains"] in (True, {}):
+        return
+    lowest, highest = facts.get("minContains", 1), facts.get("maxContains")
+    if not lowest and highest is None:
+        note.note("contains", "`contains` asks for nothing where `minContains` is 0")
+        return
+    rule = {name: facts[name] for name in ("contains", "minContains", "maxContains") if name in facts}
+    count, verb = count_words(lowest or None, highest, "items"), "must" if lowest else "may"
+    yield Unsaid(rule, f"{count} {verb} fit {brief(references.quotable(rule['contains']))}", note.at("contains"))
 
 
 def _told_apart(node: Node, note: _Notes) -> Iterator[Branch]:
