@@ -798,6 +798,24 @@ def test_words_say_how_many_items_may_fit() -> None:
     assert shown(part)["description"] == 'At most 2 items may fit {"const": "a"}.'
 
 
+@pytest.mark.parametrize(
+    "rule",
+    [
+        {"dependencies": {"a": "b"}},
+        {"dependentRequired": {"a": "b"}},
+        {"dependentRequired": {"a": [1]}},
+        {"dependentSchemas": {"a": None}},
+    ],
+    ids=json.dumps,
+)
+@pytest.mark.parametrize("target", Target)
+def test_what_a_name_cannot_depend_on_is_said_to_be_left_out(rule: Any, target: Target) -> None:
+    found = project({"type": "object", "properties": {"a": TEXT}, **rule}, target).findings
+    assert [(each.pointer, each.severity) for each in found if each.pattern == "malformed"] == [
+        (f"/{next(iter(rule))}/a", Severity.LOSSY)
+    ]
+
+
 def test_rules_name_properties_as_they_are_shown() -> None:
     schema = {
         "type": "object",

@@ -651,21 +651,28 @@ def _encodings(facts: Mapping[str, Any], note: _Notes) -> Iterator[Unsaid]:
 
 
 def _about_names(facts: Mapping[str, Any], note: _Notes, references: References) -> Iterator[Unsaid]:
-    dependent = [(name, needs, "dependentRequired") for name, needs in facts.get("dependentRequired", {}).items()]
-    dependent += [(name, needs, "dependencies") for name, needs in facts.get("dependencies", {}).items()]
-    for name, needs, keyword in dependent:
-        if isinstance(needs, list) and needs and all(isinstance(each, str) for each in needs):
-            words = f"With `{name}` give also {list_words([f'`{each}`' for each in needs], 'and')}"
-            yield Unsaid({"dependentRequired": {name: needs}}, words, note.at(keyword, name))
-        elif isinstance(needs, dict) and needs:
-            words = f"With `{name}` the whole must fit {brief(references.quotable(needs))}"
-            yield Unsaid({"dependentSchemas": {name: needs}}, words, note.at(keyword, name))
+    dependent = (
+        (keyword, name, needs)
+        for keyword in ("dependentRequired", "dependencies", "dependentSchemas")
+        for name, needs in facts.get(keyword, {}).items()
+    )
+    for keyword, name, needs in dependent:
+        at = note.at(keyword, name)
+        if isinstance(needs, list) and HOLDS["required"](needs):
+            if needs:
+                words = f"With `{name}` give also {list_words([f'`{each}`' for each in needs], 'and')}"
+                yield Unsaid({"dependentRequired": {name: needs}}, words, at)
         elif needs is False:
-            yield Unsaid({"dependentSchemas": {name: False}}, f"Do not give `{name}`", note.at(keyword, name))
-    for name, part in facts.get("dependentSchemas", {}).items():
-        fits = f"With `{name}` the whole must fit {brief(references.quotable(part))}"
-        words = f"Do not give `{name}`" if part is False else fits
-        yield Unsaid({"dependentSchemas": {name: part}}, words, note.at("dependentSchemas", name))
+            yield Unsaid({"dependentSchemas": {name: False}}, f"Do not give `{name}`", at)
+        elif isinstance(needs, dict):
+            if needs:
+                words = f"With `{name}` the whole must fit {brief(references.quotable(needs))}"
+                yield Unsaid({"dependentSchemas": {name: needs}}, words, at)
+        elif needs is not True:
+            message = f"`{keyword}` cannot hold `{_short(needs)}`, which is left out"
+            note.changes.append(
+                Finding(pointer=at, pattern="malformed", severity=Severity.LOSSY, lossy=True, message=message)
+            )
     names = facts.get("propertyNames")
     if isinstance(names, dict) and names and names != {"type": "string"}:
         plain = references.quotable(names)
