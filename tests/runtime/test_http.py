@@ -78,7 +78,7 @@ async def test_what_is_asked_and_answered_is_logged_at_no_level(mode: str) -> No
         said = process.stderr.read()
 
     assert result.structured_content == {"words": 1, "longest": "a-private-question", "shortest": "a-private-question"}
-    assert "DEBUG" in said
+    assert '"level": "debug"' in said
     assert "a-private-question" not in said
 
 

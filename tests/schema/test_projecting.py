@@ -569,6 +569,42 @@ def test_a_list_ends_before_what_nothing_fits_and_says_so(part: Any, most: int, 
 
 @pytest.mark.parametrize("target", list(Target))
 @pytest.mark.parametrize(
+    "part",
+    [
+        {"prefixItems": [NOTHING], "minItems": 1},
+        {"prefixItems": [TEXT, False], "minItems": 2},
+        {"items": NOTHING, "minItems": 3},
+        {"items": {"type": "array", "items": NOTHING, "minItems": 1}, "minItems": 1},
+    ],
+)
+def test_a_list_that_must_hold_what_nothing_fits_is_none(part: Any, target: Target) -> None:
+    of_list = {"type": "array", **part}
+    never = {"type": "object", "properties": {"x": of_list}}
+    either = {"type": "object", "properties": {"x": {"anyOf": [of_list, TEXT]}}}
+
+    assert [each.pattern for each in project(never, target).findings if each.lossy] == ["false-schema"]
+    assert project(either, target).schema == project({"type": "object", "properties": {"x": TEXT}}, target).schema
+
+
+@pytest.mark.parametrize("name", ["$ref", "a b"])
+def test_a_rule_about_a_name_that_a_provider_refuses_is_said_in_words(name: str) -> None:
+    part = {"type": "object", "properties": {"x": {"type": "array", "contains": {"properties": {name: TEXT}}}}}
+    sent = project(part, "anthropic")
+
+    assert "contains" not in sent.schema["properties"]["x"]
+    assert "contains" in [each.pattern for each in sent.findings if each.lossy]
+
+
+@pytest.mark.parametrize("target", list(Target))
+def test_a_list_that_must_hold_itself_is_still_written(target: Target) -> None:
+    lists = {"type": "array", "items": {"$ref": "#/$defs/L"}, "minItems": 1}
+    sent = project({"type": "object", "properties": {"x": {"$ref": "#/$defs/L"}}, "$defs": {"L": lists}}, target)
+
+    assert list(sent.schema["properties"]) == ["x"]
+
+
+@pytest.mark.parametrize("target", list(Target))
+@pytest.mark.parametrize(
     "whole",
     [
         {"properties": {"a": TEXT}, "required": ["c"], "additionalProperties": False},

@@ -59,6 +59,7 @@ class Reader:
         self._read: dict[tuple[Any, ...], Node] = {}
         self._kept: list[Any] = []
         self._nested = 0
+        self._looking = 0
         self._following: list[int] = []
         self._whole_nodes: dict[int, Node] = {}
         self._cut = 0
@@ -80,8 +81,26 @@ class Reader:
         """Give the normal form of what stands at `place`."""
         key = tuple(id(source.schema) for source in place)
         if key not in self._read:
-            self._read[key] = self._node(place)
+            # A list that must hold itself is met again while it is looked into, and taken as it stands.
+            self._read[key] = node = self._node(place)
+            self._read[key] = self._without_lists_that_cannot_be(node)
         return self._read[key]
+
+    def _without_lists_that_cannot_be(self, node: Node) -> Node:
+        """Drop the lists that must hold an item where nothing fits."""
+        if self._looking >= MOST_NESTED:
+            return node
+        self._looking += 1
+        try:
+            branches = tuple(each for each in node.branches if not self._ends_too_soon(each))
+        finally:
+            self._looking -= 1
+        return node if len(branches) == len(node.branches) else replace(node, branches=branches)
+
+    def _ends_too_soon(self, found: Branch) -> bool:
+        needed = found.limits.get("minItems", 0)
+        places = (*found.prefix, found.items)[: int(min(needed, len(found.prefix) + 1))]
+        return any(place and not self.node(place).branches for place in places)
 
     def _node(self, place: Place) -> Node:
         if not place:

@@ -803,7 +803,7 @@ class Writer:
             return None
         text = json_text(written)
         if text not in self._taken:
-            self._taken[text] = _is_taken(written, self._target)
+            self._taken[text] = self._takes_names(written) and _is_taken(written, self._target)
         if not self._taken[text]:
             return None
         self._text_left -= len(text)
@@ -812,6 +812,12 @@ class Writer:
                 return None
             return {keyword: {**schema[keyword], **written[keyword]}}
         return written
+
+    def _takes_names(self, rule: JsonSchema) -> bool:
+        """Whether the names that a rule speaks of may be sent; what is renamed elsewhere would be another one here."""
+        names = self._dialect.names
+        tables = [each["properties"] for each, _ in schemas(rule) if isinstance(each.get("properties"), dict)]
+        return names is None or all(names.fullmatch(str(name)) for table in tables for name in table)
 
     def _described(self, schema: JsonSchema, text: str) -> JsonSchema:
         """Put the description where people look for it: behind the type."""
