@@ -18,8 +18,11 @@ EVERYTHING = "-e.[toolkit,workbench]"
 PARALLEL = ("-n", "auto", "--dist", "worksteal")
 FROM_ELSEWHERE = ("--ignore=tests/wheel", "--ignore=tests/converters")
 """Tests that need what only a session of their own installs: the built wheel, the converters of clients."""
-SAME_IN_A_WHEEL = ("--ignore=tests/schema/test_properties.py", "--ignore=tests/schema/test_judging.py")
-"""Long tests of pure functions, which no packaging can change."""
+SAME_IN_A_WHEEL = (
+    *("--ignore=tests/schema/test_properties.py", "--ignore=tests/schema/test_judging.py"),
+    *(f"--ignore=tests/workbench/research/{part}" for part in ("analysis", "answers", "backend", "paths")),
+)
+"""Long tests of the parts alone, which no packaging can change; those of whole servers stay."""
 
 
 @nox.session(tags=["gen"])
