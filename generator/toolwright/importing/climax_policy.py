@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,7 +15,7 @@ from toolwright.importing.climax import Imported
 from toolwright.importing.fields import Fields, is_finite
 from toolwright.importing.notes import ImportFailed, Notes
 from toolwright.importing.yaml_source import read_yaml
-from toolwright.wording import quoted
+from toolwright.wording import either, quoted
 
 _KEYS: Final = ("executor", "default", "tools", "approval")
 _EXECUTOR_KEYS: Final = ("type", "image", "volumes", "working_dir", "network")
@@ -40,7 +40,7 @@ def import_policy(path: Path, imported: Imported, notes: Notes) -> dict[str, Any
     approved: Mapping[str, bool] = {}
     if approval is not None:
         approval.known(("global", "headless", "tools"))
-        policy["approval"] = approval.choice("global", list(Approval)) or Approval.WRITE.value
+        policy["approval"] = _chosen(approval, "global", list(Approval)) or Approval.WRITE.value
         policy["headless"] = approval.choice("headless", list(Headless)) or Headless.DENY.value
         approved = _approved(approval)
     policy |= _executor(fields)
@@ -61,7 +61,7 @@ def _executor(fields: Fields) -> dict[str, Any]:
     if executor is None:
         return {}
     executor.known(_EXECUTOR_KEYS)
-    if executor.choice("type", list(ExecutorName)) != ExecutorName.DOCKER:
+    if _chosen(executor, "type", list(ExecutorName)) != ExecutorName.DOCKER:
         return {}
     image = executor.text("image")
     if not image:
@@ -135,6 +135,16 @@ def _inner(fields: Fields, key: str, about: str) -> Fields | None:
     return fields.inner(key, about)
 
 
+def _chosen(fields: Fields, key: str, choices: Sequence[str]) -> str:
+    """Read one of several words, empty if it is absent. In place of another one, the usual might allow more."""
+    if not fields.has(key):
+        return ""
+    value = fields.get(key).value
+    if isinstance(value, str) and value in choices:
+        return value
+    raise _refused(fields, key, f"`{key}` must be {either(choices)}")
+
+
 def _asked(fields: Fields, key: str) -> bool:
     value = fields.get(key).value
     if isinstance(value, bool):
@@ -157,10 +167,14 @@ def _refused(fields: Fields, key: str, message: str) -> ImportFailed:
 def _limits(fields: Fields) -> dict[str, Any]:
     fields.known(("pattern", "min", "max"))
     found: dict[str, Any] = {}
-    if pattern := fields.text("pattern"):
+    if fields.has("pattern"):
+        pattern = fields.get("pattern").value
+        if not isinstance(pattern, str):
+            raise _refused(fields, "pattern", "`pattern` must be a text")
         if reason := _unlike(pattern):
             raise _refused(fields, "pattern", f"the pattern {quoted(pattern)} does not carry over: {reason}")
-        found["pattern"] = pattern
+        if pattern:  # CLImax asks nothing by an empty one
+            found["pattern"] = pattern
     for key in ("min", "max"):
         if fields.has(key):
             found[key] = _bound(fields, key)
