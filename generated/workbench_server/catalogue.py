@@ -1434,7 +1434,13 @@ CATALOGUE: Final[Catalogue] = {
                 "Read the next chunk of a research result",
                 "Fetch the remaining parts of an output that was cut",
             ],
-            "related": ["quick_query", "deep_research", "health_check"],
+            "related": [
+                "quick_query",
+                "deep_research",
+                "validate_against_codebase",
+                "check_consistency",
+                "health_check",
+            ],
             "examples": [
                 {
                     "description": "The second part of a long answer",
@@ -4558,4 +4564,4 @@ CATALOGUE: Final[Catalogue] = {
 }
 
 
-# toolwright: sha256 43dc67d744a347e82d11035d56dc35d9
+# toolwright: sha256 36f574bb4e2129a770f5dfd3e05e921c
