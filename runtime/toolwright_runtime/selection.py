@@ -50,14 +50,14 @@ def served_tools(catalogue: Catalogue, selection: Selection) -> dict[str, ToolEn
         return of_tier and (not categories or entry["category"] in categories)
 
     tools = catalogue["tools"]
-    chosen = [entry for entry in tools.values() if is_chosen(entry)]
-    named = {name for entry in chosen for name in entry["related"]}
-    are_programs = any("cli" in entry for entry in chosen)
+    chosen = {name: entry for name, entry in tools.items() if is_chosen(entry)}
+    named = {name for entry in chosen.values() for name in entry["related"]}
+    are_programs = any("cli" in entry for entry in chosen.values())
 
     def is_needed(name: str, entry: ToolEntry) -> bool:
         return reads_rest(entry) and (are_programs or name in named)
 
-    return {name: entry for name, entry in tools.items() if is_chosen(entry) or is_needed(name, entry)}
+    return {name: entry for name, entry in tools.items() if name in chosen or is_needed(name, entry)}
 
 
 def is_enabled(entry: ToolEntry) -> bool:

@@ -88,7 +88,7 @@ def _is_value(value: Any) -> bool:
         case int() | float():
             return _is_number(value)
         case _ if is_small(value):
-            return key_of(value)[0] == "whole"
+            return bool(json_text(value, sort_keys=True))
         case _:
             return True
 

@@ -596,8 +596,8 @@ def _facts(schema: Mapping[str, Any], pointer: str) -> tuple[dict[str, Any], lis
     return facts, changes
 
 
-def _unread(keyword: Any) -> str:
-    meant = _BY_LETTERS.get(_letters(keyword)) if isinstance(keyword, str) else None
+def _unread(keyword: str) -> str:
+    meant = _BY_LETTERS.get(_letters(keyword))
     return f"no provider reads it; did you mean `{meant}`?" if meant else "no provider reads it"
 
 

@@ -93,28 +93,24 @@ def _unambiguous(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _told_twice(text: str) -> JsonTextError:
     """Place the first key of a text that its object has already. Up to there the text is JSON."""
-    around: list[set[str]] = []
+    around: list[set[str] | None] = []  # the keys of each object, none of an array
     last = ""
     for match in _TOKEN.finditer(text):
         lexeme = match[0]
         if lexeme == "{":
             around.append(set())
         elif lexeme == "[":
-            around.append(_NO_KEYS)
+            around.append(None)
         elif lexeme in {"}", "]"}:
             around.pop()
-        elif lexeme[0] == '"' and last in {"{", ","} and around[-1] is not _NO_KEYS:
+        elif lexeme[0] == '"' and last in {"{", ","} and (keys := around[-1]) is not None:
             key = json.loads(lexeme)
-            if key in around[-1]:
+            if key in keys:
                 message = f"the key {quoted(key)} stands twice in one object, and readers differ in which they take"
                 return JsonTextError(message, _place(text, match.start()))
-            around[-1].add(key)
+            keys.add(key)
         last = lexeme
     raise AssertionError(text)
-
-
-_NO_KEYS: Final[set[str]] = set()
-"""Stands for an array among the keys of the objects around a place."""
 
 
 def _finite(lexeme: str) -> float:

@@ -48,5 +48,4 @@ def located(command: str, environ: Mapping[str, str]) -> str | None:
     """Give the executable of a name or a path. In relative folders of PATH, the project would choose it."""
     if Path(command).name != command:
         return shutil.which(str(Path(command).expanduser().absolute()))
-    folders = [each for each in environ.get("PATH", os.defpath).split(os.pathsep) if Path(each).is_absolute()]
-    return shutil.which(command, path=os.pathsep.join(folders))
+    return shutil.which(command, path=without_projects(environ, ())["PATH"])

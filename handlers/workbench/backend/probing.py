@@ -59,8 +59,6 @@ _INSTALL: Final = (
     "→ Docs: https://github.com/google-gemini/gemini-cli",
     f"→ Note: {_SUCCESSOR}",
 )
-
-
 _WHERE: Final = "on PATH (folders of the project do not count)"
 
 

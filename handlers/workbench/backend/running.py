@@ -29,7 +29,6 @@ BREATH_S: Final = 0.4
 PREPARED_S: Final = 30.0
 """Seconds that all may take before the program is started."""
 
-
 _log = logging.getLogger(__name__)
 
 
