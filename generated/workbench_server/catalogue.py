@@ -2124,6 +2124,7 @@ CATALOGUE: Final[Catalogue] = {
                 "facts",
                 "batch",
                 "ask",
+                "analyze",
                 "conventions",
                 "components",
                 "compress",
@@ -2173,7 +2174,7 @@ CATALOGUE: Final[Catalogue] = {
             "tool": {
                 "name": "find_code_by_intent",
                 "title": "Find code by intent",
-                "description": "Find the files and functions that do what you describe in plain words, wherever they are and whatever they are called. If you know a name or a text, search_files and grep_content are faster.\n\nPaths and lines are looked up: `exists` is false for a file the model made up, `note` tells where a name really stands. With detailed_with_snippets the code is read from the file, not from the model's memory.",
+                "description": "Find the files and functions of a codebase that do what you describe in plain words, wherever they are and whatever they are called. If you know a name or a text, search_files and grep_content are faster.\n\nPaths and lines are looked up: `exists` is false for a file the model made up, `note` tells where a name really stands. With detailed_with_snippets the code is read from the file, not from the model's memory.",
                 "inputSchema": {
                     "type": "object",
                     "properties": {
@@ -2353,7 +2354,7 @@ CATALOGUE: Final[Catalogue] = {
             "use_cases": [
                 "Find code by describing what it does in natural language",
                 "Locate the endpoint that handles password reset by its intent",
-                "Semantic search for functionality rather than exact names",
+                "Semantic search of a codebase for functionality rather than exact names",
                 "Discover which files are relevant for a feature",
                 "Where is rate limiting implemented",
             ],
@@ -4564,4 +4565,4 @@ CATALOGUE: Final[Catalogue] = {
 }
 
 
-# toolwright: sha256 36f574bb4e2129a770f5dfd3e05e921c
+# toolwright: sha256 b59e8e5d8711ed11c6f3bec4770caad6

@@ -16,7 +16,7 @@ from toolwright.search_index import FIELDS, build_index, field_terms
 
 _REASONS: dict[Reason, str] = {
     "name": "its name, as typed",
-    "literal": "the only tool that holds these very words",
+    "literal": "its text contains the query as typed",
     "spelling": "words spelled alike",
     "rest": "few tools: all are shown",
     "browse": "no query: all are shown",

@@ -1,8 +1,8 @@
 """The tools of a server as something to search, browse and look up. Every style of discovery stands on it.
 
-Ranking goes in tiers: the tool that is named, those few that hold the query literally, then by words (BM25F),
-then, where places are left, by the spelling of words that no tool has. A tool that alone holds the query literally is
-all that is given, unless another one is named by it.
+Ranking goes in tiers: the tool that is named, the few tools whose text contains the query literally, then by words
+(BM25F), then, where places are left, by the spelling of words that no tool has. A higher tier ranks first; it never
+hides the tools of the next one.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from toolwright_runtime.text import STOP_WORDS, folded, grams, squeezed, stem, t
 FORMAT = 1
 """Version of `search_index.json`."""
 SMALL = 12
-"""A catalogue of at most so many tools is given back whole, ranked, whenever anything in it matches."""
+"""A catalogue of at most this many tools is returned whole, ranked, if a name, a literal piece or a word matches."""
 NAME_BOOST = 0.75
 """How much a tool gains when the query holds its whole name."""
 PLACES = 10
@@ -237,17 +237,15 @@ class ToolIndex:
             return {}
         found: dict[str, Reason] = dict.fromkeys(self._named(query), "name")
         scores = self._words.rank(query) if self._ranker is None else self._ranker.rank(query)
-        literal = self._literal(query, scores)
-        if len(literal) == 1 and literal[0] in among and found.keys() <= set(literal):
-            return found or {literal[0]: "literal"}
-        for name in literal:
+        for name in self._literal(query, scores):
             found.setdefault(name, "literal")
         for name in self._ordered(scores, among):
             found.setdefault(name, "words")
-        if sum(name in among for name in found) < PLACES:
+        matching = sum(name in among for name in found)
+        if matching < PLACES:
             for name in self._ordered(self._words.spelled(query), among)[:PLACES]:
                 found.setdefault(name, "spelling")
-        if found and len(self._tools) <= SMALL:
+        if matching and len(self._tools) <= SMALL:
             for name in self._tools:
                 found.setdefault(name, "rest")
         return found

@@ -79,11 +79,20 @@ def test_a_literal_piece_of_one_tools_text_is_honoured_first(catalogue: Catalogu
     assert (hit.name, hit.reason) == ("git_commit", "literal")
 
 
-def test_a_literal_piece_of_one_tools_text_leaves_all_others_out(catalogue: Catalogue, make_index: MakeIndex) -> None:
+def test_a_literal_piece_of_one_tools_text_hides_no_other_tool(catalogue: Catalogue, make_index: MakeIndex) -> None:
+    catalogue["tools"]["git_log"]["tool"]["description"] += ". With dates: show a file of text as it was"
     index = make_index(catalogue)
+    hits = index.search("a file of text")
 
-    assert found(index, "ith GP") == ["git_commit"]
-    assert found(index, "ith GP", category="files") == []
+    assert (hits[0].name, hits[0].reason) == ("git_log", "literal")
+    assert "read_file" in [hit.name for hit in hits[1:5]]
+
+
+def test_a_name_typed_with_spaces_hides_no_other_tool(catalogue: Catalogue, make_index: MakeIndex) -> None:
+    names = found(make_index(catalogue), "search files")
+
+    assert names[0] == "search_files"
+    assert {"read_file", "write_file"} <= set(names[1:])
 
 
 def test_a_literal_piece_gives_way_to_a_tool_named_so(catalogue: Catalogue, make_index: MakeIndex) -> None:
@@ -113,6 +122,27 @@ def test_a_small_catalogue_is_given_back_whole(catalogue: Catalogue, make_index:
     assert len(hits) == len(catalogue["tools"]) == 12
     assert hits[0].name == "git_commit"
     assert hits[-1].reason == "rest"
+
+
+@pytest.mark.parametrize("query", ["zzz_commmit_xyz", "emial"])
+def test_a_small_catalogue_is_not_given_back_whole_after_likeness_of_spelling_alone(
+    catalogue: Catalogue, make_index: MakeIndex, query: str
+) -> None:
+    for name in ("fax", "purge_mailbox"):
+        del catalogue["tools"][name]
+    hits = make_index(catalogue).search(query)
+
+    assert {hit.reason for hit in hits} == {"spelling"}
+    assert len(hits) < len(catalogue["tools"])
+
+
+def test_a_small_catalogue_is_not_given_back_whole_after_a_hit_outside_the_category(
+    catalogue: Catalogue, make_index: MakeIndex
+) -> None:
+    for name in ("fax", "purge_mailbox"):
+        del catalogue["tools"][name]
+
+    assert found(make_index(catalogue), "create_issue", category="files") == []
 
 
 def test_a_large_catalogue_gives_only_what_matches(large: Catalogue, make_index: MakeIndex) -> None:

@@ -526,12 +526,11 @@ def test_weak_hits_of_a_small_catalogue_are_called_so(server: Any) -> None:
     assert "share no word" not in server.ask("search", query="commit", limit=2)["hint"]
 
 
-def test_a_tool_that_comes_alone_for_what_it_says_is_called_so(server: Any) -> None:
+def test_a_literal_hit_comes_first_with_others_after_it(server: Any) -> None:
     answer = server.ask("search", query="ith GP")
 
-    assert names(answer) == ["git_commit"]
-    assert answer["hint"] == "Run with call. No other tool says just that; other words may find more."
-    assert server.ask("search", query="git_commit")["hint"] == "Run with call."
+    assert names(answer)[0] == "git_commit"
+    assert len(names(answer)) > 1
 
 
 def test_descriptions_are_given_whole_where_there_is_room(server: Any) -> None:

@@ -150,8 +150,6 @@ class _Search:
         parts = [self._runners.said([hit.entry for hit in hits[offset:end]])]
         if any("input_schema" not in result for result in page):
             parts.append("For a missing input_schema search the tool_name.")
-        if len(hits) == 1 and hits[0].reason == "literal":
-            parts.append("No other tool says just that; other words may find more.")
         if any(hit.reason == "rest" for hit in hits[offset:end]):
             parts.append("The last ones share no word with the query.")
         if end < len(hits):
