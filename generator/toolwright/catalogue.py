@@ -86,6 +86,8 @@ def wire_tool(tool: Tool) -> dict[str, Any]:
     if tool.output_schema is not None:
         wire["outputSchema"] = tool.output_schema
     wire["annotations"] = wire_hints(tool.hints)
+    if tool.ext:
+        wire["_meta"] = dict(tool.ext)
     return wire
 
 

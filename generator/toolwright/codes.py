@@ -322,6 +322,32 @@ params.commit = { type = "string", positional = true }
 """,
     ),
     Rule(
+        code="TW221",
+        title="A key of `ext` is not a `_meta` key of MCP",
+        why="`ext` is sent as `_meta`, whose keys are a name or `prefix/name`; the labels of a prefix are joined by dots.",
+        bad="""
+[tools.search]
+ext = { "max size" = 100000 }
+""",
+        good="""
+[tools.search]
+ext = { "anthropic/maxResultSizeChars" = 100000 }
+""",
+    ),
+    Rule(
+        code="TW222",
+        title="A key of `ext` has a prefix that MCP reserves",
+        why="Prefixes whose first or second label is `mcp` or `modelcontextprotocol` belong to the protocol itself.",
+        bad="""
+[tools.search]
+ext = { "io.modelcontextprotocol/cost" = 3 }
+""",
+        good="""
+[tools.search]
+ext = { "com.example/cost" = 3 }
+""",
+    ),
+    Rule(
         code="TW301",
         title="A tool stands in a category that is not declared",
         why="Categories order the docs, the models and the search; a misspelt one would make a group of its own.",

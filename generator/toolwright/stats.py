@@ -49,7 +49,7 @@ def stats(served: Catalogue) -> Stats:
     for style in sorted(STYLES, key=lambda each: each != served["discovery"]["style"]):
         # `dict` for the index: listing reads none.
         listed = style_for(served, Selection(style), dict).listed()
-        costs = [tools.get(tool["name"]) or _cost(tool) for tool in listed]
+        costs = [_cost(tool) for tool in listed]
         # Between tools stands a comma, which tokenizers join to the braces around it.
         size = sum(each.size for each in costs) + len(costs) + 1
         styles.append(StyleCost(style, len(listed), size, sum(each.tokens for each in costs)))
@@ -66,8 +66,9 @@ def _size(text: str) -> int:
 
 
 def _cost(tool: WireTool) -> Cost:
-    text = _wire(tool)
-    return Cost(tool["name"], _size(text), estimate_tokens(text))
+    # Clients keep `_meta` to themselves: no model reads it.
+    read = {key: value for key, value in tool.items() if key != "_meta"}
+    return Cost(tool["name"], _size(_wire(tool)), estimate_tokens(_wire(read)))
 
 
 def report_stats(server: Server) -> str:

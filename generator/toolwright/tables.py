@@ -363,7 +363,7 @@ class ToolTable(Table):
     allow: tuple[AllowTable, ...] = ()
     """Lint rules that do not apply here, each with its reason."""
     ext: Mapping[str, Free] = key(default={})
-    """Free table, passed through to templates."""
+    """Keys of the tool's `_meta`, sent to clients as written, such as `"anthropic/maxResultSizeChars" = 100000`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from toolwright.diagnostics import Diagnostics
 from toolwright.load import Document
-from toolwright.local_rules import check_one_line, check_value, report_missing
+from toolwright.local_rules import check_one_line, check_value, report_at, report_missing
 from toolwright.read import Here, LocalRule, read
 from toolwright.tables import (
     CategoryTable,
@@ -220,6 +220,7 @@ def _check_tool(here: Here) -> None:
         message = f"`verbatim_schema` in {table_name(here.at)} is about `input_schema`, which is not there"
         here.error("TW215", message, "verbatim_schema", hint="leave it out", value=False)
     _check_reference(here, "handler")
+    _check_meta_keys(here)
     written = [way for way in WAYS if way in here.data]
     if not written:
         message = f"nothing says how {table_name(here.at)} is carried out"
@@ -229,6 +230,31 @@ def _check_tool(here: Here) -> None:
         here.error("TW212", message, "cli", hint="keep one of `handler` and `cli`", value=False)
     else:
         check_way(here, written[0])
+
+
+def _check_meta_keys(here: Here) -> None:
+    """Reject keys of `ext` that are no `_meta` keys of MCP, or that MCP reserves.
+
+    https://modelcontextprotocol.io/specification/2025-11-25/basic#_meta
+    """
+    ext = here.data.get("ext")
+    for key in ext if isinstance(ext, dict) else ():
+        path = ("ext", key)
+        if not (match := _META_KEY.fullmatch(key)):
+            message = f"`{key}` in {table_name((*here.at, 'ext'))} is not a `_meta` key of MCP"
+            hint = "write a name such as `cost` or `com.example/cost`: letters, digits and inner `-`, `_` and `.`"
+            report_at(here, "TW221", message, path, hint=hint, value=False)
+        elif reserved := [each for each in (match["prefix"] or "").split(".")[:2] if each.lower() in _RESERVED_LABELS]:
+            message = f"MCP reserves prefixes with `{reserved[0]}`, such as that of `{key}`"
+            hint = "use a prefix of your own, such as `com.example/`"
+            report_at(here, "TW222", message, path, hint=hint, value=False)
+
+
+_LABEL: Final = r"[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?"
+_META_KEY: Final = re.compile(rf"(?:(?P<prefix>{_LABEL}(?:\.{_LABEL})*)/)?[A-Za-z0-9](?:[A-Za-z0-9_.-]*[A-Za-z0-9])?")
+"""A `_meta` key: `cost`, `com.example/cost`. MCP also allows an empty name, which can only be a mistake."""
+_RESERVED_LABELS: Final = frozenset({"mcp", "modelcontextprotocol"})
+"""Reserved as second label of a prefix since revision 2025-11-25, and as first label (`mcp.dev/`) before it."""
 
 
 def _check_workflow(here: Here) -> None:

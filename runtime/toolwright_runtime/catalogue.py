@@ -10,8 +10,13 @@ from typing import Any, Final, NotRequired, TypedDict
 FETCH_CHUNK: Final = "fetch_chunk"
 """The tool, or a former name of it, that reads what the answer of a program had no room for."""
 
+ALWAYS_LOAD: Final = "anthropic/alwaysLoad"
+"""Key of `_meta`: Claude Code lists such a tool at once and does not defer it behind a tool search of its own."""
+SEARCH_HINT: Final = "anthropic/searchHint"
+"""Key of `_meta`: text that the tool search of Claude Code matches beside name and description."""
+
 WireTool = dict[str, Any]
-"""A `Tool` of the MCP schema: name, title?, description, inputSchema, outputSchema?, annotations."""
+"""A `Tool` of the MCP schema: name, title?, description, inputSchema, outputSchema?, annotations, _meta?."""
 
 
 class ServerEntry(TypedDict):
@@ -109,6 +114,11 @@ class Catalogue(TypedDict):
     clis: NotRequired[dict[str, CliEntry]]
     """The programs that tools run; absent where they run none."""
     tools: dict[str, ToolEntry]
+
+
+def with_meta(tool: WireTool, key: str, *, value: Any) -> WireTool:
+    """Return `tool` with one more key in `_meta`; a value that the manifest gives for it stays."""
+    return {**tool, "_meta": {key: value, **tool.get("_meta", {})}}
 
 
 def reads_rest(entry: ToolEntry) -> bool:

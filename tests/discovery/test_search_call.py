@@ -22,8 +22,8 @@ def cost(value: object) -> int:
 
 
 def read_by_models(tools: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Leave out the hints: clients decide by them, models never see them."""
-    return [{key: value for key, value in tool.items() if key != "annotations"} for tool in tools]
+    """Leave out the hints and `_meta`: they are for clients, models never see them."""
+    return [{key: value for key, value in tool.items() if key not in ("annotations", "_meta")} for tool in tools]
 
 
 @pytest.fixture
@@ -439,7 +439,8 @@ def test_pinned_tools_are_listed_and_answer_to_their_own_names(catalogue: Catalo
     catalogue["discovery"]["pinned"] = ["search_files", "purge_mailbox"]
     style = desk(catalogue, "search-call").style
 
-    assert style.listed()[3:] == [catalogue["tools"]["search_files"]["tool"]]
+    (pinned,) = style.listed()[3:]
+    assert pinned == catalogue["tools"]["search_files"]["tool"] | {"_meta": {"anthropic/alwaysLoad": True}}
     assert style.permits("search_files")
     assert style.permits("findFiles")
     assert not style.permits("purge_mailbox")

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from toolwright_runtime.catalogue import WireTool
+from toolwright_runtime.catalogue import ALWAYS_LOAD, WireTool
 from toolwright_runtime.errors import INVALID_ARGUMENT, ToolError
 from toolwright_runtime.wording import FORWARDED, halved, mismatch, misnamed, required, too_long, unknown
 
@@ -122,6 +122,7 @@ def wire_tool(name: str, description: str, parameters: Parameters, hints: Mappin
         "description": description,
         "inputSchema": input_schema(parameters),
         "annotations": dict(hints),
+        "_meta": {ALWAYS_LOAD: True},
     }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from toolwright_runtime.catalogue import WireTool
+from toolwright_runtime.catalogue import SEARCH_HINT, ToolEntry, WireTool, with_meta
 from toolwright_runtime.discovery.answers import Result
 from toolwright_runtime.discovery.style import Run, Served, unknown_text, unknown_tool
 from toolwright_runtime.index import ToolIndex
@@ -23,8 +23,8 @@ class Classic:
         return self._served.index
 
     def listed(self) -> list[WireTool]:
-        """Give every visible tool, in the order of the manifest."""
-        return [entry["tool"] for entry in self.index.tools.values()]
+        """Return every visible tool, in the order of the manifest, with its keywords as a search hint."""
+        return [_hinted(entry) for entry in self.index.tools.values()]
 
     def handles(self, name: str) -> bool:  # noqa: ARG002  the style has no meta-tools
         """Say no: there are no meta-tools."""
@@ -41,3 +41,8 @@ class Classic:
     async def call(self, name: str, arguments: Mapping[str, Any] | None, run: Run) -> Result:  # noqa: ARG002  as above
         """Answer that there is no such meta-tool."""
         return unknown_tool(self.index, name)
+
+
+def _hinted(entry: ToolEntry) -> WireTool:
+    hint = ", ".join(entry["keywords"])
+    return with_meta(entry["tool"], SEARCH_HINT, value=hint) if hint else entry["tool"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, Protocol
 
-from toolwright_runtime.catalogue import Catalogue, ToolEntry, WireTool
+from toolwright_runtime.catalogue import ALWAYS_LOAD, Catalogue, ToolEntry, WireTool, with_meta
 from toolwright_runtime.discovery.answers import Result, failure, noted
 from toolwright_runtime.discovery.arguments import TOOL_NAME, Parameter, Parameters, read, wire_tool
 from toolwright_runtime.discovery.hints import joint_hints
@@ -69,7 +69,7 @@ class Served:
 
     def pinned(self) -> list[WireTool]:
         """Give the visible tools that are listed beside the meta-tools."""
-        return [self.index.tools[name]["tool"] for name in self.pinned_names()]
+        return [with_meta(self.index.tools[name]["tool"], ALWAYS_LOAD, value=True) for name in self.pinned_names()]
 
     def pinned_names(self) -> list[str]:
         """Give their names."""

@@ -114,6 +114,8 @@ _TOOLS: Final[list[ToolEntry]] = [
     _tool("show_state", "Show what the lifespan made"),
 ]
 _TOOLS[5]["tool"]["inputSchema"]["additionalProperties"] = False
+_TOOLS[0]["tool"]["_meta"] = {"anthropic/maxResultSizeChars": 100000, "com.example/owner": {"team": "text"}}
+_TOOLS[0]["keywords"] = ["wc", "word length"]
 
 CATALOGUE: Final[Catalogue] = {
     "server": {

@@ -202,6 +202,7 @@ CATALOGUE: Final[Catalogue] = {
                     "idempotentHint": True,
                     "openWorldHint": False,
                 },
+                "_meta": {"cost": 3, "anthropic/maxResultSizeChars": 100000, "com.example/owner": {"team": "shelves"}},
             },
             "summary": "Find books by title, author or year",
             "category": "books",
@@ -280,4 +281,4 @@ CATALOGUE: Final[Catalogue] = {
 }
 
 
-# toolwright: sha256 f94f6a55c8becdd4e28b5da6f8d0ec55
+# toolwright: sha256 30e90ae4f03a611ce7413e11e62b2adc
