@@ -1042,6 +1042,7 @@ CATALOGUE: Final[Catalogue] = {
                     "expected_output": "The answer, the files it rests on, and what it took",
                 }
             ],
+            "requires_codebase": True,
         },
         "deep_research": {
             "tool": {
@@ -1176,6 +1177,7 @@ CATALOGUE: Final[Catalogue] = {
                     "expected_output": "Findings with the files they rest on, and a list of those files at the end",
                 }
             ],
+            "requires_codebase": True,
         },
         "validate_paths": {
             "tool": {
@@ -1395,6 +1397,7 @@ CATALOGUE: Final[Catalogue] = {
                     "invocation": "analyze_directory(path='.', depth=2, maxFiles=100)",
                 },
             ],
+            "requires_codebase": True,
         },
         "fetch_chunk": {
             "tool": {
@@ -1949,6 +1952,7 @@ CATALOGUE: Final[Catalogue] = {
                     "invocation": "analyze_codebase(focus_description='where user input reaches the database', directories='src/api, src/db', exclude_patterns='*_test.py, migrations')",
                 },
             ],
+            "requires_codebase": True,
             "aliases": ["analyze_codebase_with_gemini", "analyze_codebase_tool"],
         },
         "query_codebase": {
@@ -2168,6 +2172,7 @@ CATALOGUE: Final[Catalogue] = {
                     "invocation": "query_codebase(questions=['How does a request become a response?'], exclude_patterns=['tests', '*_test.py'], max_tokens_per_answer=1000)",
                 },
             ],
+            "requires_codebase": True,
             "aliases": ["query_codebase_tool"],
         },
         "find_code_by_intent": {
@@ -2376,6 +2381,7 @@ CATALOGUE: Final[Catalogue] = {
                     "invocation": "find_code_by_intent(intent='retries failed uploads', return_format='detailed_with_snippets', max_files=2, scope='src/')",
                 },
             ],
+            "requires_codebase": True,
             "aliases": ["find_code_by_intent_tool"],
         },
         "trace_feature": {
@@ -2591,6 +2597,7 @@ CATALOGUE: Final[Catalogue] = {
                     "invocation": "trace_feature(feature='placing an order', entry_point='src/api/orders.py:create_order', max_depth=4, include_data_flow=True)",
                 },
             ],
+            "requires_codebase": True,
             "aliases": ["trace_feature_tool"],
         },
         "list_error_patterns": {
@@ -2804,6 +2811,7 @@ CATALOGUE: Final[Catalogue] = {
                     "invocation": "list_error_patterns(pattern_type='database_queries', directory='src/db', group_by='severity')",
                 },
             ],
+            "requires_codebase": True,
             "aliases": ["list_error_patterns_tool"],
         },
         "validate_against_codebase": {
@@ -3043,6 +3051,7 @@ CATALOGUE: Final[Catalogue] = {
                     "invocation": "validate_against_codebase(spec_content='# Export\\n\\nReuse `CsvWriter` of `src/export.py`.', validation_checks=['missing_files', 'undefined_dependencies'])",
                 },
             ],
+            "requires_codebase": True,
             "aliases": ["validate_against_codebase_tool"],
         },
         "check_consistency": {
@@ -3304,6 +3313,7 @@ CATALOGUE: Final[Catalogue] = {
                     "invocation": "check_consistency(focus='all', new_code_or_spec='class OrderRepo:\\n    def save(self, order): ...', scope='src/orders')",
                 },
             ],
+            "requires_codebase": True,
             "aliases": ["check_consistency_tool"],
         },
         "git_status": {
@@ -4565,4 +4575,4 @@ CATALOGUE: Final[Catalogue] = {
 }
 
 
-# toolwright: sha256 b59e8e5d8711ed11c6f3bec4770caad6
+# toolwright: sha256 332e8cbf57a74759ea7c82fc0785b4a0

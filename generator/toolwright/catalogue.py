@@ -58,6 +58,8 @@ def tool_entry(tool: Tool) -> ToolEntry:
         "related": list(tool.related),
         "examples": [_example(each) for each in tool.examples],
     }
+    if tool.requires_codebase:
+        entry["requires_codebase"] = True
     if tool.command:
         entry["cli"] = tool.command.tool.program.name
     if tool.aliases:

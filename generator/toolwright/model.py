@@ -147,6 +147,7 @@ class Tool:
     use_cases: tuple[str, ...]
     complexity: str
     tier: str
+    requires_codebase: bool
     hints: Hints
     related: tuple[str, ...]
     aliases: tuple[str, ...]

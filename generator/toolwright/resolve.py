@@ -285,6 +285,7 @@ def _tool(run: Resolution, checker: SchemaChecker, name: str, table: ToolTable) 
         use_cases=table.use_cases,
         complexity=table.complexity,
         tier=table.tier,
+        requires_codebase=table.requires_codebase,
         hints=run.hints[name],
         related=table.related,
         aliases=table.aliases,

@@ -323,6 +323,8 @@ class ToolTable(Table):
     """How hard it is to call well."""
     tier: Literal["core", "all"] = "core"
     """`all`: served only with `--all`."""
+    requires_codebase: bool = False
+    """Whether it needs the files of a project; `discover_tools` shows it."""
     hints: HintsTable | None = None
     """What running it may do. For a tool with `cli`, `risk` says it."""
     related: tuple[str, ...] = ()

@@ -91,6 +91,8 @@ class ToolEntry(TypedDict):
     use_cases: list[str]
     related: list[str]
     examples: list[ExampleEntry]
+    requires_codebase: NotRequired[bool]
+    """Absent means false."""
     aliases: NotRequired[list[str]]
     deprecated: NotRequired[DeprecationEntry]
     enabled: NotRequired[bool]

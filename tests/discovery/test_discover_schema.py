@@ -8,6 +8,8 @@ import pytest
 from toolwright_runtime.catalogue import Catalogue
 from toolwright_runtime.tokens import estimate_tokens
 
+from workbench_server.catalogue import CATALOGUE as WORKBENCH
+
 MakeDesk = Callable[..., Any]
 
 
@@ -89,15 +91,32 @@ def test_feature_3_full_gives_all_metadata(server: Any) -> None:
         "keywords": ["open", "cat", "codebase"],
         "use_cases": ["Look at the first lines of a log"],
         "complexity": "simple",
-        "requires_codebase": True,
+        "requires_codebase": False,
     }
 
 
-def test_a_category_may_say_that_its_tools_need_a_codebase(catalogue: Catalogue, desk: MakeDesk) -> None:
+def test_no_keyword_or_tag_says_that_a_tool_requires_a_codebase(catalogue: Catalogue, desk: MakeDesk) -> None:
     catalogue["categories"]["git"]["tags"].append("codebase")
+    catalogue["tools"]["git_diff"]["keywords"].append("codebase")
+    catalogue["tools"]["git_commit"]["requires_codebase"] = True
     answer = desk(catalogue, "discover-schema").ask("discover_tools", category="git", detail_level="full")
 
-    assert all(tool["requires_codebase"] for tool in answer["tools"])
+    assert [tool["name"] for tool in answer["tools"] if tool["requires_codebase"]] == ["git_commit"]
+
+
+def test_the_tools_of_the_specification_say_what_its_registry_says_of_them() -> None:
+    registry = {
+        "query_codebase": True,
+        "find_code_by_intent": True,
+        "trace_feature": True,
+        "list_error_patterns": True,
+        "validate_against_codebase": True,
+        "check_consistency": True,
+        "analyze_codebase": True,
+        "ask_gemini": False,
+    }
+
+    assert {name: WORKBENCH["tools"][name].get("requires_codebase", False) for name in registry} == registry
 
 
 def test_feature_3_an_invalid_category_is_answered_with_the_valid_ones(server: Any) -> None:
@@ -147,12 +166,45 @@ def test_feature_3_4_get_tool_schema_gives_the_real_parameter_schema(catalogue: 
     assert server.ask("get_tool_schema", tool_name="findFiles")["name"] == "search_files"
 
 
-def test_feature_3_4_an_unknown_tool_is_an_error_with_the_nearest_names(server: Any) -> None:
-    message = server.refusal("get_tool_schema", tool_name="creat_isue")
+def test_feature_3_4_an_unknown_tool_is_answered_as_json_with_the_nearest_names_first(server: Any) -> None:
+    answer = json.loads(server.refusal("get_tool_schema", tool_name=" creat_isue "))
+
+    assert list(answer) == ["error", "available_tools"]
+    assert answer["error"] == "Tool not found: creat_isue"
+    assert answer["available_tools"][0] == "create_issue"
+    assert set(answer["available_tools"]) == set(server.style.index.tools)
+
+
+@pytest.mark.parametrize("name", ["fax", " fax ", "telefax"])
+def test_feature_3_4_a_disabled_tool_is_answered_as_json(catalogue: Catalogue, desk: MakeDesk, name: str) -> None:
+    catalogue["tools"]["fax"]["aliases"] = ["telefax"]
+    message = desk(catalogue, "discover-schema").refusal("get_tool_schema", tool_name=name)
+
+    assert json.loads(message) == {"error": "Tool fax is disabled on this server"}
+
+
+def test_feature_3_4_a_disabled_tool_that_would_not_be_served_anyway_is_unknown(
+    catalogue: Catalogue, desk: MakeDesk
+) -> None:
+    message = desk(catalogue, "discover-schema", toolsets=("git",)).refusal("get_tool_schema", tool_name="fax")
+
+    assert json.loads(message)["error"] == "Tool not found: fax"
+
+
+def test_the_names_in_the_answer_to_an_unknown_tool_are_bounded(huge: Catalogue, desk: MakeDesk) -> None:
+    name = next(iter(huge["tools"]))
+    message = desk(huge, "discover-schema").refusal("get_tool_schema", tool_name=f"{name}x")
+
+    assert json.loads(message)["available_tools"][0] == name
+    assert estimate_tokens(message) <= 350
+
+
+def test_call_tool_names_the_tools_nearest_to_an_unknown_one(server: Any) -> None:
+    message = server.refusal("call_tool", tool_name="creat_isue")
 
     assert message.startswith("Unknown tool `creat_isue`. Nearest names: `create_issue`, ")
     assert message.count("`") == 8
-    assert message == server.refusal("call_tool", tool_name="creat_isue") == server.style.refusal("creat_isue")
+    assert message == server.style.refusal("creat_isue")
 
 
 def test_a_tool_named_under_another_name_is_said_to_be_tool_name(server: Any) -> None:

@@ -311,7 +311,6 @@ def test_a_hidden_tool_called_by_its_own_name_says_what_runs_it(server: Any, nam
 RUNNING = [
     *(("search-call", name) for name in ("call", "call_read")),
     *((style, "call_tool") for style in ("list-describe", "discover-schema")),
-    ("discover-schema", "get_tool_schema"),
 ]
 
 

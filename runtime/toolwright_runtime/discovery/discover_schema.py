@@ -20,13 +20,14 @@ from toolwright_runtime.discovery.style import (
     deprecation_note,
     overview,
 )
+from toolwright_runtime.errors import ToolError
 
 LEVELS = ("name_only", "with_description", "with_use_cases", "full")
 """How much is said of each tool, least first."""
 MOST_VALUES = 12
 """Beyond so many categories the schema does not list them."""
-CODEBASE = "codebase"
-"""Keyword of a tool, or tag of its category, by which an author says that it needs a codebase."""
+NAMES_TOKENS = 300
+"""Most tokens of the names in the answer to an unknown tool."""
 
 DISCOVER = "discover_tools"
 SCHEMA = "get_tool_schema"
@@ -103,7 +104,7 @@ class _Discover:
                     "description": entry["summary"],
                     "complexity": entry["complexity"],
                     "use_cases": list(entry["use_cases"]),
-                    "requires_codebase": self._requires_codebase(entry),
+                    "requires_codebase": entry.get("requires_codebase", False),
                 }
             case _:
                 said = {
@@ -113,14 +114,9 @@ class _Discover:
                     "keywords": list(entry["keywords"]),
                     "use_cases": list(entry["use_cases"]),
                     "complexity": entry["complexity"],
-                    "requires_codebase": self._requires_codebase(entry),
+                    "requires_codebase": entry.get("requires_codebase", False),
                 }
         return said | deprecation_note(entry)
-
-    def _requires_codebase(self, entry: ToolEntry) -> bool:
-        """Whether the author says so: nothing else in a tool tells it, least of all a parameter called `path`."""
-        category = self._served.catalogue["categories"].get(entry["category"])
-        return CODEBASE in entry["keywords"] or (category is not None and CODEBASE in category["tags"])
 
 
 class _Schema:
@@ -128,7 +124,13 @@ class _Schema:
         self._served = served
 
     async def answer(self, values: dict[str, Any], run: Run) -> Result:  # noqa: ARG002  it runs no tool
-        entry = self._served.tool(values["tool_name"])
+        name = values["tool_name"].strip()
+        if self._served.find(name) is None:
+            return failure({"error": f"Tool not found: {name}", "available_tools": self._nearest(name)})
+        try:
+            entry = self._served.tool(name)
+        except ToolError as error:
+            return failure({"error": error.message})
         tool = entry["tool"]
         said = {
             "name": tool["name"],
@@ -136,3 +138,8 @@ class _Schema:
             "inputSchema": tool["inputSchema"],
         }
         return answer(said | deprecation_note(entry))
+
+    def _nearest(self, name: str) -> list[str]:
+        """Return the names of visible tools, the most similar first, as many as a short answer can hold."""
+        index = self._served.index
+        return fitting(index.nearest(name, len(index.tools)), NAMES_TOKENS)

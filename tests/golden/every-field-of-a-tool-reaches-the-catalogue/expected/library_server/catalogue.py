@@ -219,6 +219,7 @@ CATALOGUE: Final[Catalogue] = {
                     "expected_output": "Rocannon's World and others",
                 }
             ],
+            "requires_codebase": True,
             "aliases": ["search_books"],
         },
         "lend_book": {
@@ -281,4 +282,4 @@ CATALOGUE: Final[Catalogue] = {
 }
 
 
-# toolwright: sha256 30e90ae4f03a611ce7413e11e62b2adc
+# toolwright: sha256 ba77abd84e047d75504520d3ac5d1503
