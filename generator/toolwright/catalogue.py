@@ -6,7 +6,7 @@ from typing import Any
 
 from toolwright_runtime.catalogue import Catalogue, CategoryEntry, ExampleEntry, ToolEntry
 
-from toolwright.compile_schema import unique_paths
+from toolwright.compile_schema import listed_result, unique_paths, without_texts
 from toolwright.model import Category, Example, Hints, Server, Tool
 
 
@@ -74,6 +74,10 @@ def tool_entry(tool: Tool) -> ToolEntry:
         entry["arguments_schema"] = tool.schema
     if tool.params_class and (paths := unique_paths(tool.schema)):
         entry["unique"] = paths
+    if tool.output_schema is not None:
+        exact = without_texts(tool.output_schema)
+        if exact != entry["tool"]["outputSchema"]:
+            entry["result_schema"] = exact
     if tool.renamed:
         entry["renamed"] = dict(tool.renamed)
     return entry
@@ -86,7 +90,7 @@ def wire_tool(tool: Tool) -> dict[str, Any]:
         wire["title"] = tool.title
     wire |= {"description": tool.description, "inputSchema": tool.input_schema}
     if tool.output_schema is not None:
-        wire["outputSchema"] = tool.output_schema
+        wire["outputSchema"] = listed_result(tool.output_schema)
     wire["annotations"] = wire_hints(tool.hints)
     if tool.ext:
         wire["_meta"] = dict(tool.ext)

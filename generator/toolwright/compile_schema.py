@@ -4,7 +4,8 @@ Two forms of the same meaning:
 
 - `exact`: what an instance must satisfy, with `$defs`; used to check examples and defaults, given to
   datamodel-code-generator, and the source of what clients and providers are sent (`toolwright.schema`).
-- `result`: what a structured result satisfies: exact, but with references written out.
+- `result`: what a structured result satisfies: exact, but with references written out. `without_texts` leaves its rules
+  alone, and `listed_result` what of them `tools/list` sends.
 """
 
 from __future__ import annotations
@@ -112,6 +113,43 @@ def _result_type(ref: TypeRef, types: Types, levels: Mapping[str, int]) -> JsonS
             return {"type": "object", "additionalProperties": _result_type(inner, types, levels)}
         case Named(name):
             return _result_object(types[name], types, levels)
+
+
+def without_texts(schema: JsonSchema) -> JsonSchema:
+    """Return a result schema without its descriptions: the same rules."""
+    return _bare(schema, keeps_members=True)
+
+
+def listed_result(schema: JsonSchema) -> JsonSchema:
+    """Return the part of a result schema that `tools/list` sends. Every result that fits `schema` fits it too.
+
+    Descriptions go, and so do the members of an object that is a single value of another one: such objects are mostly
+    metadata, equal in many tools. The items of lists and the values of maps keep theirs. Result schemas were more than
+    half of a full list, and few clients show them to a model; the generated documentation has all of them.
+    """
+    return _bare(schema, keeps_members=False)
+
+
+def _bare(node: JsonSchema, *, keeps_members: bool, is_value: bool = False) -> JsonSchema:
+    """Drop the texts of `node`; and its members, if it is the value of a property and those do not stay."""
+    bare: JsonSchema = {}
+    for keyword, part in node.items():
+        match keyword:
+            case "description":
+                pass
+            case "properties" | "required" if is_value and not keeps_members:
+                pass
+            case "properties":
+                bare[keyword] = {
+                    name: _bare(each, keeps_members=keeps_members, is_value=True) for name, each in part.items()
+                }
+            case "items" | "additionalProperties" if isinstance(part, dict):
+                bare[keyword] = _bare(part, keeps_members=keeps_members)
+            case "anyOf":
+                bare[keyword] = [_bare(each, keeps_members=keeps_members, is_value=is_value) for each in part]
+            case _:
+                bare[keyword] = part
+    return bare
 
 
 def unique_paths(schema: JsonSchema) -> list[list[str]]:

@@ -132,9 +132,10 @@ class CommandLine:
 class Tool:
     """One tool, ready to print.
 
-    `schema` is what arguments must fit; `input_schema` and `output_schema` are as sent to clients. `renamed` leads
-    from a name in `input_schema` to the one in `schema` that some provider refuses. `params_class` is empty for a
-    tool with raw JSON Schema, whose handler is given a plain dict; `result_class` for one that returns content.
+    `schema` is what arguments must fit, `input_schema` is as sent to clients, and `output_schema` is what a result must
+    fit, with all its texts. `renamed` leads from a name in `input_schema` to the one in `schema` that some provider
+    refuses. `params_class` is empty for a tool with raw JSON Schema, whose handler is given a plain dict;
+    `result_class` for one that returns content.
     A tool has a `handler` or a `command`; only the one that fetches chunks, which the runtime carries out, has neither.
     """
 

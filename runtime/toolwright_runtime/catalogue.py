@@ -99,6 +99,8 @@ class ToolEntry(TypedDict):
     """Absent means true."""
     arguments_schema: NotRequired[dict[str, Any]]
     """What arguments must fit, where that is more than `inputSchema` says and no model says it."""
+    result_schema: NotRequired[dict[str, Any]]
+    """What results must fit, where that is more than `outputSchema` says."""
     unique: NotRequired[list[list[str]]]
     """Where the items of an array must differ, which no model holds: steps from the arguments, `*` for each item."""
     renamed: NotRequired[dict[str, str]]

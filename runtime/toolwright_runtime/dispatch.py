@@ -166,7 +166,8 @@ class Dispatcher:
         bindings = importlib.import_module(f"{self.server['package']}.{module}.bindings").BINDINGS
         binding: Binding = bindings[name]
         reader = ArgumentReader(entry, binding.params)
-        self._tools[name] = _Tool(binding, reader, ResultWriter(entry["tool"].get("outputSchema")))
+        schema = entry.get("result_schema", entry["tool"].get("outputSchema"))
+        self._tools[name] = _Tool(binding, reader, ResultWriter(schema))
         return self._tools[name]
 
 

@@ -21,7 +21,7 @@ class ResultError(Exception):
 
 
 class ResultWriter:
-    """Writes the results of one tool. `schema` is its `outputSchema`, or None if it promises no structure."""
+    """Writes the results of one tool. `schema` is what they must fit, or None if it promises no structure."""
 
     def __init__(self, schema: Mapping[str, Any] | None) -> None:
         self._schema = schema

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft7Validator, Draft202012Validator
 
-from toolwright.compile_schema import definitions, exact, result, unique_paths
+from toolwright.compile_schema import definitions, exact, listed_result, result, unique_paths, without_texts
 from toolwright.model import ClassName, JsonSchema, ListOf, MapOf, Named, ObjectType, Primitive, TypeRef, Value
 from toolwright.schema import advertise
 
@@ -173,6 +173,60 @@ def test_a_recursive_result_is_written_out_and_stays_open_below() -> None:
         deep = {"kids": [deep]}
     assert Draft202012Validator(schema).is_valid(deep)
     assert not Draft202012Validator(schema).is_valid({"kids": [{"kids": "none"}]})
+
+
+ENTRY = ObjectType(
+    name=ClassName("Entry"),
+    description="An entry",
+    fields=(
+        Value(name="description", type=Primitive("string"), description="What it says"),
+        Value(name="years", type=Named(ClassName("Range")), description="When"),
+        Value(name="maybe", type=Named(ClassName("Range")), nullable=True, description="When, or null"),
+        Value(name="all", type=ListOf(Named(ClassName("Range"))), description="Each time"),
+        Value(name="by_name", type=MapOf(Named(ClassName("Range"))), required=False, description="By name"),
+    ),
+)
+
+
+def test_a_listed_result_has_no_texts_and_no_members_of_single_objects() -> None:
+    bounds = {"from": {"type": "integer"}, "to": {"type": "integer", "maximum": 3000}}
+    members = {"type": "object", "properties": bounds, "required": ["from"]}
+
+    assert listed_result(result(ENTRY, TYPES)) == {
+        "type": "object",
+        "properties": {
+            "description": {"type": "string"},
+            "years": {"type": "object"},
+            "maybe": {"type": ["object", "null"]},
+            "all": {"type": "array", "items": members},
+            "by_name": {"type": "object", "additionalProperties": members},
+        },
+        "required": ["description", "years", "maybe", "all"],
+    }
+
+
+RANGES = st.fixed_dictionaries({"from": st.integers(0, 9)}, optional={"to": st.integers(0, 9)})
+
+
+@given(
+    st.fixed_dictionaries(
+        {"description": st.text(max_size=3), "years": RANGES, "maybe": RANGES | st.none(), "all": st.lists(RANGES)},
+        optional={"by_name": st.dictionaries(st.text(max_size=3), RANGES, max_size=2)},
+    )
+)
+def test_a_result_fits_its_schema_without_texts_and_as_it_is_listed(value: dict[str, Any]) -> None:
+    schema = result(ENTRY, TYPES)
+
+    for each in (schema, without_texts(schema), listed_result(schema)):
+        Draft202012Validator(each).validate(value)
+
+
+def test_a_result_schema_without_texts_keeps_every_rule() -> None:
+    schema = without_texts(result(ENTRY, TYPES))
+
+    assert schema["properties"]["years"] == schema["properties"]["all"]["items"]
+    assert not Draft202012Validator(schema).is_valid({"description": "", "years": {}, "maybe": None, "all": []})
+    assert '"description": "' not in json.dumps(schema)
 
 
 def test_a_nullable_result_may_be_null_and_an_optional_one_may_not() -> None:

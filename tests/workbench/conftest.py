@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 from mcp_types import methods
 from oracle import ERAS, MODERN
@@ -19,6 +20,7 @@ from toolwright_runtime.call import Level
 from toolwright_runtime.selection import Selection
 
 from workbench.roots import Root
+from workbench_server.catalogue import CATALOGUE
 from workbench_server.server import build_dispatcher
 
 SECRET = "the secret outside"
@@ -38,6 +40,13 @@ def heard(method: str, result: dict[str, Any]) -> dict[str, Any]:
         known = methods.serialize_server_result(method, version, sent)
         # A call may also end in a question to the client, which needs no field: anything would pass as that.
         assert known.keys() == sent.keys(), sent
+    return result
+
+
+def fitting(tool: str, result: dict[str, Any]) -> dict[str, Any]:
+    """Return a result whose structure fits the schema that is listed for its tool."""
+    if tool in CATALOGUE["tools"] and "structuredContent" in result:
+        jsonschema.validate(result["structuredContent"], CATALOGUE["tools"][tool]["tool"]["outputSchema"])
     return result
 
 
@@ -142,7 +151,7 @@ class Room:
             finally:
                 await dispatcher.aclose()
 
-        return heard(method, asyncio.run(ask()))
+        return fitting(params.get("name", ""), heard(method, asyncio.run(ask())))
 
     def read(self, path: str, **part: Any) -> Answer:
         """Read one file."""

@@ -101,7 +101,7 @@ _TOOLS: Final[list[ToolEntry]] = [
     _tool("refuse", "Fail on purpose", TEXT, required=("text",)),
     _tool("crash", "Fail by mistake"),
     _tool("crash_together", "Fail in several tasks at once"),
-    _tool("lie", "Return what was not promised", output=COUNT),
+    _tool("lie", "Return what was not promised", output={"type": "object"}) | {"result_schema": COUNT},
     _tool("odd_text", "Give text that UTF-8 cannot carry", output={"type": "object", "additionalProperties": True}),
     _tool("wait", "Report progress, then wait for ever"),
     _tool("stubborn", "Block the event loop for ever"),

@@ -63,7 +63,9 @@ class Tools:
         params = getattr(models, f"{name}Params")(**arguments)
         module = importlib.import_module(f"workbench.research.analysis.{MODULES[tool]}")
         result: dict[str, Any] = asyncio.run(module.run(params, self.ask, self.root))
-        jsonschema.validate(result, CATALOGUE["tools"][tool]["tool"]["outputSchema"])
+        entry = CATALOGUE["tools"][tool]
+        jsonschema.validate(result, entry["tool"]["outputSchema"])
+        jsonschema.validate(result, entry["result_schema"])
         declared = getattr(models, f"{name}Result").model_validate(result)
         assert declared.model_dump(by_alias=True, exclude_unset=True) == result, "a member that is not declared"
         return result

@@ -76,9 +76,11 @@ class Said:
         else:
             texts = tuple(each["text"] for each in result["content"])
             said = cls(bool(result.get("isError")), texts, result.get("structuredContent", {}))
-        schema = CATALOGUE["tools"][tool]["tool"].get("outputSchema") if tool in CATALOGUE["tools"] else None
-        if schema and not said.is_error:
+        entry = CATALOGUE["tools"].get(tool)
+        schema = entry["tool"].get("outputSchema") if entry else None
+        if entry and schema and not said.is_error:
             jsonschema.validate(said.data, schema)
+            jsonschema.validate(said.data, entry.get("result_schema", schema))
             assert json.loads(said.texts[0]) == said.data, "some clients show a model the text alone"
         return said
 

@@ -96,103 +96,72 @@ CATALOGUE: Final[Catalogue] = {
                 },
                 "outputSchema": {
                     "type": "object",
-                    "description": "What was found",
                     "properties": {
                         "books": {
                             "type": "array",
                             "items": {
                                 "type": "object",
-                                "description": "One book",
                                 "properties": {
-                                    "title": {"type": "string", "description": "Its title"},
-                                    "tags": {
-                                        "type": "array",
-                                        "items": {"type": "string"},
-                                        "uniqueItems": True,
-                                        "description": "Labels",
-                                    },
+                                    "title": {"type": "string"},
+                                    "tags": {"type": "array", "items": {"type": "string"}, "uniqueItems": True},
                                     "sequels": {
                                         "type": "array",
                                         "items": {
                                             "type": "object",
-                                            "description": "One book",
                                             "properties": {
-                                                "title": {"type": "string", "description": "Its title"},
+                                                "title": {"type": "string"},
                                                 "tags": {
                                                     "type": "array",
                                                     "items": {"type": "string"},
                                                     "uniqueItems": True,
-                                                    "description": "Labels",
                                                 },
                                                 "sequels": {
                                                     "type": "array",
                                                     "items": {
                                                         "type": "object",
-                                                        "description": "One book",
                                                         "properties": {
-                                                            "title": {"type": "string", "description": "Its title"},
+                                                            "title": {"type": "string"},
                                                             "tags": {
                                                                 "type": "array",
                                                                 "items": {"type": "string"},
                                                                 "uniqueItems": True,
-                                                                "description": "Labels",
                                                             },
                                                             "sequels": {
                                                                 "type": "array",
                                                                 "items": {
                                                                     "type": "object",
-                                                                    "description": "One book",
                                                                     "properties": {
-                                                                        "title": {
-                                                                            "type": "string",
-                                                                            "description": "Its title",
-                                                                        },
+                                                                        "title": {"type": "string"},
                                                                         "tags": {
                                                                             "type": "array",
                                                                             "items": {"type": "string"},
                                                                             "uniqueItems": True,
-                                                                            "description": "Labels",
                                                                         },
                                                                         "sequels": {
                                                                             "type": "array",
                                                                             "items": {"type": "object"},
-                                                                            "description": "What follows it",
                                                                         },
-                                                                        "shelf": {
-                                                                            "type": ["string", "null"],
-                                                                            "description": "Where it stands",
-                                                                        },
+                                                                        "shelf": {"type": ["string", "null"]},
                                                                     },
                                                                     "required": ["title", "shelf"],
                                                                 },
-                                                                "description": "What follows it",
                                                             },
-                                                            "shelf": {
-                                                                "type": ["string", "null"],
-                                                                "description": "Where it stands",
-                                                            },
+                                                            "shelf": {"type": ["string", "null"]},
                                                         },
                                                         "required": ["title", "shelf"],
                                                     },
-                                                    "description": "What follows it",
                                                 },
-                                                "shelf": {"type": ["string", "null"], "description": "Where it stands"},
+                                                "shelf": {"type": ["string", "null"]},
                                             },
                                             "required": ["title", "shelf"],
                                         },
-                                        "description": "What follows it",
                                     },
-                                    "shelf": {"type": ["string", "null"], "description": "Where it stands"},
+                                    "shelf": {"type": ["string", "null"]},
                                 },
                                 "required": ["title", "shelf"],
                             },
-                            "description": "Best first",
                         },
-                        "by_author": {
-                            "type": "object",
-                            "additionalProperties": {"type": "integer"},
-                            "description": "How many each author wrote",
-                        },
+                        "by_author": {"type": "object", "additionalProperties": {"type": "integer"}},
                     },
                     "required": ["books", "by_author"],
                 },
@@ -282,4 +251,4 @@ CATALOGUE: Final[Catalogue] = {
 }
 
 
-# toolwright: sha256 ba77abd84e047d75504520d3ac5d1503
+# toolwright: sha256 3f2b3865bb42090549ccf4a61bc23d1d

@@ -47,10 +47,7 @@ CATALOGUE: Final[Catalogue] = {
                 },
                 "outputSchema": {
                     "type": "object",
-                    "description": "What was found",
-                    "properties": {
-                        "titles": {"type": "array", "items": {"type": "string"}, "description": "Titles, best first"}
-                    },
+                    "properties": {"titles": {"type": "array", "items": {"type": "string"}}},
                     "required": ["titles"],
                 },
                 "annotations": {
@@ -79,4 +76,4 @@ CATALOGUE: Final[Catalogue] = {
 }
 
 
-# toolwright: sha256 0e7abe614b7cc87970c05a8e0ade7fbd
+# toolwright: sha256 a23651a166081ca94875ea995c62d0b1
