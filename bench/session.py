@@ -146,8 +146,8 @@ class Start:
 
     @property
     def listed_tokens(self) -> int:
-        """Estimate the tokens of all that is listed, as compact JSON."""
-        return estimate_tokens(_compact(self.tools))
+        """Estimate the tokens of all listed tools, as compact JSON; no model reads `_meta`."""
+        return estimate_tokens(_compact([{key: tool[key] for key in tool if key != "_meta"} for tool in self.tools]))
 
     @property
     def hint_bytes(self) -> float:
