@@ -38,6 +38,8 @@ TEXTS: Final = frozenset({"title", "description", "$comment", "examples"})
 """Keywords that tell a reader something and bind nobody."""
 MEMBERS: Final = frozenset({"properties", "items", "anyOf", "oneOf", "allOf", "additionalProperties", "prefixItems"})
 """Keywords that hold the schemas of what stands inside a value."""
+ALTERNATIVES: Final = frozenset({"anyOf", "oneOf", "allOf"})
+"""Those of them that describe the value itself: the text of a parameter that may be null is in one."""
 
 LIST = "list_available_tools"
 DESCRIBE = "get_tool_description"
@@ -201,14 +203,17 @@ class _Cut:
 
 
 def _each(parameters: dict[str, Any], cut: _Cut) -> dict[str, Any]:
-    """Cut what is inside each parameter; its own text and rules stay."""
+    return {name: _own(part, cut) for name, part in parameters.items()}
+
+
+def _own(part: Any, cut: _Cut) -> Any:
+    """Cut what is inside a parameter; its own texts and rules stay, those of its alternatives too."""
+    if not isinstance(part, dict):
+        return part
     return {
-        name: {
-            keyword: _inside(keyword, value, cut)
-            for keyword, value in part.items()
-            if cut.has_members or keyword not in MEMBERS
-        }
-        for name, part in parameters.items()
+        keyword: [_own(each, cut) for each in value] if keyword in ALTERNATIVES else _inside(keyword, value, cut)
+        for keyword, value in part.items()
+        if cut.has_members or keyword not in MEMBERS - ALTERNATIVES
     }
 
 
