@@ -111,12 +111,13 @@ def _app(server: Server[Any]) -> Starlette:
     async def lifespan(app: Starlette) -> AsyncIterator[None]:  # noqa: ARG001  Starlette gives it
         async with manager.run():
             yield
+            await manager.end()
 
     return Starlette(routes=[Route(PATH, endpoint=StreamableHTTPASGIApp(manager))], lifespan=lifespan)
 
 
 class _Sessions(StreamableHTTPSessionManager):
-    """Gives each session an event store of its own. The SDK has one for all of them, and asks for it once a session."""
+    """Gives each session an event store of its own: the SDK has one for all, and looks it up once a session."""
 
     @property
     def event_store(self) -> EventStore:
@@ -126,6 +127,14 @@ class _Sessions(StreamableHTTPSessionManager):
     @event_store.setter
     def event_store(self, given: EventStore | None) -> None:
         """Pass over the one for all sessions."""
+
+    async def end(self) -> None:
+        """End the sessions as their clients do.
+
+        Where `run` cancels them, each call that runs tries for a second to write to a stream that nobody reads.
+        """
+        for transport in list(self._server_instances.values()):
+            await transport.terminate()
 
 
 class _Protocol(H11Protocol):

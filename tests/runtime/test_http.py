@@ -290,19 +290,21 @@ class Raw:
         stream = self.stream(**{"Last-Event-ID": line.removeprefix("id: ")})
         yield from (line.decode().rstrip() for line in stream)
 
-    def call(self, name: str, arguments: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    def call(
+        self, name: str, arguments: dict[str, Any], meta: Mapping[str, Any] | None = None
+    ) -> Iterator[dict[str, Any]]:
         """Give what is said to a call, message by message as they come."""
-        for line in self.said(name, arguments):
+        for line in self.said(name, arguments, meta):
             text = line.removeprefix("data:").strip()
             if text.startswith("{"):
                 yield json.loads(text)
 
-    def said(self, name: str, arguments: dict[str, Any]) -> Iterator[str]:
+    def said(self, name: str, arguments: dict[str, Any], meta: Mapping[str, Any] | None = None) -> Iterator[str]:
         """Give the lines that answer a call, as they come."""
-        params: dict[str, Any] = {"name": name, "arguments": arguments}
+        params: dict[str, Any] = {"name": name, "arguments": arguments, "_meta": dict(meta or {})}
         if self._is_modern:
             about = {**self._about, "clientCapabilities": {}}
-            params["_meta"] = {f"io.modelcontextprotocol/{key}": value for key, value in about.items()}
+            params["_meta"] |= {f"io.modelcontextprotocol/{key}": value for key, value in about.items()}
             self._headers |= {"Mcp-Method": "tools/call", "Mcp-Name": name}
         for line in self.post({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}):
             yield line.decode().rstrip()
@@ -428,3 +430,33 @@ def test_requests_that_do_not_arrive_whole_are_closed_and_answers_may_take_longe
         assert stream.fp is not None
         assert select.select([stream.fp], [], [], 0)[0] == []
         assert [each["id"] for each in client.call("call", {"tool_name": "shout", "args": {"text": "a"}})] == [1]
+
+
+@pytest.mark.parametrize("version", ERAS)
+def test_call_that_runs_is_cancelled_before_the_state_is_closed(version: str) -> None:
+    with serving("--all", "--farewell", "state is closed") as (process, address), ExitStack() as stack:
+        client = Raw(address, version, stack)
+        list(client.call("show_state", {}))
+        waiting = client.call("wait", {}, {"progressToken": "t"})
+        assert next(waiting)["method"] == "notifications/progress"
+        process.send_signal(signal.SIGTERM)
+
+        assert process.wait(PATIENCE_S) == 0
+        assert process.stderr is not None
+        assert process.stderr.read() == "the wait was cancelled\nstate is closed\n"
+
+
+@pytest.mark.parametrize("version", ERAS)
+def test_finished_answer_is_sent_whole_though_the_server_ends_before_it_is_read(version: str) -> None:
+    text = "x" * 3_000_000
+    with serving() as (process, address), ExitStack() as stack:
+        client = Raw(address, version, stack)
+        said = client.said("shout", {"text": text})
+        line = next(said)
+        process.send_signal(signal.SIGTERM)
+        lines = [line, *said]
+
+        assert process.wait(PATIENCE_S) == 0
+    answers = [line.removeprefix("data:").strip() for line in lines]
+    [answer] = [json.loads(each) for each in answers if each.startswith("{")]
+    assert answer["result"]["content"][0]["text"] == text.upper()
