@@ -408,7 +408,7 @@ from sample_server.server import build_server
 
 ending = Ending()
 ending.install()
-serve(build_server, ending, port=0, request_timeout_s=0.3)
+serve(build_server, ending, port=0, request_timeout_s=3)
 """
 
 
