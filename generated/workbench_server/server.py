@@ -20,6 +20,12 @@ from workbench_server.catalogue import CATALOGUE
 
 if TYPE_CHECKING:
     from mcp.server.lowlevel import Server
+    from toolwright_runtime.lifespan import LifespanFactory
+
+    import workbench.state
+
+    # mypy proves that the lifespan fits; it is imported at the first call of a tool.
+    _LIFESPAN: LifespanFactory = workbench.state.lifespan
 
 OPTIONS: Final = (
     OptionSpec(
@@ -70,4 +76,4 @@ def build_server(
     return sdk_server(build_dispatcher(selection, state=state, options=options, commands=commands))
 
 
-# toolwright: sha256 6fad886c9ae8db7d39472615d6cea6dc
+# toolwright: sha256 662cf6e8fe61e418eed41bec1cb3d19d

@@ -503,7 +503,11 @@ def _look_up(run: Resolution, code: str, what: str, names: str | Sequence[str], 
 def _check_handlers(run: Resolution, tools: Sequence[Tool], index: HandlerIndex) -> None:
     server = run.tables.server
     for key, reference, hint in (
-        ("lifespan", server.lifespan, "it is an async context manager that is given the options and yields the state"),
+        (
+            "lifespan",
+            server.lifespan,
+            "it is an async context manager that is given the options and yields one object or a tuple of them",
+        ),
         ("guard", server.guard, "it is an async function that is given a CommandTool, its values and the ToolCall"),
         ("startup_check", server.startup_check, "it is a function that takes nothing and gives warnings"),
     ):

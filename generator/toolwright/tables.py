@@ -92,7 +92,11 @@ class ServerTable(Table):
     website: str = ""
     """Address of a page about the server."""
     lifespan: str = key(matching(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", "`module:function`"), default="")
-    """`module:function` under `handlers`: an async context manager, given the options; it yields the state."""
+    """`module:function` under `handlers`: an async context manager, given the options; it yields the state.
+
+    The state is one object or a tuple of objects, made at the first call of a tool and closed when the server ends;
+    `call.state(Type)` returns the object of a type. `atexit` hooks do not run, so close here what must be closed.
+    """
     guard: str = key(matching(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", "`module:function`"), default="")
     """`module:function` under `handlers`: sees the arguments of each command line before anything is decided of it.
 

@@ -179,7 +179,7 @@ _OWN_FLAGS: Final = frozenset(
     {
         "all",
         "allow-host",
-        "allow-remote",
+        "allow-origin",
         "classic",
         "discovery",
         "headless-approve",
@@ -190,6 +190,7 @@ _OWN_FLAGS: Final = frozenset(
         "log-level",
         "policy",
         "port",
+        "token-file",
         "toolsets",
         "version",
     }

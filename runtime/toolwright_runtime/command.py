@@ -7,7 +7,8 @@ import importlib
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn
 
 from toolwright_runtime.catalogue import Catalogue, ToolEntry
 from toolwright_runtime.command_line.settings import POLICY, Commands, commands_for
@@ -59,8 +60,8 @@ def main(
 
     `startup_check` is the `module:function` that gives warnings to log once the server runs, or empty.
 
-    Serving takes the process over: its signals, with stdio its standard streams, and when it is told to end and
-    something hangs, the process ends without coming back here.
+    Serving takes the process over: its signals, with stdio its standard streams. When the server ends, so does the
+    process, with status 0 and without `atexit` hooks; what a handler holds is closed by the server's lifespan.
     """
     given = sys.argv[1:] if argv is None else argv
     for subcommand in subcommands:
@@ -88,6 +89,7 @@ def main(
             Dispatcher(catalogue, selection=selection, load_index=load_index, options=values, commands=commands)
         )
 
+    _open_standard_streams()
     ending = Ending()
     ending.install()
     _log_to_stderr(chosen.log_level)
@@ -96,36 +98,71 @@ def main(
     return (_serve_http if chosen.http else _serve_stdio)(make_server, chosen, prog, ending)
 
 
-def _serve_stdio(make_server: Callable[[], Any], chosen: argparse.Namespace, prog: str, ending: Ending) -> int:  # noqa: ARG001  as _serve_http
+def _open_standard_streams() -> None:
+    """Open the null device in place of standard streams that are closed.
+
+    Otherwise the next descriptors that are opened, such as our own sockets, take their numbers, and are read as input.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
+
+
+def _serve_stdio(make_server: Callable[[], Any], chosen: argparse.Namespace, prog: str, ending: Ending) -> NoReturn:  # noqa: ARG001  as _serve_http
     if sys.stdin is not None and sys.stdin.isatty():
         print(f"{prog} speaks MCP on stdin and stdout: register it with an MCP client, or see --help", file=sys.stderr)  # noqa: T201  said to a person
     from toolwright_runtime import stdio
 
     stdio.serve(make_server, ending)
-    return 0
+    ending.leave()
 
 
 def _serve_http(make_server: Callable[[], Any], chosen: argparse.Namespace, prog: str, ending: Ending) -> int:
     from toolwright_runtime import http
+    from toolwright_runtime.http_access import AccessError
 
-    if not (chosen.allow_remote or http.is_loopback(chosen.host)):
+    is_remote = not http.is_loopback(chosen.host)
+    if is_remote and not chosen.allow_host:
         return _refused(
             prog,
-            f"--host {chosen.host} can be reached from other machines and there is no authentication;"
-            " say --allow-remote if that is meant",
+            f"--host {chosen.host} can be reached from other machines: name the hosts that clients may use with"
+            " --allow-host NAME, and give them the bearer token (of --token-file FILE, or of a file that is created)",
         )
     try:
+        token, note = _token(prog, chosen.token_file, is_required=is_remote)
         http.serve(
             make_server,
             ending,
             host=chosen.host,
             port=chosen.port,
-            allow_remote=chosen.allow_remote,
             allowed_hosts=chosen.allow_host,
+            allowed_origins=chosen.allow_origin,
+            token=token,
+            note=note,
         )
+    except AccessError as error:
+        return _refused(prog, str(error))
     except OSError as error:
         return _refused(prog, f"cannot listen on {chosen.host}:{chosen.port}: {error.strerror}")
-    return 0
+    return ending.leave()
+
+
+def _token(prog: str, path: str | None, *, is_required: bool) -> tuple[str, str]:
+    """Return the bearer token, empty if there is none, and a note on the file that was created for it.
+
+    Raises:
+        AccessError: the file cannot be used.
+    """
+    from toolwright_runtime.bearer_token import own_token, read_token
+
+    if path:
+        return read_token(Path(path)), ""
+    if not is_required:
+        return "", ""
+    token, place = own_token(prog)
+    return token, f" (bearer token in {place})"
 
 
 def _parser(
@@ -176,15 +213,26 @@ def _add_http(group: Any) -> None:
     group.add_argument("--host", type=_filled, default="127.0.0.1", help="address to listen on (default: %(default)s)")
     group.add_argument("--port", type=_port, default=8000, help="port; 0 takes a free one (default: %(default)s)")
     group.add_argument(
-        "--allow-remote", action="store_true", help="allow an address that other machines can reach: there is no login"
-    )
-    group.add_argument(
         "--allow-host",
         action="append",
         type=_filled,
         default=[],
-        metavar="NAME",
-        help="host name that clients may use; repeatable",
+        metavar="NAME[:PORT]",
+        help="host name that clients may use, required where other machines can reach the address; repeatable",
+    )
+    group.add_argument(
+        "--allow-origin",
+        action="append",
+        type=_filled,
+        default=[],
+        metavar="ORIGIN",
+        help="origin whose web pages may use the server, such as https://app.example; repeatable",
+    )
+    group.add_argument(
+        "--token-file",
+        type=_filled,
+        metavar="FILE",
+        help="file with the bearer token that every request needs (default: none on loopback, else one is made)",
     )
 
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 import importlib
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from contextvars import Context
 
+from toolwright_runtime.errors import INTERNAL, ToolError
+
 Options = Mapping[str, str | tuple[str, ...]]
 """What the server was started with: the manifest's options by name."""
-Factory = Callable[[Options], AbstractAsyncContextManager[Sequence[object]]]
+LifespanFactory = Callable[[Options], AbstractAsyncContextManager[object]]
+"""A function of the handlers, such as one under `@asynccontextmanager`, that yields one object or a tuple of them."""
 
 _log = logging.getLogger(__name__)
 
@@ -34,7 +37,7 @@ class Lifespan:
         """Give what the context manager yielded; enter it first if need be.
 
         Raises:
-            Exception: it could not be entered. The next call tries again.
+            ToolError: it could not be entered. The next call tries again.
         """
         if not self._target:
             return ()
@@ -58,23 +61,47 @@ class Lifespan:
 
     async def _live(self, entered: asyncio.Future[tuple[object, ...]], leave: asyncio.Event) -> None:
         try:
-            async with self._factory()(self._options) as state:
-                entered.set_result(tuple(state))
+            async with self._manager() as state:
+                entered.set_result(_objects(state))
                 await leave.wait()
         except asyncio.CancelledError:
             entered.cancel()
             raise
         except Exception as error:  # noqa: BLE001  it goes to those who wait, or to the log
             if entered.done():
-                _log.exception("the lifespan of the server did not end well")
+                _log.error("lifespan `%s` failed while closing: %s", self._target, _line(error), exc_info=error)
             else:
-                entered.set_exception(error)
+                entered.set_exception(self._failure(error))
                 entered.exception()  # marks it as seen: all who wait may have been cancelled
         finally:
             if self._entered is entered:
                 self._entered = None
 
-    def _factory(self) -> Factory:
+    def _manager(self) -> AbstractAsyncContextManager[object]:
         module, _, function = self._target.partition(":")
-        factory: Factory = getattr(importlib.import_module(module), function)
-        return factory
+        factory: LifespanFactory = getattr(importlib.import_module(module), function)
+        manager: object = factory(self._options)
+        if not isinstance(manager, AbstractAsyncContextManager):
+            kind = type(manager).__name__
+            raise TypeError(
+                f"it must return an async context manager, not {kind}; decorate it with @asynccontextmanager"
+            )
+        return manager
+
+    def _failure(self, error: Exception) -> ToolError:
+        """Log why the state could not be made, and return what the model is told. A `ToolError` has its own words."""
+        if isinstance(error, ToolError):
+            return error
+        _log.error("lifespan `%s` failed: %s", self._target, _line(error), exc_info=error)
+        return ToolError(f"The server's lifespan `{self._target}` failed", code=INTERNAL)
+
+
+def _objects(state: object) -> tuple[object, ...]:
+    """Return the objects that a lifespan yielded: one, or those of a tuple or list. Named tuples are one object."""
+    if state is None:
+        return ()
+    return tuple(state) if type(state) in {tuple, list} else (state,)  # type: ignore[arg-type]  # it is one of the two
+
+
+def _line(error: Exception) -> str:
+    return " ".join(f"{type(error).__name__}: {error}".split())

@@ -1,7 +1,8 @@
-"""Has the SDK take what is posted over HTTP as it takes a line over stdio.
+"""Treats what is posted over HTTP as a line over stdio: the same messages pass, and others get the same error.
 
-Its parser for older connections refuses half a character, though JSON can write one, and tells no model why. And it
-refuses a malformed answer, so that the call which waits for it would wait for ever.
+The SDK's parser for older connections refuses half a character, though JSON can write one, and tells no model why. It
+refuses a malformed answer, so that the call which waits for it would wait for ever. And what it answers to a malformed
+request has no id, or it takes that for a notification and is silent.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any
 from mcp.server.transport_security import RequestBodyLimitMiddleware
 from mcp.types import JSONRPCMessage, JSONRPCRequest
 from pydantic_core import from_json
+from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from toolwright_runtime.incoming import LONGEST_LINE, MalformedError, message
 from toolwright_runtime.results import encodable
@@ -34,18 +36,28 @@ def as_lines(app: ASGIApp) -> ASGIApp:
 
 async def _posted(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
     first = await receive()
+    if first["type"] == "http.disconnect":
+        return
     try:
-        read = message(first.get("body", b""))
+        read = message(first["body"])
     except MalformedError as malformed:
         _log.warning("passed over what was posted: %s", malformed)
         if malformed.outcome is not None:
             await app(dict(scope), _giving(_body(malformed.outcome), receive), _unsent)
-    else:
-        if isinstance(read, JSONRPCRequest) and not _is_readable(first["body"]):
-            params = read.params or {}
-            scope[ARGUMENTS] = params.get("arguments")
-            first = _body(read.model_copy(update={"params": encodable(params)}))
+        await _refusal(malformed)(scope, receive, send)
+        return
+    if isinstance(read, JSONRPCRequest) and not _is_readable(first["body"]):
+        params = read.params or {}
+        scope[ARGUMENTS] = params.get("arguments")
+        first = _body(read.model_copy(update={"params": encodable(params)}))
     await app(scope, _giving(first, receive), send)
+
+
+def _refusal(malformed: MalformedError) -> Response:
+    """Return the answer to a malformed message. A notification or response gets no JSON-RPC error, only the reason."""
+    if malformed.answer is None:
+        return PlainTextResponse(f"{malformed}\n", 400)
+    return Response(_encoded(malformed.answer), 400, media_type="application/json")
 
 
 def _is_readable(body: bytes) -> bool:
@@ -58,7 +70,11 @@ def _is_readable(body: bytes) -> bool:
 
 
 def _body(read: JSONRPCMessage) -> Message:
-    return {"type": "http.request", "body": read.model_dump_json(by_alias=True, exclude_unset=True).encode()}
+    return {"type": "http.request", "body": _encoded(read)}
+
+
+def _encoded(read: JSONRPCMessage) -> bytes:
+    return read.model_dump_json(by_alias=True, exclude_unset=True).encode()
 
 
 def _giving(first: Message, receive: Receive) -> Receive:

@@ -25,6 +25,9 @@ from mcp.types import JSONRPCMessage
 from toolwright_runtime.ending import Ending
 from toolwright_runtime.incoming import MalformedError, TooLong, lines, message
 
+MAX_WAITING = 64
+"""Answers that wait for a client that reads slowly. What waits here is sent although the server ends."""
+
 _log = logging.getLogger(__name__)
 _Incoming = SessionMessage | Exception
 
@@ -54,7 +57,7 @@ async def _streams(
 ) -> AsyncIterator[tuple[MemoryObjectReceiveStream[_Incoming], MemoryObjectSendStream[SessionMessage]]]:
     loop = asyncio.get_running_loop()
     received, incoming = anyio.create_memory_object_stream[_Incoming](0)
-    outgoing, to_send = anyio.create_memory_object_stream[SessionMessage](0)
+    outgoing, to_send = anyio.create_memory_object_stream[SessionMessage](MAX_WAITING)
 
     def stop() -> None:
         # A signal is taken for the end of input: cancelling the SDK in the middle of a message makes it fail.
@@ -168,7 +171,8 @@ def _own_streams() -> Iterator[tuple[int, int]]:
     try:
         yield source, sink
     finally:
-        # What was printed and not yet written out must not follow the protocol into the restored stream.
-        with suppress(OSError, ValueError):
+        # What was printed and not yet written out must not follow the protocol into the restored stream. Python has
+        # none, but None, where the process was started without one.
+        with suppress(OSError, ValueError, AttributeError):
             sys.stdout.flush()
         os.dup2(sink, 1)

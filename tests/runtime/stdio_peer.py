@@ -46,6 +46,9 @@ class Peer:
         self._lines: SimpleQueue[bytes | None] = SimpleQueue()
         self._errors: list[bytes] = []
         self._said = threading.Condition()
+        self.reads = threading.Event()
+        """Whether this client reads; while it does not, the server can write no more than a pipe holds."""
+        self.reads.set()
         self._threads = [threading.Thread(target=each) for each in (self._read, self._read_errors)]
         for each in self._threads:
             each.start()
@@ -149,6 +152,7 @@ class Peer:
     def close(self) -> None:
         if self.process.poll() is None:
             self.process.kill()
+        self.reads.set()
         self.process.wait(PATIENCE_S)
         for each in self._threads:
             each.join(PATIENCE_S)
@@ -172,6 +176,7 @@ class Peer:
     def _read(self) -> None:
         assert self.process.stdout is not None
         for line in self.process.stdout:
+            self.reads.wait()
             self._lines.put(line)
         self._lines.put(None)
 

@@ -19,6 +19,7 @@ from stdio_peer import PATIENCE_S, talking
 from toolwright_runtime.command import OptionSpec, option_values
 
 SAMPLE = (sys.executable, "-m", "sample_server")
+TOKEN_FILE = str(Path(__file__).with_name("token_of_tests"))
 
 
 def run(*arguments: str, env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
@@ -127,8 +128,25 @@ def test_version_is_the_server_s() -> None:
     [
         (["--toolsets", "texts"], "sample: unknown toolset `texts`: there are `text`, `odd`; did you mean `text`?\n"),
         (["--discovery", "clasic"], "did you mean `classic`?\n"),
-        (["--http", "--host", "0.0.0.0"], "say --allow-remote if that is meant\n"),
-        (["--http", "--host", "192.0.2.1", "--allow-remote"], "sample: cannot listen on 192.0.2.1:8000"),
+        (
+            ["--http", "--host", "0.0.0.0"],
+            "sample: --host 0.0.0.0 can be reached from other machines: name the hosts that clients may use",
+        ),
+        (
+            ["--http", "--host", "192.0.2.1", "--allow-host", "a.example", "--token-file", TOKEN_FILE],
+            "sample: cannot listen on 192.0.2.1:8000",
+        ),
+        (
+            ["--http", "--port", "0", "--allow-host", "*"],
+            "sample: `*` is not a host; write NAME or NAME:PORT, such as `tools.example`\n",
+        ),
+        (
+            ["--http", "--port", "0", "--allow-origin", "null"],
+            "sample: `null` is not an origin; write SCHEME://HOST, such as `https://app.example`\n",
+        ),
+        (["--http", "--token-file", "nowhere"], "sample: cannot read the token file nowhere: No such file or dir"),
+        (["--http", "--token-file", __file__], " must contain one token of at least 16 letters, digits or -._~+/\n"),
+        (["--token-file", ""], "sample: argument --token-file: expected a value, got an empty one\n"),
         (["--root", ""], "sample: argument --root: expected a value, got an empty one\n"),
         (["--root", "/", "--root="], "sample: argument --root: expected a value, got an empty one\n"),
         (["--farewell", ""], "sample: argument --farewell: expected a value, got an empty one\n"),

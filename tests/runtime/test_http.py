@@ -2,37 +2,58 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import json
+import os
 import re
+import select
 import signal
+import socket
+import stat
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
+from malformed import NO_JSON, REFUSED, UNANSWERED
 from mcp import Client
 from oracle import ERAS, LEGACY, MODERN
 from stdio_peer import PATIENCE_S
 from toolwright_runtime.ending import Ending
-from toolwright_runtime.http import is_loopback, serve
+from toolwright_runtime.http import is_loopback, listen, serve
+from toolwright_runtime.http_access import AccessError
+from toolwright_runtime.incoming import LONGEST_LINE
 
 pytestmark = pytest.mark.anyio
 
 
+TOKEN_FILE = str(Path(__file__).with_name("token_of_tests"))
+BEARER = {"Authorization": "Bearer a-token-that-only-tests-use"}
+SAMPLE = ("-m", "sample_server", "--classic", "--http", "--port", "0")
+
+
 @contextmanager
-def serving(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """Start the sample on a free port; give the process and the address it names."""
-    command = [sys.executable, "-m", "sample_server", "--classic", "--http", "--port", "0", *arguments]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8")
+def serving(
+    *arguments: str, command: Sequence[str] = SAMPLE, env: Mapping[str, str] | None = None, note: str = ""
+) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """Start the sample on a free port; give the process and the address it names. `note` is a pattern."""
+    process = subprocess.Popen(
+        [sys.executable, *command, *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+        env={**os.environ, **(env or {})},
+    )
     try:
         assert process.stderr is not None
         said = process.stderr.readline()
         while "debug" in arguments and said and not said.startswith("serving"):
             said = process.stderr.readline()
-        found = re.fullmatch(r"serving MCP at (http://\S+:\d+/mcp)\n", said)
+        found = re.fullmatch(rf"serving MCP at (http://\S+:\d+/mcp){note}\n", said)
         assert found, said + process.stderr.read()
         yield process, found[1]
     finally:
@@ -82,19 +103,122 @@ async def test_what_is_asked_and_answered_is_logged_at_no_level(mode: str) -> No
     assert "a-private-question" not in said
 
 
-def test_requests_for_another_host_or_from_another_origin_are_refused() -> None:
+def answer(
+    address: str, headers: dict[str, str], method: str = "POST", body: str | None = None
+) -> http.client.HTTPResponse:
+    """Send one request that opens no session and return the response, read to its end."""
+    place = address.removeprefix("http://").removesuffix("/mcp")
+    connection = http.client.HTTPConnection(place, timeout=PATIENCE_S)
+    connection.request(method, "/mcp", body, headers)
+    response = connection.getresponse()
+    response.read()
+    connection.close()
+    return response
+
+
+def test_only_the_names_and_the_port_of_the_server_are_served() -> None:
     with serving() as (_, address):
-        here = post(address, {})
-        other_host = post(address, {"Host": "evil.example"})
-        other_origin = post(address, {"Origin": "http://evil.example"})
+        port = address.removesuffix("/mcp").rpartition(":")[2]
+        own = [f"127.0.0.1:{port}", f"localhost:{port}", f"LOCALHOST:{port}", f"[::1]:{port}", "127.0.0.1"]
+        other = [
+            "evil.example",
+            f"evil.example:{port}",
+            f"127.0.0.1:{port}@evil.example",
+            "127.0.0.1:evil.example",
+            f"127.0.0.1:{port}.evil.example",
+            f"127.0.0.1.evil.example:{port}",
+            "localhost:1",
+            "127.0.0.1:",
+            "",
+        ]
 
-    assert (here, other_host, other_origin) == (200, 421, 403)
+        assert {host: post(address, {"Host": host}) for host in own} == dict.fromkeys(own, 200)
+        assert {host: post(address, {"Host": host}) for host in other} == dict.fromkeys(other, 421)
 
 
-def test_named_host_is_allowed() -> None:
-    with serving("--allow-host", "tools.example") as (_, address):
-        assert post(address, {"Host": "tools.example"}) == 200
-        assert post(address, {"Host": "evil.example"}) == 421
+def test_pages_of_other_origins_are_refused_those_of_other_ports_included() -> None:
+    with serving() as (_, address):
+        port = address.removesuffix("/mcp").rpartition(":")[2]
+        foreign = [
+            "http://evil.example",
+            "http://127.0.0.1",
+            "http://127.0.0.1:1",
+            f"http://localhost:{port}",
+            f"http://127.0.0.1:{port}@evil.example",
+            "http://127.0.0.1:1@evil.example",
+            "null",
+            "",
+        ]
+
+        assert post(address, {"Origin": f"http://127.0.0.1:{port}"}) == 200
+        assert {origin: post(address, {"Origin": origin}) for origin in foreign} == dict.fromkeys(foreign, 403)
+
+
+def test_named_host_is_allowed_with_the_port_of_the_server_and_a_named_port_alone() -> None:
+    with serving("--allow-host", "tools.example", "--allow-host", "Tunnel.example:9000") as (_, address):
+        port = address.removesuffix("/mcp").rpartition(":")[2]
+        hosts = ["tools.example", f"tools.example:{port}", "tunnel.example:9000"]
+
+        assert {host: post(address, {"Host": host}) for host in hosts} == dict.fromkeys(hosts, 200)
+        for host in ("evil.example", "tools.example:9000", "tunnel.example", f"tunnel.example:{port}"):
+            assert post(address, {"Host": host}) == 421
+
+
+def test_pages_of_a_named_origin_may_ask_and_their_browser_is_told_so() -> None:
+    page = {"Origin": "https://app.example"}
+    preflight = page | {
+        "Access-Control-Request-Method": "POST",
+        "Access-Control-Request-Headers": "authorization, mcp-protocol-version",
+    }
+    with serving("--allow-origin", "https://App.example", "--token-file", TOKEN_FILE) as (_, address):
+        asked = answer(address, preflight, "OPTIONS")
+        allowed = post(address, page | BEARER)
+        refused = post(address, {"Origin": "https://app.example.evil"} | BEARER)
+        without_token = post(address, page)
+
+    assert (asked.status, allowed, refused, without_token) == (200, 200, 403, 401)
+    assert asked.headers["Access-Control-Allow-Origin"] == "https://app.example"
+    assert "authorization" in asked.headers["Access-Control-Allow-Headers"]
+
+
+@pytest.mark.parametrize(
+    ("given", "challenge"),
+    [
+        ({}, "Bearer"),
+        ({"Authorization": "Basic YTpi"}, "Bearer"),
+        ({"Authorization": "Bearer"}, 'Bearer error="invalid_token"'),
+        ({"Authorization": "Bearer a-token-that-only-tests-us"}, 'Bearer error="invalid_token"'),
+        ({"Authorization": "Bearer \xe4"}, 'Bearer error="invalid_token"'),
+    ],
+)
+def test_token_of_a_file_is_required_on_loopback_too(given: dict[str, str], challenge: str) -> None:
+    with serving("--token-file", TOKEN_FILE) as (_, address):
+        refused = [answer(address, given, method) for method in ("POST", "GET", "DELETE", "PUT")]
+        accepted = post(address, BEARER)
+
+    assert [(each.status, each.headers["WWW-Authenticate"]) for each in refused] == [(401, challenge)] * 4
+    assert accepted == 200
+
+
+def test_token_is_created_once_for_an_address_that_others_can_reach(tmp_path: Path) -> None:
+    env = {"XDG_STATE_HOME": str(tmp_path / "state")}
+    remote = ("--host", "0.0.0.0", "--allow-host", "127.0.0.1")
+    created = rf" \(bearer token in ({re.escape(str(tmp_path))}/state/sample/http-token)\)"
+    tokens = []
+    for _ in range(2):
+        with serving(*remote, env=env, note=created) as (_, address):
+            token = (tmp_path / "state" / "sample" / "http-token").read_text(encoding="ascii").strip()
+            here = address.replace("0.0.0.0", "127.0.0.1")
+            tokens.append(token)
+
+            assert post(here, {}) == 401
+            assert post(here, {"Authorization": f"bearer {token}"}) == 200
+            assert post(here, {"Authorization": f"bearer {token}", "Host": "evil.example"}) == 421
+
+    assert tokens[0] == tokens[1]
+    assert len(tokens[0]) >= 43
+    assert stat.S_IMODE((tmp_path / "state" / "sample" / "http-token").stat().st_mode) == 0o600
+    assert stat.S_IMODE((tmp_path / "state" / "sample").stat().st_mode) == 0o700
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
@@ -122,8 +246,9 @@ def test_address_that_others_can_reach_is_refused_before_anything_is_made() -> N
     def make_server() -> Any:
         raise AssertionError("nothing should be made")
 
-    with pytest.raises(ValueError, match="can be reached from other machines"):
-        serve(make_server, Ending(), host="0.0.0.0", port=0)
+    for given in ({}, {"allowed_hosts": ["a.example"]}, {"token": "a-token-that-only-tests-use"}):
+        with pytest.raises(AccessError, match="can be reached from other machines"):
+            serve(make_server, Ending(), host="0.0.0.0", port=0, **given)
 
 
 class Raw:
@@ -153,17 +278,36 @@ class Raw:
         connection.request("POST", "/mcp", body, self._headers)
         return self._open_until.enter_context(connection.getresponse())
 
-    def call(self, name: str, arguments: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    def stream(self, **headers: str) -> http.client.HTTPResponse:
+        """Open the stream for what no request asks for."""
+        connection = http.client.HTTPConnection(*self._place, timeout=PATIENCE_S)
+        self._open_until.callback(connection.close)
+        connection.request("GET", "/mcp", headers=self._headers | headers)
+        return self._open_until.enter_context(connection.getresponse())
+
+    def resumed(self, line: str) -> Iterator[str]:
+        """Come back with the id of an event, as its `line` has it, and give the lines that follow."""
+        stream = self.stream(**{"Last-Event-ID": line.removeprefix("id: ")})
+        yield from (line.decode().rstrip() for line in stream)
+
+    def call(
+        self, name: str, arguments: dict[str, Any], meta: Mapping[str, Any] | None = None
+    ) -> Iterator[dict[str, Any]]:
         """Give what is said to a call, message by message as they come."""
-        params: dict[str, Any] = {"name": name, "arguments": arguments}
-        if self._is_modern:
-            about = {**self._about, "clientCapabilities": {}}
-            params["_meta"] = {f"io.modelcontextprotocol/{key}": value for key, value in about.items()}
-            self._headers |= {"Mcp-Method": "tools/call", "Mcp-Name": name}
-        for line in self.post({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}):
-            text = line.decode().removeprefix("data:").strip()
+        for line in self.said(name, arguments, meta):
+            text = line.removeprefix("data:").strip()
             if text.startswith("{"):
                 yield json.loads(text)
+
+    def said(self, name: str, arguments: dict[str, Any], meta: Mapping[str, Any] | None = None) -> Iterator[str]:
+        """Give the lines that answer a call, as they come."""
+        params: dict[str, Any] = {"name": name, "arguments": arguments, "_meta": dict(meta or {})}
+        if self._is_modern:
+            about = {**self._about, "clientCapabilities": {}}
+            params["_meta"] |= {f"io.modelcontextprotocol/{key}": value for key, value in about.items()}
+            self._headers |= {"Mcp-Method": "tools/call", "Mcp-Name": name}
+        for line in self.post({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}):
+            yield line.decode().rstrip()
 
 
 @pytest.mark.parametrize("version", ERAS)
@@ -192,3 +336,127 @@ def test_malformed_answer_fails_the_call_that_waits_for_it_and_is_refused(result
     assert refused.status == 400
     assert answer["id"] == 1
     assert "did not answer elicitation/create: its answer is malformed" in answer["result"]["content"][0]["text"]
+
+
+MALFORMED = [*((line, -32700, None) for line in NO_JSON), *((line, -32600, number) for line, number in REFUSED)]
+
+
+@pytest.mark.parametrize("version", ERAS)
+def test_malformed_message_gets_the_error_and_the_id_that_it_gets_over_stdio(version: str) -> None:
+    sent = [each for each in MALFORMED if len(each[0]) <= LONGEST_LINE]
+    with serving() as (_, address), ExitStack() as stack:
+        client = Raw(address, version, stack)
+        answers = [client.post(line) for line, _, _ in sent]
+        errors = [json.loads(response.read()) for response in answers]
+
+    assert {response.status for response in answers} == {400}
+    assert [(each["error"]["code"], each["id"]) for each in errors] == [(code, number) for _, code, number in sent]
+
+
+@pytest.mark.parametrize("version", ERAS)
+def test_malformed_notification_or_response_gets_no_error_of_the_protocol(version: str) -> None:
+    with serving() as (_, address), ExitStack() as stack:
+        client = Raw(address, version, stack)
+        answers = [client.post(line) for line in UNANSWERED if line.strip() and len(line) <= LONGEST_LINE]
+        bodies = [response.read() for response in answers]
+
+    assert {(response.status, response.headers.get_content_type()) for response in answers} == {(400, "text/plain")}
+    assert not any(body.startswith(b"{") for body in bodies)
+
+
+def test_what_another_session_was_sent_is_never_replayed_though_requests_have_the_same_ids() -> None:
+    with serving() as (_, address), ExitStack() as stack:
+        one, other = Raw(address, LEGACY, stack), Raw(address, LEGACY, stack)
+        ids, others_ids = [
+            [line for line in client.said("shout", {"text": text}) if line.startswith("id: ")]
+            for client, text in ((one, "private"), (other, "own"))
+        ]
+        replayed = [list(other.resumed(each)) for each in ids]
+        guessed = [list(other.resumed(f"id: {each}")) for each in range(10)]
+        own = next(line for line in other.resumed(others_ids[0]) if line.startswith("data: {"))
+
+    assert len(ids) == len(others_ids) == 2
+    assert [line for lines in (*replayed, *guessed) for line in lines if line.startswith("data: {")] == []
+    assert json.loads(own.removeprefix("data: "))["result"]["content"][0]["text"] == "OWN"
+
+
+async def test_small_answers_are_not_held_back() -> None:
+    """Without TCP_NODELAY, which asyncio sets by the protocol of the listener, each call waits for 40 ms."""
+    delays: asyncio.Queue[int] = asyncio.Queue()
+
+    def accepted(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        delays.put_nowait(writer.get_extra_info("socket").getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+        writer.close()
+
+    with listen("127.0.0.1", 0) as listener:
+        async with await asyncio.start_server(accepted, sock=listener):
+            with socket.create_connection(listener.getsockname()):
+                assert await delays.get() == 1
+
+
+HALF_OPEN = [
+    b"",
+    b"POST /mcp HT",
+    b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: ",
+    b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{",
+    b"GET /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: text/event-stream\r\n\r\nGET /mcp HT",
+]
+IMPATIENT = """
+from toolwright_runtime.ending import Ending
+from toolwright_runtime.http import serve
+from sample_server.server import build_server
+
+ending = Ending()
+ending.install()
+serve(build_server, ending, port=0, request_timeout_s=3)
+"""
+
+
+def test_requests_that_do_not_arrive_whole_are_closed_and_answers_may_take_longer() -> None:
+    with serving(command=["-c", IMPATIENT]) as (_, address), ExitStack() as stack:
+        client = Raw(address, LEGACY, stack)
+        stream = client.stream()
+        place = address.removeprefix("http://").removesuffix("/mcp").split(":")
+        half_open = []
+        for begun in HALF_OPEN * 20:
+            connection = stack.enter_context(socket.create_connection((place[0], int(place[1])), timeout=PATIENCE_S))
+            connection.sendall(begun)
+            half_open.append(connection)
+        for connection in half_open:
+            while connection.recv(65_536):
+                pass
+
+        # The stream was opened before all of them, and is what a client waits at for longer than that.
+        assert stream.fp is not None
+        assert select.select([stream.fp], [], [], 0)[0] == []
+        assert [each["id"] for each in client.call("call", {"tool_name": "shout", "args": {"text": "a"}})] == [1]
+
+
+@pytest.mark.parametrize("version", ERAS)
+def test_call_that_runs_is_cancelled_before_the_state_is_closed(version: str) -> None:
+    with serving("--all", "--farewell", "state is closed") as (process, address), ExitStack() as stack:
+        client = Raw(address, version, stack)
+        list(client.call("show_state", {}))
+        waiting = client.call("wait", {}, {"progressToken": "t"})
+        assert next(waiting)["method"] == "notifications/progress"
+        process.send_signal(signal.SIGTERM)
+
+        assert process.wait(PATIENCE_S) == 0
+        assert process.stderr is not None
+        assert process.stderr.read() == "the wait was cancelled\nstate is closed\n"
+
+
+@pytest.mark.parametrize("version", ERAS)
+def test_finished_answer_is_sent_whole_though_the_server_ends_before_it_is_read(version: str) -> None:
+    text = "x" * 3_000_000
+    with serving() as (process, address), ExitStack() as stack:
+        client = Raw(address, version, stack)
+        said = client.said("shout", {"text": text})
+        line = next(said)
+        process.send_signal(signal.SIGTERM)
+        lines = [line, *said]
+
+        assert process.wait(PATIENCE_S) == 0
+    answers = [line.removeprefix("data:").strip() for line in lines]
+    [answer] = [json.loads(each) for each in answers if each.startswith("{")]
+    assert answer["result"]["content"][0]["text"] == text.upper()

@@ -7,6 +7,7 @@ import asyncio
 import anyio
 import pytest
 from mcp import Client
+from odd_lifespans import Pair
 from quiet_context import QuietContext
 from sample_server.handlers import OPENED, Notebook
 from sample_server.server import build_dispatcher, build_server
@@ -95,6 +96,54 @@ async def test_failure_to_enter_reaches_the_caller_and_the_next_one_tries_again(
     await lifespan.aclose()
 
     assert state == ("given",)
+
+
+@pytest.mark.parametrize(
+    ("name", "yielded"),
+    [
+        ("yields_one", [Pair("a", "b")]),
+        ("yields_a_tuple", [Pair("a", "b"), "c"]),
+        ("yields_nothing", []),
+    ],
+)
+async def test_lifespan_yields_one_object_or_a_tuple_of_them(name: str, yielded: list[object]) -> None:
+    lifespan = Lifespan(f"odd_lifespans:{name}", {})
+    state = await lifespan.state()
+    await lifespan.aclose()
+
+    assert list(state) == yielded
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("is_not_decorated", "TypeError: it must return an async context manager, not async_generator; decorate it"),
+        ("is_not_there", "AttributeError: module 'odd_lifespans' has no attribute 'is_not_there'"),
+        ("takes_nothing", "TypeError: takes_nothing() takes 0 positional arguments but 1 was given"),
+        ("raises", "OSError: no database at a-secret-place"),
+    ],
+)
+async def test_lifespan_that_fails_is_named_in_one_line_and_its_text_is_not_shown(
+    name: str, reason: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    lifespan = Lifespan(f"odd_lifespans:{name}", {})
+    with pytest.raises(ToolError) as raised:
+        await lifespan.state()
+
+    assert raised.value.message == f"The server's lifespan `odd_lifespans:{name}` failed"
+    [record] = caplog.records
+    assert record.getMessage().startswith(f"lifespan `odd_lifespans:{name}` failed: {reason}")
+    assert "\n" not in record.getMessage()
+
+
+async def test_lifespan_that_fails_while_closing_is_named(caplog: pytest.LogCaptureFixture) -> None:
+    lifespan = Lifespan("odd_lifespans:fails_late", {})
+    await lifespan.state()
+    await lifespan.aclose()
+
+    assert [record.getMessage() for record in caplog.records] == [
+        "lifespan `odd_lifespans:fails_late` failed while closing: OSError: still locked"
+    ]
 
 
 async def test_server_without_a_lifespan_has_no_state() -> None:

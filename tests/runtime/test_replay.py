@@ -49,9 +49,33 @@ def test_an_event_nobody_knows_gives_nothing(unknown: str) -> None:
     asyncio.run(scenario())
 
 
+def test_an_id_of_another_session_gives_nothing_though_their_requests_have_the_same_ids() -> None:
+    async def scenario() -> None:
+        ours, theirs = RecentEvents(), RecentEvents()
+        opened = await ours.store_event("7", None)
+        their_ids = [await theirs.store_event("7", each) for each in (None, notification("theirs"))]
+        answer = await ours.store_event("7", notification("ours"))
+
+        assert [await missed(ours, each) for each in their_ids] == [(None, []), (None, [])]
+        assert await missed(ours, opened) == ("7", [("ours", answer)])
+
+    asyncio.run(scenario())
+
+
+def test_ids_of_events_cannot_be_guessed() -> None:
+    async def scenario() -> None:
+        events = RecentEvents()
+        ids = {await events.store_event("a", None) for _ in range(100)}
+
+        assert len(ids) == 100
+        assert min(map(len, ids)) >= 22  # 128 bits in base64
+
+    asyncio.run(scenario())
+
+
 def test_old_events_are_forgotten() -> None:
     async def scenario() -> None:
-        events = RecentEvents(most=2)
+        events = RecentEvents(max_events=2)
         first = await events.store_event("a", None)
         for number in range(2):
             await events.store_event("a", notification(f"a/{number}"))

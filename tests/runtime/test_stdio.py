@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from malformed import NO_JSON, REFUSED, UNANSWERED, nested
 from mcp.types import JSONRPCError, JSONRPCMessage, JSONRPCRequest
 from oracle import ERAS, LEGACY, MODERN
 from stdio_peer import PATIENCE_S, SAMPLE, Peer, talking
@@ -209,49 +210,6 @@ def test_what_handlers_and_their_children_print_is_no_protocol(version: str) -> 
     assert "printed by the handler" in said
     assert "printed by a child" in said
     assert said.rstrip().endswith("''") or "''" in said, "a child reads an empty input"
-
-
-def nested(depth: int) -> bytes:
-    return b"[" * depth + b"]" * depth
-
-
-NO_JSON = [b"{bad", b"not json", b"\xff\xfe", b'{"a":' + b"[" * 3000, b"1" * 5000, b'{"a":"\x00"}']
-REFUSED = [
-    (b"[]", None),
-    (b"{}", None),
-    (b"5", None),
-    (b'{"jsonrpc":"2.0"}', None),
-    (b'[{"jsonrpc":"2.0","id":"r","method":"ping"}]', None),
-    (b'{"id":"r","method":"ping"}', "r"),
-    (b'{"jsonrpc":"1.0","id":"r","method":"ping"}', "r"),
-    (b'{"jsonrpc":"2.0","id":"r"}', "r"),
-    (b'{"jsonrpc":"2.0","id":"r","method":5}', "r"),
-    (b'{"jsonrpc":"2.0","method":5}', None),
-    (b'{"jsonrpc":"2.0","id":"r","method":"ping","params":[]}', "r"),
-    (b'{"jsonrpc":"2.0","id":"r","method":"ping","params":"x"}', "r"),
-    (b'{"jsonrpc":"2.0","id":null,"method":"ping"}', None),
-    (b'{"jsonrpc":"2.0","id":1.5,"method":"ping"}', None),
-    (b'{"jsonrpc":"2.0","id":true,"method":"ping"}', None),
-    (b'{"jsonrpc":"2.0","id":{},"method":"ping"}', None),
-    (b'{"jsonrpc":"2.0","id":"r","method":"ping","params":{"a":%b}}' % nested(300), "r"),
-    (b'{"params":{"a":%b,"id":"s"},"method":"ping","jsonrpc":"2.0","id":"r"}' % nested(5000), "r"),
-    (b'{"a":"\\ud800 \\"}{","params":%b,"method":"ping","jsonrpc":"2.0","id":"r"}' % nested(5000), "r"),
-    (nested(5000), None),
-    (b'{"jsonrpc":"2.0","id":"r","method":"ping","params":{"a":"%b"}}' % (b"x" * LONGEST_LINE), "r"),
-    (b'{"method":"ping","params":{"a":"%b"},"jsonrpc":"2.0","id":7}' % (b"x" * LONGEST_LINE), 7),
-    (b"x" * (LONGEST_LINE + 1), None),
-]
-UNANSWERED = [
-    b"",
-    b" \r",
-    b'{"method":"notifications/initialized"}',
-    b'{"jsonrpc":"2.0","method":"notifications/initialized","params":[1]}',
-    b'{"jsonrpc":"2.0","method":"notifications/initialized","params":{"a":%b}}' % nested(5000),
-    b'{"jsonrpc":"2.0","id":1,"result":5}',
-    b'{"jsonrpc":"2.0","id":true,"result":5}',
-    b'{"id":1,"error":{"code":1,"message":"x"}}',
-    b'{"result":{"content":"%b"},"jsonrpc":"2.0","id":1}' % (b"x" * LONGEST_LINE),
-]
 
 
 @both_eras
@@ -552,6 +510,28 @@ def test_server_ends_when_nobody_reads_its_output() -> None:
             assert server.stderr.read() == b""
         finally:
             server.kill()
+
+
+@both_eras
+@pytest.mark.parametrize("ending", ["end of input", "signal"])
+def test_finished_answers_are_sent_though_the_server_ends_before_they_are_read(version: str, ending: str) -> None:
+    with talking(version) as peer:
+        peer.reads.clear()
+        # Each answer is more than a pipe holds, so that all but the first have to wait.
+        sent = {peer.send("tools/call", name="shout", arguments={"text": "x" * 100_000}) for _ in range(5)}
+        for _ in range(50):
+            peer.notify("notifications/nobody/knows")
+        peer.send("tools/call", name="chatter", arguments={})
+        peer.wait_for_stderr(b"printed by a child\n")
+        if ending == "signal":
+            peer.process.send_signal(signal.SIGTERM)
+        else:
+            peer.end_of_input()
+        peer.reads.set()
+        answered = {answer["id"] for answer in peer.rest()}
+
+        assert peer.exit_status() == 0
+    assert answered >= sent
 
 
 def test_modern_client_carries_its_answers_from_round_to_round() -> None:

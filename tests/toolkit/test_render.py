@@ -219,6 +219,41 @@ def test_hostile_output_passes_mypy_strict_with_a_handler_and_ruff(hostile: dict
     assert ruff.returncode == 0, ruff.stdout
 
 
+LIFESPAN = """\
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+
+
+@asynccontextmanager
+async def open_library(options: Mapping[str, str | tuple[str, ...]]) -> AsyncIterator[str]:
+    yield "one object"
+"""
+
+
+@pytest.mark.parametrize(
+    ("decorator", "errors"),
+    [
+        ("@asynccontextmanager\n", "Success: no issues found"),
+        ("", "library_server/server.py:27: error: Incompatible types in assignment"),
+    ],
+    ids=["right", "not decorated"],
+)
+def test_mypy_proves_that_a_lifespan_fits(decorator: str, verdict: str, tmp_path: Path) -> None:
+    lay_out(by_path(render(model("every-field-of-a-tool-reaches-the-catalogue"))), tmp_path / "generated")
+    state = LIFESPAN.replace("@asynccontextmanager\n", decorator)
+    lay_out(dict.fromkeys(["__init__.py", "tools/__init__.py"], "") | {"tools/state.py": state}, tmp_path / "library")
+    mypy = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", "--cache-dir", tmp_path / "cache", "-m", "library_server.server"],
+        cwd=tmp_path / "generated",
+        env={"MYPYPATH": ":".join(map(str, [tmp_path, ROOT / "runtime"])), "PATH": ""},
+        capture_output=True,
+        check=False,
+        encoding="utf-8",
+    )
+
+    assert mypy.stdout.startswith(verdict)
+
+
 def lay_out(files: dict[str, str], folder: Path) -> None:
     for path, text in files.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)

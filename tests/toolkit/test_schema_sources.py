@@ -581,7 +581,8 @@ def workbench_over_http() -> Iterator[str]:
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8")
     try:
         assert process.stderr is not None
-        yield process.stderr.readline().split()[-1]
+        # On a slow machine the check at the start logs its warnings first.
+        yield next(line for line in process.stderr if line.startswith("serving")).split()[-1]
     finally:
         process.kill()
         process.communicate(timeout=PATIENCE_S)

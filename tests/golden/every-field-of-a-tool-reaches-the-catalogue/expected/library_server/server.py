@@ -19,6 +19,12 @@ from library_server.catalogue import CATALOGUE
 
 if TYPE_CHECKING:
     from mcp.server.lowlevel import Server
+    from toolwright_runtime.lifespan import LifespanFactory
+
+    import library.tools.state
+
+    # mypy proves that the lifespan fits; it is imported at the first call of a tool.
+    _LIFESPAN: LifespanFactory = library.tools.state.open_library
 
 OPTIONS: Final = (
     OptionSpec(
@@ -58,4 +64,4 @@ def build_server(
     return sdk_server(build_dispatcher(selection, state=state, options=options))
 
 
-# toolwright: sha256 4996220d6caf3345d67ed26116e099d0
+# toolwright: sha256 430e52cd7b1fd4d2a41b15f79a6538d7

@@ -1,0 +1,125 @@
+"""Decides whose HTTP requests are answered: by Host, by Origin and by bearer token, before a body is read."""
+
+from __future__ import annotations
+
+import hmac
+import logging
+import re
+from collections.abc import Sequence
+
+from starlette.datastructures import Headers
+from starlette.middleware.cors import CORSMiddleware
+from starlette.responses import PlainTextResponse, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+LOOPBACK_NAMES = ("127.0.0.1", "localhost", "[::1]")
+
+_log = logging.getLogger(__name__)
+_HOST = re.compile(r"(?P<name>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?P<port>:\d{1,5})?")
+_ORIGIN = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://" + _HOST.pattern)
+
+
+class AccessError(ValueError):
+    """A setting of who may use a server that cannot be used."""
+
+
+def host_values(name: str, port: int) -> tuple[str, ...]:
+    """Return the `Host` headers that `name` allows for a server on `port`.
+
+    `tools.example` allows the name alone, which a proxy on a standard port sends, and the name with the server's port.
+    `tools.example:9000` allows that port only.
+
+    Raises:
+        AccessError: `name` is neither a host name nor an address.
+    """
+    found = _HOST.fullmatch(bracketed(name))
+    if found is None:
+        raise AccessError(f"`{name}` is not a host; write NAME or NAME:PORT, such as `tools.example`")
+    host = found[0].lower()
+    return (host,) if found["port"] else (host, f"{host}:{port}")
+
+
+def origin_value(origin: str) -> str:
+    """Return `origin` as browsers send it.
+
+    Raises:
+        AccessError: it is not an origin.
+    """
+    if not _ORIGIN.fullmatch(origin):
+        raise AccessError(f"`{origin}` is not an origin; write SCHEME://HOST, such as `https://app.example`")
+    return origin.lower()
+
+
+def bracketed(host: str) -> str:
+    """Return `host` as a URL contains it: an IPv6 address in brackets."""
+    return f"[{host}]" if host.count(":") > 1 and not host.startswith("[") else host
+
+
+def guarded(app: ASGIApp, *, hosts: Sequence[str], origins: Sequence[str] = (), token: str = "") -> ASGIApp:
+    """Return `app` behind all three checks.
+
+    `hosts` are the exact `Host` headers that are served, in lower case: this is what stops DNS rebinding. A request
+    without `Origin` comes from a program and passes; one with it must come from a page of the same host, or of one of
+    `origins`. `token` is required of every request unless it is empty.
+    """
+    if token:
+        app = _WithToken(app, token)
+    if origins:
+        # A preflight carries no token, so it is answered before that is asked for.
+        app = CORSMiddleware(
+            app,
+            allow_origins=origins,
+            allow_methods=["GET", "POST", "DELETE"],
+            allow_headers=["*"],
+            expose_headers=["Mcp-Session-Id", "WWW-Authenticate"],
+        )
+    return _FromKnownPlaces(app, frozenset(hosts), frozenset(origins))
+
+
+class _FromKnownPlaces:
+    """Refuses requests for other hosts and from pages of other origins."""
+
+    def __init__(self, app: ASGIApp, hosts: frozenset[str], origins: frozenset[str]) -> None:
+        self._app = app
+        self._hosts = hosts
+        self._origins = origins
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        refusal = self._refusal(Headers(scope=scope)) if scope["type"] == "http" else None
+        await (refusal or self._app)(scope, receive, send)
+
+    def _refusal(self, headers: Headers) -> Response | None:
+        host = headers.get("host", "").lower()
+        if host not in self._hosts:
+            _log.warning("refused a request for another host: %.200r", host)
+            return PlainTextResponse("This host is not served here; --allow-host allows one.\n", 421)
+        allowed = self._origins | {f"http://{host}", f"https://{host}"}
+        for origin in headers.getlist("origin"):
+            if origin.lower() not in allowed:
+                _log.warning("refused a request from another origin: %.200r", origin)
+                return PlainTextResponse("Pages of this origin are not answered; --allow-origin allows one.\n", 403)
+        return None
+
+
+class _WithToken:
+    """Refuses requests without the bearer token (RFC 6750)."""
+
+    def __init__(self, app: ASGIApp, token: str) -> None:
+        self._app = app
+        self._token = token.encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        refusal = self._refusal(Headers(scope=scope)) if scope["type"] == "http" else None
+        await (refusal or self._app)(scope, receive, send)
+
+    def _refusal(self, headers: Headers) -> Response | None:
+        scheme, _, given = headers.get("authorization", "").partition(" ")
+        if scheme.lower() != "bearer":
+            return _unauthorized("A bearer token is required.", "Bearer")
+        if not hmac.compare_digest(given.strip().encode(), self._token):
+            return _unauthorized("The bearer token is wrong.", 'Bearer error="invalid_token"')
+        return None
+
+
+def _unauthorized(reason: str, challenge: str) -> Response:
+    return PlainTextResponse(f"{reason}\n", 401, headers={"WWW-Authenticate": challenge})

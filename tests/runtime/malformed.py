@@ -1,0 +1,48 @@
+"""Messages that are none, for both transports: what JSON-RPC 2.0 has to say to each is the same over either."""
+
+from __future__ import annotations
+
+from toolwright_runtime.incoming import LONGEST_LINE
+
+
+def nested(depth: int) -> bytes:
+    return b"[" * depth + b"]" * depth
+
+
+NO_JSON = [b"{bad", b"not json", b"\xff\xfe", b'{"a":' + b"[" * 3000, b"1" * 5000, b'{"a":"\x00"}']
+REFUSED = [
+    (b"[]", None),
+    (b"{}", None),
+    (b"5", None),
+    (b'{"jsonrpc":"2.0"}', None),
+    (b'[{"jsonrpc":"2.0","id":"r","method":"ping"}]', None),
+    (b'{"id":"r","method":"ping"}', "r"),
+    (b'{"jsonrpc":"1.0","id":"r","method":"ping"}', "r"),
+    (b'{"jsonrpc":"2.0","id":"r"}', "r"),
+    (b'{"jsonrpc":"2.0","id":"r","method":5}', "r"),
+    (b'{"jsonrpc":"2.0","method":5}', None),
+    (b'{"jsonrpc":"2.0","id":"r","method":"ping","params":[]}', "r"),
+    (b'{"jsonrpc":"2.0","id":"r","method":"ping","params":"x"}', "r"),
+    (b'{"jsonrpc":"2.0","id":null,"method":"ping"}', None),
+    (b'{"jsonrpc":"2.0","id":1.5,"method":"ping"}', None),
+    (b'{"jsonrpc":"2.0","id":true,"method":"ping"}', None),
+    (b'{"jsonrpc":"2.0","id":{},"method":"ping"}', None),
+    (b'{"jsonrpc":"2.0","id":"r","method":"ping","params":{"a":%b}}' % nested(300), "r"),
+    (b'{"params":{"a":%b,"id":"s"},"method":"ping","jsonrpc":"2.0","id":"r"}' % nested(5000), "r"),
+    (b'{"a":"\\ud800 \\"}{","params":%b,"method":"ping","jsonrpc":"2.0","id":"r"}' % nested(5000), "r"),
+    (nested(5000), None),
+    (b'{"jsonrpc":"2.0","id":"r","method":"ping","params":{"a":"%b"}}' % (b"x" * LONGEST_LINE), "r"),
+    (b'{"method":"ping","params":{"a":"%b"},"jsonrpc":"2.0","id":7}' % (b"x" * LONGEST_LINE), 7),
+    (b"x" * (LONGEST_LINE + 1), None),
+]
+UNANSWERED = [
+    b"",
+    b" \r",
+    b'{"method":"notifications/initialized"}',
+    b'{"jsonrpc":"2.0","method":"notifications/initialized","params":[1]}',
+    b'{"jsonrpc":"2.0","method":"notifications/initialized","params":{"a":%b}}' % nested(5000),
+    b'{"jsonrpc":"2.0","id":1,"result":5}',
+    b'{"jsonrpc":"2.0","id":true,"result":5}',
+    b'{"id":1,"error":{"code":1,"message":"x"}}',
+    b'{"result":{"content":"%b"},"jsonrpc":"2.0","id":1}' % (b"x" * LONGEST_LINE),
+]
