@@ -322,6 +322,24 @@ params.commit = { type = "string", positional = true }
 """,
     ),
     Rule(
+        code="TW218",
+        title="A schema uses `unevaluatedProperties` with `patternProperties`",
+        why="The server would have to match the names of members with a pattern and no time limit. One long name could "
+        "then keep it from answering anything else.",
+        bad="""
+[tools.search.input_schema]
+type = "object"
+patternProperties = { "^x-" = { type = "string" } }
+unevaluatedProperties = false
+""",
+        good="""
+[tools.search.input_schema]
+type = "object"
+patternProperties = { "^x-" = { type = "string" } }
+additionalProperties = false
+""",
+    ),
+    Rule(
         code="TW301",
         title="A tool stands in a category that is not declared",
         why="Categories order the docs, the models and the search; a misspelt one would make a group of its own.",
@@ -902,6 +920,15 @@ input_schema = { type = "object", properties = { "$top" = { type = "integer" } }
         "server. Models then never see yours, and what arrives under its name is not meant for you.",
         bad='params.wait_for_previous = { type = "string", description = "The job to wait for" }',
         good='params.after_job = { type = "string", description = "The job to wait for" }',
+    ),
+    Rule(
+        code="TW520",
+        title="A pattern cannot be matched in linear time",
+        why="The server matches patterns with Rust's `regex`, whose time grows with the length of the text and no faster. It has "
+        "no look-around, backreferences, inline flags or possessive repeats. A pattern with these is matched by "
+        "backtracking with a time limit, so a long value that is valid may be refused.",
+        bad='params.name = { type = "string", description = "Any name but `root`", pattern = "^(?!root$)[a-z]+$" }',
+        good='params.name = { type = "string", description = "Any name; `root` is refused", pattern = "^[a-z]+$" }',
     ),
     Rule(
         code="TW601",
