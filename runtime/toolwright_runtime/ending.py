@@ -15,6 +15,8 @@ from toolwright_runtime.watchdog import end_in
 
 GRACE_S = 2.0
 """Seconds after which work that does not let itself be cancelled is abandoned."""
+BUSY_GRACE_S = GRACE_S + 3
+"""Seconds after a signal in which some Python code must have run."""
 SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK") if hasattr(signal, name))
 
 
@@ -84,7 +86,7 @@ def _bound_the_end(_number: int, _frame: FrameType | None) -> None:
 
     That thread cannot run while another holds the interpreter's lock, so the watchdog is armed here.
     """
-    end_in(GRACE_S + 1)
+    end_in(BUSY_GRACE_S)
 
 
 def leave() -> NoReturn:

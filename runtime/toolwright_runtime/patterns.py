@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Final
 
-from toolwright_runtime.rust_pattern import UntranslatableError, translate
+from toolwright_runtime.rust_pattern import translate
 
 if TYPE_CHECKING:
     from regex import Pattern
@@ -60,17 +60,6 @@ def is_found(pattern: str, text: str) -> bool:
 def is_linear(pattern: str) -> bool:
     """Return whether Rust's engine matches `pattern`, at least in texts of ASCII."""
     return _matcher(pattern).in_ascii is not None
-
-
-def check(pattern: str) -> None:
-    """Prepare to match `pattern`.
-
-    Raises:
-        ValueError: neither engine takes it.
-    """
-    matcher = _matcher(pattern)
-    if matcher.in_ascii is None or matcher.in_any_text is None:
-        _ = matcher.timed
 
 
 def compile_linear(pattern: str) -> Callable[[str], bool]:
@@ -133,7 +122,7 @@ class _Matcher:
         try:
             rust = translate(self._pattern, is_ascii=is_ascii)
             return _Linear(compile_linear(rust.text), rust.size)
-        except (UntranslatableError, SchemaError):
+        except (ValueError, SchemaError):  # also for a repeat of more digits than `int` reads
             return None
 
 

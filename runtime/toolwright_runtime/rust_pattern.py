@@ -17,7 +17,7 @@ _TOKEN: Final = re.compile(
       (?P<class>   \[\^?+\]?+(?:\\.|[^\]\\])*+\] )
     | (?P<escape>  {_ESCAPE} )
     | (?P<repeat>  (?:[*+?]|\{{(?!\}})(?P<least>\d*)(?P<comma>,)?(?P<most>\d*)\}})(?P<mode>[?+]?) )
-    | (?P<open>    \((?:\?:|\?P<[A-Za-z_]\w*>|(?!\?)) )
+    | (?P<open>    \((?:\?:|\?P<(?P<name>[A-Za-z_]\w*)>|(?!\?)) )
     | (?P<close>   \) )
     | (?P<or>      \| )
     | (?P<start>   \^ )
@@ -70,66 +70,101 @@ def translate(pattern: str, *, is_ascii: bool) -> RustPattern:
     Raises:
         UntranslatableError: no pattern is known to be equal.
     """
-    written: list[str] = []
-    groups = [_Group()]
-    last_size = 0
-    is_repeatable = False
-    place = 0
-    while place < len(pattern):
-        token = _TOKEN.match(pattern, place)
-        if token is None:
-            raise UntranslatableError(pattern)
-        place = token.end()
-        group = groups[-1]
-        kind = token.lastgroup if token.lastgroup != "mode" else "repeat"
+    return _Translator(pattern, is_ascii=is_ascii).translate()
+
+
+class _Translator:
+    """Translates one pattern, token by token."""
+
+    def __init__(self, pattern: str, *, is_ascii: bool) -> None:
+        self._pattern = pattern
+        self._is_ascii = is_ascii
+        self._groups = [_Group()]
+        self._names: set[str] = set()
+        self._last_size = 0
+        """Size of what a repeat would repeat; 0 where nothing can be repeated."""
+
+    def translate(self) -> RustPattern:
+        written = []
+        place = 0
+        while place < len(self._pattern):
+            token = _TOKEN.match(self._pattern, place)
+            if token is None:
+                raise UntranslatableError(self._pattern)
+            written.append(self._translated(token))
+            place = token.end()
+        if len(self._groups) > 1:
+            raise UntranslatableError(self._pattern)
+        return RustPattern("".join(written), self._groups[0].size)
+
+    def _translated(self, token: re.Match[str]) -> str:
+        group, kind = self._groups[-1], token.lastgroup
         if group.is_ended and kind not in {"close", "or"}:
-            raise UntranslatableError(pattern)
+            raise UntranslatableError(self._pattern)
+        if kind == "repeat":
+            return self._repeated(token)
+        self._last_size = 0
         match kind:
             case "open":
-                groups.append(_Group())
-                written.append("(?:")
+                return self._open(token["name"])
             case "close":
-                if len(groups) == 1:
-                    raise UntranslatableError(pattern)
-                groups.pop()
-                last_size = group.size
-                groups[-1].size += last_size
-                groups[-1].is_ended = group.is_ended or group.has_end
-                written.append(")")
+                return self._close()
             case "or":
                 group.has_end |= group.is_ended
                 group.is_ended = False
-                written.append("|")
-            case "repeat":
-                if not is_repeatable:
-                    raise UntranslatableError(pattern)
-                repeat, times = _repeat(token)
-                group.size += last_size * (times - 1)
-                written.append(repeat)
-            case "start":
-                written.append(r"\A")
+                return "|"
             case "end":
                 group.is_ended = True
-                written.append(r"(?:\n?\z)")
-            case _:
-                atom = _atom(token, is_ascii=is_ascii)
-                last_size = 1
-                group.size += 1
-                written.append(atom)
-        is_repeatable = kind == "close" or (kind in {"class", "any", "literal", "escape"} and not _is_anchor(token[0]))
-    if len(groups) > 1:
-        raise UntranslatableError(pattern)
-    return RustPattern("".join(written), groups[0].size)
+                return r"(?:\n?\z)"
+            case "start" | "escape" if anchor := self._anchor(token[0]):
+                return anchor
+        self._last_size = 1
+        group.size += 1
+        return self._atom(token)
 
+    def _open(self, name: str | None) -> str:
+        if name in self._names:
+            raise UntranslatableError(self._pattern)
+        self._names |= {name} if name else set()
+        self._groups.append(_Group())
+        return "(?:"
 
-def _is_anchor(text: str) -> bool:
-    return text in {r"\A", r"\Z", r"\b"}
+    def _close(self) -> str:
+        if len(self._groups) == 1:
+            raise UntranslatableError(self._pattern)
+        closed = self._groups.pop()
+        group = self._groups[-1]
+        group.size += closed.size
+        group.is_ended = closed.is_ended or closed.has_end
+        self._last_size = max(closed.size, 1)
+        return ")"
+
+    def _repeated(self, token: re.Match[str]) -> str:
+        if not self._last_size or token["mode"] == "+":
+            raise UntranslatableError(self._pattern)
+        repeat, times = _repeat(token)
+        self._groups[-1].size += self._last_size * (times - 1)
+        self._last_size = 0
+        return repeat
+
+    def _anchor(self, text: str) -> str:
+        """Return what matches at a place, not a character; empty for anything else."""
+        if text == r"\b" and self._is_ascii:
+            return r"(?-u:\b)"
+        return {"^": r"\A", r"\A": r"\A", r"\Z": r"\z"}.get(text, "")
+
+    def _atom(self, token: re.Match[str]) -> str:
+        """Return what matches one character."""
+        match token.lastgroup:
+            case "any":
+                return r"[^\n]"
+            case "class":
+                return _class(token[0], is_ascii=self._is_ascii)
+        return _class_members(token[0], is_ascii=self._is_ascii) or _written(_code(token[0]))
 
 
 def _repeat(token: re.Match[str]) -> tuple[str, int]:
     """Return a repeat in Rust's dialect, and how often what is repeated is compiled."""
-    if token["mode"] == "+":
-        raise UntranslatableError(token[0])
     if token[0][0] in "*+?":
         return token[0][0], 1
     least = int(token["least"] or 0)
@@ -141,24 +176,6 @@ def _repeat(token: re.Match[str]) -> tuple[str, int]:
     if most < least:
         raise UntranslatableError(token[0])
     return f"{{{least},{most}}}", max(most, 1)
-
-
-def _atom(token: re.Match[str], *, is_ascii: bool) -> str:
-    text = token[0]
-    match token.lastgroup:
-        case "any":
-            return r"[^\n]"
-        case "class":
-            return _class(text, is_ascii=is_ascii)
-        case "escape" if text == r"\A":
-            return r"\A"
-        case "escape" if text == r"\Z":
-            return r"\z"
-        case "escape" if text == r"\b" and is_ascii:
-            return r"(?-u:\b)"
-        case "escape" if members := _class_members(text, is_ascii=is_ascii):
-            return members
-    return _written(_code(text))
 
 
 def _class(text: str, *, is_ascii: bool) -> str:

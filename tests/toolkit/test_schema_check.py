@@ -81,15 +81,15 @@ def test_patterns_are_searched_in_texts_of_any_length(pattern: str, fits: str, d
 @pytest.mark.parametrize("keyword", ["pattern", "propertyNames", "patternProperties", "additionalProperties"])
 def test_match_that_does_not_end_is_ended_and_told(keyword: str) -> None:
     pattern = "^(?=(a|aa)+$)"
-    schema: dict[str, Any] = {
+    schemas: dict[str, dict[str, Any]] = {
         "pattern": {"properties": {"x": {"type": "string", "pattern": pattern}}},
         "propertyNames": {"propertyNames": {"pattern": pattern}},
         "patternProperties": {"patternProperties": {pattern: True}},
         "additionalProperties": {"patternProperties": {pattern: True}, "additionalProperties": False},
-    }[keyword]
+    }
     text = "a" * 100 + "b"
 
-    (message,) = said({"type": "object", **schema}, {"x": text, text: 1}, closed=False)
+    (message,) = said({"type": "object", **schemas[keyword]}, {"x": text, text: 1}, closed=False)
     assert message == f'`"{"a" * 59}...` could not be matched with {pattern} in time; send a shorter value'
 
 
