@@ -322,24 +322,6 @@ params.commit = { type = "string", positional = true }
 """,
     ),
     Rule(
-        code="TW218",
-        title="A schema uses `unevaluatedProperties` with `patternProperties`",
-        why="The server would have to match the names of members with a pattern and no time limit. One long name could "
-        "then keep it from answering anything else.",
-        bad="""
-[tools.search.input_schema]
-type = "object"
-patternProperties = { "^x-" = { type = "string" } }
-unevaluatedProperties = false
-""",
-        good="""
-[tools.search.input_schema]
-type = "object"
-patternProperties = { "^x-" = { type = "string" } }
-additionalProperties = false
-""",
-    ),
-    Rule(
         code="TW301",
         title="A tool stands in a category that is not declared",
         why="Categories order the docs, the models and the search; a misspelt one would make a group of its own.",

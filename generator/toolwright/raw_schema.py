@@ -20,10 +20,9 @@ MOST_LEVELS = 64
 class RawSchemaError(ValueError):
     """The schema cannot be served. `hint` says what to do."""
 
-    def __init__(self, message: str, hint: str = "", *, code: str = "TW313") -> None:
+    def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message)
         self.hint = hint
-        self.code = code
 
 
 def read_raw_schema(written: Any, root: Path) -> JsonSchema:
@@ -118,7 +117,7 @@ def _check_references(schema: JsonSchema) -> None:
 
 
 def _check_name_patterns(schema: JsonSchema) -> None:
-    """Check that no name has to be matched by the one keyword whose patterns are matched without a time limit.
+    """Check that no pattern is matched without a time limit: for this keyword, the library uses Python's `re`.
 
     Raises:
         RawSchemaError: one may have to be.
@@ -128,7 +127,6 @@ def _check_name_patterns(schema: JsonSchema) -> None:
         raise RawSchemaError(
             "`input_schema` uses both `unevaluatedProperties` and `patternProperties`",
             "use `additionalProperties` instead of `unevaluatedProperties`",
-            code="TW218",
         )
 
 

@@ -345,7 +345,7 @@ def _raw_schema(run: Resolution, table: ToolTable) -> JsonSchema | None:
     try:
         return read_raw_schema(table.input_schema, run.root)
     except RawSchemaError as error:
-        run.error(error.code, str(error), (*table.at, "input_schema"), hint=error.hint)
+        run.error("TW313", str(error), (*table.at, "input_schema"), hint=error.hint)
         return None
 
 
