@@ -117,10 +117,10 @@ def _check_references(schema: JsonSchema) -> None:
 
 
 def _check_name_patterns(schema: JsonSchema) -> None:
-    """Check that no pattern is matched without a time limit: for this keyword, the library uses Python's `re`.
+    """Check that no name is matched without a time limit, as jsonschema does for `unevaluatedProperties`.
 
     Raises:
-        RawSchemaError: one may have to be.
+        RawSchemaError: the schema uses it with `patternProperties`.
     """
     keywords = frozenset[str]().union(*(node for node, _ in schemas(schema)))
     if {"unevaluatedProperties", "patternProperties"} <= keywords:
