@@ -64,6 +64,25 @@ def tests(session: nox.Session) -> None:
 
 
 @nox.session
+def fuzz(session: nox.Session) -> None:
+    """Run the property tests with random examples, ten rounds. `nox -s fuzz -- 3 tests/schema` runs three of some.
+
+    Not part of CI: what it finds may be as old as the project. It prints how to repeat each failure.
+    """
+    session.install(EVERYTHING, *_group("tests"))
+    rounds, *paths = session.posargs or ("10",)
+    for _ in range(int(rounds)):
+        session.run("pytest", "-m", "hypothesis", "--hypothesis-profile=fuzz", *PARALLEL, *FROM_ELSEWHERE, *paths)
+
+
+@nox.session
+def lock(session: nox.Session) -> None:
+    """Rewrite the pins of the action and the hooks from pyproject.toml; `-- --upgrade` takes new versions."""
+    session.install("uv")
+    session.run("python", "requirements/lock.py", *session.posargs)
+
+
+@nox.session
 def conformance(session: nox.Session) -> None:
     """Run the official conformance suite against a server generated for it, at both revisions of the protocol."""
     session.install(EVERYTHING, *_group("tests"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 from collections.abc import AsyncIterator, Callable
@@ -25,10 +24,10 @@ for _name in ("SIGINT", "SIGHUP", "SIGQUIT"):
     if (_number := getattr(signal, _name, None)) and signal.getsignal(_number) is signal.SIG_IGN:
         signal.signal(_number, signal.default_int_handler if _name == "SIGINT" else signal.SIG_DFL)
 
-# A busy machine is slow without anything being wrong, and a run of CI tells the same twice.
-settings.register_profile(
-    "calm", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize="CI" in os.environ
-)
+# A busy machine is slow without anything being wrong. Examples are the same in each run, so that no change fails for a
+# mistake that it did not make; `nox -s fuzz` looks for new ones.
+settings.register_profile("calm", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
+settings.register_profile("fuzz", settings.get_profile("calm"), derandomize=False, max_examples=1_000, print_blob=True)
 settings.load_profile("calm")
 
 Overheard = Callable[[Transport, Oracle], AbstractAsyncContextManager[Ends]]

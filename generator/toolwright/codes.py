@@ -930,6 +930,15 @@ input_schema = { type = "object", properties = { "$top" = { type = "integer" } }
         good='params.after_job = { type = "string", description = "The job to wait for" }',
     ),
     Rule(
+        code="TW520",
+        title="A pattern cannot be matched in linear time",
+        why="The server matches patterns with Rust's `regex`, whose time grows with the length of the text and no faster. It has "
+        "no look-around, backreferences, inline flags or possessive repeats. A pattern with these is matched by "
+        "backtracking with a time limit, so a long value that is valid may be refused.",
+        bad='params.name = { type = "string", description = "Any name but `root`", pattern = "^(?!root$)[a-z]+$" }',
+        good='params.name = { type = "string", description = "Any name; `root` is refused", pattern = "^[a-z]+$" }',
+    ),
+    Rule(
         code="TW601",
         title="A generated file is missing",
         why="The manifest gives it, and what reads generated/ counts on it.",

@@ -26,6 +26,7 @@ from toolwright.lint_parameters import (
     parameter_descriptions_arrive_whole,
     parameter_names_are_plain,
     parameter_names_are_taken_everywhere,
+    patterns_are_linear,
 )
 from toolwright.load import Document
 from toolwright.model import Server, Tool
@@ -52,6 +53,7 @@ LEVELS: Final[Mapping[str, Severity]] = {
     "TW517": Severity.ERROR,
     "TW518": Severity.WARNING,
     "TW519": Severity.ERROR,
+    "TW520": Severity.WARNING,
 }
 """The rules and how much each matters, where a finding does not say otherwise of itself."""
 
@@ -246,5 +248,6 @@ RULES: Final[tuple[Rule, ...]] = (
     parameter_names_are_taken_everywhere,
     parameter_names_are_plain,
     no_parameter_is_taken_by_a_client,
+    patterns_are_linear,
 )
 """Every rule, in order of code. TW514, the idle `allow`, comes out of applying them."""

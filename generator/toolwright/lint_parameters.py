@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
+from toolwright_runtime.patterns import TIMEOUT_S, is_linear
 from toolwright_runtime.wording import FORWARDED
 
 from toolwright.diagnostics import Severity
 from toolwright.lint_finding import Finding
-from toolwright.model import Server, Tool, Value
+from toolwright.model import JsonSchema, Server, Tool, Value
 from toolwright.paths import KeyPath
 from toolwright.schema.keywords import MANY_SCHEMAS, NAMED_SCHEMAS, ONE_SCHEMA
 
@@ -130,6 +132,45 @@ def no_parameter_is_taken_by_a_client(server: Server) -> Iterator[Finding]:
         )
 
 
+def patterns_are_linear(server: Server) -> Iterator[Finding]:
+    """TW520: a pattern that only a backtracking engine can match may need longer than it gets."""
+    for tool in server.tools:
+        if tool.params_class:
+            yield from (
+                _slow_pattern(tool.name, f"parameter `{param.name}` of `{tool.name}`", (*param.at, "pattern"))
+                for param in tool.params
+                if not is_linear(param.constraints.get("pattern", ""))
+            )
+        else:
+            for place in _places_in(tool.schema):
+                yield from _slow_patterns(tool, place)
+    for named in server.types:
+        for field in named.fields:
+            if not is_linear(field.constraints.get("pattern", "")):
+                yield _slow_pattern("", f"field `{field.name}` of type `{named.name}`", (*field.at, "pattern"))
+
+
+def _slow_patterns(tool: Tool, place: _Place) -> Iterator[Finding]:
+    """Find the slow patterns at one place of a raw schema."""
+    schema = place.schema if isinstance(place.schema, dict) else {}
+    if not is_linear(schema.get("pattern", "")):
+        yield _slow_pattern(tool.name, place.said(tool), (*place.at(tool), "pattern"))
+    for pattern in schema.get("patternProperties", {}):
+        if not is_linear(pattern):
+            yield _slow_pattern(tool.name, place.said(tool), (*place.at(tool), "patternProperties", pattern))
+
+
+def _slow_pattern(tool: str, what: str, at: KeyPath) -> Finding:
+    return Finding(
+        code="TW520",
+        tool=tool,
+        message=f"{what} has a pattern that cannot be matched in linear time; "
+        f"the server refuses values that take longer than {TIMEOUT_S} s",
+        hint="leave out look-around, backreferences, inline flags and possessive repeats, put `$` last, or use `enum`",
+        at=at,
+    )
+
+
 def _better_name(name: str) -> str:
     plain = re.sub(r"[^A-Za-z0-9_]+", "_", name).strip("_")
     if PLAIN.fullmatch(plain):
@@ -171,13 +212,18 @@ def _properties(tool: Tool) -> Iterator[_Place]:
 
 
 def _places(tool: Tool) -> Iterator[_Place]:
-    """Give the schema that clients are sent of `tool` and those inside it. What other keywords hold is data."""
-    waiting = [_Place(tool.input_schema)]
+    """Give the schema that clients are sent of `tool` and those inside it."""
+    yield from _places_in(tool.input_schema, tool.renamed)
+
+
+def _places_in(schema: JsonSchema, renamed: Mapping[str, str] = MappingProxyType({})) -> Iterator[_Place]:
+    """Give `schema` and those inside it. What other keywords hold is data."""
+    waiting = [_Place(schema)]
     while waiting:
         place = waiting.pop()
         yield place
         if isinstance(place.schema, dict):
-            waiting += reversed([each for keyword in place.schema for each in _inside(place, keyword, tool.renamed)])
+            waiting += reversed([each for keyword in place.schema for each in _inside(place, keyword, renamed)])
 
 
 def _inside(place: _Place, keyword: str, renamed: Mapping[str, str]) -> Iterator[_Place]:

@@ -44,6 +44,7 @@ def read_raw_schema(written: Any, root: Path) -> JsonSchema:
         where = "/".join(str(part) for part in error.absolute_path) or "its root"
         raise RawSchemaError(f"`input_schema` is no JSON Schema at {where}: {error.message}") from None
     _check_references(schema)
+    _check_name_patterns(schema)
     return schema
 
 
@@ -106,11 +107,27 @@ def _check_references(schema: JsonSchema) -> None:
         for keyword in _DYNAMIC:
             if keyword in node:
                 raise RawSchemaError(f"`input_schema` uses `{keyword}`", "use `$ref` with a path: `#/$defs/name`")
+        if "$schema" in node and node is not schema:
+            raise RawSchemaError("`input_schema` uses `$schema` below its root", "leave it out there")
         if "$id" in node and node is not schema:
             message = f"`input_schema` holds another document: `$id` is `{node['$id']}` below its root"
             raise RawSchemaError(message, "leave `$id` out, and refer to its parts from the root: `#/$defs/name`")
         if "$ref" in node:
             _check_reference(node["$ref"], references, known)
+
+
+def _check_name_patterns(schema: JsonSchema) -> None:
+    """Check that no name is matched without a time limit, as jsonschema does for `unevaluatedProperties`.
+
+    Raises:
+        RawSchemaError: the schema uses it with `patternProperties`.
+    """
+    keywords = frozenset[str]().union(*(node for node, _ in schemas(schema)))
+    if {"unevaluatedProperties", "patternProperties"} <= keywords:
+        raise RawSchemaError(
+            "`input_schema` uses both `unevaluatedProperties` and `patternProperties`",
+            "use `additionalProperties` instead of `unevaluatedProperties`",
+        )
 
 
 def _check_reference(address: str, references: References, known: Mapping[int, JsonSchema]) -> None:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-import re
-import subprocess
-import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any, cast
 
-from jsonschema import Draft202012Validator, ValidationError
-from jsonschema.validators import extend
+from jsonschema import ValidationError
+from toolwright_runtime.patterns import PatternTimeoutError, time_limit
+from toolwright_runtime.validation import validator
 
 from toolwright.model import JsonSchema
 from toolwright.paths import KeyPath
@@ -20,8 +18,8 @@ from toolwright.wording import did_you_mean
 
 MOST_SHOWN = 60
 """Characters of a value that a message quotes."""
-MOST_SECONDS = 2
-"""How long a pattern may search one text. One that backtracks without end would hang the server too."""
+MAX_SECONDS = 2.0
+"""How long the patterns of a schema may take with one value, unless they are linear. A server allows less."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +43,16 @@ class SchemaChecker:
         `closed` says that objects take nothing but what they name, as all that is made from a manifest's own types
         does. Otherwise that is so only where `additionalProperties` is false.
         """
-        # `$schema` would bring jsonschema's own validator back.
-        whole = {keyword: value for keyword, value in schema.items() if keyword != "$schema"}
+        whole = dict(schema)
         if definitions := {**self._definitions, **schema.get("$defs", {})}:
             whole["$defs"] = definitions
         try:
-            errors = list(_VALIDATOR(whole).iter_errors(data))
+            with time_limit(MAX_SECONDS):
+                errors = list(validator(whole).iter_errors(data))
         except RecursionError:
             return [Problem((), "the schema refers to itself without end")]
+        except PatternTimeoutError as error:
+            return [Problem((), f"{_shown(error.text)} {error}")]
         unknown = _Unknown(definitions, closed).problems(schema, data, ())
         told = {each.path[:-1] for each in unknown}
         return [
@@ -116,63 +116,13 @@ class _Unknown:
         return self._definitions.get(reference.removeprefix("#/$defs/"), {}) if reference else schema
 
 
-_ENDLESS = "pattern takes too long"
-_REPEAT = re.compile(r"[*+]|\{\d*,")
-_REPEATED_GROUP = re.compile(r"\)(?:[*+]|\{)")
-_SEARCH = "import json, re, sys; print(re.search(*json.load(sys.stdin)) is not None)"
-
-
-def _pattern(validator: Any, pattern: str, instance: Any, _: JsonSchema) -> Iterator[ValidationError]:
-    if not validator.is_type(instance, "string"):
-        return
-    found = _found(pattern, instance)
-    if found is None:
-        yield ValidationError("the search was ended", validator=_ENDLESS)
-    elif not found:
-        yield ValidationError("not found")
-
-
-_VALIDATOR: Any = extend(Draft202012Validator, {"pattern": _pattern})  # type: ignore[no-untyped-call]
-
-
-@cache
-def _found(pattern: str, text: str) -> bool | None:
-    """Whether `pattern` is found in `text`; None if it takes longer than MOST_SECONDS.
-
-    Python's own search cannot be ended, so a search that may take long runs in a process that can.
-    """
-    if not _may_take_long(pattern, len(text)):
-        return re.search(pattern, text) is not None
-    try:
-        ran = subprocess.run(  # noqa: S603  # our own interpreter, our own script
-            [sys.executable, "-I", "-S", "-c", _SEARCH],
-            input=json.dumps([pattern, text]),
-            capture_output=True,
-            check=True,
-            encoding="ascii",
-            timeout=MOST_SECONDS,
-        )
-    except subprocess.TimeoutExpired:
-        return None
-    return ran.stdout.strip() == "True"
-
-
-def _may_take_long(pattern: str, length: int) -> bool:
-    """Whether a search could take over a million steps: each repeat may try every place, a repeated group any set."""
-    if _REPEATED_GROUP.search(pattern):
-        return length > 12
-    steps: int = length ** (len(_REPEAT.findall(pattern)) + 1)
-    return steps > 1_000_000
-
-
 @dataclass(frozen=True)
 class _Worded:
     error: ValidationError
 
     @cached_property
     def value(self) -> str:
-        text = json.dumps(self.error.instance, ensure_ascii=False, default=str)
-        return f"`{text if len(text) <= MOST_SHOWN else text[:MOST_SHOWN] + '...'}`"
+        return _shown(self.error.instance)
 
     def message(self) -> str:
         rule = str(self.error.validator)
@@ -185,8 +135,6 @@ class _Worded:
             return f"{self.value} is no {wanted}"
         if rule == "enum":
             return f"{self.value} is none of {', '.join(json.dumps(each, ensure_ascii=False) for each in asked)}"
-        if rule == _ENDLESS:
-            return f"{self.value} keeps `{asked}` searching for over {MOST_SECONDS} seconds"
         if rule == "pattern":
             return f"{self.value} does not match `{asked}`"
         return _LIMITS[rule].format(self.value, asked) if rule in _LIMITS else f"{self.value} does not fit `{rule}`"
@@ -203,6 +151,11 @@ _LIMITS = {
     "maxItems": "{} has more than {} items",
     "uniqueItems": "{} has an item twice",
 }
+
+
+def _shown(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return f"`{text if len(text) <= MOST_SHOWN else text[:MOST_SHOWN] + '...'}`"
 
 
 def _problem(error: ValidationError) -> Problem:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from toolwright_runtime.catalogue import ToolEntry
 from toolwright_runtime.errors import INVALID_ARGUMENT, ToolError
 from toolwright_runtime.expectation import nullless
+from toolwright_runtime.patterns import PatternTimeoutError, time_limit
 from toolwright_runtime.renaming import renamed
 from toolwright_runtime.validation import validator
 from toolwright_runtime.wording import FORWARDED, Path, halved, mismatch, named, required, unknown
@@ -73,14 +74,23 @@ class ArgumentReader:
         notes = tuple(self._drop_unknown(sent))
         if self._model:
             self._choose(sent)
-        value, problems = self._checked(sent)
-        if nulls := [problem.path for problem in problems if problem.is_null]:
-            for path in nulls:
-                _remove(sent, path)
-            value, problems = self._checked(sent)
+        try:
+            with time_limit():
+                value, problems = self._checked(sent)
+                if nulls := [problem.path for problem in problems if problem.is_null]:
+                    for path in nulls:
+                        _remove(sent, path)
+                    value, problems = self._checked(sent)
+        except PatternTimeoutError as error:
+            value, problems = None, [self._timed_out(error, sent)]
         if problems:
             raise ToolError(self._complaint(problems, notes, sent), code=INVALID_ARGUMENT)
         return Arguments(value, notes)
+
+    def _timed_out(self, error: PatternTimeoutError, sent: dict[str, Any]) -> Problem:
+        places = self._places(sent, self._schema, ())
+        path = next((path for path, value, _ in places if value == error.text), ())
+        return Problem(path, f"{named(self._told(path))} {error}")
 
     def _checked(self, sent: dict[str, Any]) -> tuple[Any, list[Problem]]:
         """Give the value for the handler, or what is wrong."""

@@ -12,8 +12,12 @@ from contextlib import suppress
 from types import FrameType
 from typing import NoReturn
 
+from toolwright_runtime.watchdog import end_in
+
 GRACE_S = 2.0
 """Seconds after which work that does not let itself be cancelled is abandoned."""
+BUSY_GRACE_S = GRACE_S + 3
+"""Seconds after a signal in which some Python code must have run."""
 SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK") if hasattr(signal, name))
 
 
@@ -46,7 +50,7 @@ class Ending:
         signal.set_wakeup_fd(told.fileno(), warn_on_full_buffer=False)
         for number in SIGNALS:
             if number is signal.SIGINT or signal.getsignal(number) is not signal.SIG_IGN:
-                signal.signal(number, _do_nothing)
+                signal.signal(number, _bound_the_end)
         threading.Thread(target=self._listen, args=(heard, told), daemon=True).start()
 
     def serve(self, stop: Callable[[], None]) -> None:
@@ -90,8 +94,12 @@ class Ending:
         self.stop()
 
 
-def _do_nothing(number: int, frame: FrameType | None) -> None:
-    """Keep the signal from ending the process: its number has reached the thread that listens."""
+def _bound_the_end(_number: int, _frame: FrameType | None) -> None:
+    """Keep the signal from ending the process: its number has reached the thread that listens.
+
+    That thread cannot run while another holds the interpreter's lock, so the watchdog is armed here.
+    """
+    end_in(BUSY_GRACE_S)
 
 
 def leave() -> NoReturn:

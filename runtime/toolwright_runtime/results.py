@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from toolwright_runtime.content import Reply, blocks
+from toolwright_runtime.patterns import PatternTimeoutError, time_limit
 from toolwright_runtime.validation import validator
 
 WireResult = dict[str, Any]
@@ -46,7 +47,11 @@ class ResultWriter:
 
     def _structured(self, result: Any, schema: Mapping[str, Any]) -> WireResult:
         value = _without_nulls(_dumped(result), schema)
-        errors = [] if self._validator is None else list(self._validator.iter_errors(value))
+        try:
+            with time_limit():
+                errors = [] if self._validator is None else list(self._validator.iter_errors(value))
+        except PatternTimeoutError as error:
+            raise ResultError(f"a value of the result {error}") from error
         if errors:
             said = "; ".join(f"{error.json_path}: {error.message}"[:300] for error in errors[:3])
             raise ResultError(f"the result does not fit the output schema: {said}")

@@ -852,6 +852,21 @@ def test_what_a_name_cannot_depend_on_is_said_to_be_left_out(rule: Any, target: 
     ]
 
 
+@pytest.mark.parametrize(
+    "alternatives",
+    [
+        [{"type": "object", "properties": {}}, {"type": "object", "properties": {}, "required": ["a"]}],
+        [{"properties": {"b": TEXT}}, {"properties": {"b": TEXT}, "required": ["a"]}],
+        [{"required": ["a"]}, {"required": ["b"]}],
+    ],
+    ids=["one asks for it", "beside another", "each asks for its own"],
+)
+def test_alternatives_that_require_an_undeclared_property_cannot_be_strict(alternatives: list[Any]) -> None:
+    assert project({"type": "object", "anyOf": alternatives}, "openai-strict").narrows
+    declared = {"type": "object", "properties": {"a": TEXT, "b": TEXT}, "anyOf": alternatives}
+    assert not project(declared, "openai-strict").narrows
+
+
 def test_rules_name_properties_as_they_are_shown() -> None:
     schema = {
         "type": "object",

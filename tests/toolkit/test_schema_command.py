@@ -890,7 +890,6 @@ def test_the_pre_commit_hook_checks_the_files_it_is_meant_for(project: Project) 
     assert (fine.returncode, bad.returncode) == (0, 1)
     assert f"  tools.json:{REF_LINE}:{REF_COLUMN}" in bad.stdout
     assert hook["language"] == "python"
-    assert hook["additional_dependencies"] == [".[toolkit]"]
 
 
 def test_the_pre_commit_hook_for_servers_is_given_no_files() -> None:
@@ -936,7 +935,7 @@ def test_no_expression_stands_in_a_script_of_the_action() -> None:
     for step in ACTION["runs"]["steps"]:
         assert "${{" not in step["run"]
         assert step["shell"] == "bash"
-    assert '"$GITHUB_ACTION_PATH[toolkit]"' in INSTALL["run"]
+    assert '"$GITHUB_ACTION_PATH"' in INSTALL["run"]
 
 
 def test_the_action_annotates_files(tmp_path: Path) -> None:

@@ -125,6 +125,9 @@ class Writer:
             for name in names
         }
         required = tuple(name for name in first.required if all(name in each.required for each in objects[1:]))
+        declared = {*names, *required}
+        if self._dialect.closes_and_requires_all and any(not declared.issuperset(each.required) for each in objects):
+            self._find(first.pointer, "additionalProperties", Severity.NARROWED, _CLOSED)
         words.append(self._alternative_words(objects, required))
         words += [rule.words for each in objects for rule in each.unsaid]
         shared = {

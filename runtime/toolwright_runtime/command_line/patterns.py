@@ -6,10 +6,12 @@ The time that Python's `re` takes can double with each character, and a model ch
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
-from pydantic_core import SchemaError, SchemaValidator, core_schema
+from pydantic_core import SchemaError
+from toolwright_runtime.patterns import compile_linear
 
 _HINTS: Final = {
     "look-around": "say what may be there instead, or list what is allowed with `enum`",
@@ -31,7 +33,7 @@ class Pattern:
     """
 
     text: str
-    _whole: SchemaValidator = field(init=False, repr=False, compare=False)
+    _whole: Callable[[str], bool] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         _compiled(self.text)  # alone as well: `a)|(?:b` would be sound between the brackets below
@@ -39,12 +41,12 @@ class Pattern:
 
     def matches(self, text: str) -> bool:
         """Tell whether all of `text` matches, in time that grows with its length and no faster."""
-        return self._whole.isinstance_python(text)
+        return self._whole(text)
 
 
-def _compiled(pattern: str) -> SchemaValidator:
+def _compiled(pattern: str) -> Callable[[str], bool]:
     try:
-        return SchemaValidator(core_schema.str_schema(pattern=pattern, regex_engine="rust-regex"))
+        return compile_linear(pattern)
     except SchemaError as error:
         last = str(error).rpartition("\n")[2]
         reason = re.sub(r"\A\s*(?:\w*E|e)rror: ", "", last).rstrip(".")

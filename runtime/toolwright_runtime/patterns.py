@@ -1,0 +1,131 @@
+"""Regular expressions that no text can keep busy.
+
+The time that Python's `re` takes can double with each character, a model chooses the text, and no other code runs in
+the meantime. Rust's `regex`, part of pydantic-core, takes time that grows with the length of the text and no faster, so
+it matches what it matches in the same way. The package `regex` matches the rest, with a time limit.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Final
+
+from toolwright_runtime.rust_pattern import translate
+
+if TYPE_CHECKING:
+    from regex import Pattern
+
+TIMEOUT_S: Final = 0.5
+"""How long the patterns of one call may take together, unless Rust's engine matches them."""
+MAX_STEPS: Final = 20_000_000
+"""Size of a pattern times length of a text, up to which Rust's engine is quick: about 0.2 s in the worst case."""
+
+_deadline: ContextVar[float | None] = ContextVar("deadline", default=None)
+
+
+class PatternTimeoutError(Exception):
+    """`text` could not be matched in time. No `ValueError`, so that validation stops at once."""
+
+    def __init__(self, pattern: str, text: str) -> None:
+        super().__init__(f"could not be matched with {pattern} in time; send a shorter value")
+        self.pattern = pattern
+        self.text = text
+
+
+@contextmanager
+def time_limit(seconds: float = TIMEOUT_S) -> Iterator[None]:
+    """Limit the time of all matches inside together. Otherwise each match has a limit of its own."""
+    token = _deadline.set(time.monotonic() + seconds)
+    try:
+        yield
+    finally:
+        _deadline.reset(token)
+
+
+def is_found(pattern: str, text: str) -> bool:
+    """Return whether `pattern` is found in `text`, as Python's `re.search` would.
+
+    Raises:
+        PatternTimeoutError: this could not be decided in time.
+        ValueError: neither engine takes the pattern.
+    """
+    return _matcher(pattern).is_found(text)
+
+
+def is_linear(pattern: str) -> bool:
+    """Return whether Rust's engine matches `pattern`, at least in texts of ASCII."""
+    return _matcher(pattern).in_ascii is not None
+
+
+def compile_linear(pattern: str) -> Callable[[str], bool]:
+    """Compile a pattern in Rust's dialect to a function that returns whether it is found in a text.
+
+    Raises:
+        pydantic_core.SchemaError: Rust's engine does not take it.
+    """
+    from pydantic_core import SchemaValidator, core_schema
+
+    schema = core_schema.str_schema(pattern=pattern, regex_engine="rust-regex", strict=True)
+    return SchemaValidator(schema).isinstance_python
+
+
+@dataclass(frozen=True, slots=True)
+class _Linear:
+    is_found: Callable[[str], bool]
+    size: int
+
+
+class _Matcher:
+    """Matches one pattern of Python's dialect; each engine is prepared when a text needs it."""
+
+    def __init__(self, pattern: str) -> None:
+        self._pattern = pattern
+
+    def is_found(self, text: str) -> bool:
+        linear = self.in_ascii if text.isascii() else self.in_any_text
+        if linear is not None and linear.size * len(text) <= MAX_STEPS:
+            return linear.is_found(text)
+        deadline = _deadline.get()
+        left = TIMEOUT_S if deadline is None else deadline - time.monotonic()
+        if left > 0:
+            try:
+                return self.timed.search(text, timeout=left) is not None
+            except TimeoutError:
+                pass
+        raise PatternTimeoutError(self._pattern, text)
+
+    @cached_property
+    def in_ascii(self) -> _Linear | None:
+        return self._linear(is_ascii=True)
+
+    @cached_property
+    def in_any_text(self) -> _Linear | None:
+        return self._linear(is_ascii=False)
+
+    @cached_property
+    def timed(self) -> Pattern[str]:
+        import regex  # 50 ms, and few patterns need it
+
+        try:
+            return regex.compile(self._pattern)
+        except (regex.error, OverflowError, RecursionError, MemoryError) as error:
+            raise ValueError(f"`{self._pattern}` cannot be matched with a time limit: {error}") from error
+
+    def _linear(self, *, is_ascii: bool) -> _Linear | None:
+        from pydantic_core import SchemaError
+
+        try:
+            rust = translate(self._pattern, is_ascii=is_ascii)
+            return _Linear(compile_linear(rust.text), rust.size)
+        except (ValueError, SchemaError):  # also for a repeat of more digits than `int` reads
+            return None
+
+
+@lru_cache(maxsize=1_000)
+def _matcher(pattern: str) -> _Matcher:
+    return _Matcher(pattern)

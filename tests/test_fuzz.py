@@ -1,0 +1,20 @@
+"""Random examples are for `nox -s fuzz` alone: no other run may fail by chance."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+CI = Path(__file__).parent.parent / ".ci" / "run"
+
+
+def test_examples_are_random_in_the_profile_fuzz_alone(request: pytest.FixtureRequest) -> None:
+    is_fuzzing = request.config.getoption("--hypothesis-profile") == "fuzz"
+    fuzz, calm = settings.get_profile("fuzz"), settings.get_profile("calm")
+
+    assert (fuzz.derandomize, calm.derandomize) == (False, True)
+    assert settings.default == (fuzz if is_fuzzing else calm)
+    assert fuzz.max_examples >= 10 * calm.max_examples
+    assert "fuzz" not in CI.read_text(encoding="utf-8")

@@ -1,0 +1,108 @@
+"""What the GitHub action and the pre-commit hooks install is exact, hashed, and enough. No network is asked."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).parent.parent
+LOCK = (ROOT / "requirements" / "action.txt").read_text(encoding="utf-8")
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+ENTRIES = re.findall(r"^(?![#\s])(.+?)((?: \\\n    --hash=sha256:[0-9a-f]{64})*)$", LOCK, re.MULTILINE)
+"""Each requirement of the lock with its hashes."""
+PLATFORMS = {
+    "linux": {"sys_platform": "linux", "platform_system": "Linux", "os_name": "posix"},
+    "macos": {"sys_platform": "darwin", "platform_system": "Darwin", "os_name": "posix"},
+    "windows": {"sys_platform": "win32", "platform_system": "Windows", "os_name": "nt"},
+}
+
+
+def environment(python: str, platform: str) -> dict[str, str]:
+    return {
+        "python_version": python,
+        "python_full_version": f"{python}.0",
+        "implementation_name": "cpython",
+        "platform_python_implementation": "CPython",
+        **PLATFORMS[platform],
+    }
+
+
+def pinned(inside: dict[str, str]) -> dict[str, str]:
+    """Give the versions that are installed in an environment, by name."""
+    found: dict[str, str] = {}
+    for text, _ in ENTRIES:
+        requirement = Requirement(text)
+        if requirement.marker is None or requirement.marker.evaluate(inside):
+            (only,) = requirement.specifier
+            assert only.operator == "=="
+            assert found.setdefault(canonicalize_name(requirement.name), only.version) == only.version
+    return found
+
+
+def wanted() -> list[Requirement]:
+    project = PROJECT["project"]
+    texts = [
+        *project["dependencies"],
+        *project["optional-dependencies"]["toolkit"],
+        *PROJECT["build-system"]["requires"],
+    ]
+    return [Requirement(text) for text in texts]
+
+
+@pytest.mark.parametrize("platform", PLATFORMS)
+@pytest.mark.parametrize("python", ["3.11", "3.12", "3.13"])
+def test_lock_satisfies_what_the_toolkit_and_its_build_need(python: str, platform: str) -> None:
+    inside = environment(python, platform)
+    versions = pinned(inside)
+
+    missing = [
+        str(each)
+        for each in wanted()
+        if (each.marker is None or each.marker.evaluate(inside))
+        and not each.specifier.contains(versions.get(canonicalize_name(each.name), "0"), prereleases=True)
+    ]
+    assert missing == [], "run `nox -s lock`"
+
+
+def test_lock_covers_the_pythons_of_the_project() -> None:
+    assert SpecifierSet(PROJECT["project"]["requires-python"]).contains("3.11")
+    assert [each[-4:] for each in PROJECT["project"]["classifiers"] if ":: 3." in each] == ["3.11", "3.12", "3.13"]
+
+
+def test_everything_in_the_lock_has_hashes_and_nothing_names_a_server() -> None:
+    assert len(ENTRIES) > len(wanted())
+    assert [text for text, hashes in ENTRIES if not hashes] == []
+    rest = [line for line in LOCK.splitlines() if not re.match(r"#|    --hash=sha256:[0-9a-f]{64}|[a-z0-9-]+==", line)]
+    assert rest == []
+    assert "://" not in LOCK
+
+
+def test_hooks_install_what_is_in_the_lock() -> None:
+    hooks = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
+
+    assert len(hooks) == 2
+    for hook in hooks:
+        assert hook["additional_dependencies"] == [text for text, _ in ENTRIES], "run `nox -s lock`"
+
+
+def test_action_installs_the_lock_and_nothing_else() -> None:
+    action = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
+    script = action["runs"]["steps"][0]["run"].replace("\\\n", " ")
+
+    installs = [line.strip() for line in script.splitlines() if line.strip().startswith('"${pip[@]}"')]
+    assert len(re.findall(r"\binstall\b", script)) == 1
+    assert [line.split()[1:-1] for line in installs] == [
+        ["--require-hashes", "--only-binary=:all:", "-r"],
+        ["--no-deps", "--no-index", "--no-build-isolation"],
+    ]
+    assert [line.split()[-1] for line in installs] == [
+        '"$GITHUB_ACTION_PATH/requirements/action.txt"',
+        '"$GITHUB_ACTION_PATH"',
+    ]
