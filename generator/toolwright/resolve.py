@@ -256,7 +256,7 @@ def _workflows(run: Resolution) -> tuple[Workflow, ...]:
 def _tool(run: Resolution, checker: SchemaChecker, name: str, table: ToolTable) -> Tool | None:
     if reason := refusal(name, run.tables.server.name):
         run.error("TW311", reason, table.at, value=False)
-    params = resolve_types.values(run, table.params)
+    params = resolve_types.values(run, resolve_commands.command_params(table))
     # A tool with `cli` has neither, and it has been said if it is given one.
     raw = None if table.cli else _raw_schema(run, table)
     result = None if table.cli else _result(run, table)
@@ -450,6 +450,7 @@ def _check_references(run: Resolution) -> None:
     tables, tools = run.tables, run.tables.tools
     for name, tool in tools.items():
         _check_itself(run, name, tool)
+        resolve_commands.check_confirm(run, tool)
         if tool.category and tool.category not in run.written("categories"):
             run.unknown("TW301", "category", tool.category, tables.categories, (*tool.at, "category"))
         _look_up(run, "TW304", "related tool", tool.related, (*tool.at, "related"))

@@ -151,7 +151,7 @@ class ValueTable(Table):
     description: str = ""
     """What it means; say units and limits that the constraints cannot."""
     required: bool | None = None
-    """Whether it must be given: true unless there is a default."""
+    """Whether it must be given: true unless there is a default, or it is a switch of a tool with `cli`."""
     nullable: bool = False
     """Whether null is a value with a meaning of its own."""
     default: Free = None
@@ -179,8 +179,8 @@ class ValueTable(Table):
 
 
 _FLAG = matching(
-    r"--?[A-Za-z0-9?@#][A-Za-z0-9?@#.:+_-]*=?|[A-Za-z][A-Za-z0-9_-]*=",
-    "an option such as `-n`, `--max-count` or `--format=`",
+    r"--?[A-Za-z0-9?@#][A-Za-z0-9?@#.:+_-]*=?|[A-Za-z][A-Za-z0-9_-]*=?",
+    "an option such as `-n`, `--max-count`, `--format=` or, for a boolean, `overwrite`",
 )
 
 
@@ -191,6 +191,7 @@ class ParamTable(ValueTable):
     flag: str = key(_FLAG, default="")
     """Option it becomes: `-n` stands before its value, `--format=` is joined to it, and a boolean's stands alone.
 
+    A boolean's may be a bare word, such as `overwrite`.
     Where nothing is said, `max_count` becomes `--max-count`.
     """
     positional: bool = False
@@ -339,9 +340,11 @@ class ToolTable(Table):
     `risk.method = { GET = "read", DELETE = "destructive" }`; a value that is not listed counts as destructive.
     """
     confirm: str = ""
-    """What a person is asked before it runs, if they are asked; above the command line itself."""
+    """The question to a person before it runs, above the command line itself. `{name}` is the value of a parameter."""
     timeout: float | None = key({"minimum": 0.1}, default=None)
     """Seconds after which it is ended; that of its program if left out."""
+    ok_exit_codes: tuple[int, ...] = ()
+    """Exit codes besides 0 that are no failure, such as 1 of `grep`, where it means that nothing was found."""
     params: Mapping[str, ParamTable] = key(default={})
     """Its parameters, in the order they are shown."""
     input_schema: Free = None
