@@ -310,7 +310,9 @@ def test_what_shows_as_nothing_is_escaped_wherever_it_stands(character: str) -> 
 
 def asked(confirm: str, **values: Any) -> str:
     """Return the first line of a question about a call of a tool with that `confirm`."""
-    places = tuple(Placement(name=each, place=Place.FLAG, flag=f"--{each}", switch=each == "force") for each in ("path", "force"))
+    places = tuple(
+        Placement(name=each, place=Place.FLAG, flag=f"--{each}", switch=each == "force") for each in ("path", "force")
+    )
     tool = CommandTool(name="remove", program=TOOL.program, placements=places, confirm=confirm)
     lines = question(tool, Invocation(argv=("rm", "x")), Risk.WRITE, Commands(), values).split("\n")
     assert lines[1:3] == ["", "$ rm x"]

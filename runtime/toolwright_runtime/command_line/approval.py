@@ -50,6 +50,7 @@ async def approve(
     risk: Risk,
     call: ToolCall,
     commands: Commands,
+    *,
     values: Mapping[str, Any] = MappingProxyType({}),
 ) -> None:
     """Let a command pass that needs no approval, or has it. `values` are all that are used, for the question.

@@ -65,7 +65,7 @@ class CommandRun:
         check_no_gap(self.tool, values_used(self.tool, values, environ=environ))
         prepared = invocation(self.tool, values, environ=environ, base=base_of(docker))
         risk, used = risk_of(self.tool, values, environ=environ), values_used(self.tool, values, environ=environ)
-        await approve(self.tool, prepared, risk, call, commands, used)
+        await approve(self.tool, prepared, risk, call, commands, values=used)
         outcome = await run(prepared, executor=commands.executor, environ=environ)
         return await reply(outcome, commands.chunks, ok_exit_codes=self.tool.ok_exit_codes)
 
