@@ -145,6 +145,7 @@ def test_a_call_is_refused_as_the_table_says(tools: Mapping[str, CommandTool], c
         (1, "max_count", "integer", 20),
         (2, "author", "string", "Ada"),
         (4, "color", "boolean", True),
+        (5, "replace", "boolean", True),
     ],
 )
 def test_a_parameter_goes_where_the_table_says(tmp_path: Path, row: int, name: str, kind: str, value: Any) -> None:
