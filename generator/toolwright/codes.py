@@ -325,15 +325,47 @@ params.commit = { type = "string", positional = true }
         code="TW223",
         title="A bare word is the flag of a parameter that is not a boolean",
         why="A boolean writes the word alone. Before a value, the word and the value would be two words that any program could read otherwise.",
-        bad='params.limit = { type = "integer", flag = "limit" }',
-        good='params.limit = { type = "integer", flag = "limit=" }',
+        bad="""
+[tools.git_log]
+summary = "Show the latest commits"
+category = "git"
+cli = "git"
+argv = ["log"]
+risk = "read"
+params.limit = { type = "integer", flag = "limit" }
+""",
+        good="""
+[tools.git_log]
+summary = "Show the latest commits"
+category = "git"
+cli = "git"
+argv = ["log"]
+risk = "read"
+params.limit = { type = "integer", flag = "limit=" }
+""",
     ),
     Rule(
         code="TW224",
         title="An exit code cannot occur",
         why="Programs end with a code from 0 to 255. A number outside of that would never match.",
-        bad="ok_exit_codes = [0, -1]",
-        good="ok_exit_codes = [0, 1]",
+        bad="""
+[tools.git_log]
+summary = "Show the latest commits"
+category = "git"
+cli = "git"
+argv = ["log"]
+risk = "read"
+ok_exit_codes = [-1]
+""",
+        good="""
+[tools.git_log]
+summary = "Show the latest commits"
+category = "git"
+cli = "git"
+argv = ["log"]
+risk = "read"
+ok_exit_codes = [1]
+""",
     ),
     Rule(
         code="TW301",

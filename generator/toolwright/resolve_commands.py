@@ -104,7 +104,7 @@ def programs(run: Resolution) -> dict[str, Program]:
 
 
 def _program(run: Resolution, name: str, table: CliTable) -> Program:
-    if table.category and table.category not in run.written("categories"):
+    if table.category and not run.is_known("categories", table.category):
         run.unknown("TW301", "category", table.category, run.tables.categories, (*table.at, "category"))
     values = resolve_types.values(run, {key: _as_value(each) for key, each in table.params.items()})
     globals_ = [each for each in values if _has_place(run, each, Place.FLAG)]
@@ -144,8 +144,10 @@ def command_line(run: Resolution, name: str, table: ToolTable, params: Sequence[
     """Give what a tool with `cli` runs; None, with what is wrong reported, if that cannot be said."""
     program = run.programs.get(table.cli)
     if program is None:
-        if table.cli not in run.written("clis"):
+        if not run.is_known("clis", table.cli):
             run.unknown("TW323", "program", table.cli, run.tables.clis, (*table.at, "cli"))
+        return None
+    if run.tables.clis[table.cli].is_uncertain("ends_options", "params"):
         return None
     placed = [(value, _placement(value, table.params[value.name])) for value in params]
     sound = [_has_place(run, value, placement.place) for value, placement in placed]
@@ -183,7 +185,7 @@ def check_confirm(run: Resolution, table: ToolTable) -> None:
     at = (*table.at, "confirm")
     known = run.written(*table.at, "params")
     for found in CONFIRM_PLACEHOLDER.finditer(table.confirm):
-        if (name := found["name"]) and name not in known:
+        if (name := found["name"]) and name not in known and not table.is_uncertain("params"):
             run.unknown("TW339", "parameter in `confirm`:", name, known, at)
     if re.search(r"[{}]", CONFIRM_PLACEHOLDER.sub("", table.confirm)):
         hint = "write the name of a parameter in braces, `{path}`, and a brace itself twice, `{{`"

@@ -7,7 +7,7 @@ reader (`read`), the editor schema (`manifest_schema`) and the reference page ar
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, field
+from dataclasses import MISSING, dataclass, field, fields
 from typing import Any, Literal
 
 from toolwright.paths import KeyPath
@@ -46,6 +46,21 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PartialTable(Table):
+    """A table whose valid keys are still checked where another one is invalid.
+
+    `unread` has the keys that were invalid, missing or misspelt; those that are required hold an empty value then.
+    """
+
+    unread: frozenset[str] = frozenset()
+
+    def is_uncertain(self, *keys: str) -> bool:
+        """Whether one of `keys` is unread, or may be the key that an unknown one was meant to be."""
+        known = {each.name for each in fields(self)}
+        return not self.unread.isdisjoint(keys) or not self.unread <= known
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OptionTable(Table):
     """`[server.options.NAME]`: a setting of the running server, given as `--name` or by an environment variable."""
 
@@ -72,7 +87,7 @@ class SubcommandTable(Table):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ServerTable(Table):
+class ServerTable(PartialTable):
     """`[server]`: who this server is."""
 
     name: str = key(matching(r"[A-Za-z][A-Za-z0-9-]*", "letters, digits and dashes, starting with a letter"))
@@ -115,7 +130,7 @@ class ServerTable(Table):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DiscoveryTable(Table):
+class DiscoveryTable(PartialTable):
     """`[discovery]`: how a model gets to know the tools."""
 
     style: Literal["search-call", "list-describe", "discover-schema", "classic"] = "search-call"
@@ -131,7 +146,7 @@ class DiscoveryTable(Table):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CategoryTable(Table):
+class CategoryTable(PartialTable):
     """`[categories.NAME]`: a group of tools."""
 
     summary: str = key(at_most(80))
@@ -143,7 +158,7 @@ class CategoryTable(Table):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ValueTable(Table):
+class ValueTable(PartialTable):
     """A parameter of a tool or a field of a type."""
 
     type: str
@@ -219,7 +234,7 @@ class GlobalTable(Table):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CliTable(Table):
+class CliTable(PartialTable):
     """`[clis.NAME]`: a program, and what all command lines of it share."""
 
     command: tuple[str, ...]
@@ -247,7 +262,7 @@ class CliTable(Table):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TypeTable(Table):
+class TypeTable(PartialTable):
     """`[types.NAME]`: an object with fields, for reuse."""
 
     description: str = ""
@@ -283,7 +298,7 @@ class ExampleTable(Table):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DeprecatedTable(Table):
+class DeprecatedTable(PartialTable):
     """`deprecated`: the tool still works, but there is a better one."""
 
     since: str
@@ -305,7 +320,7 @@ class AllowTable(Table):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ToolTable(Table):
+class ToolTable(PartialTable):
     """`[tools.NAME]`: one tool."""
 
     summary: str = key(at_most(80))
@@ -370,7 +385,7 @@ class ToolTable(Table):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CommandTable(Table):
+class CommandTable(PartialTable):
     """`[commands.NAME]`: a slash command for each host."""
 
     summary: str = key(at_most(80))
@@ -384,7 +399,7 @@ class CommandTable(Table):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StepTable(Table):
+class StepTable(PartialTable):
     """`[[workflows.NAME.steps]]`: one step."""
 
     title: str
@@ -396,7 +411,7 @@ class StepTable(Table):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WorkflowTable(Table):
+class WorkflowTable(PartialTable):
     """`[workflows.NAME]`: a procedure over several tools, written out as a skill."""
 
     summary: str = key(at_most(80))
@@ -408,7 +423,7 @@ class WorkflowTable(Table):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ManifestTables(Table):
+class ManifestTables(PartialTable):
     """The whole manifest, one-to-one with the TOML."""
 
     edition: int
