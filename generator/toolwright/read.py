@@ -173,7 +173,7 @@ def _partial(plan: _Plan, at: KeyPath, values: Mapping[str, Any], unread: Iterab
     if not issubclass(plan.table, PartialTable):
         return _WRONG
     empty = {plan.slots[key][0]: make() for key, make in plan.empty.items()}
-    return plan.table(at=at, unread=frozenset(unread), **(empty | values))
+    return plan.table(at=at, unread=frozenset(unread), **{**empty, **values})
 
 
 def _report_keys(run: _Run, plan: _Plan, data: Mapping[str, Any], at: KeyPath) -> None:

@@ -183,7 +183,7 @@ def command_line(run: Resolution, name: str, table: ToolTable, params: Sequence[
 def check_confirm(run: Resolution, table: ToolTable) -> None:
     """Refuse a question with a place for a value that is no parameter, or with a brace that is no place."""
     at = (*table.at, "confirm")
-    known = run.written(*table.at, "params")
+    known = run.written(*map(str, table.at), "params")
     for found in CONFIRM_PLACEHOLDER.finditer(table.confirm):
         if (name := found["name"]) and name not in known and not table.is_uncertain("params"):
             run.unknown("TW339", "parameter in `confirm`:", name, known, at)

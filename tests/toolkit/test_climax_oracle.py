@@ -56,6 +56,7 @@ class Server:
         names = self.imported.arguments[tool]
         binding = self.bindings[self.imported.tools[tool]]
         assert isinstance(binding.run, CommandRun)
+        assert binding.params is not None
         params = binding.params.model_validate({names[name]: value for name, value in arguments.items()})
         return invocation(binding.run.tool, given(params), environ=ENVIRON)
 

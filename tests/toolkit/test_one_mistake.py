@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-import datetime
+import datetime as dt
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
@@ -62,7 +62,7 @@ def mutants(data: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
             elif kind == "unknown":
                 table["qqqq"] = value
             elif kind == "mistyped":
-                table[key] = datetime.date(2026, 1, 1)
+                table[key] = dt.date(2026, 1, 1)
             yield f"{'.'.join(map(str, path))} {kind}", changed
 
 
