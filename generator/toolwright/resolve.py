@@ -266,7 +266,8 @@ def _tool(run: Resolution, checker: SchemaChecker, name: str, table: ToolTable) 
         return None
     if table.input_schema is not None and raw is None:
         return None
-    has_way = table.handler or table.cli or "handler" in table.unread
+    # Only `fetch_chunk` has no implementation here: it is ours, and not written in the manifest.
+    has_way = table.handler or table.cli or "handler" in table.unread or not run.written("tools", name)
     if not has_way or table.is_uncertain("params", "input_schema", "cli", "argv"):
         return None
     command = resolve_commands.command_line(run, name, table, params) if table.cli else None
