@@ -145,6 +145,7 @@ def test_a_call_is_refused_as_the_table_says(tools: Mapping[str, CommandTool], c
         (1, "max_count", "integer", 20),
         (2, "author", "string", "Ada"),
         (4, "color", "boolean", True),
+        (5, "replace", "boolean", True),
     ],
 )
 def test_a_parameter_goes_where_the_table_says(tmp_path: Path, row: int, name: str, kind: str, value: Any) -> None:
@@ -165,7 +166,7 @@ def test_a_parameter_goes_where_the_table_says(tmp_path: Path, row: int, name: s
 
 def test_every_key_of_a_program_is_in_its_table() -> None:
     told = {key for cell, _ in rows("| key | meaning |") for key in re.findall(r"`(\w+)`", cell)}
-    assert told == {each.name for each in dataclasses.fields(CliTable)} - {"at"}
+    assert told == {each.name for each in dataclasses.fields(CliTable)} - {"at", "unread"}
 
 
 def test_the_folder_and_the_environment_of_a_program_are_expanded(tools: Mapping[str, CommandTool]) -> None:

@@ -348,6 +348,52 @@ ext = { "com.example/cost" = 3 }
 """,
     ),
     Rule(
+        code="TW223",
+        title="A bare word is the flag of a parameter that is not a boolean",
+        why="A boolean writes the word alone. Before a value, the word and the value would be two words that any program could read otherwise.",
+        bad="""
+[tools.git_log]
+summary = "Show the latest commits"
+category = "git"
+cli = "git"
+argv = ["log"]
+risk = "read"
+params.limit = { type = "integer", flag = "limit" }
+""",
+        good="""
+[tools.git_log]
+summary = "Show the latest commits"
+category = "git"
+cli = "git"
+argv = ["log"]
+risk = "read"
+params.limit = { type = "integer", flag = "limit=" }
+""",
+    ),
+    Rule(
+        code="TW224",
+        title="An exit code cannot occur",
+        why="Programs end with a code from 0 to 255. A number outside of that would never match.",
+        bad="""
+[tools.git_log]
+summary = "Show the latest commits"
+category = "git"
+cli = "git"
+argv = ["log"]
+risk = "read"
+ok_exit_codes = [-1]
+""",
+        good="""
+[tools.git_log]
+summary = "Show the latest commits"
+category = "git"
+cli = "git"
+argv = ["log"]
+risk = "read"
+ok_exit_codes = [1]
+""",
+    ),
+    Rule(
         code="TW301",
         title="A tool stands in a category that is not declared",
         why="Categories order the docs, the models and the search; a misspelt one would make a group of its own.",
@@ -662,6 +708,19 @@ params.x = { type = "integer" }
 [tools.fetch_world_chunk]
 handler = "world:fetch_chunk"
 params.x = { type = "integer" }
+""",
+    ),
+    Rule(
+        code="TW339",
+        title="`confirm` names something that is not a parameter of its tool",
+        why="`{name}` in the question is replaced by the value of that parameter. A misspelt one would leave the person without it.",
+        bad="""
+confirm = "Delete {pth}?"
+params.path = { type = "string" }
+""",
+        good="""
+confirm = "Delete {path}?"
+params.path = { type = "string" }
 """,
     ),
     Rule(

@@ -119,7 +119,7 @@ def signature(tool: Tool, handler: Handler, package: str) -> str:
         "",
         "",
         f"async def {handler.function}(params: {params}, call: ToolCall) -> {result}:",
-        f"    {docstring(tool.summary)}",
+        f"    {docstring(tool.summary or '...')}",
         "    raise NotImplementedError",
     ]
     return "\n".join(f"    {line}".rstrip() for line in lines)

@@ -16,6 +16,7 @@ from toolwright.tables import (
     CategoryTable,
     CliTable,
     CommandTable,
+    GlobalTable,
     ManifestTables,
     ParamTable,
     ServerTable,
@@ -27,7 +28,7 @@ from toolwright.tables import (
     WorkflowTable,
 )
 from toolwright.validate import EDITION
-from toolwright.validate_commands import ONLY_OF, PLACES, RISKS
+from toolwright.validate_commands import MAX_EXIT_CODE, ONLY_OF, PLACES, RISKS
 
 _SCALARS: Final = {str: "string", bool: "boolean", int: "integer", float: "number"}
 
@@ -75,6 +76,10 @@ def _none_of(keys: Iterable[str]) -> dict[str, Any]:
 
 
 _UNPLACED: Final = {"properties": {"params": {"additionalProperties": _none_of(PLACES)}}}
+_BARE_WORDS: Final = {
+    "if": {"required": ["flag"], "properties": {"flag": {"pattern": "^[^-]*[^=-]$"}}},
+    "then": {"required": ["type"], "properties": {"type": {"const": "boolean"}}},
+}
 _RULES: Final[Mapping[type[Table], dict[str, Any]]] = {
     ToolTable: {
         "required": ["summary"],
@@ -83,7 +88,8 @@ _RULES: Final[Mapping[type[Table], dict[str, Any]]] = {
         "then": {"required": ["risk"], **_none_of(["handler", *ONLY_OF["cli"]])},
         "else": {"required": ["category", "hints", "handler"], **_none_of(ONLY_OF["handler"]), **_UNPLACED},
     },
-    ParamTable: {"not": {"anyOf": [{"required": list(pair)} for pair in combinations(PLACES, 2)]}},
+    ParamTable: {"not": {"anyOf": [{"required": list(pair)} for pair in combinations(PLACES, 2)]}, **_BARE_WORDS},
+    GlobalTable: _BARE_WORDS,
 }
 """What later stages ask of a table beyond its dataclass."""
 
@@ -156,6 +162,8 @@ def _rules_of_key(table: type[Table], name: str) -> dict[str, Any]:
         rules["type"] = ["object", "string"]
     if (ToolTable, "risk") in places:
         rules["anyOf"] = [_RISK, _tables_of(_tables_of(_RISK)) | {"minProperties": 1}]
+    if (ToolTable, "ok_exit_codes") in places:
+        rules["items"] = {"type": "integer", "minimum": 0, "maximum": MAX_EXIT_CODE}
     if not _NOT_EMPTY.isdisjoint(places):
         rules["minItems"] = 1
     for place in places:

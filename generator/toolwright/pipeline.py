@@ -1,7 +1,8 @@
 """The stages in order: `load -> validate -> resolve -> (lint) -> plan, render -> self-check -> write | check`.
 
-The one place that wires them, for the command, for tests and for `--watch`. A stage that found an error ends the
-run: the functions here then return None, and the findings are in `diagnostics`.
+The one place that wires them, for the command, for tests and for `--watch`. `resolve` checks what `validate` could
+read, so that one run reports the errors of both; then an error ends the run: the functions here return None, and the
+findings are in `diagnostics`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """The generic reader: a TOML table becomes the frozen dataclass that describes it.
 
 All it knows about the language stands in the dataclass: types, defaults and the rules in `field.metadata`. It notes
-every mistake and goes on behind each; what is wrong is left out, and so is every table around it.
+every mistake and goes on behind each; what is wrong is left out. So is the table around it, unless it is a
+`PartialTable`, which keeps its valid keys for the next stage.
 """
 
 from __future__ import annotations
@@ -10,14 +11,14 @@ import dataclasses
 import math
 import re
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, dataclass
 from typing import Any, Final, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from toolwright.diagnostics import Diagnostics
 from toolwright.load import Document
 from toolwright.paths import KeyPath
-from toolwright.tables import Table
+from toolwright.tables import PartialTable, Table
 from toolwright.wording import did_you_mean, either, kind_of, nearest, quoted, table_name, within
 
 MOST_LEVELS = 64
@@ -56,8 +57,8 @@ def read(
 ) -> _T | None:
     """Read the whole of `document` as `table`, and run `rules` on each table met on the way.
 
-    What is not as the dataclasses say is reported (TW202 to TW209 and TW214). Where it is one of many under names of
-    their own, a tool or a parameter, it is left out; elsewhere the table it stands in is, and None is the whole.
+    What is not as the dataclasses say is reported (TW202 to TW209 and TW214) and left out, or the table it stands in
+    is; None is the whole.
     """
     result = _read_table(_Run(document, diagnostics, rules), _plan(table), document.data, ())
     return None if result is _WRONG else result
@@ -69,8 +70,11 @@ def key_of(field: dataclasses.Field[Any]) -> str:
 
 
 def keys_of(table: type[Table]) -> dict[str, dataclasses.Field[Any]]:
-    """List the fields that can be written in a table, by their spelling in TOML. `at` is ours, not a key."""
-    return {key_of(each): each for each in dataclasses.fields(table) if each.name != "at"}
+    """List the fields that can be written in a table, by their spelling in TOML. `at` and `unread` are no keys."""
+    return {key_of(each): each for each in dataclasses.fields(table) if each.name not in _OUR_FIELDS}
+
+
+_OUR_FIELDS: Final = ("at", "unread")
 
 
 def is_required(field: dataclasses.Field[Any]) -> bool:
@@ -107,6 +111,8 @@ class _Plan:
     """Key in TOML -> name of the field, and its reader."""
     required: Mapping[str, str]
     """Key in TOML -> what to add if it is missing."""
+    empty: Mapping[str, Callable[[], Any]]
+    """Key in TOML -> an empty value for it, of those that are required."""
 
 
 _PLANS: Final[dict[type[Table], _Plan]] = {}
@@ -125,30 +131,49 @@ def _make_plan(table: type[Table]) -> _Plan:
         table,
         {key: (field.name, _field_reader(field, hints[field.name])) for key, field in keys.items()},
         {key: _sample(hints[field.name]) for key, field in keys.items() if is_required(field)},
+        {key: _empty(hints[field.name]) for key, field in keys.items() if is_required(field)},
     )
+
+
+def _empty(hint: Any) -> Callable[[], Any]:
+    """Return what makes an empty value of a type."""
+    if isinstance(hint, type) and issubclass(hint, PartialTable):
+        return lambda: _partial(_plan(hint), (), {}, keys_of(hint))
+    kind = get_origin(hint) or hint
+    return dict if kind is Mapping else kind
 
 
 def _read_table(run: _Run, plan: _Plan, data: Mapping[str, Any], at: KeyPath) -> Any:
     values: dict[str, Any] = {}
-    is_wrong = False
+    unread: set[str] = set()
     slots = plan.slots
     for key, value in data.items():
         slot = slots.get(key)
         if slot is None:
-            is_wrong = True
+            unread.add(nearest(key, slots) or key)
             continue
         name, reader = slot
         result = reader(run, value, at, key)
         if result is _WRONG:
-            is_wrong = True
+            unread.add(key)
         else:
             values[name] = result
-    if is_wrong or not plan.required.keys() <= data.keys():
+    missing = plan.required.keys() - data.keys()
+    if unread or missing:
         _report_keys(run, plan, data, at)
-        is_wrong = True
     if (rule := run.rules.get(plan.table)) is not None:
         rule(Here(data, at, run.document, run.diagnostics))
-    return _WRONG if is_wrong else plan.table(at=at, **values)
+    if unread or missing:
+        return _partial(plan, at, values, unread | missing)
+    return plan.table(at=at, **values)
+
+
+def _partial(plan: _Plan, at: KeyPath, values: Mapping[str, Any], unread: Iterable[str]) -> Any:
+    """Return the table with the keys that could be read; `_WRONG` if it is worth nothing without the others."""
+    if not issubclass(plan.table, PartialTable):
+        return _WRONG
+    empty = {plan.slots[key][0]: make() for key, make in plan.empty.items()}
+    return plan.table(at=at, unread=frozenset(unread), **{**empty, **values})
 
 
 def _report_keys(run: _Run, plan: _Plan, data: Mapping[str, Any], at: KeyPath) -> None:
@@ -269,11 +294,15 @@ def _choice(choices: tuple[str, ...]) -> _Reader:
 def _array(item: Any) -> _Reader:
     inner = _reader(item)
 
+    holds_tables = isinstance(item, type) and issubclass(item, Table)
+
     def array(run: _Run, value: Any, at: KeyPath, key: str | int) -> Any:
         if not isinstance(value, list):
             return _mistyped(run, value, "an array", at, key)
         place = (*at, key)
         items = tuple([inner(run, each, place, index) for index, each in enumerate(value)])
+        if holds_tables:  # each says where it stands, so that the rest is of use without those that are wrong
+            return tuple(each for each in items if each is not _WRONG)
         return _WRONG if any(each is _WRONG for each in items) else items
 
     return array
@@ -282,11 +311,15 @@ def _array(item: Any) -> _Reader:
 def _mapping(item: Any) -> _Reader:
     inner = _reader(item)
 
+    holds_tables = isinstance(item, type) and issubclass(item, Table)
+
     def mapping(run: _Run, value: Any, at: KeyPath, key: str | int) -> Any:
         if not isinstance(value, dict):
             return _mistyped(run, value, "a table", at, key)
         place = (*at, key)
         items = {name: inner(run, each, place, name) for name, each in value.items()}
+        if not holds_tables and any(each is _WRONG for each in items.values()):
+            return _WRONG
         # The rest is read on: what a person wrote wrong in one tool must not hide what is wrong in another.
         return {name: each for name, each in items.items() if each is not _WRONG}
 

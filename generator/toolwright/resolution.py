@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from toolwright_runtime.catalogue import FETCH_CHUNK
 from toolwright_runtime.command_line.spec import Program
 
 from toolwright.diagnostics import Diagnostics
@@ -38,6 +39,16 @@ class Resolution:
         for key in path:
             found = found.get(key, {}) if isinstance(found, Mapping) else {}
         return found if isinstance(found, Mapping) else {}
+
+    def is_known(self, section: str, name: str) -> bool:
+        """Whether a name stands in a table of the manifest, valid or not, or that table is unreadable."""
+        adds_fetch_chunk = section == "tools" and name == FETCH_CHUNK
+        tools = self.written("tools").values() if adds_fetch_chunk else ()
+        return (
+            name in self.written(section)
+            or self.tables.is_uncertain(section)
+            or any(isinstance(each, Mapping) and "cli" in each for each in tools)
+        )
 
     def error(self, code: str, message: str, at: KeyPath, *, hint: str = "", value: bool = True) -> None:
         """Note a mistake at a value, or at its key."""

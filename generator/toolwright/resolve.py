@@ -79,7 +79,7 @@ def resolve(
     run.definitions = compile_schema.definitions(tuple(run.types.values()))
     checker = SchemaChecker(run.definitions)
     tools = [tool for name, table in tables.tools.items() if (tool := _tool(run, checker, name, table))]
-    if handlers is not None:
+    if handlers is not None and not tables.server.is_uncertain("handlers", "package"):
         _check_handlers(run, tools, HandlerIndex(handlers, run.tables.server.package))
     return None if diagnostics.has_errors else _server(run, tools)
 
@@ -256,7 +256,7 @@ def _workflows(run: Resolution) -> tuple[Workflow, ...]:
 def _tool(run: Resolution, checker: SchemaChecker, name: str, table: ToolTable) -> Tool | None:
     if reason := refusal(name, run.tables.server.name):
         run.error("TW311", reason, table.at, value=False)
-    params = resolve_types.values(run, table.params)
+    params = resolve_types.values(run, resolve_commands.command_params(table))
     # A tool with `cli` has neither, and it has been said if it is given one.
     raw = None if table.cli else _raw_schema(run, table)
     result = None if table.cli else _result(run, table)
@@ -266,13 +266,18 @@ def _tool(run: Resolution, checker: SchemaChecker, name: str, table: ToolTable) 
         return None
     if table.input_schema is not None and raw is None:
         return None
+    # Only `fetch_chunk` has no implementation here: it is ours, and not written in the manifest.
+    has_way = table.handler or table.cli or "handler" in table.unread or not run.written("tools", name)
+    if not has_way or table.is_uncertain("params", "input_schema", "cli", "argv"):
+        return None
     command = resolve_commands.command_line(run, name, table, params) if table.cli else None
     if table.cli and command is None:
         return None
     run.hints[name] = resolve_commands.hints_of(run, table, command.tool if command else None, params)
     exact = compile_schema.exact(params) if raw is None else raw
-    _check_examples(run, checker, name, table, exact)
-    resolve_commands.check_fetching(run, checker, name, table, exact)
+    if not resolve_types.has_gaps(run, params):
+        _check_examples(run, checker, name, table, exact)
+        resolve_commands.check_fetching(run, checker, name, table, exact)
     schema = exact if raw is not None or not run.types else {**exact, "$defs": run.definitions}
     sent = Projection(schema=schema) if table.verbatim_schema else _advertised(run, table, schema)
     return Tool(
@@ -353,7 +358,7 @@ def _raw_schema(run: Resolution, table: ToolTable) -> JsonSchema | None:
 def _result(run: Resolution, table: ToolTable) -> ObjectType | None:
     if not table.returns:
         return None
-    if table.returns not in run.written("types"):
+    if not run.is_known("types", table.returns):
         run.unknown("TW315", "result type", table.returns, run.types, (*table.at, "returns"))
     return run.types.get(ClassName(table.returns))
 
@@ -429,6 +434,8 @@ def _check_names(run: Resolution) -> None:
     prefix = run.tables.discovery.prefix
     if prefix and (reason := refusal(f"{prefix}call_read", run.tables.server.name)):
         run.error("TW311", reason, ("discovery", "prefix"), hint="choose a shorter prefix that starts with a letter")
+    if run.tables.is_uncertain("discovery") or run.tables.discovery.is_uncertain("prefix"):
+        return
     for reserved in meta_tool_names(run.tables.discovery):
         if reserved in called:
             what, at = called[reserved]
@@ -451,7 +458,8 @@ def _check_references(run: Resolution) -> None:
     tables, tools = run.tables, run.tables.tools
     for name, tool in tools.items():
         _check_itself(run, name, tool)
-        if tool.category and tool.category not in run.written("categories"):
+        resolve_commands.check_confirm(run, tool)
+        if tool.category and not run.is_known("categories", tool.category):
             run.unknown("TW301", "category", tool.category, tables.categories, (*tool.at, "category"))
         _look_up(run, "TW304", "related tool", tool.related, (*tool.at, "related"))
         if tool.deprecated and tool.deprecated.replaced_by:
@@ -496,7 +504,7 @@ def _look_up(run: Resolution, code: str, what: str, names: str | Sequence[str], 
         [(names, at)] if isinstance(names, str) else [(name, (*at, place)) for place, name in enumerate(names)]
     )
     for name, where in places:
-        if name not in run.written("tools") and name not in run.tables.tools:
+        if not run.is_known("tools", name):
             run.unknown(code, what, name, run.tables.tools, where)
 
 

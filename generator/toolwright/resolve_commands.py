@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
 from toolwright_runtime.catalogue import FETCH_CHUNK
-from toolwright_runtime.command_line.spec import CommandTool, Place, Placement, Program, Risk
+from toolwright_runtime.command_line.spec import (
+    CONFIRM_PLACEHOLDER,
+    CommandTool,
+    Place,
+    Placement,
+    Program,
+    Risk,
+)
 
 from toolwright import resolve_types
 from toolwright.model import Cli, CommandLine, Hints, JsonSchema, ListOf, Primitive, TypeRef, Value
@@ -97,7 +104,7 @@ def programs(run: Resolution) -> dict[str, Program]:
 
 
 def _program(run: Resolution, name: str, table: CliTable) -> Program:
-    if table.category and table.category not in run.written("categories"):
+    if table.category and not run.is_known("categories", table.category):
         run.unknown("TW301", "category", table.category, run.tables.categories, (*table.at, "category"))
     values = resolve_types.values(run, {key: _as_value(each) for key, each in table.params.items()})
     globals_ = [each for each in values if _has_place(run, each, Place.FLAG)]
@@ -137,8 +144,10 @@ def command_line(run: Resolution, name: str, table: ToolTable, params: Sequence[
     """Give what a tool with `cli` runs; None, with what is wrong reported, if that cannot be said."""
     program = run.programs.get(table.cli)
     if program is None:
-        if table.cli not in run.written("clis"):
+        if not run.is_known("clis", table.cli):
             run.unknown("TW323", "program", table.cli, run.tables.clis, (*table.at, "cli"))
+        return None
+    if run.tables.clis[table.cli].is_uncertain("ends_options", "params"):
         return None
     placed = [(value, _placement(value, table.params[value.name])) for value in params]
     sound = [_has_place(run, value, placement.place) for value, placement in placed]
@@ -159,6 +168,7 @@ def command_line(run: Resolution, name: str, table: ToolTable, params: Sequence[
         risk=base_risk(table.risk),
         risk_by_value=risk_by_value(table.risk),
         confirm=table.confirm.strip(),
+        ok_exit_codes=tuple(sorted({0, *table.ok_exit_codes})),
     )
     check_risk(run, table, tool, params)
     check_passable(run, tool, params)
@@ -168,6 +178,29 @@ def command_line(run: Resolution, name: str, table: ToolTable, params: Sequence[
         usage=_usage(tool, params),
         risk=risk_text(tool),
     )
+
+
+def check_confirm(run: Resolution, table: ToolTable) -> None:
+    """Refuse a question with a place for a value that is no parameter, or with a brace that is no place."""
+    at = (*table.at, "confirm")
+    known = run.written(*map(str, table.at), "params")
+    for found in CONFIRM_PLACEHOLDER.finditer(table.confirm):
+        if (name := found["name"]) and name not in known and not table.is_uncertain("params"):
+            run.unknown("TW339", "parameter in `confirm`:", name, known, at)
+    if re.search(r"[{}]", CONFIRM_PLACEHOLDER.sub("", table.confirm)):
+        hint = "write the name of a parameter in braces, `{path}`, and a brace itself twice, `{{`"
+        run.error("TW339", "`confirm` has a brace that belongs to no parameter", at, hint=hint)
+
+
+def command_params(table: ToolTable) -> Mapping[str, ParamTable]:
+    """Return the parameters of a tool. A switch may be absent, which is false, unless it says `required`."""
+
+    def is_optional(param: ParamTable) -> bool:
+        is_switch = param.type == "boolean" and not param.flag.endswith("=")
+        return is_switch and param.required is None and param.default is None
+
+    params = table.params.items()
+    return {name: replace(each, required=False) if table.cli and is_optional(each) else each for name, each in params}
 
 
 def automatic_flag(name: str) -> str:

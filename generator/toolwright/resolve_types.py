@@ -75,13 +75,31 @@ def _better_name(name: str) -> str:
 
 
 def values(run: Resolution, written: Mapping[str, ValueTable]) -> tuple[Value, ...]:
-    """Resolve parameters or fields. One with a mistake is reported and left out."""
-    refs = {name: ref for name, table in written.items() if (ref := _type(run, table))}
+    """Resolve parameters or fields. One with a mistake, now or in an earlier stage, is reported and left out."""
+    typed = {name: table for name, table in written.items() if not table.is_uncertain("type")}
+    refs = {name: ref for name, table in typed.items() if (ref := _type(run, table))}
     used = frozenset[str]().union(*(names(ref) for ref in refs.values()))
     for name in sorted(refs.keys() & used):
         message = f"`{name}` is a value and the type of a value in one class"
         run.error("TW306", message, written[name].at, hint="rename one", value=False)
-    return tuple(value for name, ref in refs.items() if (value := _value(run, name, written[name], ref)))
+    found = [(_value(run, name, written[name], ref), written[name].unread) for name, ref in refs.items()]
+    return tuple(value for value, unread in found if value and not unread)
+
+
+def has_gaps(run: Resolution, params: Sequence[Value]) -> bool:
+    """Whether a type of the parameters, or one inside of it, lacks a field that has a mistake."""
+    waiting = {name for each in params for name in names(each.type)}
+    seen: set[str] = set()
+    while waiting:
+        name = waiting.pop()
+        seen.add(name)
+        if name not in run.types or run.tables.types[name].is_uncertain("fields"):
+            return True
+        fields = run.types[name].fields
+        if len(fields) < len(run.written("types", name, "fields")):
+            return True
+        waiting |= {inner for each in fields for inner in names(each.type)} - seen
+    return False
 
 
 def _type(run: Resolution, table: ValueTable) -> TypeRef | None:
@@ -91,7 +109,7 @@ def _type(run: Resolution, table: ValueTable) -> TypeRef | None:
     except MalformedTypeError as error:
         run.error("TW303", str(error), at)
         return None
-    for name in sorted(names(ref) - run.written("types").keys()):
+    for name in sorted(each for each in names(ref) if not run.is_known("types", each)):
         run.unknown("TW302", "type", name, [*PRIMITIVES, *run.tables.types], at)
     return ref if names(ref) <= run.tables.types.keys() else None
 

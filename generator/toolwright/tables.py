@@ -7,7 +7,7 @@ reader (`read`), the editor schema (`manifest_schema`) and the reference page ar
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, field
+from dataclasses import MISSING, dataclass, field, fields
 from typing import Any, Literal
 
 from toolwright.paths import KeyPath
@@ -46,6 +46,21 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PartialTable(Table):
+    """A table whose valid keys are still checked where another one is invalid.
+
+    `unread` has the keys that were invalid, missing or misspelt; those that are required hold an empty value then.
+    """
+
+    unread: frozenset[str] = frozenset()
+
+    def is_uncertain(self, *keys: str) -> bool:
+        """Whether one of `keys` is unread, or may be the key that an unknown one was meant to be."""
+        known = {each.name for each in fields(self)}
+        return not self.unread.isdisjoint(keys) or not self.unread <= known
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OptionTable(Table):
     """`[server.options.NAME]`: a setting of the running server, given as `--name` or by an environment variable."""
 
@@ -72,7 +87,7 @@ class SubcommandTable(Table):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ServerTable(Table):
+class ServerTable(PartialTable):
     """`[server]`: who this server is."""
 
     name: str = key(matching(r"[A-Za-z][A-Za-z0-9-]*", "letters, digits and dashes, starting with a letter"))
@@ -119,7 +134,7 @@ class ServerTable(Table):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DiscoveryTable(Table):
+class DiscoveryTable(PartialTable):
     """`[discovery]`: how a model gets to know the tools."""
 
     style: Literal["search-call", "list-describe", "discover-schema", "classic"] = "search-call"
@@ -135,7 +150,7 @@ class DiscoveryTable(Table):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CategoryTable(Table):
+class CategoryTable(PartialTable):
     """`[categories.NAME]`: a group of tools."""
 
     summary: str = key(at_most(80))
@@ -147,7 +162,7 @@ class CategoryTable(Table):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ValueTable(Table):
+class ValueTable(PartialTable):
     """A parameter of a tool or a field of a type."""
 
     type: str
@@ -155,7 +170,7 @@ class ValueTable(Table):
     description: str = ""
     """What it means; say units and limits that the constraints cannot."""
     required: bool | None = None
-    """Whether it must be given: true unless there is a default."""
+    """Whether it must be given: true unless there is a default, or it is a switch of a tool with `cli`."""
     nullable: bool = False
     """Whether null is a value with a meaning of its own."""
     default: Free = None
@@ -183,8 +198,8 @@ class ValueTable(Table):
 
 
 _FLAG = matching(
-    r"--?[A-Za-z0-9?@#][A-Za-z0-9?@#.:+_-]*=?|[A-Za-z][A-Za-z0-9_-]*=",
-    "an option such as `-n`, `--max-count` or `--format=`",
+    r"--?[A-Za-z0-9?@#][A-Za-z0-9?@#.:+_-]*=?|[A-Za-z][A-Za-z0-9_-]*=?",
+    "an option such as `-n`, `--max-count`, `--format=` or, for a boolean, `overwrite`",
 )
 
 
@@ -195,6 +210,7 @@ class ParamTable(ValueTable):
     flag: str = key(_FLAG, default="")
     """Option it becomes: `-n` stands before its value, `--format=` is joined to it, and a boolean's stands alone.
 
+    A boolean's may be a bare word, such as `overwrite`.
     Where nothing is said, `max_count` becomes `--max-count`.
     """
     positional: bool = False
@@ -222,7 +238,7 @@ class GlobalTable(Table):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CliTable(Table):
+class CliTable(PartialTable):
     """`[clis.NAME]`: a program, and what all command lines of it share."""
 
     command: tuple[str, ...]
@@ -250,7 +266,7 @@ class CliTable(Table):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TypeTable(Table):
+class TypeTable(PartialTable):
     """`[types.NAME]`: an object with fields, for reuse."""
 
     description: str = ""
@@ -286,7 +302,7 @@ class ExampleTable(Table):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DeprecatedTable(Table):
+class DeprecatedTable(PartialTable):
     """`deprecated`: the tool still works, but there is a better one."""
 
     since: str
@@ -308,7 +324,7 @@ class AllowTable(Table):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ToolTable(Table):
+class ToolTable(PartialTable):
     """`[tools.NAME]`: one tool."""
 
     summary: str = key(at_most(80))
@@ -345,9 +361,11 @@ class ToolTable(Table):
     `risk.method = { GET = "read", DELETE = "destructive" }`; a value that is not listed counts as destructive.
     """
     confirm: str = ""
-    """What a person is asked before it runs, if they are asked; above the command line itself."""
+    """The question to a person before it runs, above the command line itself. `{name}` is the value of a parameter."""
     timeout: float | None = key({"minimum": 0.1}, default=None)
     """Seconds after which it is ended; that of its program if left out."""
+    ok_exit_codes: tuple[int, ...] = ()
+    """Exit codes besides 0 that are no failure, such as 1 of `grep`, where it means that nothing was found."""
     params: Mapping[str, ParamTable] = key(default={})
     """Its parameters, in the order they are shown."""
     input_schema: Free = None
@@ -373,7 +391,7 @@ class ToolTable(Table):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CommandTable(Table):
+class CommandTable(PartialTable):
     """`[commands.NAME]`: a slash command for each host."""
 
     summary: str = key(at_most(80))
@@ -387,7 +405,7 @@ class CommandTable(Table):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StepTable(Table):
+class StepTable(PartialTable):
     """`[[workflows.NAME.steps]]`: one step."""
 
     title: str
@@ -399,7 +417,7 @@ class StepTable(Table):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WorkflowTable(Table):
+class WorkflowTable(PartialTable):
     """`[workflows.NAME]`: a procedure over several tools, written out as a skill."""
 
     summary: str = key(at_most(80))
@@ -411,7 +429,7 @@ class WorkflowTable(Table):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ManifestTables(Table):
+class ManifestTables(PartialTable):
     """The whole manifest, one-to-one with the TOML."""
 
     edition: int

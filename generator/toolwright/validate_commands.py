@@ -17,12 +17,15 @@ PLACES: Final = ("flag", "positional", "stdin", "cwd")
 RISKS: Final = ("read", "write", "destructive")
 """What running a command may do, least first."""
 
+MAX_EXIT_CODE: Final = 255
+
 ONLY_OF: Final[Mapping[str, Mapping[str, str]]] = {
     "handler": {
         "argv": "it is about the command line of a tool with `cli`",
         "risk": "say it with `hints`",
         "confirm": "a handler asks for itself, with `call.elicit`",
         "timeout": "a handler keeps its own time",
+        "ok_exit_codes": "a handler raises `ToolError` for a failure",
     },
     "cli": {
         "hints": "they follow from `risk`: leave them out",
@@ -70,6 +73,7 @@ def _check_run(here: Here) -> None:
         here.error("TW202", f"missing key `category` {within(here.at)}", hint=hint)
     _check_words(here, "argv")
     check_one_line(here, "confirm", "keep to one line")
+    _check_exit_codes(here)
     if "risk" in here.data:
         _check_risk(here)
     else:
@@ -117,6 +121,15 @@ def _check_one_risk(here: Here, risk: Any, *path: str) -> None:
     elif risk not in RISKS:
         message = f"{quoted(risk)} is no risk: expected {either(RISKS)}"
         report_at(here, "TW207", message, path, hint=did_you_mean(risk, RISKS))
+
+
+def _check_exit_codes(here: Here) -> None:
+    written = here.data.get("ok_exit_codes")
+    for place, code in enumerate(written if isinstance(written, list) else ()):
+        if type(code) is int and not 0 <= code <= MAX_EXIT_CODE:
+            message = f"item {place + 1} of `ok_exit_codes` in {table_name(here.at)} is {code}"
+            hint = f"exit codes go from 0 to {MAX_EXIT_CODE}; a program that is ended by a signal has failed"
+            report_at(here, "TW224", message, ("ok_exit_codes", place), hint=hint)
 
 
 def check_programs(here: Here) -> None:
@@ -177,7 +190,8 @@ _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def check_global(here: Here) -> None:
-    """Refuse an argument that could never be there."""
+    """Refuse an argument that could never be there, and a bare word with a value."""
+    _check_bare_word(here)
     if "default" not in here.data and "default_env" not in here.data:
         message = f"{table_name(here.at)} has no effect without a value"
         here.error("TW215", message, hint="add `default`, or `default_env` with an environment variable that holds it")
@@ -186,7 +200,17 @@ def check_global(here: Here) -> None:
 def check_param(here: Here) -> None:
     """Refuse a parameter that contradicts itself, or that would be in two places."""
     check_value(here)
+    _check_bare_word(here)
     written = [place for place in PLACES if place in here.data]
     for extra in written[1:]:
         message = f"{table_name(here.at)} goes to two places, `{written[0]}` and `{extra}`"
         here.error("TW217", message, extra, hint="keep one of them", value=False)
+
+
+def _check_bare_word(here: Here) -> None:
+    """Refuse a bare word as the flag of anything but a boolean: its value would look like the next word."""
+    flag, kind = here.data.get("flag"), here.data.get("type", "string")
+    if isinstance(flag, str) and isinstance(kind, str) and kind != "boolean" and flag[-1:].isalnum() and flag[0] != "-":
+        message = f"`flag` in {table_name(here.at)} is the bare word {quoted(flag)}, which only a boolean can have"
+        hint = f"write `--{flag}` or `{flag}=`, or make it `positional`"
+        here.error("TW223", message, "flag", hint=hint)

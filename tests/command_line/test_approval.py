@@ -18,7 +18,7 @@ from toolwright_runtime import ToolError
 from toolwright_runtime.command_line.approval import LONGEST_COMMAND, LONGEST_INPUT, command_text, question
 from toolwright_runtime.command_line.policy import Approval, Docker, Headless, Policy, ToolRule
 from toolwright_runtime.command_line.settings import Commands
-from toolwright_runtime.command_line.spec import CommandTool, Invocation, Program, Risk
+from toolwright_runtime.command_line.spec import CommandTool, Invocation, Place, Placement, Program, Risk
 from toolwright_runtime.sdk import sdk_server
 
 pytestmark = pytest.mark.anyio
@@ -306,6 +306,52 @@ def test_what_shows_as_nothing_is_escaped_wherever_it_stands(character: str) -> 
     assert character not in asked
     assert f"$ rm $'notes{escaped}.txt'\nin $'/a{escaped}'\n" in asked
     assert asked.endswith(f"\nb{escaped}\nc")
+
+
+def asked(confirm: str, **values: Any) -> str:
+    """Return the first line of a question about a call of a tool with that `confirm`."""
+    places = tuple(
+        Placement(name=each, place=Place.FLAG, flag=f"--{each}", switch=each == "force") for each in ("path", "force")
+    )
+    tool = CommandTool(name="remove", program=TOOL.program, placements=places, confirm=confirm)
+    lines = question(tool, Invocation(argv=("rm", "x")), Risk.WRITE, Commands(), values).split("\n")
+    assert lines[1:3] == ["", "$ rm x"]
+    return lines[0]
+
+
+@pytest.mark.parametrize(
+    ("confirm", "values", "shown"),
+    [
+        ("Delete {path}?", {"path": "notes.md"}, 'Delete "notes.md"?'),
+        ("Delete {path}, force {force}?", {"path": "a", "force": True}, 'Delete "a", force true?'),
+        ("Force {force}?", {}, "Force false?"),
+        ("Delete {path}?", {}, "Delete (none)?"),
+        ("Delete {path}?", {"path": []}, "Delete (none)?"),
+        ("Stop {path}?", {"path": 3}, "Stop 3?"),
+        ("Stop {path}?", {"path": ["a", "b"]}, 'Stop "a", "b"?'),
+        ("Stop {path}?", {"path": [*range(12)]}, "Stop 0, 1, 2, 3, 4 and 7 more?"),
+        ("Write {{path}}?", {"path": "a"}, "Write {path}?"),
+        ("Delete {path}?", {"path": "{force}"}, 'Delete "{force}"?'),
+        ("Delete {path}?", {"path": 'a"? $ ls "'}, r'Delete "a\"? $ ls \""?'),
+        ("Delete {path}?", {"path": "a\n\n$ ls"}, r'Delete "a\n\n$ ls"?'),
+        ("Delete {path}?", {"path": "a\u202etxt.exe\x1b[2J\u200b"}, r'Delete "a\u202etxt.exe\x1b[2J\u200b"?'),
+        ("Delete {path}?", {"path": "a" * 300}, f'Delete "{"a" * 200}[... 100 characters more]"?'),
+    ],
+)
+def test_a_question_shows_the_values_of_the_call_and_nothing_that_could_deceive(
+    confirm: str, values: dict[str, Any], shown: str
+) -> None:
+    assert asked(confirm, **values) == shown
+
+
+async def test_a_question_is_filled_with_what_really_runs(sample: Sample) -> None:
+    client = Client("decline")
+
+    await sample.call(sample.dispatcher("classic"), "git_reset", client, commit="HEAD~1")
+
+    question = client.asked[0].splitlines()
+    assert question[0] == 'Throw away what differs from "HEAD~1"?'
+    assert question[2] == "$ git --no-pager reset --quiet --hard 'HEAD~1'"
 
 
 def test_standard_input_cannot_move_what_stands_before_it() -> None:

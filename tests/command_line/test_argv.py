@@ -121,7 +121,17 @@ GLOBAL = program(flag("host", default_env="APP_HOST"), switch("quiet"), ends_opt
             id="one dash puts all positionals after the end of options",
         ),
         pytest.param(tool(positional("a"), of=ENDING), {"a": "--"}, "app|sub|--|--", id="the end itself, as a value"),
-        pytest.param(tool(positional("a"), of=ENDING), {"a": "-"}, "app|sub|--|-", id="a dash alone"),
+        pytest.param(tool(positional("a"), of=ENDING), {"a": "-"}, "app|sub|-", id="a dash alone is a value"),
+        pytest.param(
+            tool(positional("a"), positional("sign"), positional("b")),
+            {"a": 10, "sign": "-", "b": 4},
+            "app|sub|10|-|4",
+            id="a dash alone, to a program that does not take --",
+        ),
+        pytest.param(tool(flag("output")), {"output": "-"}, "app|sub|--output|-", id="a dash alone after its flag"),
+        pytest.param(
+            tool(positional("a"), switch("loud", "loud")), {"a": "x", "loud": True}, "app|sub|x|loud", id="a bare word"
+        ),
         pytest.param(tool(positional("a"), of=ENDING), {"a": -3}, "app|sub|--|-3", id="a negative positional"),
         pytest.param(tool(positional("a"), of=ENDING), {"a": "x-y"}, "app|sub|x-y", id="a dash inside is nothing"),
         pytest.param(
@@ -187,7 +197,7 @@ def test_fraction_is_read_back_as_the_same_number(value: float) -> None:
     ("which", "arguments", "reason"),
     [
         pytest.param(tool(positional("path")), {"path": "--output=f"}, "could take it for an option", id="an option"),
-        pytest.param(tool(positional("path")), {"path": "-"}, "could take it for an option", id="a dash"),
+        pytest.param(tool(positional("path")), {"path": "--"}, "could take it for an option", id="two dashes"),
         pytest.param(tool(positional("path")), {"path": ["a", "-b"]}, "could take it for an option", id="in a list"),
         pytest.param(tool(positional("path", default="-b")), {}, "could take it for an option", id="a default"),
         pytest.param(tool(positional("path")), {"path": -1}, "could take it for an option", id="a negative number"),
@@ -522,12 +532,12 @@ def test_no_value_ever_becomes_an_option(which: CommandTool, arguments: dict[str
             continue
         if any(element == each.flag and not each.flag.endswith("=") for each in every):
             value = next(rest)
-            assert not value.startswith("-") or is_typed_number(value, arguments)
+            assert value == "-" or not value.startswith("-") or is_typed_number(value, arguments)
         elif element == "--" and (ends_itself or (which.program.ends_options and "--" not in own)):
             return
         else:
             is_joined = any(each.flag.endswith("=") and element.startswith(each.flag) for each in every)
-            assert is_joined or not element.startswith("-")
+            assert is_joined or element == "-" or not element.startswith("-")
 
 
 def is_typed_number(text: str, arguments: dict[str, Any]) -> bool:

@@ -243,6 +243,23 @@ async def test_a_long_output_is_fetched_part_by_part(sample: Sample, toolsets: t
     assert "".join(parts) == "\n".join(f"line {number} é" for number in range(5000))
 
 
+async def test_an_exit_code_that_the_manifest_calls_fine_is_no_error(sample: Sample) -> None:
+    fine = await sample.run("fail", {"code": 1})
+    failed = await sample.run("fail", {"code": 2})
+
+    assert "isError" not in fine
+    assert text_of(fine).endswith("[exit code: 1]")
+    assert failed["isError"] is True
+
+
+async def test_a_switch_need_not_be_sent(sample: Sample) -> None:
+    dispatcher = sample.dispatcher("classic")
+    result = await dispatcher.dispatch("tools/list", {}, Client())
+
+    schema = next(each["inputSchema"] for each in result["tools"] if each["name"] == "linger")
+    assert schema["required"] == ["record"]
+
+
 async def test_a_chunk_that_is_not_kept_is_told_as_such(sample: Sample) -> None:
     result = await sample.run("fetch_chunk", {"cacheKey": "made-up"})
 

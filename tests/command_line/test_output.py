@@ -70,6 +70,16 @@ async def test_any_end_but_success_is_an_error(exit_code: int | None, is_error: 
     assert (await reply(outcome(b"x", b"", exit_code), store)).is_error is is_error
 
 
+@pytest.mark.parametrize(("exit_code", "is_error"), [(0, False), (1, False), (2, True), (-1, True), (None, True)])
+async def test_an_exit_code_that_the_tool_calls_fine_is_no_error_and_is_still_shown(
+    exit_code: int | None, is_error: bool, store: ChunkStore
+) -> None:
+    answer = await reply(outcome(b"x", b"", exit_code), store, ok_exit_codes=(0, 1))
+
+    assert answer.is_error is is_error
+    assert exit_code != 1 or answer.content == "x\n[exit code: 1]"
+
+
 async def test_warnings_alone_are_no_error(store: ChunkStore) -> None:
     assert not (await reply(outcome(b"x", b"warned"), store)).is_error
 

@@ -576,6 +576,17 @@ def test_rules_of_one_tool_are_not_those_of_another() -> None:
     assert guarded(x=FEW).check(log(flag("x"), name="git_show"), {"x": 9}, environ={}) == []
 
 
+def test_switch_that_is_not_sent_is_false_for_the_policy() -> None:
+    """A rule that demands a switch is no rule if it may be left out."""
+    which = log(flag("dry_run", switch=True))
+    demanded = guarded(dry_run=ArgumentRule(choices=("true",)))
+
+    assert demanded.check(which, {"dry_run": True}, environ={}) == []
+    assert len(demanded.check(which, {"dry_run": False}, environ={})) == 1
+    assert len(demanded.check(which, {}, environ={})) == 1
+    assert guarded(dry_run=ArgumentRule(choices=("false",))).check(which, {}, environ={}) == []
+
+
 @pytest.mark.parametrize(("value", "is_allowed"), [(True, False), (False, True)])
 def test_switch_can_be_forbidden(value: bool, is_allowed: bool) -> None:
     which = log(flag("force", switch=True))

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from toolwright.diagnostics import Diagnostic, Diagnostics, Location
 from toolwright.load import Document, load
 from toolwright.report import LAYOUTS, report
+from toolwright.resolve import resolve
 from toolwright.validate import validate
 
 
@@ -163,7 +164,8 @@ def test_whatever_the_file_holds_ends_in_a_printed_diagnostic(
     document, found = loaded(folder, content)
     diagnostics = Diagnostics(dict.fromkeys(found))
     if document is not None:
-        assert validate(document, diagnostics=diagnostics) is None
+        tables = validate(document, diagnostics=diagnostics)
+        assert tables is None or resolve(tables, document, root=folder, diagnostics=diagnostics) is None
 
     assert diagnostics.has_errors
     for layout in LAYOUTS:

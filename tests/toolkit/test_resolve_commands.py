@@ -391,7 +391,7 @@ def test_a_risk_by_value_has_no_other() -> None:
                 'params.all = { type = "boolean" }\n'
                 'params.path = { type = "string[]", positional = true, default = ["."] }\n'
             ),
-            "git log [<path>...] --all",
+            "git log [<path>...] [--all]",
         ),
         (
             (

@@ -46,6 +46,13 @@ def _output_option(what: str) -> Callable[[Command], Command]:
     type=_FILE,
     help="Write the policy there, not to policy.toml beside the manifest or its folder `manifest`.",
 )
+@click.option(
+    "--unstated-risk",
+    type=click.Choice(["read", "destructive"]),
+    default="destructive",
+    show_default=True,
+    help="The risk of tools that state none. CLImax takes them for `read`.",
+)
 @_force_option
 @click.option("--json", "is_json", is_flag=True, help="Print manifest, policy and notes as one JSON document.")
 def climax(
@@ -55,14 +62,17 @@ def climax(
     name: str | None,
     policy: Path | None,
     policy_output: Path | None,
+    unstated_risk: str,
     force: bool,
     is_json: bool,
 ) -> None:
     """Turn the YAML files of CLImax into one manifest.
 
-    What does not carry over is listed on stderr. Tools that do not say their risk become destructive.
+    What does not carry over is listed on stderr. Tools that do not state their risk become destructive, so that each
+    call needs the approval of a person; --unstated-risk read takes them for `read`, as CLImax does.
 
-    Exit codes: 0 fine, 1 a file cannot be imported, 2 wrong command line, 4 refused to overwrite.
+    Exit codes: 0 fine, 1 a file cannot be imported or a default would be lost, 2 wrong command line, 4 refused to
+    overwrite.
     """
     if policy_output and not policy:
         raise click.UsageError("--policy-output goes with --policy")
@@ -75,7 +85,7 @@ def climax(
 
     notes = Notes()
     try:
-        imported = import_climax(files, notes, name=name or "")
+        imported = import_climax(files, notes, name=name or "", unstated_risk=unstated_risk)
         text = manifest_text(imported.data, notes, sources=files)
         rules = (
             toml_text(import_policy(policy, imported, notes), f"Imported from {policy.as_posix()}.") if policy else ""
@@ -91,8 +101,17 @@ def climax(
         click.echo(json.dumps(document, ensure_ascii=False, indent=2))
         return
     _tell(notes)
+    if imported.unstated_risks:
+        click.echo(_unstated(imported.unstated_risks, len(imported.tools), unstated_risk), err=True)
     if not output:
         click.echo(text, nl=False)
+
+
+def _unstated(count: int, total: int, risk: str) -> str:
+    """Return the line on the tools that state no risk."""
+    verb = "states" if count == 1 else "state"
+    advice = "as CLImax takes them" if risk == "read" else "--unstated-risk read takes them for `read`, as CLImax does"
+    return f"{count} of {total} tools {verb} no risk, imported as `{risk}`: {advice}."
 
 
 def _beside(output: Path | None) -> Path:

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from toolwright_runtime.command_line.spec import Program
 
-from toolwright.importing.climax_params import Global, global_params, tool_params
+from toolwright.importing.climax_params import Global, Params, global_params, tool_params
 from toolwright.importing.fields import Fields
 from toolwright.importing.naming import (
     LONGEST_DESCRIPTION,
@@ -38,6 +38,7 @@ from toolwright.wording import either, quoted
 
 SEVERAL: Final = "climax"
 """What a server of several files is called there."""
+DEFAULT_UNSTATED_RISK: Final = "destructive"
 
 _FILE_KEYS: Final = (
     *("name", "description", "command", "env", "working_dir"),
@@ -57,6 +58,8 @@ class Imported:
     data: dict[str, Any]
     tools: Mapping[str, str]
     arguments: Mapping[str, Mapping[str, str]]
+    unstated_risks: int
+    """Tools that do not state their risk."""
 
     def tool(self, original: str) -> str:
         """Give the name of a tool in the manifest; empty if it has none there."""
@@ -80,11 +83,15 @@ class _Cli:
     table: dict[str, Any]
 
 
-def import_climax(paths: Sequence[Path], notes: Notes, *, name: str = "") -> Imported:
+def import_climax(
+    paths: Sequence[Path], notes: Notes, *, name: str = "", unstated_risk: str = DEFAULT_UNSTATED_RISK
+) -> Imported:
     """Read files and make a manifest of them. `name` is that of the server.
 
+    `unstated_risk` is the risk of tools that do not state one; CLImax takes them for `read`.
+
     Raises:
-        ImportFailed: a file cannot be read, or says nothing that could be run.
+        ImportFailed: a file cannot be read, has no tool, or a default of it would be lost.
     """
     clis: list[_Cli] = []
     categories: dict[str, Any] = {}
@@ -95,12 +102,13 @@ def import_climax(paths: Sequence[Path], notes: Notes, *, name: str = "") -> Imp
         fields = Fields(node=root, path=path.as_posix(), notes=notes)
         clis.append(_cli(fields, categories, {program_constant_name(each.name) for each in clis}))
     server = _server_name(name or (clis[0].original if len(clis) == 1 else SEVERAL))
-    tools = _Tools(server)
+    tools = _Tools(server, unstated_risk)
     for cli in clis:
         for fields in cli.fields.mappings("tools"):
             tools.add(cli, fields)
     if not tools.tables:
         raise ImportFailed(f"{paths[0].as_posix()}: there is no tool in it")
+    notes.check()
     return Imported(
         data={
             "edition": 1,
@@ -111,6 +119,7 @@ def import_climax(paths: Sequence[Path], notes: Notes, *, name: str = "") -> Imp
         },
         tools=tools.names,
         arguments=tools.arguments,
+        unstated_risks=len(tools.unstated),
     )
 
 
@@ -200,11 +209,13 @@ def _shortened(fields: Fields, text: str, key: str) -> str:
 class _Tools:
     """The tools of all files, by the names they had."""
 
-    def __init__(self, server: str) -> None:
+    def __init__(self, server: str, unstated_risk: str) -> None:
         self.tables: dict[str, dict[str, Any]] = {}
         self.names: dict[str, str] = {}
         self.arguments: dict[str, Mapping[str, str]] = {}
+        self.unstated: set[str] = set()
         self._server = server
+        self._unstated_risk = unstated_risk
         self._taken: set[str] = set()
 
     def add(self, cli: _Cli, fields: Fields) -> None:
@@ -219,8 +230,11 @@ class _Tools:
             fields.note("a second tool of this name, which replaces the first, as it did", "name")
         else:
             self.names[original] = self._name(cli, fields, original)
-        table = _tool(cli, fields, original)
+        self.unstated.discard(original)
+        if not fields.has("risk"):
+            self.unstated.add(original)
         params = tool_params(fields, cli.globals_)
+        table = _tool(cli, fields, original, params=params, unstated_risk=self._unstated_risk)
         if params.tables:
             table["params"] = params.tables
         self.tables[original] = table
@@ -256,7 +270,7 @@ def _fitting(name: str, server: str, end: str = "") -> str:
     return name + end
 
 
-def _tool(cli: _Cli, fields: Fields, name: str) -> dict[str, Any]:
+def _tool(cli: _Cli, fields: Fields, name: str, *, params: Params, unstated_risk: str) -> dict[str, Any]:
     argv = fields.text("command").split()
     description = fields.text("description").strip()
     if not description:
@@ -273,8 +287,8 @@ def _tool(cli: _Cli, fields: Fields, name: str) -> dict[str, Any]:
         table["argv"] = argv
     if argv[-1:] == ["--"]:
         fields.note("its options stand before the `--`, and stood behind it, where they were none", "command")
-    table["risk"] = _risk(fields)
-    if confirm := _confirm(fields):
+    table["risk"] = _risk(fields, unstated_risk)
+    if confirm := _confirm(fields, params):
         table["confirm"] = confirm
     timeout = fields.number("timeout")
     if timeout and timeout != _USUAL_TIMEOUT:
@@ -287,11 +301,14 @@ def _tool(cli: _Cli, fields: Fields, name: str) -> dict[str, Any]:
     return table
 
 
-def _risk(fields: Fields) -> str:
+def _risk(fields: Fields, unstated: str) -> str:
     node = fields.get("risk") if fields.has("risk") else None
     if node is None:
-        fields.note("nothing says its risk, so it counts as destructive (it was taken for `read`): say what is right")
-        return "destructive"
+        if unstated == DEFAULT_UNSTATED_RISK:
+            fields.note(
+                "nothing says its risk, so it counts as destructive (it was taken for `read`): say what is right"
+            )
+        return unstated
     is_text = not isinstance(node.value, dict | tuple)
     if is_text and node.text in RISKS:
         return node.text
@@ -300,12 +317,23 @@ def _risk(fields: Fields) -> str:
     return "destructive"
 
 
-def _confirm(fields: Fields) -> str:
+def _confirm(fields: Fields, params: Params) -> str:
+    """Return the question with the arguments it names by their new names; empty, and noted, if one is unknown."""
     text = one_line(fields.text("confirm_message"))
-    if re.search(r"\{[^{}]*\}", text):
-        fields.note(
-            f"{quoted(text)} has places for arguments, which are not filled in: left out, the command line is shown",
-            "confirm_message",
-        )
+    unknown: list[str] = []
+
+    def renamed(found: re.Match[str]) -> str:
+        place = found[0]
+        if place in ("{{", "}}"):
+            return place
+        if name := params.names.get(place[1:-1]):
+            return f"{{{name}}}"
+        unknown.append(place)
         return ""
-    return text.replace("{{", "{").replace("}}", "}")
+
+    confirm = re.sub(r"\{\{|\}\}|\{[^{}]*\}|[{}]", renamed, text)
+    if unknown:
+        words = f"{quoted(text)} has {quoted(unknown[0])}, which is not the name of an argument in braces"
+        fields.note(f"{words}: left out, the command line is shown", "confirm_message")
+        return ""
+    return confirm

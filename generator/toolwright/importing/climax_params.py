@@ -56,12 +56,12 @@ def global_params(fields: Fields) -> list[Global]:
         original = argument.text("name")
         inner = argument.called(f"global_args.{original}")
         inner.known(_KEYS)
-        flag = _flag(inner, original)
+        flag = _flag(inner, original, is_global=True)
         value = _global_value(inner) if flag else {}
         if not value:
             continue
         if any(_bare(each.flag) == _bare(flag) for each in found.values()):
-            inner.note(f"`{flag}` is written already, left out")
+            _leave_out(inner, f"`{flag}` is written already", is_global=True)
             continue
         # A parameter of a tool stands for the argument of its name: both were written, so they get two names.
         name = unique(snake(original, "argument"), {*found, *names})
@@ -83,13 +83,13 @@ def _global_value(fields: Fields) -> dict[str, Any]:
     for key in (*_PLACES, "enum"):
         if fields.has(key):
             fields.note(f"`{key}` had no effect here, left out", key)
-    text = _written(fields, "default")
-    if text is None or not text:
+    text = _written(fields)
+    if not text:
         return {}
     if variable := _VARIABLE.fullmatch(text):
         return {"type": "boolean" if kind == "boolean" else "string", "default_env": variable[1] or variable[2]}
     if _VARIABLE.search(text):
-        fields.note(f"{quoted(text)} holds a variable besides other text, which cannot be: left out", "default")
+        _leave_out(fields, f"{quoted(text)} holds a variable besides other text, which cannot be", is_global=True)
         return {}
     if kind == "boolean":
         return {"type": kind, "default": True} if text in ("true", "True", "1") else {}
@@ -106,7 +106,7 @@ def tool_params(fields: Fields, globals_: Sequence[Global]) -> Params:
         original = argument.text("name")
         inner = argument.called(f"{fields.about}.{original}")
         if not original or original in names:
-            inner.note("an argument of the same name again, left out" if original else "it has no name, left out")
+            _leave_out(inner, "an argument of the same name again" if original else "it has no name")
             continue
         inner.known(_KEYS)
         table = _param(inner, original)
@@ -131,7 +131,7 @@ def _has_room(fields: Fields, name: str, place: str, single: dict[str, str], fla
         if not flag:
             return False
         if _bare(flag) in flags:
-            fields.note(f"`{_bare(flag)}` is the option of `{flags[_bare(flag)]}` already, left out")
+            _leave_out(fields, f"`{_bare(flag)}` is the option of `{flags[_bare(flag)]}` already")
             return False
         flags[_bare(flag)] = name
     elif place != "positional":
@@ -146,14 +146,44 @@ def _bare(flag: str) -> str:
     return flag.removesuffix("=")
 
 
-def _flag(fields: Fields, name: str) -> str:
+def _leave_out(fields: Fields, reason: str, key: str = "", *, is_global: bool = False) -> None:
+    """Note that an argument is left out.
+
+    One with a default that CLImax writes stops the import: without it, the tool would do something else.
+    """
+    if default := _effective_default(fields, is_global=is_global):
+        words = f"and the tool would do something else without its default {quoted(default)}"
+        fields.stop(f"{reason}, {words}: change it in this file, or remove the default", key)
+    else:
+        fields.note(f"{reason}, left out", key)
+
+
+def _effective_default(fields: Fields, *, is_global: bool) -> str:
+    """Return the default that CLImax writes on a command line where no value is sent; empty if it writes none."""
+    if not fields.has("default"):
+        return ""
+    node = fields.get("default")
+    text = node.text if isinstance(node.value, dict | tuple) else str(node.value)
+    if fields.has("type") and fields.get("type").value == "boolean":
+        is_on = text in ("true", "True", "1") if is_global else text in ("true", "True")
+        return text if is_on else ""
+    if not is_global and (_place(fields) != "flag" or fields.flag("required")):
+        return ""
+    return text or "[...]"
+
+
+def _flag(fields: Fields, name: str, *, is_global: bool = False) -> str:
     """Give the option of an argument as it was written; empty, and noted, if no manifest takes it."""
     flag = fields.text("flag") or f"--{name.replace('_', '-')}"
     if not re.fullmatch(_FLAG, flag):
-        fields.note(f"{quoted(flag)} is no option that a manifest takes, left out", "flag")
+        _leave_out(fields, f"{quoted(flag)} is no option that a manifest takes", "flag", is_global=is_global)
         return ""
-    if flag.endswith("=") and fields.text("type") == "boolean":
-        fields.note(f"{quoted(flag)} was written without a value, which cannot be: left out", "flag")
+    is_switch = fields.text("type") == "boolean"
+    if flag.endswith("=") and is_switch:
+        _leave_out(fields, f"{quoted(flag)} was written without a value, which cannot be", "flag", is_global=is_global)
+        return ""
+    if not is_switch and not flag.startswith("-") and not flag.endswith("="):
+        _leave_out(fields, f"{quoted(flag)} is a bare word before a value", "flag", is_global=is_global)
         return ""
     return flag
 
@@ -224,7 +254,7 @@ def _default(fields: Fields, kind: str, place: str, *, is_required: bool) -> Any
     if is_required:
         fields.note("it is required, so its default was never used: left out", "default")
         return None
-    text = _written(fields, "default")
+    text = _written(fields)
     if text is None:
         return None
     if kind == "string":
@@ -236,12 +266,12 @@ def _default(fields: Fields, kind: str, place: str, *, is_required: bool) -> Any
     value = fields.get("default").value
     if isinstance(value, float) and str(value) == text and (kind == "number" or value.is_integer()):
         if not abs(value) < 1e15:  # not a number, infinite, or written with an exponent
-            fields.note(f"the default {quoted(text)} is no number that a command line has, left out", "default")
+            _leave_out(fields, f"the default {quoted(text)} is no number that a command line has", "default")
             return None
         if kind == "integer":
             fields.note(f"the default of an integer is written as `{int(value)}`, and was as `{text}`", "default")
         return int(value) if kind == "integer" else value
-    fields.note(f"the default {quoted(text)} is no {kind}, left out", "default")
+    _leave_out(fields, f"the default {quoted(text)} is no {kind}", "default")
     return None
 
 
@@ -253,11 +283,11 @@ def _switch(fields: Fields, text: str) -> bool | None:
     return None
 
 
-def _written(fields: Fields, key: str) -> str | None:
-    """Give a value as it came on the command line, as Python writes it; None, and noted, if it is no scalar."""
-    value = fields.get(key).value
+def _written(fields: Fields) -> str | None:
+    """Return the default as it came on the command line, as Python writes it; None if it is no scalar."""
+    value = fields.get("default").value
     if isinstance(value, dict | tuple):
-        fields.note(f"`{key}` is no scalar, left out", key)
+        _leave_out(fields, "`default` is no scalar", "default")
         return None
     return str(value)
 

@@ -9,6 +9,7 @@ from typing import Final, TypeGuard
 
 from toolwright.importing.notes import Notes
 from toolwright.importing.yaml_source import Node
+from toolwright.spans import Place
 from toolwright.wording import did_you_mean, either, quoted
 
 _KINDS: Final = {dict: "a mapping", tuple: "a list"}
@@ -29,8 +30,15 @@ class Fields:
 
     def note(self, message: str, key: str = "") -> None:
         """Note something about the mapping, or about one of its keys."""
-        place = self.node.value[key].key if key in self.node.value else self.node.place
-        self.notes.add(self.path, place, self.about, message)
+        self.notes.add(self.path, self._place(key), self.about, message)
+
+    def stop(self, message: str, key: str = "") -> None:
+        """Note a reason why nothing can be imported."""
+        self.notes.stop(self.path, self._place(key), self.about, message)
+
+    def _place(self, key: str) -> Place:
+        place: Place = self.node.value[key].key if key in self.node.value else self.node.place
+        return place
 
     def known(self, keys: Sequence[str]) -> None:
         """Note every key that is none of `keys`."""

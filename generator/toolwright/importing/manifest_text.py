@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
@@ -24,11 +25,17 @@ def manifest_text(data: dict[str, Any], notes: Notes, *, sources: Iterable[Path]
     """Write a manifest. A part that the toolkit refuses is taken out of `data`, and noted.
 
     Raises:
-        ImportFailed: it is refused for a reason that lies in no part, or nothing is left.
+        ImportFailed: it is refused for a reason that lies in no part, nothing is left, or a default would be lost.
     """
     named = [path.as_posix() for path in sources]
+    before = copy.deepcopy(data)
     for part, message in remove_refused(data):
-        notes.add(named[0], Place(1, 1), dotted(part), f"left out, since a manifest refuses it: {message}")
+        if _has_default(before, part):
+            words = f"a manifest refuses it, and it has a default, which must not be lost: {message}"
+            notes.stop(named[0], Place(1, 1), dotted(part), words)
+        else:
+            notes.add(named[0], Place(1, 1), dotted(part), f"left out, since a manifest refuses it: {message}")
+    notes.check()
     if not data["tools"]:
         raise ImportFailed(f"{named[0]}: none of its tools can be one of a manifest")
     return toml_text(data, f"Imported from {', '.join(named)}.")
@@ -46,6 +53,14 @@ def remove_refused(data: dict[str, Any]) -> list[tuple[KeyPath, str]]:
         for path, error in errors:
             removed.setdefault(_removed(data, path, error), error.message)
     return list(removed.items())
+
+
+def _has_default(data: Mapping[str, Any], part: KeyPath) -> bool:
+    """Whether a part is a parameter with a value that is written where none is sent."""
+    table: Any = data
+    for key in part:
+        table = table.get(str(key), {})
+    return "params" in part[2:3] and not {"default", "default_env"}.isdisjoint(table)
 
 
 def toml_text(data: Mapping[str, Any], *remarks: str) -> str:
@@ -74,6 +89,8 @@ def _removed(data: dict[str, Any], path: KeyPath, error: Diagnostic) -> KeyPath:
     """Take out the smallest part around `path`, and name it. Another error may have taken it out already."""
     if path[:1] in (("tools",), ("clis",)) and path[2:3] == ("params",) and len(path) > 3:
         part = path[:4]
+    elif path[:1] == ("tools",) and path[2:3] == ("confirm",):
+        part = path[:3]
     elif path[:1] == ("tools",) and len(path) > 1:
         part = path[:2]
     else:
@@ -86,10 +103,11 @@ def _removed(data: dict[str, Any], path: KeyPath, error: Diagnostic) -> KeyPath:
 
 
 def write_text(path: Path, text: str, *, force: bool) -> None:
-    """Write a file.
+    """Write a file, in folders that are made for it.
 
     Raises:
         OSError: it cannot be written, or there is something of that name and `force` is not set.
     """
+    path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w" if force else "x", encoding="utf-8", newline="\n") as file:
         file.write(text)

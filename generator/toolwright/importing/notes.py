@@ -40,12 +40,29 @@ class Notes:
 
     _found: dict[Note, int] = field(default_factory=dict)
     _files: dict[str, int] = field(default_factory=dict)
+    _stops: dict[Note, int] = field(default_factory=dict)
 
     def add(self, path: str, place: Place, about: str, message: str) -> None:
         """Note something about what stands at a place of a file."""
+        self._found.setdefault(*self._ordered(path, place, about, message))
+
+    def stop(self, path: str, place: Place, about: str, message: str) -> None:
+        """Note a reason why nothing can be imported; `check` raises all of them."""
+        self._stops.setdefault(*self._ordered(path, place, about, message))
+
+    def check(self) -> None:
+        """Raise `ImportFailed` if there is a reason to stop.
+
+        Raises:
+            ImportFailed: with every reason, in the order of the files.
+        """
+        if self._stops:
+            stops = sorted(self._stops, key=lambda note: (self._stops[note], note))
+            raise ImportFailed(*map(str, stops))
+
+    def _ordered(self, path: str, place: Place, about: str, message: str) -> tuple[Note, int]:
         order = self._files.setdefault(path, len(self._files))
-        note = Note(path=path, line=place.line, column=place.column, about=about, message=message)
-        self._found.setdefault(note, order)
+        return Note(path=path, line=place.line, column=place.column, about=about, message=message), order
 
     def __iter__(self) -> Iterator[Note]:
         return iter(sorted(self._found, key=lambda note: (self._found[note], note)))

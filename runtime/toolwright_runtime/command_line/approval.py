@@ -4,19 +4,28 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shlex
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, Final
 
 from toolwright_runtime.call import ToolCall
+from toolwright_runtime.command_line.argv import items, text_of
 from toolwright_runtime.command_line.folders import base_of
 from toolwright_runtime.command_line.settings import Commands
-from toolwright_runtime.command_line.spec import CommandTool, Invocation, Risk
+from toolwright_runtime.command_line.spec import CONFIRM_PLACEHOLDER, CommandTool, Invocation, Risk
 from toolwright_runtime.errors import ToolError
 
 LONGEST_COMMAND: Final = 20_000
 """Characters of a command line that a person is shown: all of it, or it is not run."""
 LONGEST_INPUT: Final = 4_000
 """Characters of the standard input that a person is shown, of its beginning and its end together."""
+
+MAX_VALUE: Final = 200
+"""Characters of one value that are shown inside of a question, before it is escaped."""
+MAX_ITEMS: Final = 5
+"""Items of a list that are shown inside of a question."""
 
 _BLANK: Final = frozenset(
     chr(each)
@@ -35,8 +44,16 @@ _NO_FORM: Final[dict[str, Any]] = {"type": "object", "properties": {}}
 """A question without anything to fill in: to accept it is to approve."""
 
 
-async def approve(tool: CommandTool, prepared: Invocation, risk: Risk, call: ToolCall, commands: Commands) -> None:
-    """Let a command pass that needs no approval, or has it.
+async def approve(
+    tool: CommandTool,
+    prepared: Invocation,
+    risk: Risk,
+    call: ToolCall,
+    commands: Commands,
+    *,
+    values: Mapping[str, Any] = MappingProxyType({}),
+) -> None:
+    """Let a command pass that needs no approval, or has it. `values` are all that are used, for the question.
 
     Raises:
         ToolError: it was not approved; the text says whether a person or nobody at all said so.
@@ -47,7 +64,7 @@ async def approve(tool: CommandTool, prepared: Invocation, risk: Risk, call: Too
         if commands.approves_headless:
             return
         raise ToolError(_nobody(tool, risk), code="APPROVAL_UNAVAILABLE")
-    shown = question(tool, prepared, risk, commands)
+    shown = question(tool, prepared, risk, commands, values)
     # The key is that of this very command, so that an answer cannot pass for one to another.
     key = f"run-{_digest(prepared)}"
     try:
@@ -64,7 +81,13 @@ def can_be_asked(call: ToolCall) -> bool:
     return modes is not None and ("form" in modes or "url" not in modes)
 
 
-def question(tool: CommandTool, prepared: Invocation, risk: Risk, commands: Commands) -> str:
+def question(
+    tool: CommandTool,
+    prepared: Invocation,
+    risk: Risk,
+    commands: Commands,
+    values: Mapping[str, Any] = MappingProxyType({}),
+) -> str:
     """Write what a person is asked: the author's words, then what will run, where, and what it will read.
 
     Raises:
@@ -77,7 +100,7 @@ def question(tool: CommandTool, prepared: Invocation, risk: Risk, commands: Comm
             f"characters long, of which a person is shown at most {LONGEST_COMMAND:,}. Send shorter arguments"
         )
         raise ToolError(message, code="NOT_APPROVED")
-    asked = tool.confirm or f"Run this command? Its risk is: {risk.value}."
+    asked = confirm_text(tool, values) or f"Run this command? Its risk is: {risk.value}."
     lines = [
         asked,
         "",
@@ -88,6 +111,36 @@ def question(tool: CommandTool, prepared: Invocation, risk: Risk, commands: Comm
         lines.append(f"with {len(prepared.stdin):,} characters of standard input:")
         lines.append(_shortened(_printable(prepared.stdin, keep="\n"), LONGEST_INPUT))
     return "\n".join(lines)
+
+
+def confirm_text(tool: CommandTool, values: Mapping[str, Any]) -> str:
+    """Return `confirm` with the values of its parameters, each quoted, escaped and shortened."""
+    switches = {each.name for each in tool.placements if each.switch}
+
+    def replacement(found: re.Match[str]) -> str:
+        name = found["name"]
+        if name is None:
+            return found[0][:1]
+        return _value_text(values.get(name, False if name in switches else None))
+
+    return CONFIRM_PLACEHOLDER.sub(replacement, tool.confirm)
+
+
+def _value_text(value: Any) -> str:
+    """Return a value as it is shown inside of a question: texts in quotes, a long list by its first items."""
+    if value is None or value in ([], ()):
+        return "(none)"
+    every = items(value)
+    text = ", ".join(
+        f'"{_value_part(each)}"' if isinstance(each, str) else _value_part(text_of("", each))
+        for each in every[:MAX_ITEMS]
+    )
+    return f"{text} and {len(every) - MAX_ITEMS:,} more" if len(every) > MAX_ITEMS else text
+
+
+def _value_part(text: str) -> str:
+    escaped = _printable(text[:MAX_VALUE].replace("\\", "\\\\").replace('"', '\\"'), keep="")
+    return f"{escaped}[... {len(text) - MAX_VALUE:,} characters more]" if len(text) > MAX_VALUE else escaped
 
 
 def command_text(argv: tuple[str, ...]) -> str:

@@ -229,7 +229,7 @@ def _ordered(tool: CommandTool, operands: list[tuple[str, str]], options: list[s
     texts = [text for _, text in operands]
     if tool.argv[-1:] == ("--",):
         return (*tool.argv[:-1], *options, "--", *texts)
-    dashed = [name for name, text in operands if text.startswith("-")]
+    dashed = [name for name, text in operands if _is_dashed(text)]
     if not dashed:
         return (*tool.argv, *texts, *options)
     if tool.program.ends_options and "--" not in tool.argv:
@@ -239,6 +239,11 @@ def _ordered(tool: CommandTool, operands: list[tuple[str, str]], options: list[s
         f"starts with `-`, so that {tool.program.name} could take it for an option",
         "send a value that does not (for a file, put ./ before its name)",
     )
+
+
+def _is_dashed(text: str) -> bool:
+    """Whether a program could read `text` as an option. A lone `-` is a value everywhere: stdin, or a minus sign."""
+    return text.startswith("-") and text != "-"
 
 
 def _option(placement: Placement, value: Any, tool: CommandTool) -> Iterator[str]:
@@ -253,7 +258,7 @@ def _option(placement: Placement, value: Any, tool: CommandTool) -> Iterator[str
             yield _element(name, item, flag=placement.flag)
             continue
         text = _element(name, item)
-        if text.startswith("-") and not is_number(item):
+        if _is_dashed(text) and not is_number(item):
             raise UnsafeArgumentError(
                 name,
                 f"starts with `-`, so that {tool.program.name} could take it for an option",

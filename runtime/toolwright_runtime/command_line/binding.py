@@ -64,9 +64,10 @@ class CommandRun:
             raise ToolError("\n".join(["Not allowed by the policy of this server:", *problems]), code="POLICY")
         check_no_gap(self.tool, values_used(self.tool, values, environ=environ))
         prepared = invocation(self.tool, values, environ=environ, base=base_of(docker))
-        await approve(self.tool, prepared, risk_of(self.tool, values, environ=environ), call, commands)
+        risk, used = risk_of(self.tool, values, environ=environ), values_used(self.tool, values, environ=environ)
+        await approve(self.tool, prepared, risk, call, commands, values=used)
         outcome = await run(prepared, executor=commands.executor, environ=environ)
-        return await reply(outcome, commands.chunks)
+        return await reply(outcome, commands.chunks, ok_exit_codes=self.tool.ok_exit_codes)
 
 
 def given(params: BaseModel) -> dict[str, Any]:

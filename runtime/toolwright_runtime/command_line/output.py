@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 
 from toolwright_runtime.command_line.capture import Capture
 from toolwright_runtime.command_line.chunks import Chunk, ChunkStore
@@ -13,15 +13,15 @@ _WIDEST = 4
 """Bytes of a character in UTF-8, at most."""
 
 
-async def reply(outcome: Outcome, store: ChunkStore) -> Reply:
+async def reply(outcome: Outcome, store: ChunkStore, *, ok_exit_codes: Container[int] = (0,)) -> Reply:
     """Give the result of a run, and close it.
 
     What it wrote stands there as written, but for one line break at its end; then `[stderr]` and what it wrote there,
     and `[exit code: N]` unless that is 0. A text of more than one part of `store` is cut after the first, and a line
-    more says how to get the others.
+    more says how to get the others. The result is an error unless the exit code is one of `ok_exit_codes`.
     """
     try:
-        return Reply(await _bounded(outcome, store), is_error=outcome.is_failure)
+        return Reply(await _bounded(outcome, store), is_error=outcome.exit_code not in ok_exit_codes)
     finally:
         outcome.close()
 

@@ -141,7 +141,8 @@ class Policy:
         if not self.is_enabled(tool.name):
             return [disabled(tool.name)]
         rules = self.tools[tool.name].arguments if tool.name in self.tools else {}
-        values = values_used(tool, arguments, environ=environ)
+        off = {each.name: False for each in placements_of(tool) if each.switch}
+        values = off | values_used(tool, arguments, environ=environ)
         return [
             problem
             for name, rule in rules.items()

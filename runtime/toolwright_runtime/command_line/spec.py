@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
+
+CONFIRM_PLACEHOLDER: Final = re.compile(r"\{\{|\}\}|\{(?P<name>[A-Za-z_][A-Za-z0-9_.-]*)\}")
+"""A parameter that `confirm` names, or a brace that is written twice."""
 
 
 class Risk(StrEnum):
@@ -83,7 +87,12 @@ class CommandTool:
     risk: Risk = Risk.READ
     risk_by_value: Mapping[str, Mapping[str, Risk]] = field(default_factory=dict)
     confirm: str = ""
-    """What the person is asked, before the command line itself; empty for the usual words."""
+    """The question to the person, above the command line itself; empty for the usual words.
+
+    `{name}` is replaced by the value of that parameter, `{{` and `}}` by a brace.
+    """
+    ok_exit_codes: tuple[int, ...] = (0,)
+    """Exit codes for which the result is not an error."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

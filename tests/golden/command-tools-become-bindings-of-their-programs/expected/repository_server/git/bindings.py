@@ -46,7 +46,7 @@ GIT_COMMIT: Final = CommandTool(
     placements=(Placement(name="message", place=Place.STDIN),),
     timeout_s=60,
     risk=Risk.WRITE,
-    confirm="Commit with this message?",
+    confirm="Commit with {message}?",
 )
 
 DESCRIBE: Final[contract.Describe] = repository.about.describe
@@ -59,4 +59,4 @@ BINDINGS: Final[Mapping[str, Binding]] = {
 }
 
 
-# toolwright: sha256 5d1f7ab739fe47336492b7599dda0ab2
+# toolwright: sha256 44f83adc1821a27426e7f939e8603ae8

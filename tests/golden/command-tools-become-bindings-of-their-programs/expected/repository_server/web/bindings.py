@@ -32,7 +32,7 @@ FORGE_REQUEST: Final = CommandTool(
     placements=(
         Placement(name="path", place=Place.POSITIONAL),
         Placement(name="method", place=Place.FLAG, flag="--method", default="GET"),
-        Placement(name="force", place=Place.FLAG, flag="--force", switch=True),
+        Placement(name="force", place=Place.FLAG, flag="overwrite", switch=True),
     ),
     risk_by_value={
         "method": {
@@ -44,6 +44,7 @@ FORGE_REQUEST: Final = CommandTool(
             "true": Risk.DESTRUCTIVE,
         },
     },
+    ok_exit_codes=(0, 22),
 )
 
 BINDINGS: Final[Mapping[str, Binding]] = {
@@ -51,4 +52,4 @@ BINDINGS: Final[Mapping[str, Binding]] = {
 }
 
 
-# toolwright: sha256 5f3ceaee09942b25f8ac5421edf3dc89
+# toolwright: sha256 089128dd076b0ea7936bb69a151bbbfd

@@ -1,0 +1,1 @@
+"""No tool is here."""
