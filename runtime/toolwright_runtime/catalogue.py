@@ -54,6 +54,8 @@ class CliEntry(TypedDict):
 
     summary: str
     tags: list[str]
+    confined: bool
+    """Whether it declares the files and the network that it may use."""
 
 
 class ExampleEntry(TypedDict):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from toolwright_runtime.binding import Binding
 from toolwright_runtime.call import ToolCall
 from toolwright_runtime.catalogue import Catalogue
+from toolwright_runtime.command_line.access import Guarded, access_of, confined, unguarded
 from toolwright_runtime.command_line.approval import approve
 from toolwright_runtime.command_line.argv import invocation, values_used
 from toolwright_runtime.command_line.execute import run
@@ -27,11 +28,12 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
 
-Guard = Callable[[CommandTool, Mapping[str, Any], ToolCall], Awaitable[Mapping[str, Any]]]
+Guard = Callable[[CommandTool, Mapping[str, Any], ToolCall], Awaitable[Mapping[str, Any] | Guarded]]
 """A server's own say in what its programs are run with: given the values of a call, defaults included.
 
 It raises `ToolError` for what must not be run, and gives the values to use in place of those it was given; what it
-leaves out stays. It may be asked twice for one call, so it must change nothing.
+leaves out stays. As `Guarded` it also returns the directories that the call may work on. It may be asked twice for
+one call, so it must change nothing.
 """
 
 
@@ -56,17 +58,30 @@ class CommandRun:
             ToolError: it must not run, cannot, or nobody approved.
         """
         commands, environ, values = call.state(Commands), dict(os.environ), given(params)
-        if self.guard is not None:
-            values |= await self.guard(self.tool, values_used(self.tool, values, environ=environ), call)
+        guarded = await self._guarded(values_used(self.tool, values, environ=environ), call)
+        values |= guarded.values
         docker = commands.policy.docker
         values = with_folder(self.tool, values, environ=environ, docker=docker)
         if problems := commands.policy.check(self.tool, values, environ=environ):
             raise ToolError("\n".join(["Not allowed by the policy of this server:", *problems]), code="POLICY")
         check_no_gap(self.tool, values_used(self.tool, values, environ=environ))
         prepared = invocation(self.tool, values, environ=environ, base=base_of(docker))
-        await approve(self.tool, prepared, risk_of(self.tool, values, environ=environ), call, commands)
-        outcome = await run(prepared, executor=commands.executor, environ=environ)
+        risk = risk_of(self.tool, values, environ=environ)
+        await approve(self.tool, prepared, risk, call, commands)
+        permissions = self.tool.program.permissions
+        if permissions is None or docker is not None:
+            outcome = await run(prepared, executor=commands.executor, environ=environ)
+        else:
+            access = access_of(permissions, guarded, cwd=prepared.cwd, risk=risk, environ=environ)
+            async with confined(prepared, access) as prepared:
+                outcome = await run(prepared, executor=commands.executor, environ=environ)
         return await reply(outcome, commands.chunks)
+
+    async def _guarded(self, values: Mapping[str, Any], call: ToolCall) -> Guarded:
+        if self.guard is None:
+            return unguarded({})
+        returned = await self.guard(self.tool, values, call)
+        return returned if isinstance(returned, Guarded) else unguarded(returned)
 
 
 def given(params: BaseModel) -> dict[str, Any]:

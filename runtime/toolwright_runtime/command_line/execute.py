@@ -12,9 +12,11 @@ from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
 import anyio
+from toolwright_runtime.command_line.access import isolation, with_program
 from toolwright_runtime.command_line.capture import MOST_IN_FILE, MOST_IN_MEMORY, Capture
 from toolwright_runtime.command_line.processes import Process, apart
 from toolwright_runtime.command_line.programs import check_folder, located, unstarted
+from toolwright_runtime.command_line.sandbox import Access, wrap
 from toolwright_runtime.command_line.spec import Invocation
 from toolwright_runtime.ending import before_leaving
 
@@ -43,7 +45,8 @@ class Command:
     """What is started for an invocation, `stdin` and `env` being all it is given.
 
     `kill` is a command line to run at once when it must end before its time, and `remove` one for when it is gone and
-    `kill` did not succeed; empty where ending the processes is all there is to do.
+    `kill` did not succeed; empty where ending the processes is all there is to do. `access` is None if it is not
+    confined.
     """
 
     argv: tuple[str, ...]
@@ -53,6 +56,7 @@ class Command:
     timeout_s: float = 30.0
     kill: tuple[str, ...] = ()
     remove: tuple[str, ...] = ()
+    access: Access | None = None
 
 
 Executor = Callable[[Invocation, Environ], Command]
@@ -96,6 +100,7 @@ def local(invocation: Invocation, environ: Environ) -> Command:
         cwd=invocation.cwd,
         stdin=invocation.stdin,
         timeout_s=invocation.timeout_s,
+        access=invocation.access,
     )
 
 
@@ -199,9 +204,17 @@ async def _started(process: Process, command: Command) -> None:
     if command.cwd:
         check_folder(command.cwd)
     executable = located(command.argv[0], command.env)
+    argv, access = list(command.argv), None
+    if command.access is not None and (how := isolation()):
+        access = with_program(command.access, executable, lambda name: located(name, command.env))
+        if how == "bwrap":
+            argv, access = wrap(access, [executable, *argv[1:]]), None
+            executable = argv[0]
     stdin = (command.stdin or "").encode("utf-8", "replace")
     try:
-        await process.start(command.argv, executable=executable, cwd=command.cwd or None, env=command.env, stdin=stdin)
+        await process.start(
+            argv, executable=executable, cwd=command.cwd or None, env=command.env, stdin=stdin, access=access
+        )
     except BaseException as error:
         await process.end()
         if isinstance(error, OSError):

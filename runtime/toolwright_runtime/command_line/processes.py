@@ -53,7 +53,14 @@ class Process(asyncio.SubprocessProtocol):
         return self._transport.get_returncode() if self._transport else None
 
     async def start(
-        self, argv: Sequence[str], *, executable: str, cwd: str | None, env: Mapping[str, str], stdin: bytes
+        self,
+        argv: Sequence[str],
+        *,
+        executable: str,
+        cwd: str | None,
+        env: Mapping[str, str],
+        stdin: bytes,
+        access: Any = None,
     ) -> None:
         """Start it. What it reads is written while it reads, and nobody waits for that.
 
@@ -72,6 +79,15 @@ class Process(asyncio.SubprocessProtocol):
                 cwd=cwd,
                 env=env,
                 **apart(),
+                **(
+                    {
+                        "preexec_fn": lambda: __import__(
+                            "toolwright_runtime.command_line.sandbox", fromlist=["x"]
+                        ).restrict(access)
+                    }
+                    if access
+                    else {}
+                ),
             )
         except BaseException:
             if ours is not None:

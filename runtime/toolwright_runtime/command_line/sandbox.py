@@ -103,7 +103,7 @@ def supported() -> str:
     if abi() >= MIN_ABI:
         _base_reads()
         return "landlock"
-    return "bwrap" if _can_use_bwrap() else ""
+    return "bwrap" if can_use_bwrap() else ""
 
 
 @cache
@@ -155,26 +155,32 @@ def wrap(access: Access, argv: Sequence[str]) -> list[str]:
     binds = [*(("--ro-bind-try", path) for path in reads), *(("--bind-try", path) for path in writes)]
     binds.sort(key=lambda each: each[1])  # a directory before what lies below it, which would be hidden otherwise
     return [
-        *("bwrap", "--die-with-parent", "--unshare-all", *(["--share-net"] if access.network else [])),
+        *(_bwrap(), "--die-with-parent", "--unshare-all", *(["--share-net"] if access.network else [])),
         *("--proc", "/proc", "--dev", "/dev"),
         *(word for kind, path in binds for word in (kind, path, path)),
         *("--", *argv),
     ]
 
 
-def _can_use_bwrap() -> bool:
+@cache
+def can_use_bwrap() -> bool:
     """Whether `bwrap` is there and runs a program; many systems have it and forbid what it needs."""
-    import shutil
     import subprocess
 
-    true = shutil.which("true", path="/usr/bin:/bin")
-    if sys.platform != "linux" or true is None or shutil.which("bwrap") is None:
+    if sys.platform != "linux" or not _bwrap():
         return False
-    argv = wrap(Access((), (), (), network=False), [true])
+    argv = wrap(Access((), (), (), network=False), [_bwrap(), "--version"])
     try:
         return subprocess.run(argv, check=False, capture_output=True, timeout=5, cwd="/").returncode == 0  # noqa: S603
     except (OSError, subprocess.SubprocessError):
         return False
+
+
+@cache
+def _bwrap() -> str:
+    """Return the path of `bwrap`, which is not looked for on PATH: a project may have put itself there."""
+    folders = ("/usr/bin", "/bin", "/usr/local/bin", "/run/current-system/sw/bin")
+    return next((path for path in (f"{each}/bwrap" for each in folders) if os.access(path, os.X_OK)), "")
 
 
 @cache

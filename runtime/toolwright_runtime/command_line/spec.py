@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from toolwright_runtime.command_line.sandbox import Access
+
 
 class Risk(StrEnum):
     """What running a command may do, least first."""
@@ -49,12 +51,25 @@ class Placement:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Permissions:
+    """The files and the network that a program declares, as written: `~`, `$VAR`, `{roots}` and `{cwd}` included.
+
+    `writes` holds for calls that change something; those whose risk is `read` only read there.
+    """
+
+    reads: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
+    executes: tuple[str, ...] = ()
+    network: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Program:
     """`[clis.NAME]`: a program, and what all command lines of it share.
 
     `command` comes first. `env` is set for it, and the variables named in `pass_env` are handed on from the server;
     nothing else of the server's environment is, but for what a program needs to run at all. `ends_options` says that
-    it takes `--`, after which nothing is an option.
+    it takes `--`, after which nothing is an option. One without `permissions` is not confined.
     """
 
     name: str
@@ -64,6 +79,7 @@ class Program:
     working_dir: str = ""
     timeout_s: float = 30.0
     ends_options: bool = False
+    permissions: Permissions | None = None
     placements: tuple[Placement, ...] = ()
 
 
@@ -88,7 +104,10 @@ class CommandTool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Invocation:
-    """A command line that is ready to run. `cwd` is empty for the server's own; `stdin` is None for none."""
+    """A command line that is ready to run. `cwd` is empty for the server's own; `stdin` is None for none.
+
+    `access` is None if the program is not confined.
+    """
 
     argv: tuple[str, ...]
     cwd: str = ""
@@ -96,3 +115,4 @@ class Invocation:
     env: Mapping[str, str] = field(default_factory=dict)
     pass_env: tuple[str, ...] = ()
     timeout_s: float = 30.0
+    access: Access | None = None
