@@ -34,7 +34,10 @@ def catalogue(server: Server) -> Catalogue:
         "tools": {tool.name: tool_entry(tool) for tool in server.tools},
     }
     if server.clis:
-        served["clis"] = {each.name: {"summary": each.summary, "tags": list(each.tags)} for each in server.clis}
+        served["clis"] = {
+            each.name: {"summary": each.summary, "tags": list(each.tags), "confined": each.is_confined}
+            for each in server.clis
+        }
     return served
 
 

@@ -322,6 +322,22 @@ params.commit = { type = "string", positional = true }
 """,
     ),
     Rule(
+        code="TW219",
+        title="A path that a program may use depends on where the server was started",
+        why="`reads`, `writes` and `executes` confine a program. A relative path would confine it to something else each time, "
+        "and an unknown placeholder to nothing that exists.",
+        bad="""
+[clis.git]
+command = ["git"]
+reads = ["src", "{root}"]
+""",
+        good="""
+[clis.git]
+command = ["git"]
+reads = ["{roots}", "~/.gitconfig"]
+""",
+    ),
+    Rule(
         code="TW301",
         title="A tool stands in a category that is not declared",
         why="Categories order the docs, the models and the search; a misspelt one would make a group of its own.",
@@ -902,6 +918,24 @@ input_schema = { type = "object", properties = { "$top" = { type = "integer" } }
         "server. Models then never see yours, and what arrives under its name is not meant for you.",
         bad='params.wait_for_previous = { type = "string", description = "The job to wait for" }',
         good='params.after_job = { type = "string", description = "The job to wait for" }',
+    ),
+    Rule(
+        code="TW522",
+        title="A program is not isolated",
+        why="A program that declares none of `reads`, `writes`, `executes` and `network` can use whatever the server can: "
+        "every file of the user, and the network. One that declares them is confined to that by the kernel, even when the "
+        "files that it works on have it start other programs. The finding belongs to its first tool, which can allow it.",
+        bad="""
+[clis.git]
+command = ["git"]
+""",
+        good="""
+[clis.git]
+command = ["git"]
+reads = ["{roots}", "~/.gitconfig"]
+writes = ["{roots}"]
+network = false
+""",
     ),
     Rule(
         code="TW601",

@@ -241,6 +241,14 @@ class CliTable(Table):
     """Whether it takes `--`, behind which nothing is an option. Otherwise values that start with `-` are refused."""
     open_world: bool = True
     """Whether it reaches beyond this machine: the hint of its tools."""
+    reads: tuple[str, ...] | None = None
+    """Files and directories that it may read: absolute, `~/...`, `$VAR/...`, `{roots}` or `{cwd}`."""
+    writes: tuple[str, ...] | None = None
+    """Files and directories that it may change, in calls whose risk is not `read`."""
+    executes: tuple[str, ...] | None = None
+    """Programs that it may start: paths, or names that are looked up like its own."""
+    network: bool | None = None
+    """Whether it may use the network; if left out, as `open_world`."""
     params: Mapping[str, GlobalTable] = key(default={})
     """Arguments of every command line. No model sees them."""
 
