@@ -3395,8 +3395,13 @@ CATALOGUE: Final[Catalogue] = {
                         },
                         "author": {
                             "type": "string",
-                            "description": "Only commits whose author matches this regular expression. At most 200 characters.",
+                            "description": "Only commits whose author contains this text. At most 200 characters.",
                             "maxLength": 200,
+                        },
+                        "regexp": {
+                            "type": "boolean",
+                            "description": "Take `author` and `message` for extended regular expressions",
+                            "default": False,
                         },
                         "since": {
                             "type": "string",
@@ -3410,7 +3415,7 @@ CATALOGUE: Final[Catalogue] = {
                         },
                         "message": {
                             "type": "string",
-                            "description": "Only commits whose message matches this regular expression. At most 1000 characters.",
+                            "description": "Only commits whose message contains this text. At most 1000 characters.",
                             "maxLength": 1000,
                         },
                         "changed_text": {
@@ -4551,17 +4556,19 @@ CATALOGUE: Final[Catalogue] = {
         "git": {
             "summary": "Version control of a project: history, changes, commits",
             "tags": ["vcs", "history", "local"],
+            "confined": True,
         },
-        "gh": {"summary": "GitHub: pull requests, issues, and its API", "tags": ["github", "remote"]},
+        "gh": {"summary": "GitHub: pull requests, issues, and its API", "tags": ["github", "remote"], "confined": True},
         "docker": {
             "summary": "Docker: what runs, what it writes, how it is set up",
             "tags": ["containers", "read-only"],
+            "confined": False,
         },
-        "wc": {"summary": "Counts lines, words and bytes", "tags": ["coreutils", "read-only"]},
-        "du": {"summary": "Measures what files take up on disk", "tags": ["coreutils", "read-only"]},
-        "df": {"summary": "Tells how full disks are", "tags": ["coreutils", "read-only"]},
+        "wc": {"summary": "Counts lines, words and bytes", "tags": ["coreutils", "read-only"], "confined": True},
+        "du": {"summary": "Measures what files take up on disk", "tags": ["coreutils", "read-only"], "confined": True},
+        "df": {"summary": "Tells how full disks are", "tags": ["coreutils", "read-only"], "confined": True},
     },
 }
 
 
-# toolwright: sha256 36f574bb4e2129a770f5dfd3e05e921c
+# toolwright: sha256 a4cbd921cf9a4b223c8e3cbe13b2c17f
