@@ -20,6 +20,16 @@ class Said:
     is_failure: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A setting, its name in lower case but for the middle. `origin` is the file that holds it."""
+
+    scope: str
+    origin: str
+    name: str
+    value: str
+
+
 async def ask(program: Program, folder: str, *argv: str) -> Said:
     """Run git in a folder, and give all that it writes. What is no UTF-8 becomes U+FFFD.
 
@@ -37,3 +47,25 @@ async def ask(program: Program, folder: str, *argv: str) -> Said:
         return Said("".join(outcome.stdout.texts()), "".join(outcome.stderr.texts()).strip(), outcome.is_failure)
     finally:
         outcome.close()
+
+
+async def ask_settings(program: Program, folder: str) -> tuple[Setting, ...]:
+    """Return all settings that git has in a folder, in the order in which they count.
+
+    Raises:
+        ToolError: git cannot read them.
+    """
+    said = await ask(program, folder, "config", "--list", "--null", "--show-scope", "--show-origin")
+    fields = said.text.split("\0")
+    if said.is_failure or len(fields) % 3 != 1:
+        message = f"the settings of the repository cannot be read: {said.error or 'git wrote something unexpected'}"
+        raise ToolError(message, code="CANNOT_READ")
+    return tuple(
+        Setting(scope, os.path.join(folder, origin.removeprefix("file:")), *_split(setting))  # noqa: PTH118  text
+        for scope, origin, setting in zip(fields[:-1:3], fields[1::3], fields[2::3], strict=True)
+    )
+
+
+def _split(setting: str) -> tuple[str, str]:
+    name, _, value = setting.partition("\n")
+    return name, value
