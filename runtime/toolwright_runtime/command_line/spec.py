@@ -54,7 +54,8 @@ class Program:
 
     `command` comes first. `env` is set for it, and the variables named in `pass_env` are handed on from the server;
     nothing else of the server's environment is, but for what a program needs to run at all. `ends_options` says that
-    it takes `--`, after which nothing is an option.
+    it takes `--`, after which nothing is an option. `memory_mb` limits the memory of each of its processes, in
+    mebibytes; 0 does not.
     """
 
     name: str
@@ -64,6 +65,7 @@ class Program:
     working_dir: str = ""
     timeout_s: float = 30.0
     ends_options: bool = False
+    memory_mb: int = 1024
     placements: tuple[Placement, ...] = ()
 
 
@@ -96,3 +98,4 @@ class Invocation:
     env: Mapping[str, str] = field(default_factory=dict)
     pass_env: tuple[str, ...] = ()
     timeout_s: float = 30.0
+    memory_mb: int = 1024
