@@ -97,6 +97,7 @@ async def test_no_program_outlives_its_server(
         pytest.param(("running", "deaf"), id="while it runs"),
         pytest.param(("just started", "deaf"), id="before the loop has heard of it"),
         pytest.param(("orphaned", "orphan"), id="after the program itself has ended"),
+        pytest.param(("running", "deaf session"), id="in another session"),
     ],
 )
 async def test_whatever_was_started_is_killed_before_the_process_leaves(
@@ -108,16 +109,6 @@ async def test_whatever_was_started_is_killed_before_the_process_leaves(
     await anyio.run_process([sys.executable, "-c", LEAVE, moment, str(place), *program("family", place, kind)])
 
     await until(lambda: not any(map(is_running, pids(place))))
-
-
-async def test_a_daemon_that_left_on_purpose_goes_on(program: Program, is_running: IsRunning, tmp_path: Path) -> None:
-    place = tmp_path / "pids"
-
-    await anyio.run_process([sys.executable, "-c", LEAVE, "running", str(place), *program("family", place, "daemon")])
-
-    _, daemon = pids(place)
-    assert is_running(daemon)
-    os.kill(daemon, signal.SIGKILL)
 
 
 async def test_a_container_is_killed_before_the_process_leaves(

@@ -8,6 +8,7 @@ import secrets
 from collections.abc import Iterator
 
 from toolwright_runtime.command_line.execute import Command, Environ, Executor, base_environment, declared
+from toolwright_runtime.command_line.launching import Limits
 from toolwright_runtime.command_line.policy import Docker
 from toolwright_runtime.command_line.programs import located
 from toolwright_runtime.command_line.spec import Invocation
@@ -53,6 +54,7 @@ def _command(docker: Docker, invocation: Invocation, environ: Environ) -> Comman
         env=own | {each: values[each] for each in values if each not in written},
         stdin=invocation.stdin,
         timeout_s=invocation.timeout_s,
+        limits=Limits.above(invocation.timeout_s, memory_mb=invocation.memory_mb),
         kill=(client, "kill", name),
         remove=(client, "rm", "--force", name),
     )

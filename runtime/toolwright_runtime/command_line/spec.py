@@ -69,7 +69,8 @@ class Program:
 
     `command` comes first. `env` is set for it, and the variables named in `pass_env` are handed on from the server;
     nothing else of the server's environment is, but for what a program needs to run at all. `ends_options` says that
-    it takes `--`, after which nothing is an option. One without `permissions` is not confined.
+    it takes `--`, after which nothing is an option. One without `permissions` is not confined. `memory_mb` limits the
+    memory of each of its processes, in mebibytes; 0 does not.
     """
 
     name: str
@@ -79,6 +80,7 @@ class Program:
     working_dir: str = ""
     timeout_s: float = 30.0
     ends_options: bool = False
+    memory_mb: int = 1024
     permissions: Permissions | None = None
     placements: tuple[Placement, ...] = ()
 
@@ -115,4 +117,5 @@ class Invocation:
     env: Mapping[str, str] = field(default_factory=dict)
     pass_env: tuple[str, ...] = ()
     timeout_s: float = 30.0
+    memory_mb: int = 1024
     access: Access | None = None
