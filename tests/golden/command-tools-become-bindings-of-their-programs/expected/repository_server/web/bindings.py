@@ -10,7 +10,7 @@ from typing import Final
 
 from toolwright_runtime import Binding
 from toolwright_runtime.command_line.binding import command
-from toolwright_runtime.command_line.spec import CommandTool, Place, Placement, Program, Risk
+from toolwright_runtime.command_line.spec import CommandTool, Permissions, Place, Placement, Program, Risk
 
 from repository_server.web import models
 
@@ -18,6 +18,10 @@ FORGE_PROGRAM: Final = Program(
     name="forge",
     command=("forge",),
     timeout_s=30,
+    permissions=Permissions(
+        executes=("git", "/opt/forge/helper"),
+        network=True,
+    ),
     placements=(
         Placement(name="headers", place=Place.FLAG, flag="-H", default=["Accept: text/plain"]),
         Placement(name="host", place=Place.FLAG, flag="--host=", default_env="FORGE_HOST"),
@@ -51,4 +55,4 @@ BINDINGS: Final[Mapping[str, Binding]] = {
 }
 
 
-# toolwright: sha256 5f3ceaee09942b25f8ac5421edf3dc89
+# toolwright: sha256 bfef6762e2a1bc4fe792f01f284fd3a4
