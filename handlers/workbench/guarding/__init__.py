@@ -11,6 +11,7 @@ from toolwright_runtime.command_line.argv import items
 from toolwright_runtime.command_line.settings import Commands
 from toolwright_runtime.command_line.spec import CommandTool, Place
 
+from workbench.guarding.asking import pinned
 from workbench.guarding.github import check_github
 from workbench.guarding.repositories import Reach, check_repository
 from workbench.roots import RefusedPathError, Root, locate
@@ -51,7 +52,7 @@ async def guard(tool: CommandTool, values: Mapping[str, Any], call: ToolCall) ->
         _check_inside(path, folder, roots)
     if tool.program.name == "git":
         reach = REACH.get(tool.name, Reach(files=True, submodules=True, commits=True))
-        await check_repository(tool.program, folder, roots, reach)
+        await check_repository(pinned(tool.program, roots), folder, roots, reach)
     if tool.program.name == "gh":
         await check_github(values, folder, roots)
     return {folders[0]: folder}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from toolwright_runtime.binding import Binding
@@ -17,6 +17,7 @@ from toolwright_runtime.command_line.execute import run
 from toolwright_runtime.command_line.folders import base_of, with_folder
 from toolwright_runtime.command_line.output import fetched, reply
 from toolwright_runtime.command_line.risk import risk_of
+from toolwright_runtime.command_line.search_path import project_directories
 from toolwright_runtime.command_line.settings import Commands
 from toolwright_runtime.command_line.spec import CommandTool, Place
 from toolwright_runtime.content import Reply
@@ -64,6 +65,7 @@ class CommandRun:
             raise ToolError("\n".join(["Not allowed by the policy of this server:", *problems]), code="POLICY")
         check_no_gap(self.tool, values_used(self.tool, values, environ=environ))
         prepared = invocation(self.tool, values, environ=environ, base=base_of(docker))
+        prepared = replace(prepared, projects=await project_directories(call))
         await approve(self.tool, prepared, risk_of(self.tool, values, environ=environ), call, commands)
         outcome = await run(prepared, executor=commands.executor, environ=environ)
         return await reply(outcome, commands.chunks)

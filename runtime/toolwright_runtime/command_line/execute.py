@@ -17,6 +17,7 @@ from toolwright_runtime.command_line.capture import MOST_IN_FILE, MOST_IN_MEMORY
 from toolwright_runtime.command_line.launching import Execution, Limits
 from toolwright_runtime.command_line.processes import Process, RunningProcess, apart
 from toolwright_runtime.command_line.programs import check_folder, located, unstarted
+from toolwright_runtime.command_line.search_path import SearchPath, working_directory
 from toolwright_runtime.command_line.spec import Invocation
 from toolwright_runtime.ending import before_leaving
 from toolwright_runtime.errors import ToolError
@@ -56,7 +57,7 @@ class Command:
 
     `kill` is a command line to run at once when it must end before its time, and `remove` one for when it is gone and
     `kill` did not succeed; empty where ending the processes is all there is to do. `access` is the sandbox (None: it
-    runs without one).
+    runs without one). `projects` are as in `Invocation`.
     """
 
     argv: tuple[str, ...]
@@ -68,13 +69,14 @@ class Command:
     remove: tuple[str, ...] = ()
     limits: Limits = field(default_factory=Limits)
     access: Access | None = None
+    projects: tuple[str, ...] = ()
 
-    def execution(self, executable: str) -> Execution:
+    def execution(self, executable: str, env: Environ) -> Execution:
         """Return what the launcher needs to know, with the file that `argv[0]` was found at."""
         return Execution(
             argv=self.argv,
             executable=executable,
-            env=self.env,
+            env=env,
             cwd=self.cwd,
             limits=self.limits,
             access=self.access,
@@ -123,6 +125,7 @@ def local(invocation: Invocation, environ: Environ) -> Command:
         stdin=invocation.stdin,
         timeout_s=invocation.timeout_s,
         limits=Limits.above(invocation.timeout_s, memory_mb=invocation.memory_mb),
+        projects=invocation.projects,
     )
 
 
@@ -255,10 +258,12 @@ def max_programs(environ: Environ) -> int:
 async def _started(process: RunningProcess, command: Command) -> None:
     if command.cwd:
         check_folder(command.cwd)
-    executable = located(command.argv[0], command.env)
+    path = SearchPath.of(command.env, (*command.projects, *filter(None, [command.cwd]), *working_directory()))
+    env = path.narrow(command.env) if "PATH" in command.env else command.env
+    executable = located(command.argv[0], env, skipped=path.skipped)
     stdin = (command.stdin or "").encode("utf-8", "replace")
     try:
-        await process.start(command.execution(executable), stdin)
+        await process.start(command.execution(executable, env), stdin)
     except OSError as error:
         raise unstarted(command.argv, error) from error
 

@@ -90,7 +90,10 @@ class CommandTool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Invocation:
-    """A command line that is ready to run. `cwd` is empty for the server's own; `stdin` is None for none."""
+    """A command line that is ready to run. `cwd` is empty for the server's own; `stdin` is None for none.
+
+    `projects` are directories that choose no program by lying on PATH, besides `cwd` and the server's own.
+    """
 
     argv: tuple[str, ...]
     cwd: str = ""
@@ -99,3 +102,4 @@ class Invocation:
     pass_env: tuple[str, ...] = ()
     timeout_s: float = 30.0
     memory_mb: int = 1024
+    projects: tuple[str, ...] = ()
