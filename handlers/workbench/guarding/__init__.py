@@ -6,12 +6,13 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from toolwright_runtime import ToolCall, ToolError
+from toolwright_runtime import ToolCall
 from toolwright_runtime.command_line.access import Guarded, isolation
 from toolwright_runtime.command_line.argv import items
 from toolwright_runtime.command_line.settings import Commands
 from toolwright_runtime.command_line.spec import CommandTool, Place
 
+from workbench.guarding.asking import pinned
 from workbench.guarding.github import check_github
 from workbench.guarding.repositories import Reach, check_repository
 from workbench.guarding.user_settings import user_settings
@@ -44,11 +45,10 @@ async def guard(tool: CommandTool, values: Mapping[str, Any], call: ToolCall) ->
     folders = [each.name for each in tool.placements if each.place is Place.CWD]
     named = [each.name for each in tool.placements if each.name in PATHS and each.name in values]
     if not (folders or named):
-        return Guarded(values={}, roots=await _roots_if_any(call))
+        return Guarded(values={})
     roots = await roots_for(call)
-    places = tuple(str(each.path) for each in roots)
     if not folders:
-        return Guarded(values={name: _absolute(values[name], roots) for name in named}, roots=places)
+        return Guarded(values={name: _absolute(values[name], roots) for name in named})
     folder = str(locate(values[folders[0]], roots).path)
     for path in (path for name in named for path in items(values[name])):
         _check_inside(path, folder, roots)
@@ -56,7 +56,7 @@ async def guard(tool: CommandTool, values: Mapping[str, Any], call: ToolCall) ->
         return await _guard_git(tool, {folders[0]: folder}, roots)
     if tool.program.name == "gh":
         await check_github(values, folder, roots)
-    return Guarded(values={folders[0]: folder}, roots=places)
+    return Guarded(values={folders[0]: folder})
 
 
 async def _guard_git(tool: CommandTool, values: Mapping[str, str], roots: Sequence[Root]) -> Guarded:
@@ -66,25 +66,17 @@ async def _guard_git(tool: CommandTool, values: Mapping[str, str], roots: Sequen
     then, by changing its settings in time, can write to the roots anyway.
     """
     reach = REACH.get(tool.name, Reach(files=True, commits=True))
-    mine = await user_settings(tool.program) if isolation() else None
+    git = pinned(tool.program, roots)
+    mine = await user_settings(git) if isolation() else None
     has_filters = bool(mine and mine.filters and reach.files)
     (folder,) = values.values()
-    await check_repository(tool.program, folder, roots, reach, runs_filters=has_filters)
-    places = tuple(str(each.path) for each in roots)
+    await check_repository(git, folder, roots, reach, runs_filters=has_filters)
     return Guarded(
         values=values,
-        roots=places,
         reads=mine.reads if mine else (),
-        writes=places if has_filters else (),
+        writes=tuple(str(each.path) for each in roots) if has_filters else (),
         executes=mine.executes if mine and has_filters else (),
     )
-
-
-async def _roots_if_any(call: ToolCall) -> tuple[str, ...]:
-    try:
-        return tuple(str(each.path) for each in await roots_for(call))
-    except ToolError:
-        return ()
 
 
 def _absolute(value: Any, roots: Sequence[Root]) -> Any:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from toolwright_runtime import ToolError
 from toolwright_runtime.command_line.argv import invocation
 from toolwright_runtime.command_line.execute import run
+from toolwright_runtime.command_line.programs import located
+from toolwright_runtime.command_line.search_path import SearchPath
 from toolwright_runtime.command_line.spec import CommandTool, Program
+
+from workbench.roots import Root
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +33,18 @@ class Setting:
     origin: str
     name: str
     value: str
+
+
+def pinned(program: Program, roots: Sequence[Root]) -> Program:
+    """Return a program by its absolute path, so that none of the roots chooses another one.
+
+    Raises:
+        ToolError: it is not installed.
+    """
+    environ = {**os.environ, **program.env}
+    path = SearchPath.of(environ, [root.path for root in roots])
+    found = located(program.command[0], path.narrow(environ), skipped=path.skipped)
+    return replace(program, command=(found, *program.command[1:]))
 
 
 async def ask(program: Program, folder: str, *argv: str) -> Said:

@@ -19,6 +19,7 @@ import anyio.to_thread
 from toolwright_runtime.command_line import sandbox
 from toolwright_runtime.command_line.argv import expanded
 from toolwright_runtime.command_line.sandbox import Access
+from toolwright_runtime.command_line.search_path import is_too_wide, working_directory
 from toolwright_runtime.command_line.spec import Invocation, Permissions, Risk
 from toolwright_runtime.errors import ToolError
 
@@ -46,12 +47,10 @@ Locate = Callable[[str], str]
 class Guarded:
     """What a guard returns that knows more than values.
 
-    `roots` are the directories that the call may work on; `reads`, `writes` and `executes` are what its program may
-    use besides, whatever the risk.
+    `reads`, `writes` and `executes` are what the program of this call may use beyond its declaration.
     """
 
     values: Mapping[str, Any]
-    roots: tuple[str, ...] = ()
     reads: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
     executes: tuple[str, ...] = ()
@@ -66,25 +65,18 @@ def isolation() -> str:
     return supported if chosen in {"", supported} else ""
 
 
-def unguarded(values: Mapping[str, Any]) -> Guarded:
-    """Return what holds without a guard: the server's own directory, unless that is a whole disk or home."""
-    try:
-        folder = os.path.realpath(os.getcwd())  # noqa: PTH109  a text
-    except OSError:  # it was removed
-        return Guarded(values=values)
-    return Guarded(values=values, roots=() if _is_too_wide(folder) else (folder,))
-
-
 def access_of(
-    permissions: Permissions, guarded: Guarded, *, cwd: str, risk: Risk, environ: Mapping[str, str]
+    permissions: Permissions, guarded: Guarded, invocation: Invocation, *, risk: Risk, environ: Mapping[str, str]
 ) -> Access:
     """Return what a call may use. Names of programs are left in `executes`, to be looked up by `with_program`.
 
-    An entry with a variable that is not set is left out.
+    Without projects, `{roots}` stands for the server's own directory, unless that is a whole disk or home. An entry
+    with a variable that is not set is left out.
     """
+    roots = invocation.projects or tuple(str(each) for each in working_directory() if not is_too_wide(each))
 
     def paths(entries: Sequence[str]) -> tuple[str, ...]:
-        return tuple(path for entry in entries for path in _paths(entry, guarded.roots, cwd, environ))
+        return tuple(path for entry in entries for path in _paths(entry, roots, invocation.cwd, environ))
 
     writes = paths(permissions.writes)
     is_reading = risk is Risk.READ
@@ -213,12 +205,6 @@ def _prefix(path: str) -> list[str]:
         return [store]
     folder = Path(path).parent
     top = folder.parent if folder.name in _PROGRAM_FOLDERS else folder
-    if _is_too_wide(str(top)) or top == Path(os.path.realpath(Path.home()), ".local"):
+    if is_too_wide(top) or top == Path(os.path.realpath(Path.home()), ".local"):
         return [os.path.realpath(top / name) for name in ("bin", "lib", "lib64", "libexec")]
     return [os.path.realpath(top)]
-
-
-def _is_too_wide(folder: str) -> bool:
-    """Whether a directory is a whole disk, or a home or above."""
-    path = Path(folder)
-    return path == path.parent or Path(os.path.realpath(Path.home())).is_relative_to(path)

@@ -19,6 +19,7 @@ from toolwright_runtime.command_line.launching import Execution, Limits
 from toolwright_runtime.command_line.processes import Process, RunningProcess, apart
 from toolwright_runtime.command_line.programs import check_folder, located, unstarted
 from toolwright_runtime.command_line.sandbox import Access, wrap
+from toolwright_runtime.command_line.search_path import SearchPath, working_directory
 from toolwright_runtime.command_line.spec import Invocation
 from toolwright_runtime.ending import before_leaving
 from toolwright_runtime.errors import ToolError
@@ -55,7 +56,7 @@ class Command:
 
     `kill` is a command line to run at once when it must end before its time, and `remove` one for when it is gone and
     `kill` did not succeed; empty where ending the processes is all there is to do. `access` is the sandbox (None: it
-    runs without one).
+    runs without one). `projects` are as in `Invocation`.
     """
 
     argv: tuple[str, ...]
@@ -67,22 +68,23 @@ class Command:
     remove: tuple[str, ...] = ()
     limits: Limits = field(default_factory=Limits)
     access: Access | None = None
+    projects: tuple[str, ...] = ()
 
-    def execution(self, executable: str) -> Execution:
+    def execution(self, executable: str, env: Environ) -> Execution:
         """Return what the launcher needs to know, with the file that `argv[0]` was found at.
 
         A program that is confined gets what it cannot run without.
         """
         argv, access, how = self.argv, None, isolation() if self.access else ""
         if self.access is not None and how:
-            access = with_program(self.access, executable, lambda name: located(name, self.env))
+            access = with_program(self.access, executable, lambda name: located(name, env))
         if access is not None and how == "bwrap":
             argv, access = tuple(wrap(access, [executable, *argv[1:]])), None
             executable = argv[0]
         return Execution(
             argv=argv,
             executable=executable,
-            env=self.env,
+            env=env,
             cwd=self.cwd,
             limits=self.limits,
             access=access,
@@ -132,6 +134,7 @@ def local(invocation: Invocation, environ: Environ) -> Command:
         timeout_s=invocation.timeout_s,
         limits=Limits.above(invocation.timeout_s, memory_mb=invocation.memory_mb),
         access=invocation.access,
+        projects=invocation.projects,
     )
 
 
@@ -264,10 +267,12 @@ def max_programs(environ: Environ) -> int:
 async def _started(process: RunningProcess, command: Command) -> None:
     if command.cwd:
         check_folder(command.cwd)
-    executable = located(command.argv[0], command.env)
+    path = SearchPath.of(command.env, (*command.projects, *filter(None, [command.cwd]), *working_directory()))
+    env = path.narrow(command.env) if "PATH" in command.env else command.env
+    executable = located(command.argv[0], env, skipped=path.skipped)
     stdin = (command.stdin or "").encode("utf-8", "replace")
     try:
-        await process.start(command.execution(executable), stdin)
+        await process.start(command.execution(executable, env), stdin)
     except OSError as error:
         raise unstarted(command.argv, error) from error
 

@@ -203,11 +203,12 @@ def _read_request(descriptor: int) -> Request:
 
 
 @cache
-def _sandbox() -> tuple[ModuleType, str]:
-    """Return the module beside this file, and its answer to `supported`."""
+def _sandbox() -> ModuleType:
+    """Return the module beside this file, prepared for the forks that follow."""
     import sandbox  # type: ignore[import-not-found,unused-ignore]  # found by the path below
 
-    return sandbox, sandbox.supported()
+    sandbox.supported()
+    return sandbox  # type: ignore[no-any-return,unused-ignore]
 
 
 def _start(request: Request, descriptors: Descriptors) -> int:
@@ -223,17 +224,17 @@ def _start(request: Request, descriptors: Descriptors) -> int:
         os.fchdir(descriptors.cwd)
         if request.umask >= 0:
             os.umask(request.umask)
-    argv, executable = list(request.argv), request.executable
     with _stage("sandbox"):
         if request.access is not None:
-            argv, executable = _enter_sandbox(request.access, argv, executable)
+            sandbox = _sandbox()
+            sandbox.restrict(sandbox.Access(*request.access))
     with _stage("limits"):
         for kind, limit in request.limits:
             _limit(kind, limit)
     with _stage("start"):
         return os.posix_spawn(
-            executable,
-            argv,
+            request.executable,
+            request.argv,
             request.env,
             file_actions=[(os.POSIX_SPAWN_DUP2, descriptor, target) for target, descriptor in streams],
             setsid=True,
@@ -251,18 +252,6 @@ def _stage(name: str) -> Iterator[None]:
         yield
     except OSError as error:
         raise StartError(error.errno or 0, name) from error
-
-
-def _enter_sandbox(access: tuple[Any, ...], argv: list[str], executable: str) -> tuple[list[str], str]:
-    """Restrict this process, or return the command line that runs `argv` restricted."""
-    sandbox, kind = _sandbox()
-    rights = sandbox.Access(*access)
-    if kind == "bwrap":
-        argv = sandbox.wrap(rights, [executable, *argv[1:]])
-        return argv, argv[0]
-    if kind == "landlock":
-        sandbox.restrict(rights)
-    return argv, executable
 
 
 def _limit(kind: int, limit: int) -> None:

@@ -108,6 +108,7 @@ class CommandTool:
 class Invocation:
     """A command line that is ready to run. `cwd` is empty for the server's own; `stdin` is None for none.
 
+    `projects` are directories that choose no program by lying on PATH, besides `cwd` and the server's own.
     `access` is None if the program is not confined.
     """
 
@@ -119,3 +120,4 @@ class Invocation:
     timeout_s: float = 30.0
     memory_mb: int = 1024
     access: Access | None = None
+    projects: tuple[str, ...] = ()
