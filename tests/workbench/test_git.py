@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 import termios
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -457,6 +458,36 @@ def test_a_filter_that_a_repository_names_is_not_run(
     if mode != "landlock":
         assert "has git run a program" in answer.text
         assert person.asked == []
+
+
+@pytest.mark.usefixtures("filtered")
+@pytest.mark.skipif(MODES[0] != "landlock", reason="without Landlock git is looked at first and runs later")
+def test_settings_that_change_while_git_runs_start_no_program(room: Any, project: Path, canary: Canary) -> None:
+    config = project / ".git" / "config"
+    good = config.read_bytes()
+    evil = good + f'[filter "trap"]\nclean = {canary.script}\n'.encode()
+    is_over = threading.Event()
+
+    def swap() -> None:
+        new = config.with_name("config.new")
+        while not is_over.is_set():
+            for content in (evil, good):
+                new.write_bytes(content)
+                new.replace(config)
+
+    swapping = threading.Thread(target=swap)
+    swapping.start()
+    try:
+        for _ in range(60):
+            assert not room.call("git_diff").is_error
+    finally:
+        is_over.set()
+        swapping.join()
+
+    assert not canary.has_run
+    config.write_bytes(evil)
+    git(project, "diff")
+    assert canary.has_run  # so it would have been found out
 
 
 @pytest.mark.usefixtures("filtered")

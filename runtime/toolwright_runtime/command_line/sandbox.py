@@ -57,6 +57,10 @@ _ADD_RULE: Final = 445
 _RESTRICT_SELF: Final = 446
 _OPENAT2: Final = 437
 _SET_NO_NEW_PRIVS: Final = 38
+_DROP_CAPABILITY: Final = 24
+_KEPT_CAPABILITIES: Final = frozenset({0, 1, 3, 4, 5, 6, 7})
+"""Those of root to own, read and write files, to signal, and to become another user. Not kept are, among others, those
+to read the memory of another process, to make devices and to open files by their inode."""
 _AT_FDCWD: Final = -100
 _NO_LINKS: Final = 0x02 | 0x04
 """`RESOLVE_NO_MAGICLINKS` and `RESOLVE_NO_SYMLINKS` of openat2(2)."""
@@ -68,6 +72,7 @@ _EXECUTE: Final = 1 << 0
 _WRITE_FILE: Final = 1 << 1
 _READ_FILE: Final = 1 << 2
 _READ_DIR: Final = 1 << 3
+_MAKE_DEVICES: Final = 1 << 6 | 1 << 11
 _TRUNCATE: Final = 1 << 14
 _IOCTL_DEV: Final = 1 << 15
 _ON_FILES: Final = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | _IOCTL_DEV
@@ -139,8 +144,9 @@ def restrict(access: Access) -> None:
     try:
         _allow(ruleset, (*_base_reads(), *access.reads), _READ)
         _allow(ruleset, DEVICES, (_READ_FILE | _WRITE_FILE | _TRUNCATE | _IOCTL_DEV) & every)
-        _allow(ruleset, access.writes, every & ~_EXECUTE)
+        _allow(ruleset, access.writes, every & ~(_EXECUTE | _MAKE_DEVICES | _IOCTL_DEV))
         _allow(ruleset, access.executes, _READ | _EXECUTE)
+        _drop_capabilities()
         if _libc().prctl(_SET_NO_NEW_PRIVS, 1, 0, 0, 0):
             raise _failed()
         _call(_RESTRICT_SELF, ruleset, 0)
@@ -204,6 +210,13 @@ def _allow(ruleset: int, paths: Iterable[str], rights: int) -> None:
             _call(_ADD_RULE, ruleset, _PATH_BENEATH, ctypes.byref(rule), 0)
         finally:
             os.close(descriptor)
+
+
+def _drop_capabilities() -> None:
+    """Take from root what leads past the rules. Nobody else has it, nor may take it away."""
+    for number in range(64):
+        if number not in _KEPT_CAPABILITIES and _libc().prctl(_DROP_CAPABILITY, number, 0, 0, 0):
+            return  # the kernel knows no more of them, or this is not root
 
 
 def _open(path: str) -> int:
