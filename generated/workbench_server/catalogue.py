@@ -1605,6 +1605,10 @@ CATALOGUE: Final[Catalogue] = {
                                     },
                                     "description": "What is being worked on",
                                 },
+                                "isolation": {
+                                    "type": "string",
+                                    "description": "What confines the programs of command tools",
+                                },
                                 "warnings": {
                                     "type": "array",
                                     "items": {"type": "string"},
@@ -1618,6 +1622,7 @@ CATALOGUE: Final[Catalogue] = {
                                 "models",
                                 "retry",
                                 "operations",
+                                "isolation",
                                 "warnings",
                             ],
                         },
@@ -4571,4 +4576,4 @@ CATALOGUE: Final[Catalogue] = {
 }
 
 
-# toolwright: sha256 a4cbd921cf9a4b223c8e3cbe13b2c17f
+# toolwright: sha256 ca787bb17f7a9dd85362a70e649c55ba
