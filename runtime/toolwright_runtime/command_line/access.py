@@ -65,6 +65,27 @@ def isolation() -> str:
     return supported if chosen in {"", supported} else ""
 
 
+def describe_isolation() -> str:
+    """Return in one sentence what confines declared programs here. The network is never closed entirely."""
+    how = isolation()
+    if how == "landlock":
+        tcp = "blocked" if sandbox.abi() >= sandbox.TCP_ABI else "not blocked"
+        return f"Landlock: files and programs as declared; TCP is {tcp} where no network is declared"
+    if how == "bwrap":
+        return "bwrap: files and network as declared; programs that can be read can be started"
+    why = f"{SANDBOX} is set" if os.environ.get(SANDBOX) else "this system has neither Landlock nor a working bwrap"
+    return f"none, since {why}: programs are not isolated, and have limits only"
+
+
+def isolation_warnings(unconfined: Sequence[str]) -> tuple[str, ...]:
+    """Return what an owner should know: that nothing is confined here, or which programs declare no access."""
+    warnings = [] if isolation() else [f"Isolation of programs: {describe_isolation()}."]
+    if unconfined:
+        names = ", ".join(f"`{each}`" for each in unconfined)
+        warnings.append(f"Not isolated, since [clis] declares neither files nor network for them: {names}.")
+    return tuple(warnings)
+
+
 def access_of(
     permissions: Permissions, guarded: Guarded, invocation: Invocation, *, risk: Risk, environ: Mapping[str, str]
 ) -> Access:
