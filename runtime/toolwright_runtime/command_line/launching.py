@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
 import errno
 import marshal
 import math
@@ -207,14 +208,19 @@ class _Launcher:
         return ours
 
     def _forget(self) -> None:
-        if self._socket is not None:
-            self._socket.close()
-            self._socket = None
+        self.close()
         with suppress(ChildProcessError):
             os.waitpid(self._pid, 0)
 
+    def close(self) -> None:
+        """Let the launcher end when nothing runs any more."""
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
+
 
 _launcher = _Launcher()
+atexit.register(_launcher.close)
 
 
 def launch(execution: Execution, streams: Sequence[int]) -> Child:
