@@ -139,7 +139,7 @@ class Child:
                 self._has_exited(code)
             case _:
                 self.close()
-                self._settle(_error(errno.EPIPE, "start"))
+                self._settle(OSError(errno.EPIPE, "the process that starts programs was ended"))
                 self._has_exited(-signal.SIGKILL)
                 self.gone.set()
 

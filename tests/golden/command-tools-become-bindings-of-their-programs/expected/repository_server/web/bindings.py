@@ -18,6 +18,7 @@ FORGE_PROGRAM: Final = Program(
     name="forge",
     command=("forge",),
     timeout_s=30,
+    memory_mb=2048,
     placements=(
         Placement(name="headers", place=Place.FLAG, flag="-H", default=["Accept: text/plain"]),
         Placement(name="host", place=Place.FLAG, flag="--host=", default_env="FORGE_HOST"),
@@ -51,4 +52,4 @@ BINDINGS: Final[Mapping[str, Binding]] = {
 }
 
 
-# toolwright: sha256 5f3ceaee09942b25f8ac5421edf3dc89
+# toolwright: sha256 5e7ed8e1e18b396aca145a689d7e90b6
