@@ -110,6 +110,7 @@ def _program(run: Resolution, name: str, table: CliTable) -> Program:
         pass_env=table.pass_env,
         working_dir=table.working_dir,
         timeout_s=table.timeout,
+        memory_mb=table.memory_mb,
         ends_options=table.ends_options,
         permissions=_permissions(table),
         placements=tuple(placements),

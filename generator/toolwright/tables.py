@@ -237,6 +237,8 @@ class CliTable(Table):
     """Folder it runs in, unless a parameter says so; the server's own if left out. `~` and `$VAR` are expanded."""
     timeout: float = key({"minimum": 0.1}, default=30)
     """Seconds after which it is ended, with all it has started."""
+    memory_mb: int = key({"minimum": 64}, default=1024)
+    """Mebibytes of memory that each of its processes may use. Linux only."""
     ends_options: bool = False
     """Whether it takes `--`, behind which nothing is an option. Otherwise values that start with `-` are refused."""
     open_world: bool = True

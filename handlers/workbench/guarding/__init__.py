@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final
 
-from toolwright_runtime import ToolCall
+from toolwright_runtime import ToolCall, ToolError
 from toolwright_runtime.command_line.access import Guarded, isolation
 from toolwright_runtime.command_line.argv import items
 from toolwright_runtime.command_line.settings import Commands
@@ -81,7 +83,20 @@ async def _guard_git(tool: CommandTool, values: Mapping[str, str], roots: Sequen
 
 def _absolute(value: Any, roots: Sequence[Root]) -> Any:
     found = [str(locate(path, roots).path) for path in items(value)]
+    for path in found:
+        _check_ends(path)
     return found if isinstance(value, list) else found[0]
+
+
+def _check_ends(path: str) -> None:
+    """Refuse pipes, sockets and devices: a program that reads them may wait for ever."""
+    try:
+        mode = Path(path).stat().st_mode
+    except OSError:
+        return  # for the program to tell
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        message = f"`{path}` is a pipe, a socket or a device: give a regular file or a directory"
+        raise ToolError(message, code="INVALID_ARGUMENT")
 
 
 def _check_inside(path: str, folder: str, roots: Sequence[Root]) -> None:

@@ -108,41 +108,50 @@ def _serve(server: socket.socket, events: _ChildEvents) -> None:
     poll = select.poll()
     poll.register(server, select.POLLIN)
     poll.register(events.fileno(), select.POLLIN)
-    is_open, has_strays = True, False
-    while is_open or guardians or has_strays:
-        ready = {descriptor for descriptor, _ in poll.poll(_SCAN_S * 1000 if has_strays else None)}
+    is_open, strays_until = True, 0.0
+    while is_open or guardians or strays_until:
+        ready = {descriptor for descriptor, _ in poll.poll(_SCAN_S * 1000 if strays_until else None)}
         if is_open and server.fileno() in ready:
             _, received, _, _ = socket.recv_fds(server, 1, len(Descriptors._fields), socket.MSG_CMSG_CLOEXEC)
             if received:
-                descriptors = Descriptors(*received)
-                guardians.add(_fork_guardian(_read_request(descriptors.request), descriptors, server))
+                with suppress(OSError):  # no process to be had: the server sees the control socket close
+                    guardians.add(_fork_guardian(Descriptors(*received), server))
             else:
                 is_open = False
                 poll.unregister(server)
         events.clear()
         for pid, status in _reap():
             # A guardian that ends with another status than 0 was killed or has given up.
-            has_strays = has_strays or (pid in guardians and status != 0)
+            if pid in guardians and status != 0:
+                strays_until = time.monotonic() + LAST_S
             guardians.discard(pid)
-        if has_strays:
+        if strays_until:
             strays = _descendants(without=guardians)
             _send_to(strays, signal.SIGKILL)
-            has_strays = bool(strays)
+            if not strays or time.monotonic() > strays_until:
+                strays_until = 0.0
 
 
-def _fork_guardian(request: Request, descriptors: Descriptors, server: socket.socket) -> int:
-    """Fork the guardian of one request and return its process id."""
-    pid = os.fork()
-    if pid == 0:
-        status = 1
-        try:
-            server.close()
-            _become_subreaper()
-            status = _guard(request, descriptors, _ChildEvents())
-        finally:
-            os._exit(status)
-    for descriptor in (descriptors.control, *descriptors.program):
-        os.close(descriptor)
+def _fork_guardian(descriptors: Descriptors, server: socket.socket) -> int:
+    """Fork the guardian of one request and return its process id.
+
+    Raises:
+        OSError: the system has no more processes.
+    """
+    try:
+        request = _read_request(descriptors.request)
+        pid = os.fork()
+        if pid == 0:
+            status = 1
+            try:
+                server.close()
+                _become_subreaper()
+                status = _guard(request, descriptors, _ChildEvents())
+            finally:
+                os._exit(status)
+    finally:
+        for descriptor in (descriptors.control, *descriptors.program):
+            os.close(descriptor)
     return pid
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
 import errno
 import marshal
 import math
@@ -138,7 +139,7 @@ class Child:
                 self._has_exited(code)
             case _:
                 self.close()
-                self._settle(_error(errno.EPIPE, "start"))
+                self._settle(OSError(errno.EPIPE, "the process that starts programs was ended"))
                 self._has_exited(-signal.SIGKILL)
                 self.gone.set()
 
@@ -207,14 +208,19 @@ class _Launcher:
         return ours
 
     def _forget(self) -> None:
-        if self._socket is not None:
-            self._socket.close()
-            self._socket = None
+        self.close()
         with suppress(ChildProcessError):
             os.waitpid(self._pid, 0)
 
+    def close(self) -> None:
+        """Let the launcher end when nothing runs any more."""
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
+
 
 _launcher = _Launcher()
+atexit.register(_launcher.close)
 
 
 def launch(execution: Execution, streams: Sequence[int]) -> Child:

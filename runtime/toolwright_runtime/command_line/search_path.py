@@ -15,7 +15,7 @@ from typing import Final
 
 from toolwright_runtime.call import ToolCall
 
-_OWN: Final = Path(sys.prefix, "Scripts" if os.name == "nt" else "bin")
+_OWN: Final = str(Path(sys.prefix, "Scripts" if os.name == "nt" else "bin"))
 """The environment that this server runs in, whose programs it trusts already."""
 
 
@@ -46,7 +46,7 @@ class SearchPath:
     def of(cls, environ: Mapping[str, str], projects: Iterable[str | Path]) -> SearchPath:
         """Split the PATH of an environment. Relative directories are neither kept nor skipped."""
         tops = _tops(projects)
-        named = [each for each in environ.get("PATH", os.defpath).split(os.pathsep) if Path(each).is_absolute()]
+        named = [each for each in environ.get("PATH", os.defpath).split(os.pathsep) if os.path.isabs(each)]  # noqa: PTH117
         skipped = {each for each in named if _is_inside(each, tops)}
         return cls(
             tuple(each for each in named if each not in skipped), tuple(each for each in named if each in skipped)
@@ -76,14 +76,15 @@ def is_too_wide(path: Path) -> bool:
     return path == path.parent or home.is_relative_to(path)
 
 
-def _tops(projects: Iterable[str | Path]) -> list[Path]:
-    real = dict.fromkeys(Path(os.path.realpath(each)) for each in projects)
-    return [each for each in real if not is_too_wide(each)]
+def _tops(projects: Iterable[str | Path]) -> tuple[str, ...]:
+    """Return the real paths of the projects, each with a separator at its end."""
+    real = dict.fromkeys(os.path.realpath(each) for each in projects)
+    return tuple(os.path.join(each, "") for each in real if not is_too_wide(Path(each)))  # noqa: PTH118  text
 
 
-def _is_inside(directory: str, tops: Sequence[Path]) -> bool:
+def _is_inside(directory: str, tops: tuple[str, ...]) -> bool:
     """Whether a directory lies in one of `tops`: where its name is, or where that leads."""
-    path = Path(os.path.normpath(directory))
+    path = os.path.normpath(directory)
     if not tops or path == _OWN:
         return False
-    return any(each.is_relative_to(top) for top in tops for each in (path, Path(os.path.realpath(path))))
+    return f"{path}{os.sep}".startswith(tops) or f"{os.path.realpath(path)}{os.sep}".startswith(tops)

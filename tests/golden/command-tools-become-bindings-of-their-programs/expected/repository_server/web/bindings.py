@@ -18,6 +18,7 @@ FORGE_PROGRAM: Final = Program(
     name="forge",
     command=("forge",),
     timeout_s=30,
+    memory_mb=2048,
     permissions=Permissions(
         executes=("git", "/opt/forge/helper"),
         network=True,
@@ -55,4 +56,4 @@ BINDINGS: Final[Mapping[str, Binding]] = {
 }
 
 
-# toolwright: sha256 bfef6762e2a1bc4fe792f01f284fd3a4
+# toolwright: sha256 0f6ba952079200bb2ae7228a01eaedac
