@@ -4567,7 +4567,6 @@ CATALOGUE: Final[Catalogue] = {
         "docker": {
             "summary": "Docker: what runs, what it writes, how it is set up",
             "tags": ["containers", "read-only"],
-            "confined": False,
         },
         "wc": {"summary": "Counts lines, words and bytes", "tags": ["coreutils", "read-only"], "confined": True},
         "du": {"summary": "Measures what files take up on disk", "tags": ["coreutils", "read-only"], "confined": True},
@@ -4576,4 +4575,4 @@ CATALOGUE: Final[Catalogue] = {
 }
 
 
-# toolwright: sha256 ca787bb17f7a9dd85362a70e649c55ba
+# toolwright: sha256 59680fd6ddb0faf76593dca08544d9e2

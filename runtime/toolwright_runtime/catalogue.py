@@ -54,8 +54,8 @@ class CliEntry(TypedDict):
 
     summary: str
     tags: list[str]
-    confined: bool
-    """Whether it declares the files and the network that it may use."""
+    confined: NotRequired[bool]
+    """Whether it declares the files and the network that it may use; absent means false."""
 
 
 class ExampleEntry(TypedDict):

@@ -92,7 +92,7 @@ def commands_for(catalogue: Catalogue, policy: str = "", *, headless_approve: bo
     if not catalogue.get("clis"):
         return None
     path = policy or os.environ.get(POLICY, "")
-    unconfined = tuple(name for name, entry in catalogue["clis"].items() if not entry["confined"])
+    unconfined = tuple(name for name, entry in catalogue["clis"].items() if not entry.get("confined"))
     policy_read = _loaded(path, catalogue) if path else None
     return Commands(policy_read, headless_approve=headless_approve, unconfined=unconfined)
 
