@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from toolwright_runtime.command_line.access import SANDBOX
 from toolwright_runtime.command_line.argv import invocation, placements_of
 from toolwright_runtime.command_line.binding import command_tools
 from toolwright_runtime.command_line.risk import risk_of
-from toolwright_runtime.command_line.access import SANDBOX
 from toolwright_runtime.command_line.sandbox import supported
 from toolwright_runtime.command_line.settings import POLICY
 from toolwright_runtime.command_line.spec import Place
@@ -36,7 +36,7 @@ STATUS = f"{GIT} -c color.status=false status --short --branch --ignore-submodul
 HISTORY = (
     "--no-color --decorate=short --date=iso-strict --no-ext-diff --no-textconv --no-show-signature --submodule=short"
 )
-LOG = f"{GIT} log {HISTORY}"
+LOG = f"{GIT} log --fixed-strings {HISTORY}"
 DIFF = f"{GIT} diff --no-color --no-ext-diff --no-textconv --submodule=short --ignore-submodules=dirty"
 SHOW = f"{GIT} show {HISTORY} --pretty=medium"
 BLAME = f"{GIT} blame --no-textconv --date=short"
