@@ -9,6 +9,7 @@ import sys
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 from oracle import LEGACY
@@ -63,24 +64,24 @@ def project(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.fixture
-def workbench(project: Path) -> Iterator[Peer]:
+@pytest.fixture(params=["--root", "roots of the client"])
+def workbench(project: Path, request: pytest.FixtureRequest) -> Iterator[Peer]:
     """Workbench over stdio, with a folder of the project first on PATH."""
     path = f"{project}/node_modules/.bin:{os.environ['PATH']}"
-    with talking(LEGACY, "--root", str(project), command=WORKBENCH, env={"PATH": path}) as peer:
+    flags = ("--root", str(project)) if request.param == "--root" else ()
+    with talking(LEGACY, *flags, command=WORKBENCH, env={"PATH": path}, capabilities={"roots": {}}) as peer:
+        peer.answers["roots/list"] = lambda _: {"roots": [{"uri": project.as_uri()}]}
         yield peer
 
 
 def test_programs_that_a_project_plants_on_path_do_not_run(workbench: Peer, project: Path) -> None:
-    answers = {
-        name: workbench.call(name, arguments)
-        for name, arguments in {
-            "grep_content": {"pattern": "two"},
-            "git_status": {},
-            "word_count": {"paths": ["a.txt"]},
-            "disk_usage": {"paths": ["a.txt"]},
-        }.items()
+    calls: dict[str, dict[str, Any]] = {
+        "grep_content": {"pattern": "two"},
+        "git_status": {},
+        "word_count": {"paths": ["a.txt"]},
+        "disk_usage": {"paths": ["a.txt"]},
     }
+    answers = {name: workbench.call(name, arguments) for name, arguments in calls.items()}
 
     assert "a.txt" in str(answers["grep_content"]["content"])
     assert "## " in str(answers["git_status"]["content"])
