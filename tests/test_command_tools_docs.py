@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 import tomli_w
 from click.testing import CliRunner
-from toolwright_runtime.command_line import approval, capture, chunks, processes
+from toolwright_runtime.command_line import approval, capture, chunks, processes, sandbox
+from toolwright_runtime.command_line.access import SANDBOX
 from toolwright_runtime.command_line.approval import question
 from toolwright_runtime.command_line.argv import LONGEST_ELEMENT, invocation
 from toolwright_runtime.command_line.binding import Guard
@@ -36,10 +37,11 @@ from toolwright_runtime.command_line.policy import (
 from toolwright_runtime.command_line.policy_file import PolicyError, load_policy
 from toolwright_runtime.command_line.risk import risk_of
 from toolwright_runtime.command_line.settings import POLICY, Commands
-from toolwright_runtime.command_line.spec import CommandTool, Invocation, Risk
+from toolwright_runtime.command_line.spec import CommandTool, Invocation, Permissions, Risk
 from toolwright_runtime.errors import ToolError
 
 from toolwright.cli import toolwright
+from toolwright.codes import RULES
 from toolwright.diagnostics import Diagnostics
 from toolwright.load import load
 from toolwright.resolve import resolve
@@ -189,6 +191,30 @@ def test_a_person_is_asked_as_the_page_shows(tools: Mapping[str, CommandTool]) -
     ran = dataclasses.replace(invocation(tools["gh_api"], arguments, environ=HOME), cwd="/home/ada/src")
     risk = risk_of(tools["gh_api"], arguments, environ=HOME)
     assert question(tools["gh_api"], ran, risk, Commands()) == text_with("Run this command?").rstrip("\n")
+
+
+def test_what_a_program_may_use_is_what_the_page_says(tools: Mapping[str, CommandTool]) -> None:
+    declared = Permissions(
+        reads=("{roots}", "~/.config/make"), writes=("{roots}",), executes=("sh", "cc", "/usr/bin/ld"), network=False
+    )
+    assert tools["make_target"].program.permissions == declared
+    assert tools["gh_api"].program.permissions is None
+    keys = [key.strip("`") for key, _ in rows("| key | what it allows |")]
+    assert keys == [each.name for each in dataclasses.fields(Permissions)]
+
+
+@pytest.mark.parametrize("place", ["/usr", "/lib", "/proc", "/dev/null", "/dev/zero", "/dev/urandom"])
+def test_what_every_program_may_use_is_what_the_page_says(place: str) -> None:
+    assert f"`{place}`" in PAGE
+    assert place in {*sandbox.LIBRARIES, *sandbox.FILES, *sandbox.DEVICES}
+
+
+def test_the_page_names_the_ways_to_isolate_and_the_switch() -> None:
+    assert f"`{SANDBOX}=off`" in PAGE
+    assert {row.split(" | ")[0].strip("| ") for row in PAGE.splitlines() if "TCP blocked" in row} == {
+        "Linux with Landlock (5.13 or later)"
+    }
+    assert RULES["TW522"].title == "A program is not isolated"
 
 
 @pytest.mark.anyio

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from toolwright_runtime.catalogue import Catalogue, CategoryEntry, ExampleEntry, ToolEntry
+from toolwright_runtime.catalogue import Catalogue, CategoryEntry, CliEntry, ExampleEntry, ToolEntry
 
 from toolwright.compile_schema import listed_result, unique_paths, without_texts
-from toolwright.model import Category, Example, Hints, Server, Tool
+from toolwright.model import Category, Cli, Example, Hints, Server, Tool
 
 
 def catalogue(server: Server) -> Catalogue:
@@ -34,8 +34,15 @@ def catalogue(server: Server) -> Catalogue:
         "tools": {tool.name: tool_entry(tool) for tool in server.tools},
     }
     if server.clis:
-        served["clis"] = {each.name: {"summary": each.summary, "tags": list(each.tags)} for each in server.clis}
+        served["clis"] = {each.name: _cli(each) for each in server.clis}
     return served
+
+
+def _cli(cli: Cli) -> CliEntry:
+    entry: CliEntry = {"summary": cli.summary, "tags": list(cli.tags)}
+    if cli.is_confined:
+        entry["confined"] = True
+    return entry
 
 
 def _category(category: Category) -> CategoryEntry:

@@ -322,6 +322,22 @@ params.commit = { type = "string", positional = true }
 """,
     ),
     Rule(
+        code="TW219",
+        title="A path that a program may use depends on where the server was started",
+        why="`reads`, `writes` and `executes` confine a program. A relative path would confine it to something else each time, "
+        "and an unknown placeholder to nothing that exists.",
+        bad="""
+[clis.git]
+command = ["git"]
+reads = ["src", "{root}"]
+""",
+        good="""
+[clis.git]
+command = ["git"]
+reads = ["{roots}", "~/.gitconfig"]
+""",
+    ),
+    Rule(
         code="TW221",
         title="A key of `ext` is not a `_meta` key of MCP",
         why="`ext` is sent as `_meta`, whose keys are a name or `prefix/name`; the labels of a prefix are joined by dots.",
@@ -996,6 +1012,24 @@ input_schema = { type = "object", properties = { "$top" = { type = "integer" } }
         "backtracking with a time limit, so a long value that is valid may be refused.",
         bad='params.name = { type = "string", description = "Any name but `root`", pattern = "^(?!root$)[a-z]+$" }',
         good='params.name = { type = "string", description = "Any name; `root` is refused", pattern = "^[a-z]+$" }',
+    ),
+    Rule(
+        code="TW522",
+        title="A program is not isolated",
+        why="A program that declares none of `reads`, `writes`, `executes` and `network` can use whatever the server can: "
+        "every file of the user, and the network. One that declares them is confined to that by the kernel, even when the "
+        "files that it works on have it start other programs. The finding belongs to its first tool, which can allow it.",
+        bad="""
+[clis.git]
+command = ["git"]
+""",
+        good="""
+[clis.git]
+command = ["git"]
+reads = ["{roots}", "~/.gitconfig"]
+writes = ["{roots}"]
+network = false
+""",
     ),
     Rule(
         code="TW601",

@@ -54,6 +54,7 @@ LEVELS: Final[Mapping[str, Severity]] = {
     "TW518": Severity.WARNING,
     "TW519": Severity.ERROR,
     "TW520": Severity.WARNING,
+    "TW522": Severity.WARNING,
 }
 """The rules and how much each matters, where a finding does not say otherwise of itself."""
 
@@ -229,6 +230,21 @@ def related_tools_point_back(server: Server) -> Iterator[Finding]:
                 )
 
 
+def programs_declare_their_access(server: Server) -> Iterator[Finding]:
+    """TW522: a program whose files and network are not declared runs with all rights of the server."""
+    for cli in server.clis:
+        if cli.is_confined:
+            continue
+        first = next(tool.name for tool in server.tools if tool.command and tool.command.tool.program.name == cli.name)
+        yield Finding(
+            code="TW522",
+            tool=first,
+            message=f"`{cli.name}` is not isolated: [clis.{cli.name}] declares neither files nor network",
+            hint=f'add `reads = ["{{roots}}"]`, `writes`, `executes` or `network`, or allow TW522 on `{first}`',
+            at=("clis", cli.name),
+        )
+
+
 RULES: Final[tuple[Rule, ...]] = (
     use_cases_find_their_tool,
     description_adds_to_the_summary,
@@ -249,5 +265,6 @@ RULES: Final[tuple[Rule, ...]] = (
     parameter_names_are_plain,
     no_parameter_is_taken_by_a_client,
     patterns_are_linear,
+    programs_declare_their_access,
 )
 """Every rule, in order of code. TW514, the idle `allow`, comes out of applying them."""

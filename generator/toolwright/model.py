@@ -227,7 +227,9 @@ class Category:
         if not self.commands:
             return ()
         has_places = any(each.tool.placements or each.tool.program.placements for each in self.commands)
-        return ("CommandTool", *(("Place", "Placement") if has_places else ()), "Program", "Risk")
+        is_confined = any(each.tool.program.permissions for each in self.commands)
+        optional = (*(("Permissions",) if is_confined else ()), *(("Place", "Placement") if has_places else ()))
+        return ("CommandTool", *optional, "Program", "Risk")
 
     @property
     def joints(self) -> tuple[str, ...]:
@@ -252,6 +254,8 @@ class Cli:
     command: tuple[str, ...]
     variables: tuple[str, ...]
     """Environment variables of the server that it is handed, or that its command line is made with."""
+    is_confined: bool = False
+    """Whether the manifest declares the files and the network that it may use."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

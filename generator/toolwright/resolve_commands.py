@@ -11,6 +11,7 @@ from toolwright_runtime.catalogue import FETCH_CHUNK
 from toolwright_runtime.command_line.spec import (
     CONFIRM_PLACEHOLDER,
     CommandTool,
+    Permissions,
     Place,
     Placement,
     Program,
@@ -117,11 +118,25 @@ def _program(run: Resolution, name: str, table: CliTable) -> Program:
         pass_env=table.pass_env,
         working_dir=table.working_dir,
         timeout_s=table.timeout,
+        memory_mb=table.memory_mb,
         ends_options=table.ends_options,
+        permissions=_permissions(table),
         placements=tuple(placements),
     )
     check_passable(run, CommandTool(name=name, program=program, placements=program.placements), globals_)
     return program
+
+
+def _permissions(table: CliTable) -> Permissions | None:
+    """Return what a program may use; None if its table says nothing of that."""
+    if all(each is None for each in (table.reads, table.writes, table.executes, table.network)):
+        return None
+    return Permissions(
+        reads=table.reads or (),
+        writes=table.writes or (),
+        executes=table.executes or (),
+        network=table.open_world if table.network is None else table.network,
+    )
 
 
 def _as_value(table: GlobalTable) -> ValueTable:
@@ -323,6 +338,7 @@ def clis(run: Resolution) -> tuple[Cli, ...]:
             tags=table.tags,
             command=table.command,
             variables=_variables(table),
+            is_confined=_permissions(table) is not None,
         )
         for name, table in run.tables.clis.items()
         if name in used

@@ -257,10 +257,20 @@ class CliTable(PartialTable):
     """Folder it runs in, unless a parameter says so; the server's own if left out. `~` and `$VAR` are expanded."""
     timeout: float = key({"minimum": 0.1}, default=30)
     """Seconds after which it is ended, with all it has started."""
+    memory_mb: int = key({"minimum": 64}, default=1024)
+    """Mebibytes of memory that each of its processes may use. Linux only."""
     ends_options: bool = False
     """Whether it takes `--`, behind which nothing is an option. Otherwise values that start with `-` are refused."""
     open_world: bool = True
     """Whether it reaches beyond this machine: the hint of its tools."""
+    reads: tuple[str, ...] | None = None
+    """Files and directories that it may read: absolute, `~/...`, `$VAR/...`, `{roots}` or `{cwd}`."""
+    writes: tuple[str, ...] | None = None
+    """Files and directories that it may change, in calls whose risk is not `read`."""
+    executes: tuple[str, ...] | None = None
+    """Programs that it may start: paths, or names that are looked up like its own."""
+    network: bool | None = None
+    """Whether it may use the network; if left out, as `open_world`."""
     params: Mapping[str, GlobalTable] = key(default={})
     """Arguments of every command line. No model sees them."""
 

@@ -152,6 +152,8 @@ def check_cli(here: Here) -> None:
         here.error("TW209", f"`command` in {table_name(here.at)} names no program", "command", hint=hint)
     _check_words(here, "command")
     _check_environment(here)
+    for key in ("reads", "writes", "executes"):
+        _check_paths(here, key)
 
 
 def _check_words(here: Here, key: str) -> None:
@@ -161,6 +163,24 @@ def _check_words(here: Here, key: str) -> None:
         if isinstance(word, str) and (what := unprintable(word)):
             message = f"item {place + 1} of `{key}` in {table_name(here.at)} holds {what}"
             report_at(here, "TW210", message, (key, place), hint="leave it out")
+
+
+def _check_paths(here: Here, key: str) -> None:
+    """Refuse a path that depends on where the server was started, and a placeholder that is unknown."""
+    written = here.data.get(key)
+    for place, path in enumerate(written if isinstance(written, list) else ()):
+        if not isinstance(path, str) or _PATH.fullmatch(path):
+            continue
+        if key == "executes" and _PROGRAM_NAME.fullmatch(path):
+            continue
+        message = f"{quoted(path)} in `{key}` of {table_name(here.at)} is not a path that stays the same everywhere"
+        names = "; a program also as its name alone" if key == "executes" else ""
+        hint = f"write `/...`, `~/...`, `$VAR/...`, `{{roots}}` or `{{cwd}}`{names}"
+        report_at(here, "TW219", message, (key, place), hint=hint)
+
+
+_PATH: Final = re.compile(r"(?:/|~(?:/|\Z)|\$\w|\$\{\w+\})[^\0\n{}]*|\{roots\}|\{cwd\}")
+_PROGRAM_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*")
 
 
 def _check_environment(here: Here) -> None:

@@ -138,7 +138,7 @@ async def grep_content(params: GrepContentParams, call: ToolCall) -> str:
         context=params.context_lines,
         section_patterns=tuple(params.section_patterns or ()),
     )
-    return await grep(await _top(params.search_path, roots), search, call.state(Workspace).ripgrep, call)
+    return await grep(await _top(params.search_path, roots), search, call.state(Workspace).ripgrep(roots), call)
 
 
 async def _top(path: str, roots: tuple[Root, ...]) -> Located:

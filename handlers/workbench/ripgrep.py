@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import asyncio
 import os
-from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 from typing import Final
+
+from toolwright_runtime.command_line.launching import Execution
+from toolwright_runtime.command_line.streams import StreamedProcess, start_streamed
 
 from workbench.ignoring import ALWAYS_IGNORED
 from workbench.worker import bare_environment, end
@@ -90,19 +92,13 @@ async def not_utf8(program: str, folder: Path) -> AsyncGenerator[Parts, None]:
 
 
 @asynccontextmanager
-async def _running(program: str, folder: Path, target: str, arguments: Sequence[str]) -> AsyncGenerator[Process, None]:
-    process = await asyncio.create_subprocess_exec(
-        program,
-        *_WHERE,
-        *arguments,
-        f"./{target}",
-        cwd=folder,
-        env=bare_environment(),
-        stdin=DEVNULL,
-        stdout=PIPE,
-        stderr=PIPE,
-        limit=_LONGEST_RECORD,
+async def _running(
+    program: str, folder: Path, target: str, arguments: Sequence[str]
+) -> AsyncGenerator[StreamedProcess, None]:
+    execution = Execution(
+        argv=(program, *_WHERE, *arguments, f"./{target}"), executable=program, cwd=str(folder), env=bare_environment()
     )
+    process = await start_streamed(execution, has_stderr=True, max_line_bytes=_LONGEST_RECORD)
     complaints = asyncio.ensure_future(_complaints(process))
     try:
         yield process
@@ -114,14 +110,14 @@ async def _running(program: str, folder: Path, target: str, arguments: Sequence[
         complaints.cancel()
 
 
-async def _matches(process: Process) -> AsyncGenerator[tuple[Parts, tuple[int, int]], None]:
+async def _matches(process: StreamedProcess) -> AsyncGenerator[tuple[Parts, tuple[int, int]], None]:
     """Read `PATH NUL LINE:COLUMN:...` to the end."""
     while path := await _record(process, b"\0"):
         line, column, _ = (await _record(process, b"\n")).split(b":", 2)
         yield _parts(path), (int(line), int(column))
 
 
-async def _record(process: Process, ending: bytes) -> bytes:
+async def _record(process: StreamedProcess, ending: bytes) -> bytes:
     """Read up to `ending`; give nothing at the end, also if the last record lacks its ending."""
     if process.stdout is None:
         return b""
@@ -135,7 +131,7 @@ def _parts(path: bytes) -> Parts:
     return Path(os.fsdecode(path)).parts
 
 
-async def _complaints(process: Process) -> str:
+async def _complaints(process: StreamedProcess) -> str:
     """Give the first whole lines of what ripgrep complains of, and drop the rest."""
     if process.stderr is None:
         return ""

@@ -62,12 +62,6 @@ class RefusedPathError(ToolError):
         self.resolved = resolved
 
 
-def is_too_wide(path: Path) -> bool:
-    """Whether `path` is a whole disk, or a home folder or above: where desktop programs start their servers."""
-    home = Path.home().resolve()
-    return path == path.parent or home.is_relative_to(path)
-
-
 def root_of_uri(uri: str) -> str | None:
     """Give the path of a `file:` URI, percent signs decoded, or None for what is no local folder."""
     parts = urlsplit(uri)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import shutil
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -10,10 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from toolwright_runtime import ToolCall, ToolError
+from toolwright_runtime.command_line.search_path import Projects, SearchPath, is_too_wide
 
 from workbench.backend import logs
 from workbench.research.state import Research
-from workbench.roots import Root, is_too_wide, root_of_uri
+from workbench.roots import Root, root_of_uri
 
 _log = logging.getLogger(__name__)
 
@@ -25,18 +27,23 @@ class Workspace:
     roots: tuple[Root, ...]
     """As given; empty if the client's folders, or the working directory, are to be used."""
     working_directory: Path
-    ripgrep: str
-    """Path of the `rg` program, or empty."""
+
+    def ripgrep(self, roots: Sequence[Root]) -> str:
+        """Path of the `rg` program, which none of the roots may choose, or empty."""
+        path = SearchPath.of(os.environ, (*(root.path for root in roots), self.working_directory))
+        return shutil.which("rg", path=os.pathsep.join(path.kept)) or ""
 
 
 @asynccontextmanager
-async def lifespan(options: Mapping[str, str | tuple[str, ...]]) -> AsyncIterator[tuple[Workspace, Research]]:
+async def lifespan(
+    options: Mapping[str, str | tuple[str, ...]],
+) -> AsyncIterator[tuple[Workspace, Research, Projects]]:
     """Give the workspace for the server's options, and what research tools share; work that goes on ends with it."""
     logs.install()
     given = options.get("root", ())
     research = Research()
     try:
-        yield workspace((given,) if isinstance(given, str) else given), research
+        yield workspace((given,) if isinstance(given, str) else given), research, Projects(project_paths)
     finally:
         await research.aclose()
 
@@ -51,7 +58,7 @@ def workspace(given: Sequence[str]) -> Workspace:
     for root in roots:
         if not root.path.is_dir():
             _log.warning("%s is no directory, but --root or WORKBENCH_ROOTS names it", root.path)
-    return Workspace(roots, Path.cwd(), shutil.which("rg") or "")
+    return Workspace(roots, Path.cwd())
 
 
 async def roots_for(call: ToolCall) -> tuple[Root, ...]:
@@ -77,6 +84,14 @@ async def roots_for(call: ToolCall) -> tuple[Root, ...]:
         message = f"no directory is allowed: the server was started in `{root.path}` without --root or WORKBENCH_ROOTS"
         raise ToolError(f"{message}; ask the user to set one of them", code="NO_ROOTS")
     return (root,)
+
+
+async def project_paths(call: ToolCall) -> tuple[Path, ...]:
+    """Give the paths of the folders a call may read; none where there are none."""
+    try:
+        return tuple(root.path for root in await roots_for(call))
+    except ToolError:
+        return ()
 
 
 def _present(roots: tuple[Root, ...]) -> tuple[Root, ...]:

@@ -7,13 +7,14 @@ import json
 import math
 import os
 import sys
-from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
 from toolwright_runtime import ToolError
+from toolwright_runtime.command_line.launching import Execution, Limits
+from toolwright_runtime.command_line.streams import StreamedProcess, start_streamed
 
 from workbench.packages import require
 
@@ -35,9 +36,13 @@ async def worker(setup: Mapping[str, Any], *, seconds: float, modules: Sequence[
     deadline = asyncio.get_running_loop().time() + seconds
     folders = list(dict.fromkeys(_folder_of(each) for each in modules))
     arguments = ["-I", "-S", str(_SCRIPT), str(math.ceil(seconds) + 1), *folders]
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, *arguments, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, env=bare_environment()
+    execution = Execution(
+        argv=(sys.executable, *arguments),
+        executable=sys.executable,
+        env=bare_environment(),
+        limits=Limits.above(seconds),
     )
+    process = await start_streamed(execution, has_stdin=True)
 
     async def ask(request: Mapping[str, Any]) -> dict[str, Any]:
         try:
@@ -58,7 +63,7 @@ async def worker(setup: Mapping[str, Any], *, seconds: float, modules: Sequence[
         await end(process)
 
 
-async def end(process: Process) -> None:
+async def end(process: StreamedProcess) -> None:
     """Kill a child, unless it is gone, and wait until it is."""
     with suppress(ProcessLookupError):
         process.kill()
@@ -72,7 +77,7 @@ def bare_environment() -> dict[str, str]:
     return {"SYSTEMROOT": os.environ["SYSTEMROOT"]} if os.name == "nt" else {}
 
 
-async def _exchange(process: Process, request: Mapping[str, Any]) -> dict[str, Any]:
+async def _exchange(process: StreamedProcess, request: Mapping[str, Any]) -> dict[str, Any]:
     if process.stdin is None or process.stdout is None:
         raise ValueError("the child has no pipes")
     body = json.dumps(request).encode("ascii")

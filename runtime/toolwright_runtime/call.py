@@ -71,12 +71,13 @@ class InputRequired(BaseException):
 class ToolCall:
     """One call of a tool: progress, log, questions to the user, and the server's state."""
 
-    __slots__ = ("_context", "_state", "tool")
+    __slots__ = ("_client_roots", "_context", "_state", "tool")
 
     def __init__(self, tool: str, context: Context, state: Sequence[object]) -> None:
         self.tool = tool
         self._context = context
         self._state = state
+        self._client_roots: list[dict[str, Any]] | None = None
 
     @property
     def operation_id(self) -> str:
@@ -128,9 +129,13 @@ class ToolCall:
         return await self._context.request(key, "sampling/createMessage", params)
 
     async def client_roots(self) -> list[dict[str, Any]]:
-        """Give the folders the client works in, each `{"uri", "name"?}`; empty if it does not say."""
+        """Give the folders the client works in, each `{"uri", "name"?}`; empty if it does not say.
+
+        The client is asked once a call.
+        """
         if "roots" not in self.client_capabilities:
             return []
-        answer = await self._context.request("roots", "roots/list", {})
-        roots: list[dict[str, Any]] = answer.get("roots", [])
-        return roots
+        if self._client_roots is None:
+            answer = await self._context.request("roots", "roots/list", {})
+            self._client_roots = answer.get("roots", [])
+        return list(self._client_roots)

@@ -59,6 +59,8 @@ class CliEntry(TypedDict):
 
     summary: str
     tags: list[str]
+    confined: NotRequired[bool]
+    """Whether it declares the files and the network that it may use; absent means false."""
 
 
 class ExampleEntry(TypedDict):

@@ -7,6 +7,7 @@ import importlib
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
@@ -90,6 +91,8 @@ def main(
         )
 
     _open_standard_streams()
+    if not chosen.debuggable:
+        _protect_memory()
     ending = Ending()
     ending.install()
     _log_to_stderr(chosen.log_level)
@@ -181,6 +184,11 @@ def _parser(
     parser.add_argument("--version", action="version", version=f"{prog} {version}")
     parser.add_argument("--list-tools", action="store_true", help="print the tools and end")
     parser.add_argument("--log-level", choices=LOG_LEVELS, default="warning", help="least level logged to stderr")
+    parser.add_argument(
+        "--debuggable",
+        action="store_true",
+        help="let debuggers and other processes of this user read the memory and environment of the server",
+    )
     _add_selection(parser.add_argument_group("tools", _ENVIRONMENT), catalogue)
     _add_http(parser.add_argument_group("http"))
     if catalogue.get("clis"):
@@ -310,6 +318,13 @@ def _commands(catalogue: Catalogue, chosen: argparse.Namespace) -> Commands | No
     if not catalogue.get("clis"):
         return None
     return commands_for(catalogue, chosen.policy or "", headless_approve=chosen.headless_approve)
+
+
+def _protect_memory() -> None:
+    from toolwright_runtime.memory import protect_memory
+
+    with suppress(OSError):
+        protect_memory()
 
 
 def _log_to_stderr(level: str) -> None:

@@ -58,6 +58,9 @@ Where it is `just started`, the loop has not heard of it; where `orphaned`, only
 """
 
 
+ENDINGS = ["SIGTERM twice", "end of input and SIGTERM", "SIGTERM", "SIGINT", "end of input", "SIGKILL"]
+
+
 def pids(place: Path) -> list[int]:
     return [int(each) for each in place.read_text(encoding="ascii").split()]
 
@@ -69,7 +72,7 @@ def sample_path(sample: Sample, generated: Path) -> str:
     return os.pathsep.join([str(generated), *sys.path])
 
 
-@pytest.mark.parametrize("ending", ["two signals", "end of input and a signal", "a signal alone", "end of input alone"])
+@pytest.mark.parametrize("ending", ENDINGS)
 async def test_no_program_outlives_its_server(
     sample_path: str, tmp_path: Path, until: Until, is_running: IsRunning, ending: str
 ) -> None:
@@ -79,15 +82,16 @@ async def test_no_program_outlives_its_server(
         peer.send("tools/call", name="linger", arguments={"record": str(record), "deaf": True})
         await until(record.exists)
         left = pids(record)
-        assert [is_running(each) for each in left] == [True, True]
+        assert [is_running(each) for each in left] == [True, True, True]
         if ending.startswith("end of input"):
             peer.end_of_input()
-        else:
+        for word in ending.split():
+            if word.startswith("SIG"):
+                peer.process.send_signal(signal.Signals[word])
+        if ending.endswith("twice"):
             peer.process.send_signal(signal.SIGTERM)
-        if ending.endswith(("signals", "and a signal")):
-            peer.process.send_signal(signal.SIGINT)
 
-        assert peer.exit_status() == 0
+        assert peer.exit_status() == (-signal.SIGKILL if ending == "SIGKILL" else 0)
         await until(lambda: not any(map(is_running, left)))
 
 
@@ -97,6 +101,7 @@ async def test_no_program_outlives_its_server(
         pytest.param(("running", "deaf"), id="while it runs"),
         pytest.param(("just started", "deaf"), id="before the loop has heard of it"),
         pytest.param(("orphaned", "orphan"), id="after the program itself has ended"),
+        pytest.param(("running", "deaf session"), id="in another session"),
     ],
 )
 async def test_whatever_was_started_is_killed_before_the_process_leaves(
@@ -108,16 +113,6 @@ async def test_whatever_was_started_is_killed_before_the_process_leaves(
     await anyio.run_process([sys.executable, "-c", LEAVE, moment, str(place), *program("family", place, kind)])
 
     await until(lambda: not any(map(is_running, pids(place))))
-
-
-async def test_a_daemon_that_left_on_purpose_goes_on(program: Program, is_running: IsRunning, tmp_path: Path) -> None:
-    place = tmp_path / "pids"
-
-    await anyio.run_process([sys.executable, "-c", LEAVE, "running", str(place), *program("family", place, "daemon")])
-
-    _, daemon = pids(place)
-    assert is_running(daemon)
-    os.kill(daemon, signal.SIGKILL)
 
 
 async def test_a_container_is_killed_before_the_process_leaves(

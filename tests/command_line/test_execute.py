@@ -8,9 +8,9 @@ import hashlib
 import json
 import os
 import re
-import signal
 import stat
 import subprocess
+import sys
 import time
 import tracemalloc
 from collections.abc import Callable, Mapping
@@ -242,8 +242,10 @@ async def test_what_a_program_leaves_behind_silently_ends_with_it(is_running: Is
     assert not is_running(int(stdout))
 
 
-FAMILIES = ["plain", "deaf", "group", "last words"]
-"""A child in the group; one that ignores SIGTERM, as its parent; one in a group of its own; a parent that obeys."""
+FAMILIES = ["plain", "deaf", "group", "last words", "session", "deaf session"]
+"""A child in the group; one that ignores SIGTERM, as its parent; one in a group of its own; a parent that obeys; one
+that was forked twice, in a session of its own, and obeys; the same, but it ignores SIGTERM.
+"""
 
 
 @pytest.mark.parametrize("kind", FAMILIES)
@@ -363,7 +365,8 @@ async def test_file_that_is_not_executable_is_told_as_such(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "tool").write_text("#!/bin/sh\n", encoding="ascii")
-    monkeypatch.chdir(tmp_path)
+    if name.startswith("."):
+        monkeypatch.chdir(tmp_path)
     error = await refusal(name, environ={"PATH": str(tmp_path)})
 
     assert error.message == f'"{name}" is there, but this server may not execute it'
@@ -456,12 +459,55 @@ async def test_program_is_not_taken_from_the_folder_that_is_worked_on(
     assert (await refusal("tool", cwd=str(tmp_path), environ={"PATH": path})).code == "NOT_INSTALLED"
 
 
-async def test_folder_of_the_work_on_the_path_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "echo").symlink_to("/bin/false")
-    environ = {"PATH": f".:{os.environ['PATH']}"}
+@pytest.mark.parametrize("place", ["the server's directory", "the directory of the call", "a project", "a link to one"])
+async def test_directory_of_path_inside_a_project_is_passed_over(
+    place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "project" / "node_modules" / ".bin"
+    folder.mkdir(parents=True)
+    (folder / "echo").symlink_to("/bin/false")
+    (tmp_path / "link").symlink_to(folder)
+    if place.startswith("the server"):
+        monkeypatch.chdir(tmp_path / "project")
+    named = tmp_path / "link" if place.startswith("a link") else folder
+    rest: dict[str, Any] = {"cwd": str(tmp_path / "project")} if place.startswith("the directory") else {}
+    if place.startswith("a "):
+        rest["projects"] = (str(tmp_path / "project"),)
+    environ = {"PATH": f".:{named}:{os.environ['PATH']}"}
 
-    assert await ran(("echo", "found"), cwd=str(tmp_path), environ=environ) == ("found\n", "", 0)
+    assert await ran(("echo", "found"), environ=environ, **rest) == ("found\n", "", 0)
+    # Nor does the program find its own programs there.
+    written, _, _ = await ran(("sh", "-c", "echo $PATH"), environ=environ, **rest)
+    assert written == f"{os.environ['PATH']}\n"
+
+
+async def test_program_that_only_a_project_has_is_told_with_the_way_out(tmp_path: Path) -> None:
+    (tmp_path / "tool").symlink_to("/bin/echo")
+    environ = {"PATH": f"{os.environ['PATH']}:{tmp_path}"}
+    error = await refusal("tool", environ=environ, projects=(str(tmp_path),))
+
+    assert error.code == "NOT_INSTALLED"
+    assert error.message == (
+        f'the program "tool" is only in "{tmp_path}", a directory of PATH inside a project, which does not choose '
+        "programs here: ask the user to install it elsewhere, or to name it by its absolute path"
+    )
+    assert await ran((str(tmp_path / "tool"), "found"), environ=environ, projects=(str(tmp_path),)) == (
+        "found\n",
+        "",
+        0,
+    )
+
+
+async def test_home_is_no_project_and_nor_is_the_servers_own_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "tool").symlink_to("/bin/echo")
+    own = Path(sys.prefix, "bin")
+
+    assert await ran(("tool", "a"), environ={"PATH": str(tmp_path)}, projects=(str(tmp_path), "/")) == ("a\n", "", 0)
+    found = await ran(("python", "-IS", "-c", "print(1)"), environ={"PATH": str(own)}, projects=(sys.prefix,))
+    assert found == ("1\n", "", 0)
 
 
 async def test_path_declared_for_a_program_is_where_it_is_looked_for(tmp_path: Path) -> None:
@@ -474,7 +520,8 @@ def open_files() -> int:
     return sum(os.path.exists(f"/dev/fd/{each}") for each in range(256))  # noqa: PTH110
 
 
-async def test_what_left_the_session_as_a_daemon_does_is_neither_ended_nor_waited_for(
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has child subreapers")
+async def test_a_daemon_that_left_the_session_ends_with_its_command(
     program: Program, is_running: IsRunning, tmp_path: Path
 ) -> None:
     place = tmp_path / "pids"
@@ -482,12 +529,9 @@ async def test_what_left_the_session_as_a_daemon_does_is_neither_ended_nor_waite
     before = open_files()
     done = await ran(program("family", place, "daemon"), stdin="x" * 1_000_000, timeout_s=30)
     await anyio.lowlevel.checkpoint()
-    leader, daemon = pids(place)
-    lives = [is_running(leader), is_running(daemon)]
-    os.kill(daemon, signal.SIGKILL)
 
     assert done == ("begun\n", "", 4)
-    assert lives == [False, True]
+    assert [is_running(each) for each in pids(place)] == [False, False]
     assert open_files() == before
 
 

@@ -184,11 +184,15 @@ def tool_call(client: Client) -> ToolCall:
 
 
 class Children:
-    """The processes that this one has started and that have not ended."""
+    """The programs that this process has started, by itself or through the launcher, and that have not ended."""
 
     def now(self) -> list[str]:
         """Give their ids."""
-        return [process.name for process in Path("/proc").iterdir() if _parent(process) == os.getpid()]
+        parents = {process.name: _parent(process) for process in Path("/proc").iterdir()}
+        found = [str(os.getpid())]
+        for pid in found:
+            found += [name for name, parent in parents.items() if parent == int(pid)]
+        return [pid for pid in found[1:] if _is_program(pid)]
 
     async def some(self) -> None:
         """Let other tasks go on until there is one."""
@@ -204,6 +208,14 @@ def _parent(process: Path) -> int | None:
             # The name stands in brackets before it and may hold any character, see proc_pid_stat(5).
             return int((process / "stat").read_bytes().rpartition(b")")[2].split()[1])
     return None
+
+
+def _is_program(pid: str) -> bool:
+    """Whether a process runs, and is none of the launcher's own."""
+    with suppress(FileNotFoundError, ProcessLookupError):
+        command_line = Path("/proc", pid, "cmdline").read_bytes()  # that of one that has ended is empty
+        return bool(command_line) and b"command_line/launcher.py" not in command_line
+    return False
 
 
 @pytest.fixture

@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from toolwright_runtime.command_line.access import SANDBOX
 from toolwright_runtime.command_line.argv import invocation, placements_of
 from toolwright_runtime.command_line.binding import command_tools
 from toolwright_runtime.command_line.risk import risk_of
+from toolwright_runtime.command_line.sandbox import supported
 from toolwright_runtime.command_line.settings import POLICY
 from toolwright_runtime.command_line.spec import Place
 from toolwright_runtime.selection import Selection
@@ -34,7 +36,7 @@ STATUS = f"{GIT} -c color.status=false status --short --branch --ignore-submodul
 HISTORY = (
     "--no-color --decorate=short --date=iso-strict --no-ext-diff --no-textconv --no-show-signature --submodule=short"
 )
-LOG = f"{GIT} log {HISTORY}"
+LOG = f"{GIT} log --fixed-strings {HISTORY}"
 DIFF = f"{GIT} diff --no-color --no-ext-diff --no-textconv --submodule=short --ignore-submodules=dirty"
 SHOW = f"{GIT} show {HISTORY} --pretty=medium"
 BLAME = f"{GIT} blame --no-textconv --date=short"
@@ -209,6 +211,7 @@ def recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Recorded:
         script.chmod(0o755)
     monkeypatch.setenv("PATH", str(folder), prepend=os.pathsep)
     monkeypatch.delenv(POLICY, raising=False)
+    monkeypatch.setenv(SANDBOX, "off")  # they write down how they were called, which none of the real ones may
 
     def calls() -> dict[str, Any]:
         lines = (folder / "calls").read_text(encoding="utf-8").splitlines() if (folder / "calls").exists() else []
@@ -232,6 +235,23 @@ def test_gh_runs_in_the_clone_without_asking_or_paging(
     assert (call["env"]["GH_PROMPT_DISABLED"], call["env"]["GH_PAGER"]) == ("1", "cat")
     assert call["env"]["GH_TOKEN"] == "for gh alone"
     assert "SECRET" not in call["env"]
+
+
+@pytest.mark.skipif(not supported(), reason="nothing confines programs here")
+def test_gh_may_run_git_and_read_the_clone_alone(room: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = tmp_path / "programs" / "gh"
+    script.parent.mkdir()
+    script.write_text(f"#!/bin/sh\ngit init -q x; git --version; cat .git/HEAD; cat {room.outside}/secret.txt\n")
+    script.chmod(0o755)
+    monkeypatch.setenv("PATH", str(script.parent), prepend=os.pathsep)
+    monkeypatch.delenv(SANDBOX, raising=False)
+    subprocess.run(["git", "init", "--quiet", str(room.project)], check=True)
+
+    said = room.run("gh_pr_list").text
+
+    assert "git version" in said
+    assert "secret outside" not in said
+    assert not (room.project / "x").exists()
 
 
 @pytest.mark.parametrize("tool", ["gh_pr_list", "gh_issue_list"])

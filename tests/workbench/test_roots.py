@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from toolwright_runtime.command_line.search_path import is_too_wide
 
-from workbench.roots import is_too_wide
 from workbench.state import workspace
 
 

@@ -10,7 +10,7 @@ from typing import Final
 
 from toolwright_runtime import Binding
 from toolwright_runtime.command_line.binding import command
-from toolwright_runtime.command_line.spec import CommandTool, Place, Placement, Program, Risk
+from toolwright_runtime.command_line.spec import CommandTool, Permissions, Place, Placement, Program, Risk
 
 import workbench.guarding
 from workbench_server.git import models
@@ -65,6 +65,20 @@ GIT_PROGRAM: Final = Program(
     pass_env=("XDG_CONFIG_HOME", "GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"),
     timeout_s=30,
     ends_options=True,
+    permissions=Permissions(
+        reads=(
+            "{roots}",
+            "~/.gitconfig",
+            "~/.config/git/config",
+            "~/.config/git/ignore",
+            "~/.config/git/attributes",
+            "$XDG_CONFIG_HOME/git/config",
+            "$XDG_CONFIG_HOME/git/ignore",
+            "$XDG_CONFIG_HOME/git/attributes",
+        ),
+        writes=("{roots}",),
+        network=False,
+    ),
 )
 
 GIT_STATUS: Final = CommandTool(
@@ -84,6 +98,7 @@ GIT_LOG: Final = CommandTool(
     program=GIT_PROGRAM,
     argv=(
         "log",
+        "--fixed-strings",
         "--no-color",
         "--decorate=short",
         "--date=iso-strict",
@@ -99,6 +114,7 @@ GIT_LOG: Final = CommandTool(
         Placement(name="skip", place=Place.FLAG, flag="--skip"),
         Placement(name="format", place=Place.FLAG, flag="--pretty=", default="medium"),
         Placement(name="author", place=Place.FLAG, flag="--author="),
+        Placement(name="regexp", place=Place.FLAG, flag="--extended-regexp", switch=True, default=False),
         Placement(name="since", place=Place.FLAG, flag="--since="),
         Placement(name="until", place=Place.FLAG, flag="--until="),
         Placement(name="message", place=Place.FLAG, flag="--grep="),
@@ -223,4 +239,4 @@ BINDINGS: Final[Mapping[str, Binding]] = {
 }
 
 
-# toolwright: sha256 bf184c00786ae4a936cf5f6296b9245e
+# toolwright: sha256 23bad6ad31993d2f463c8dadba8d4f4e

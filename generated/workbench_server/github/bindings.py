@@ -10,7 +10,7 @@ from typing import Final
 
 from toolwright_runtime import Binding
 from toolwright_runtime.command_line.binding import command
-from toolwright_runtime.command_line.spec import CommandTool, Place, Placement, Program, Risk
+from toolwright_runtime.command_line.spec import CommandTool, Permissions, Place, Placement, Program, Risk
 
 import workbench.guarding
 from workbench_server.github import models
@@ -45,6 +45,24 @@ GH_PROGRAM: Final = Program(
     ),
     timeout_s=30,
     ends_options=True,
+    permissions=Permissions(
+        reads=(
+            "{roots}",
+            "~/.config/gh",
+            "$GH_CONFIG_DIR",
+            "$XDG_CONFIG_HOME/gh",
+            "$SSL_CERT_FILE",
+            "~/.gitconfig",
+            "~/.config/git/config",
+            "~/.config/git/ignore",
+            "~/.config/git/attributes",
+            "$XDG_CONFIG_HOME/git/config",
+            "$XDG_CONFIG_HOME/git/ignore",
+            "$XDG_CONFIG_HOME/git/attributes",
+        ),
+        executes=("git",),
+        network=True,
+    ),
 )
 
 GH_PR_LIST: Final = CommandTool(
@@ -138,4 +156,4 @@ BINDINGS: Final[Mapping[str, Binding]] = {
 }
 
 
-# toolwright: sha256 6ceaf137cf16e552e2c8faa09e11542f
+# toolwright: sha256 7099820ea88bb682ad93fa47b9696197

@@ -10,7 +10,7 @@ from typing import Final
 
 from toolwright_runtime import Binding
 from toolwright_runtime.command_line.binding import command
-from toolwright_runtime.command_line.spec import CommandTool, Place, Placement, Program, Risk
+from toolwright_runtime.command_line.spec import CommandTool, Permissions, Place, Placement, Program, Risk
 
 import workbench.guarding
 from workbench_server.system import models
@@ -20,6 +20,10 @@ WC_PROGRAM: Final = Program(
     command=("wc",),
     timeout_s=30,
     ends_options=True,
+    permissions=Permissions(
+        reads=("{roots}",),
+        network=False,
+    ),
 )
 
 DU_PROGRAM: Final = Program(
@@ -27,6 +31,10 @@ DU_PROGRAM: Final = Program(
     command=("du",),
     timeout_s=30,
     ends_options=True,
+    permissions=Permissions(
+        reads=("{roots}",),
+        network=False,
+    ),
 )
 
 DF_PROGRAM: Final = Program(
@@ -34,6 +42,10 @@ DF_PROGRAM: Final = Program(
     command=("df",),
     timeout_s=30,
     ends_options=True,
+    permissions=Permissions(
+        reads=("{roots}",),
+        network=False,
+    ),
 )
 
 WORD_COUNT: Final = CommandTool(
@@ -76,4 +88,4 @@ BINDINGS: Final[Mapping[str, Binding]] = {
 }
 
 
-# toolwright: sha256 580a9817f6468016171f7b125a5e0ff6
+# toolwright: sha256 e2b0f4ddb2733639c8c1d6a37ec63efc

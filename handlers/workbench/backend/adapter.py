@@ -6,12 +6,16 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Final, Protocol
 
 from toolwright_runtime.command_line.execute import Command
+from toolwright_runtime.command_line.launching import Limits
 
 from workbench.backend.events import EventReader
 from workbench.backend.question import Question
+
+MEMORY_MB: Final = 8192
+"""Memory of a model's command line. Node uses up to half of the machine's before it gives up by itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +50,11 @@ class Adapter(Protocol):
     def reader(self) -> EventReader:
         """Give what understands one run's output."""
         ...
+
+
+def model_limits(timeout_s: float) -> Limits:
+    """Return the limits of a model's command line, which holds the files of a project in memory."""
+    return Limits.above(timeout_s, memory_mb=MEMORY_MB)
 
 
 def launched(path: str) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ from typing import Any, Final
 from toolwright_runtime import ToolError
 from toolwright_runtime.command_line.execute import Command
 
-from workbench.backend.adapter import Program, launched
+from workbench.backend.adapter import Program, launched, model_limits
 from workbench.backend.environment import child_environment
 from workbench.backend.events import (
     Ended,
@@ -103,6 +103,7 @@ class AgyAdapter:
             cwd=str(question.folder),
             stdin=turn if takes_events else question.prompt,
             timeout_s=question.timeout_s,
+            limits=model_limits(question.timeout_s),
         )
 
     def reader(self) -> EventReader:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
-from workbench.roots import is_too_wide
+from toolwright_runtime.command_line.search_path import SearchPath
 
 BACKEND: Final = "WORKBENCH_BACKEND"
 AUTO: Final = "auto"
@@ -28,20 +27,7 @@ def named_command(name: str, environ: Mapping[str, str]) -> str:
 
 def without_projects(environ: Mapping[str, str], projects: Iterable[Path]) -> dict[str, str]:
     """Give the environment with those folders of PATH alone that no project chose: relative ones, and those in one."""
-    named = environ.get("PATH", os.defpath).split(os.pathsep)
-    kept = [each for each in named if all(is_outside(each, project) for project in (None, *projects))]
-    return {**environ, "PATH": os.pathsep.join(kept)}
-
-
-def is_outside(folder: str, project: Path | None) -> bool:
-    """Whether a folder of PATH is not for a project to choose: a link counts where it is, and where it leads.
-
-    A whole home or disk is nobody's project, and its owner's programs are in it.
-    """
-    path = Path(folder)
-    if project is None or not path.is_absolute() or is_too_wide(real := project.resolve()):
-        return path.is_absolute()
-    return not any(each.is_relative_to(real) for each in (Path(os.path.normpath(path)), path.resolve()))
+    return SearchPath.of(environ, projects).narrow(environ)
 
 
 def located(command: str, environ: Mapping[str, str]) -> str | None:

@@ -11,8 +11,8 @@ from typing import Final
 
 from toolwright_runtime import ToolError
 from toolwright_runtime.command_line.execute import base_environment
+from toolwright_runtime.command_line.search_path import is_outside
 
-from workbench.backend.choice import is_outside
 from workbench.backend.env_files import assigned
 
 _PREFIXES: Final = ("GEMINI_", "GOOGLE_", "CLOUDSDK_", "XDG_")

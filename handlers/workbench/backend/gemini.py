@@ -10,7 +10,7 @@ from typing import Any, Final
 from toolwright_runtime import ToolError
 from toolwright_runtime.command_line.execute import Command
 
-from workbench.backend.adapter import Program, launched
+from workbench.backend.adapter import Program, launched, model_limits
 from workbench.backend.environment import child_environment, set_by_project, set_by_user
 from workbench.backend.events import Ended, Event, EventReader, ToolEnded, ToolUsed, interpreted
 from workbench.backend.failures import NOT_READ_ONLY
@@ -66,6 +66,7 @@ class Gemini:
             cwd=str(question.folder),
             stdin=question.prompt,
             timeout_s=question.timeout_s,
+            limits=model_limits(question.timeout_s),
         )
 
     def reader(self) -> EventReader:

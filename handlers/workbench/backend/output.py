@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import asyncio
 import os
-import subprocess
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 import anyio.to_thread
 from toolwright_runtime.command_line.capture import Capture
-from toolwright_runtime.command_line.processes import Process, apart
+from toolwright_runtime.command_line.launching import Execution
+from toolwright_runtime.command_line.processes import Process
 
 MOST_WRITTEN: Final = 512 * 1024 * 1024
 """Bytes after which a program is taken for one that never ends."""
@@ -30,36 +31,16 @@ class Filed(Process):
     """A program whose stdout is the file at a path that is not there yet. stderr goes to the capture."""
 
     def __init__(self, path: Path, stderr: Capture) -> None:
-        super().__init__(Capture(most_in_memory=0, most_in_file=0), stderr)
-        self._open.discard(1)
         flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0)
         self._writer = os.open(path, flags, 0o600)
+        super().__init__(self._writer, stderr)
         self._reader = path.open("rb", buffering=0)
         self.is_over = False
         """Whether nothing more is written."""
 
-    async def start(
-        self, argv: Sequence[str], *, executable: str, cwd: str | None, env: Mapping[str, str], stdin: bytes
-    ) -> None:
-        """Start it. What it reads is written while it reads, and nobody waits for that.
-
-        Raises:
-            OSError: the system does not start it.
-        """
-        await asyncio.get_running_loop().subprocess_exec(
-            lambda: self,
-            *argv,
-            executable=executable,
-            stdin=subprocess.PIPE if stdin else subprocess.DEVNULL,
-            stdout=self._writer,
-            stderr=subprocess.PIPE,
-            cwd=cwd,
-            env=env,
-            umask=_UMASK,
-            **apart(),
-        )
-        if stdin:
-            await self._give(stdin, None)
+    async def start(self, execution: Execution, stdin: bytes) -> None:
+        """Start it, so that the files that it writes are private."""
+        await super().start(replace(execution, umask=_UMASK), stdin)
 
     async def read(self, hear: Callable[[bytes], None]) -> bool:
         """Pass on what is written, and tell in the end whether that was all: more than `MOST_WRITTEN` bytes is not."""

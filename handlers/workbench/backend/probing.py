@@ -22,7 +22,7 @@ from toolwright_runtime import ToolError
 from toolwright_runtime.command_line.execute import Command, Outcome, base_environment, run
 from toolwright_runtime.command_line.spec import Invocation
 
-from workbench.backend.adapter import Program, launched
+from workbench.backend.adapter import Program, launched, model_limits
 from workbench.backend.choice import AUTO, BACKEND, COMMANDS, located, named_command, wanted
 from workbench.backend.redaction import excerpt
 
@@ -188,7 +188,7 @@ async def _said(path: str, flag: str, home: str, environ: Mapping[str, str]) -> 
     Raises:
         ToolError: it could not be started, took too long, or failed.
     """
-    argv = (*launched(path), flag)
+    argv, limits = (*launched(path), flag), model_limits(PROBE_TIMEOUT_S)
 
     def executor(_invocation: Invocation, environ: Mapping[str, str]) -> Command:
         # Not in the project: a program may read settings there before it says anything.
@@ -196,7 +196,7 @@ async def _said(path: str, flag: str, home: str, environ: Mapping[str, str]) -> 
         # The interpreter of a program often lies beside it, and its folder need not be on PATH.
         folders = [*env.get("PATH", os.defpath).split(os.pathsep), str(Path(path).parent)]
         env["PATH"] = os.pathsep.join(each for each in folders if Path(each).is_absolute())
-        return Command(argv=argv, env=env, cwd=Path(path).anchor, timeout_s=PROBE_TIMEOUT_S)
+        return Command(argv=argv, env=env, cwd=Path(path).anchor, timeout_s=PROBE_TIMEOUT_S, limits=limits)
 
     outcome = await run(
         Invocation(argv=argv), executor=executor, environ=environ, most_in_memory=_MOST_BYTES, most_in_file=0

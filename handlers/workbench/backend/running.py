@@ -125,7 +125,7 @@ async def _started(process: Filed, command: Command) -> None:
     executable = await anyio.to_thread.run_sync(located, command.argv[0], command.env)
     stdin = (command.stdin or "").encode("utf-8", "replace")
     try:
-        await process.start(command.argv, executable=executable, cwd=command.cwd, env=command.env, stdin=stdin)
+        await process.start(command.execution(executable, command.env), stdin)
     except BaseException as error:
         await process.end()
         if isinstance(error, OSError):

@@ -17,6 +17,8 @@ from workbench.backend.env_files import assigned
 _LONGEST: Final = 256 * 1024
 _QUOTED: Final = re.compile(r"'([^']+)'|\"([^\"]+)\"|`([^`]+)`")
 _PIECE: Final = re.compile(r"[\w+/=.~-]{16,}")
+_MEMBER: Final = re.compile(r'("(?:[^"\\]|\\.)*")\s*:\s*("(?:[^"\\]|\\.)*")')
+_SCHEME: Final = re.compile(r"^(?:bearer|basic|token)\s+", re.IGNORECASE)
 
 Pairs = tuple[tuple[str, str], ...]
 
@@ -39,6 +41,7 @@ def _files(environ: Mapping[str, str]) -> Iterator[_File]:
     for home in {Path(each): None for each in named if each}:
         yield _File(str(home / ".env"), _assigned)
         yield _File(str(home / ".gemini" / ".env"), _assigned)
+        yield _File(str(home / ".gemini" / "settings.json"), _settings)
         yield _File(str(home / ".gemini" / "oauth_creds.json"), _fields)
         yield _File(str(home / ".gemini" / "gemini-credentials.json"), _all)
         yield _File(str(home / ".config" / "gcloud" / "application_default_credentials.json"), _fields)
@@ -78,6 +81,18 @@ def _assigned(text: str) -> Iterator[tuple[str, str]]:
 
 def _fields(text: str) -> Iterator[tuple[str, str]]:
     return _leaves(json.loads(text), "")
+
+
+def _settings(text: str) -> Iterator[tuple[str, str]]:
+    """Find the members whose value is a text. The file may have comments, which no reader of JSON takes.
+
+    The environment and the headers of MCP servers are there. `$NAME` is a reference and no secret.
+    """
+    for match in _MEMBER.finditer(text):
+        name, value = (json.loads(match[number], strict=False) for number in (1, 2))
+        if not value.startswith("$"):
+            yield name, value
+            yield name, _SCHEME.sub("", value)
 
 
 def _all(text: str) -> Iterator[tuple[str, str]]:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from toolwright_runtime import ToolError
 from toolwright_runtime.command_line.argv import invocation
 from toolwright_runtime.command_line.execute import run
+from toolwright_runtime.command_line.programs import located
+from toolwright_runtime.command_line.search_path import SearchPath
 from toolwright_runtime.command_line.spec import CommandTool, Program
+
+from workbench.roots import Root
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +23,28 @@ class Said:
     text: str
     error: str
     is_failure: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A setting, its name in lower case but for the middle. `origin` is the file that holds it."""
+
+    scope: str
+    origin: str
+    name: str
+    value: str
+
+
+def pinned(program: Program, roots: Sequence[Root]) -> Program:
+    """Return a program by its absolute path, so that none of the roots chooses another one.
+
+    Raises:
+        ToolError: it is not installed.
+    """
+    environ = {**os.environ, **program.env}
+    path = SearchPath.of(environ, [root.path for root in roots])
+    found = located(program.command[0], path.narrow(environ), skipped=path.skipped)
+    return replace(program, command=(found, *program.command[1:]))
 
 
 async def ask(program: Program, folder: str, *argv: str) -> Said:
@@ -37,3 +64,25 @@ async def ask(program: Program, folder: str, *argv: str) -> Said:
         return Said("".join(outcome.stdout.texts()), "".join(outcome.stderr.texts()).strip(), outcome.is_failure)
     finally:
         outcome.close()
+
+
+async def ask_settings(program: Program, folder: str) -> tuple[Setting, ...]:
+    """Return all settings that git has in a folder, in the order in which they count.
+
+    Raises:
+        ToolError: git cannot read them.
+    """
+    said = await ask(program, folder, "config", "--list", "--null", "--show-scope", "--show-origin")
+    fields = said.text.split("\0")
+    if said.is_failure or len(fields) % 3 != 1:
+        message = f"the settings of the repository cannot be read: {said.error or 'git wrote something unexpected'}"
+        raise ToolError(message, code="CANNOT_READ")
+    return tuple(
+        Setting(scope, os.path.join(folder, origin.removeprefix("file:")), *_split(setting))  # noqa: PTH118  text
+        for scope, origin, setting in zip(fields[:-1:3], fields[1::3], fields[2::3], strict=True)
+    )
+
+
+def _split(setting: str) -> tuple[str, str]:
+    name, _, value = setting.partition("\n")
+    return name, value

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from toolwright_runtime import ToolError
 from toolwright_runtime.command_line.spec import Program
 
-from workbench.guarding.asking import ask
+from workbench.guarding.asking import ask, pinned
 from workbench.guarding.repositories import Reach, check_repository
 from workbench.roots import Root
 
@@ -37,15 +36,14 @@ async def check_github(values: Mapping[str, Any], folder: str, roots: Sequence[R
     repo = values.get("repo")
     if repo is not None and (not _NAME.fullmatch(repo) or repo.rpartition("/")[2] in {".", ".."}):
         raise ToolError("`repo` must be OWNER/NAME, without a host", code="HOST_NOT_ALLOWED")
-    if shutil.which("git") is None:
-        return  # nor can gh look at a clone then
     try:
-        await check_repository(GIT, folder, roots, Reach())
+        git = pinned(GIT, roots)
+        await check_repository(git, folder, roots, Reach())
     except ToolError as error:
-        if error.code == "NO_REPOSITORY":
-            return
+        if error.code in {"NO_REPOSITORY", "NOT_INSTALLED"}:
+            return  # without git, gh cannot look at a clone either
         raise
-    said = await ask(GIT, folder, "config", "--null", "--get-regexp", r"^remote\..*\.gh-resolved$")
+    said = await ask(git, folder, "config", "--null", "--get-regexp", r"^remote\..*\.gh-resolved$")
     for setting in said.text.split("\0"):
         resolved = setting.partition("\n")[2]
         if resolved not in {"", "base"} and not _NAME.fullmatch(resolved):

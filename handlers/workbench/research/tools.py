@@ -147,6 +147,7 @@ async def health_check(params: research.HealthCheckParams, call: ToolCall) -> re
         store=shared.store_health,
         models={kind: models(kind) for kind in MODELS},
         operations=[_told(each, is_whole=call.is_local) for each in shared.operations.running()],
+        unconfined=call.state(Commands).unconfined,
     )
     found = await health(include_diagnostics=bool(params.includeDiagnostics), parts=parts)
     if problems:

@@ -12,6 +12,7 @@ from typing import Any, Final, Protocol, TypeVar
 import anyio
 import anyio.to_thread
 from toolwright_runtime import ToolError
+from toolwright_runtime.command_line.access import describe_isolation, isolation_warnings
 
 from workbench.backend.choice import located
 from workbench.packages import require_for_questions
@@ -70,7 +71,7 @@ class HealthParts:
     `find` runs the program for its version, `held` says what holds it to reading, and
     `store` asks the store for a sign of life. `retry`, which is called in any case, reads the settings for trying
     again, and fails if they allow no attempt. `models` are the names that are tried in order for each kind of tool,
-    `operations` what is being worked on, as JSON.
+    `operations` what is being worked on, as JSON, and `unconfined` the programs that declare no access.
     """
 
     server_name: str
@@ -84,6 +85,7 @@ class HealthParts:
     store: Callable[[], Awaitable[StoreHealth]]
     models: Mapping[str, Sequence[str]]
     operations: Sequence[Mapping[str, Any]] = ()
+    unconfined: Sequence[str] = ()
     check_s: float = CHECK_S
     probe_s: float = PROBE_S
 
@@ -185,7 +187,13 @@ async def _diagnostics(
         "retry": dict(parts.retry_statistics()),
         "store": {"kind": store.kind, "reachable": store.is_reachable} if store else None,
         "operations": [dict(each) for each in parts.operations],
-        "warnings": [*ignoring, *_of_auth(auth), *(held.notes if held else ())],
+        "isolation": describe_isolation(),
+        "warnings": [
+            *ignoring,
+            *_of_auth(auth),
+            *isolation_warnings(parts.unconfined),
+            *(held.notes if held else ()),
+        ],
     }
     return _without_none(known)
 

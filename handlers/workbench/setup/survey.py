@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from toolwright_runtime import ToolError
+from toolwright_runtime.command_line.access import isolation_warnings
 
 from workbench.setup.auth import Auth
 from workbench.setup.checks import Place, auth_on, missing, program_on_path
@@ -140,9 +141,9 @@ def find_auth_of(environ: Environ, folder: Path, installation: Installation) -> 
 
 
 def warnings_of(installation: Installation, environ: Environ) -> tuple[str, ...]:
-    """Give the warning about `.gitignore`, which is about Gemini CLI alone."""
+    """Give the warnings about `.gitignore`, which is about Gemini CLI alone, and about a missing sandbox."""
     lines = tuple(for_setup(environ)) if installation.name == "gemini" else ()
-    return ("\n".join(lines),) if lines else ()
+    return (*(("\n".join(lines),) if lines else ()), *isolation_warnings(()))
 
 
 def refused(environ: Environ) -> Trial | None:

@@ -90,6 +90,7 @@ def _invocation(tool: CommandTool, arguments: Mapping[str, Any], environ: Mappin
         },
         pass_env=program.pass_env,
         timeout_s=program.timeout_s if tool.timeout_s is None else tool.timeout_s,
+        memory_mb=program.memory_mb,
     )
 
 

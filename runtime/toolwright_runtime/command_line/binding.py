@@ -5,18 +5,20 @@ from __future__ import annotations
 import importlib
 import os
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from toolwright_runtime.binding import Binding
 from toolwright_runtime.call import ToolCall
 from toolwright_runtime.catalogue import Catalogue
+from toolwright_runtime.command_line.access import Guarded, access_of, confined
 from toolwright_runtime.command_line.approval import approve
 from toolwright_runtime.command_line.argv import invocation, values_used
 from toolwright_runtime.command_line.execute import run
 from toolwright_runtime.command_line.folders import base_of, with_folder
 from toolwright_runtime.command_line.output import fetched, reply
 from toolwright_runtime.command_line.risk import risk_of
+from toolwright_runtime.command_line.search_path import project_directories
 from toolwright_runtime.command_line.settings import Commands
 from toolwright_runtime.command_line.spec import CommandTool, Place
 from toolwright_runtime.content import Reply
@@ -27,11 +29,12 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
 
-Guard = Callable[[CommandTool, Mapping[str, Any], ToolCall], Awaitable[Mapping[str, Any]]]
+Guard = Callable[[CommandTool, Mapping[str, Any], ToolCall], Awaitable[Mapping[str, Any] | Guarded]]
 """A server's own say in what its programs are run with: given the values of a call, defaults included.
 
 It raises `ToolError` for what must not be run, and gives the values to use in place of those it was given; what it
-leaves out stays. It may be asked twice for one call, so it must change nothing.
+leaves out stays. As `Guarded` it also returns what the program may use beyond its declaration. It may be asked twice
+for one call, so it must change nothing.
 """
 
 
@@ -56,18 +59,31 @@ class CommandRun:
             ToolError: it must not run, cannot, or nobody approved.
         """
         commands, environ, values = call.state(Commands), dict(os.environ), given(params)
-        if self.guard is not None:
-            values |= await self.guard(self.tool, values_used(self.tool, values, environ=environ), call)
+        guarded = await self._guarded(values_used(self.tool, values, environ=environ), call)
+        values |= guarded.values
         docker = commands.policy.docker
         values = with_folder(self.tool, values, environ=environ, docker=docker)
         if problems := commands.policy.check(self.tool, values, environ=environ):
             raise ToolError("\n".join(["Not allowed by the policy of this server:", *problems]), code="POLICY")
         check_no_gap(self.tool, values_used(self.tool, values, environ=environ))
         prepared = invocation(self.tool, values, environ=environ, base=base_of(docker))
+        prepared = replace(prepared, projects=await project_directories(call))
         risk, used = risk_of(self.tool, values, environ=environ), values_used(self.tool, values, environ=environ)
         await approve(self.tool, prepared, risk, call, commands, values=used)
-        outcome = await run(prepared, executor=commands.executor, environ=environ)
+        permissions = self.tool.program.permissions
+        if permissions is None or docker is not None:
+            outcome = await run(prepared, executor=commands.executor, environ=environ)
+        else:
+            access = access_of(permissions, guarded, prepared, risk=risk, environ=environ)
+            async with confined(prepared, access) as prepared:
+                outcome = await run(prepared, executor=commands.executor, environ=environ)
         return await reply(outcome, commands.chunks, ok_exit_codes=self.tool.ok_exit_codes)
+
+    async def _guarded(self, values: Mapping[str, Any], call: ToolCall) -> Guarded:
+        if self.guard is None:
+            return Guarded(values={})
+        returned = await self.guard(self.tool, values, call)
+        return returned if isinstance(returned, Guarded) else Guarded(values=returned)
 
 
 def given(params: BaseModel) -> dict[str, Any]:

@@ -8,8 +8,10 @@ import secrets
 from collections.abc import Iterator
 
 from toolwright_runtime.command_line.execute import Command, Environ, Executor, base_environment, declared
+from toolwright_runtime.command_line.launching import Limits
 from toolwright_runtime.command_line.policy import Docker
 from toolwright_runtime.command_line.programs import located
+from toolwright_runtime.command_line.search_path import SearchPath, working_directory
 from toolwright_runtime.command_line.spec import Invocation
 from toolwright_runtime.errors import INVALID_ARGUMENT, ToolError
 
@@ -33,7 +35,9 @@ def _command(docker: Docker, invocation: Invocation, environ: Environ) -> Comman
     values = declared(invocation, environ)
     written = {each for each in values if _is_heeded(each, own) and own.get(each) != values[each]}
     variables = (part for each in values for part in ("-e", f"{each}={values[each]}" if each in written else each))
-    client = located("docker", own)
+    path = SearchPath.of(own, (*invocation.projects, *working_directory()))
+    own = path.narrow(own)
+    client = located("docker", own, skipped=path.skipped)
     name = f"toolwright-{secrets.token_hex(8)}"
     folder = _folder(docker, invocation)
     _check_program(invocation.argv[0], folder)
@@ -53,6 +57,8 @@ def _command(docker: Docker, invocation: Invocation, environ: Environ) -> Comman
         env=own | {each: values[each] for each in values if each not in written},
         stdin=invocation.stdin,
         timeout_s=invocation.timeout_s,
+        projects=invocation.projects,
+        limits=Limits.above(invocation.timeout_s, memory_mb=invocation.memory_mb),
         kill=(client, "kill", name),
         remove=(client, "rm", "--force", name),
     )

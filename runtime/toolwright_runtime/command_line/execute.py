@@ -6,17 +6,23 @@ import asyncio
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Coroutine, Mapping
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
+from weakref import WeakKeyDictionary
 
 import anyio
+from toolwright_runtime.command_line.access import isolation, with_program
 from toolwright_runtime.command_line.capture import MOST_IN_FILE, MOST_IN_MEMORY, Capture
-from toolwright_runtime.command_line.processes import Process, apart
+from toolwright_runtime.command_line.launching import Execution, Limits
+from toolwright_runtime.command_line.processes import Process, RunningProcess, apart
 from toolwright_runtime.command_line.programs import check_folder, located, unstarted
+from toolwright_runtime.command_line.sandbox import Access, wrap
+from toolwright_runtime.command_line.search_path import SearchPath, working_directory
 from toolwright_runtime.command_line.spec import Invocation
 from toolwright_runtime.ending import before_leaving
+from toolwright_runtime.errors import ToolError
 
 Environ = Mapping[str, str]
 
@@ -28,6 +34,10 @@ _NEEDED_BY_WINDOWS: Final = {
 _CLEANING_S: Final = 5.0
 """Seconds that a command which ends another one has."""
 
+MAX_PROGRAMS: Final = "TOOLWRIGHT_MAX_PROGRAMS"
+"""Environment variable with the number of programs that run at the same time."""
+DEFAULT_MAX_PROGRAMS: Final = 8
+
 Result = TypeVar("Result")
 
 _running: set[asyncio.Task[Any]] = set()
@@ -37,13 +47,16 @@ _running: set[asyncio.Task[Any]] = set()
 _killable: dict[int, Command] = {}
 """What runs where no signal of ours reaches it, by identity."""
 
+_semaphores: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
     """What is started for an invocation, `stdin` and `env` being all it is given.
 
     `kill` is a command line to run at once when it must end before its time, and `remove` one for when it is gone and
-    `kill` did not succeed; empty where ending the processes is all there is to do.
+    `kill` did not succeed; empty where ending the processes is all there is to do. `access` is the sandbox (None: it
+    runs without one). `projects` are as in `Invocation`.
     """
 
     argv: tuple[str, ...]
@@ -53,6 +66,29 @@ class Command:
     timeout_s: float = 30.0
     kill: tuple[str, ...] = ()
     remove: tuple[str, ...] = ()
+    limits: Limits = field(default_factory=Limits)
+    access: Access | None = None
+    projects: tuple[str, ...] = ()
+
+    def execution(self, executable: str, env: Environ) -> Execution:
+        """Return what the launcher needs to know, with the file that `argv[0]` was found at.
+
+        A program that is confined gets what it cannot run without.
+        """
+        argv, access, how = self.argv, None, isolation() if self.access else ""
+        if self.access is not None and how:
+            access = with_program(self.access, executable, lambda name: located(name, env))
+        if access is not None and how == "bwrap":
+            argv, access = tuple(wrap(access, [executable, *argv[1:]])), None
+            executable = argv[0]
+        return Execution(
+            argv=argv,
+            executable=executable,
+            env=env,
+            cwd=self.cwd,
+            limits=self.limits,
+            access=access,
+        )
 
 
 Executor = Callable[[Invocation, Environ], Command]
@@ -96,6 +132,9 @@ def local(invocation: Invocation, environ: Environ) -> Command:
         cwd=invocation.cwd,
         stdin=invocation.stdin,
         timeout_s=invocation.timeout_s,
+        limits=Limits.above(invocation.timeout_s, memory_mb=invocation.memory_mb),
+        access=invocation.access,
+        projects=invocation.projects,
     )
 
 
@@ -125,12 +164,13 @@ async def run(
 ) -> Outcome:
     """Run a command line to its end, or until its time is up or the caller is cancelled.
 
-    When it returns, or is cancelled, nothing runs any more but what left the session on purpose, as a daemon does.
+    When it returns, or is cancelled, no process of it runs any more. Only a number of programs run at the same time
+    (`TOOLWRIGHT_MAX_PROGRAMS`); the others wait, no longer than their own timeout, which begins when they start.
     `environ` is the server's environment (None: that of this process); the limits are in bytes of each stream. What
     writes more than `most_written` to one is ended (None: it may write on, and what has no room is counted).
 
     Raises:
-        ToolError: it could not be started.
+        ToolError: it could not be started, or others ran all the time (`BUSY`).
     """
     command = executor(invocation, os.environ if environ is None else environ)
     captures = (
@@ -175,41 +215,69 @@ async def _carried_out(
     command: Command, scope: anyio.CancelScope, most_written: int | None, stdout: Capture, stderr: Capture
 ) -> Outcome:
     process = Process(stdout, stderr, most_written=most_written)
+    code, is_cut = None, False
     try:
-        if command.kill:
-            _killable[id(command)] = command
-        await _started(process, command)
-        scope.deadline = anyio.current_time() + command.timeout_s
-        try:
-            with scope:
-                await process.finished()
-        finally:
-            code, is_cut = process.exit_code, process.has_written_too_much
-            await _ended(process, command)
+        with scope:
+            async with _slot(command.timeout_s):
+                try:
+                    if command.kill:
+                        _killable[id(command)] = command
+                    with anyio.move_on_after(command.timeout_s):
+                        await _started(process, command)
+                        await process.finished()
+                finally:
+                    code, is_cut = process.exit_code, process.has_written_too_much
+                    with anyio.CancelScope(shield=True):
+                        await _ended(process, command)
+                    _killable.pop(id(command), None)
     except BaseException:
         stdout.close()
         stderr.close()
         raise
-    finally:
-        _killable.pop(id(command), None)
     return Outcome(stdout=stdout, stderr=stderr, exit_code=code, timeout_s=command.timeout_s, is_cut=is_cut)
 
 
-async def _started(process: Process, command: Command) -> None:
+@asynccontextmanager
+async def _slot(wait_s: float) -> AsyncIterator[None]:
+    """Hold one of the slots for running programs, after waiting for it.
+
+    Raises:
+        ToolError: none was free in time.
+    """
+    most = max_programs(os.environ)
+    semaphore = _semaphores.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(most))
+    try:
+        async with asyncio.timeout(wait_s):
+            await semaphore.acquire()
+    except TimeoutError:
+        message = f"{most} programs were running all the time for {wait_s:g}s: send fewer calls at once, and this again"
+        raise ToolError(message, code="BUSY") from None
+    try:
+        yield
+    finally:
+        semaphore.release()
+
+
+def max_programs(environ: Environ) -> int:
+    """Return the number of programs that run at the same time; the default for an invalid value."""
+    value = environ.get(MAX_PROGRAMS, "")
+    return int(value) if value.isdecimal() and int(value) > 0 else DEFAULT_MAX_PROGRAMS
+
+
+async def _started(process: RunningProcess, command: Command) -> None:
     if command.cwd:
         check_folder(command.cwd)
-    executable = located(command.argv[0], command.env)
+    path = SearchPath.of(command.env, (*command.projects, *filter(None, [command.cwd]), *working_directory()))
+    env = path.narrow(command.env) if "PATH" in command.env else command.env
+    executable = located(command.argv[0], env, skipped=path.skipped)
     stdin = (command.stdin or "").encode("utf-8", "replace")
     try:
-        await process.start(command.argv, executable=executable, cwd=command.cwd or None, env=command.env, stdin=stdin)
-    except BaseException as error:
-        await process.end()
-        if isinstance(error, OSError):
-            raise unstarted(command.argv, error) from error
-        raise
+        await process.start(command.execution(executable, env), stdin)
+    except OSError as error:
+        raise unstarted(command.argv, error) from error
 
 
-async def _ended(process: Process, command: Command) -> None:
+async def _ended(process: RunningProcess, command: Command) -> None:
     has_ended_itself = process.exit_code is not None and process.exit_code >= 0
     if has_ended_itself or not command.kill:
         await process.end()

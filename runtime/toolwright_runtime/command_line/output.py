@@ -11,12 +11,19 @@ from toolwright_runtime.content import Reply
 
 _WIDEST = 4
 """Bytes of a character in UTF-8, at most."""
+_VISIBLE = {
+    **{code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\n\r"},
+    0x7F: 0x2421,
+    **dict.fromkeys(range(0x80, 0xA0), 0xFFFD),
+}
+"""Control characters, which a terminal would obey (ESC sets its title, or worse), to the pictures of them."""
 
 
 async def reply(outcome: Outcome, store: ChunkStore, *, ok_exit_codes: Container[int] = (0,)) -> Reply:
     """Give the result of a run, and close it.
 
-    What it wrote stands there as written, but for one line break at its end; then `[stderr]` and what it wrote there,
+    What it wrote stands there as written, but for control characters, whose pictures stand there (U+241B for ESC), and
+    one line break at its end; then `[stderr]` and what it wrote there,
     and `[exit code: N]` unless that is 0. A text of more than one part of `store` is cut after the first, and a line
     more says how to get the others. The result is an error unless the exit code is one of `ok_exit_codes`.
     """
@@ -99,9 +106,10 @@ def _without_last_break(texts: Iterable[str]) -> Iterator[str]:
     held = ""
     for text in texts:
         both = held + text
-        yield both[:-2]
+        yield both[:-2].translate(_VISIBLE)
         held = both[-2:]
-    yield held[:-1].removesuffix("\r") if held.endswith("\n") else held
+    last = held[:-1].removesuffix("\r") if held.endswith("\n") else held
+    yield last.translate(_VISIBLE)
 
 
 def _beginning(texts: Iterable[str], chars: int) -> str:

@@ -20,10 +20,11 @@ _REASONS: Final = {
 }
 
 
-def located(name: str, env: Mapping[str, str]) -> str:
+def located(name: str, env: Mapping[str, str], *, skipped: Sequence[str] = ()) -> str:
     """Give the file that runs when `name` is called, where PATH is that of `env`. A path starts at the server's folder.
 
     A relative folder on that PATH is not looked into: it would let the files that are worked on choose the program.
+    `skipped` are directories of a project that were on PATH, for the error.
 
     Raises:
         ToolError: it cannot run.
@@ -35,7 +36,7 @@ def located(name: str, env: Mapping[str, str]) -> str:
         path, wanted = None, str(Path(name).absolute())
     found = shutil.which(wanted, path=path)
     if found is None or not Path(found).is_absolute():
-        raise _unlocated(name, wanted, path)
+        raise _unlocated(name, wanted, path, skipped)
     if sys.platform == "win32" and found.lower().endswith((".bat", ".cmd")):
         message = f"{_shown(name)} is a batch file, which Windows gives to a shell: that is not done here"
         raise ToolError(message, code="NOT_EXECUTABLE")
@@ -73,11 +74,17 @@ def unstarted(argv: Sequence[str], error: OSError) -> ToolError:
     return ToolError(f"{_shown(argv[0])} {reason}", code=code)
 
 
-def _unlocated(name: str, wanted: str, path: str | None) -> ToolError:
+def _unlocated(name: str, wanted: str, path: str | None, skipped: Sequence[str]) -> ToolError:
     if path is None and stat.S_ISDIR(_mode(wanted) or 0):
         return ToolError(f"{_shown(name)} is a folder, not a program", code="NOT_EXECUTABLE")
     if shutil.which(wanted, mode=os.F_OK, path=path):
         return ToolError(f"{_shown(name)} is there, but this server may not execute it", code="NOT_EXECUTABLE")
+    if path is not None and (there := next((each for each in skipped if shutil.which(wanted, path=each)), "")):
+        message = (
+            f"the program {_shown(name)} is only in {_shown(there)}, a directory of PATH inside a project, which does "
+            f"not choose programs here: ask the user to install it elsewhere, or to name it by its absolute path"
+        )
+        return ToolError(message, code="NOT_INSTALLED")
     where = "there is no such file" if path is None else "no folder of PATH has it"
     return ToolError(f"the program {_shown(name)} is not installed on this server: {where}", code="NOT_INSTALLED")
 

@@ -25,8 +25,12 @@ class Commands:
     `headless_approve` lets run what nobody can be asked about.
     """
 
-    def __init__(self, policy: Policy | None = None, *, headless_approve: bool = False) -> None:
+    def __init__(
+        self, policy: Policy | None = None, *, headless_approve: bool = False, unconfined: tuple[str, ...] = ()
+    ) -> None:
         self._policy = policy
+        self.unconfined = unconfined
+        """Names of the programs that declare no access, so that no sandbox holds them."""
         self._headless_approve = headless_approve
 
     @cached_property
@@ -88,7 +92,9 @@ def commands_for(catalogue: Catalogue, policy: str = "", *, headless_approve: bo
     if not catalogue.get("clis"):
         return None
     path = policy or os.environ.get(POLICY, "")
-    return Commands(_loaded(path, catalogue) if path else None, headless_approve=headless_approve)
+    unconfined = tuple(name for name, entry in catalogue["clis"].items() if not entry.get("confined"))
+    policy_read = _loaded(path, catalogue) if path else None
+    return Commands(policy_read, headless_approve=headless_approve, unconfined=unconfined)
 
 
 def _loaded(path: str, catalogue: Catalogue) -> Policy:

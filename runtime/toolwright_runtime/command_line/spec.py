@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final
 
+from toolwright_runtime.command_line.sandbox import Access
+
 CONFIRM_PLACEHOLDER: Final = re.compile(r"\{\{|\}\}|\{(?P<name>[A-Za-z_][A-Za-z0-9_.-]*)\}")
 """A parameter that `confirm` names, or a brace that is written twice."""
 
@@ -53,12 +55,26 @@ class Placement:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Permissions:
+    """The files and the network that a program declares, as written: `~`, `$VAR`, `{roots}` and `{cwd}` included.
+
+    `writes` holds for calls that change something; those whose risk is `read` only read there.
+    """
+
+    reads: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
+    executes: tuple[str, ...] = ()
+    network: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Program:
     """`[clis.NAME]`: a program, and what all command lines of it share.
 
     `command` comes first. `env` is set for it, and the variables named in `pass_env` are handed on from the server;
     nothing else of the server's environment is, but for what a program needs to run at all. `ends_options` says that
-    it takes `--`, after which nothing is an option.
+    it takes `--`, after which nothing is an option. One without `permissions` is not confined. `memory_mb` limits the
+    memory of each of its processes, in mebibytes; 0 does not.
     """
 
     name: str
@@ -68,6 +84,8 @@ class Program:
     working_dir: str = ""
     timeout_s: float = 30.0
     ends_options: bool = False
+    memory_mb: int = 1024
+    permissions: Permissions | None = None
     placements: tuple[Placement, ...] = ()
 
 
@@ -97,7 +115,11 @@ class CommandTool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Invocation:
-    """A command line that is ready to run. `cwd` is empty for the server's own; `stdin` is None for none."""
+    """A command line that is ready to run. `cwd` is empty for the server's own; `stdin` is None for none.
+
+    `projects` are directories that choose no program by lying on PATH, besides `cwd` and the server's own.
+    `access` is None if the program is not confined.
+    """
 
     argv: tuple[str, ...]
     cwd: str = ""
@@ -105,3 +127,6 @@ class Invocation:
     env: Mapping[str, str] = field(default_factory=dict)
     pass_env: tuple[str, ...] = ()
     timeout_s: float = 30.0
+    memory_mb: int = 1024
+    access: Access | None = None
+    projects: tuple[str, ...] = ()

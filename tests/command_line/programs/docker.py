@@ -1,6 +1,6 @@
 """Plays the client of Docker: notes each call beside itself, and runs the inner command apart, as an engine would.
 
-What it runs is in a session of its own, so only `docker kill` ends it. The image `slow` is one that is still fetched.
+What it runs ignores SIGTERM, so `docker kill` is the first to end it. The image `slow` is one that is still fetched.
 """
 
 import json
@@ -33,7 +33,9 @@ def run(arguments: list[str]) -> int:
     variables = [value.partition("=") for option, value in options if option == "-e"]
     env = {name: value if sign else os.environ[name] for name, sign, value in variables}
     given = sys.stdin.buffer.read()
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # as the first process of a container
     container = subprocess.Popen(command, stdin=subprocess.PIPE, env=env, start_new_session=True)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     (HERE / dict(options)["--name"]).write_text(str(container.pid), encoding="ascii")
     note(stdin=given.decode(), container=container.pid)
     container.communicate(given)

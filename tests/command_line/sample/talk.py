@@ -41,11 +41,11 @@ def main(word: str, *rest: str) -> int:
 
 
 def linger(record: Path, *, is_deaf: bool) -> None:
-    """Stay, with a child if nothing but SIGKILL ends either."""
+    """Stay; with two children, one of them in a session of its own, if nothing but SIGKILL ends any of them."""
     pids = [os.getpid()]
     if is_deaf:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)  # the child inherits that
-        pids.append(subprocess.Popen(["sleep", "60"]).pid)
+        pids += [subprocess.Popen(["sleep", "60"], start_new_session=each).pid for each in (False, True)]
     written = record.with_suffix(".new")
     written.write_text(" ".join(map(str, pids)), encoding="ascii")
     written.rename(record)

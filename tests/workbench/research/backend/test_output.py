@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from toolwright_runtime.command_line.capture import Capture
+from toolwright_runtime.command_line.launching import Execution
 
 from workbench.backend.output import Filed
 
@@ -17,9 +18,10 @@ WRITER = "import os, sys; open('file', 'w').close(); os.mkdir('folder'); sys.std
 def test_what_a_program_writes_is_for_nobody_else(tmp_path: Path) -> None:
     async def scenario() -> bytes:
         process, heard = Filed(tmp_path / "output", Capture(most_in_memory=100, most_in_file=0)), bytearray()
-        argv = [sys.executable, "-c", WRITER]
+        argv = (sys.executable, "-c", WRITER)
         try:
-            await process.start(argv, executable=sys.executable, cwd=str(tmp_path), env=dict(os.environ), stdin=b"")
+            execution = Execution(argv=argv, executable=sys.executable, cwd=str(tmp_path), env=dict(os.environ))
+            await process.start(execution, b"")
             await process.finished()
             process.is_over = True
             assert await process.read(heard.extend)

@@ -181,6 +181,23 @@ def test_what_an_account_is_signed_in_with_is_taken_out(home: Path, name: str, c
     assert redact("<correct-horse-battery> email-and-more", {"HOME": str(home)}) == f"<{HIDDEN}> email-and-more"
 
 
+SETTINGS = """{
+  // servers of mine
+  "mcpServers": {
+    "github": {"command": "npx", "env": {"GITHUB_TOKEN": "correct-horse-battery", "API_KEY": "$FROM_ELSEWHERE"}},
+    "docs": {"httpUrl": "https://docs.example", "headers": {"Authorization": "Bearer another\\u002dhorse-battery"}}
+  }
+}"""
+
+
+def test_secrets_of_mcp_servers_in_the_settings_are_taken_out(home: Path) -> None:
+    (home / ".gemini" / "settings.json").write_text(SETTINGS, encoding="utf-8")
+    said = "<correct-horse-battery> <another-horse-battery> npx $FROM_ELSEWHERE"
+
+    assert redact(said, {"HOME": str(home)}) == f"<{HIDDEN}> <{HIDDEN}> npx $FROM_ELSEWHERE"
+    assert secrets_hidden([said], {"HOME": str(home)}) == [f"<{HIDDEN}> <{HIDDEN}> npx $FROM_ELSEWHERE"]
+
+
 def test_credentials_of_a_service_are_taken_out(home: Path) -> None:
     (home / "service.json").write_text(json.dumps({"client_secret": "correct-horse-battery"}), encoding="utf-8")
     environ = {"GOOGLE_APPLICATION_CREDENTIALS": str(home / "service.json")}

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from toolwright_runtime import ToolError
+from toolwright_runtime.command_line.access import SANDBOX, describe_isolation
 
 from workbench.backend.retrying import RetryConfig
 from workbench.setup.health import HealthParts, Held, ProgramFound, StoreHealth, health
@@ -100,9 +101,20 @@ def test_diagnostics_say_all_that_is_known(parts: HealthParts, tmp_path: Path) -
         "retry": {"total_calls": 3, "total_retries": 1},
         "store": {"kind": "memory", "reachable": True},
         "operations": [{"id": "1", "tool": "quick_query"}],
+        "isolation": describe_isolation(),
     }
     assert warnings[1:] == ["one of two means does not count"]
     assert ".gitignore" in warnings[0]
+
+
+def test_programs_that_are_not_isolated_are_named(parts: HealthParts, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(SANDBOX, "off")
+
+    diagnostics = ask(replace(parts, unconfined=("docker", "make")))["diagnostics"]
+
+    assert diagnostics["isolation"].startswith("none, since TOOLWRIGHT_SANDBOX is set: programs are not isolated")
+    assert diagnostics["warnings"][1].startswith("Isolation of programs: none")
+    assert diagnostics["warnings"][2].endswith("neither files nor network for them: `docker`, `make`.")
 
 
 @pytest.mark.parametrize("diagnostics", [False, True], ids=["short", "with diagnostics"])

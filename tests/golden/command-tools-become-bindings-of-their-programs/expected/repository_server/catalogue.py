@@ -206,8 +206,11 @@ CATALOGUE: Final[Catalogue] = {
             "cli": "forge",
         },
     },
-    "clis": {"git": {"summary": "Version control", "tags": ["vcs", "local"]}, "forge": {"summary": "", "tags": []}},
+    "clis": {
+        "git": {"summary": "Version control", "tags": ["vcs", "local"], "confined": True},
+        "forge": {"summary": "", "tags": [], "confined": True},
+    },
 }
 
 
-# toolwright: sha256 55c14551388a1f640d9e0b66f25a07eb
+# toolwright: sha256 2ef180f96f4e5cd18229f7d8ebe6bc08

@@ -10,7 +10,7 @@ from typing import Final
 
 from toolwright_runtime import Binding
 from toolwright_runtime.command_line.binding import command, fetch_chunk
-from toolwright_runtime.command_line.spec import CommandTool, Place, Placement, Program, Risk
+from toolwright_runtime.command_line.spec import CommandTool, Permissions, Place, Placement, Program, Risk
 
 import repository.about
 from repository_server.git import contract, models
@@ -23,6 +23,11 @@ GIT_PROGRAM: Final = Program(
     working_dir="~/repository",
     timeout_s=20,
     ends_options=True,
+    permissions=Permissions(
+        reads=("{roots}", "~/.gitconfig", "$XDG_CONFIG_HOME/git"),
+        writes=("{roots}",),
+        network=False,
+    ),
 )
 
 GIT_LOG: Final = CommandTool(
@@ -46,7 +51,7 @@ GIT_COMMIT: Final = CommandTool(
     placements=(Placement(name="message", place=Place.STDIN),),
     timeout_s=60,
     risk=Risk.WRITE,
-    confirm="Commit with {message}?",
+    confirm="Commit with this message?",
 )
 
 DESCRIBE: Final[contract.Describe] = repository.about.describe
@@ -59,4 +64,4 @@ BINDINGS: Final[Mapping[str, Binding]] = {
 }
 
 
-# toolwright: sha256 44f83adc1821a27426e7f939e8603ae8
+# toolwright: sha256 dae36fd2a42d55cf72a85c566237dd45

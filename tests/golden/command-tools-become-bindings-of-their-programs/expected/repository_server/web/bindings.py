@@ -10,7 +10,7 @@ from typing import Final
 
 from toolwright_runtime import Binding
 from toolwright_runtime.command_line.binding import command
-from toolwright_runtime.command_line.spec import CommandTool, Place, Placement, Program, Risk
+from toolwright_runtime.command_line.spec import CommandTool, Permissions, Place, Placement, Program, Risk
 
 from repository_server.web import models
 
@@ -18,6 +18,11 @@ FORGE_PROGRAM: Final = Program(
     name="forge",
     command=("forge",),
     timeout_s=30,
+    memory_mb=2048,
+    permissions=Permissions(
+        executes=("git", "/opt/forge/helper"),
+        network=True,
+    ),
     placements=(
         Placement(name="headers", place=Place.FLAG, flag="-H", default=["Accept: text/plain"]),
         Placement(name="host", place=Place.FLAG, flag="--host=", default_env="FORGE_HOST"),
@@ -32,7 +37,7 @@ FORGE_REQUEST: Final = CommandTool(
     placements=(
         Placement(name="path", place=Place.POSITIONAL),
         Placement(name="method", place=Place.FLAG, flag="--method", default="GET"),
-        Placement(name="force", place=Place.FLAG, flag="overwrite", switch=True),
+        Placement(name="force", place=Place.FLAG, flag="--force", switch=True),
     ),
     risk_by_value={
         "method": {
@@ -44,7 +49,6 @@ FORGE_REQUEST: Final = CommandTool(
             "true": Risk.DESTRUCTIVE,
         },
     },
-    ok_exit_codes=(0, 22),
 )
 
 BINDINGS: Final[Mapping[str, Binding]] = {
@@ -52,4 +56,4 @@ BINDINGS: Final[Mapping[str, Binding]] = {
 }
 
 
-# toolwright: sha256 089128dd076b0ea7936bb69a151bbbfd
+# toolwright: sha256 0f6ba952079200bb2ae7228a01eaedac

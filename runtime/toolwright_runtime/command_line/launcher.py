@@ -1,0 +1,352 @@
+"""The launcher process: starts the programs of one server, and ends every process that they start.
+
+Run as `python -I -S launcher.py FD`, with the standard library alone. FD is a Unix socket (SOCK_SEQPACKET) to the
+server. Each packet on it is one request: a byte, and the descriptors of `Descriptors`. For each request the launcher
+forks a *guardian*, which forks the program:
+
+    server -> launcher -> guardian -> program -> its children
+
+Invariants:
+
+1. The launcher and its guardians have one thread, so Python code may run after a fork.
+2. A guardian is a child subreaper. A descendant of its program cannot leave its tree, not even by a double fork with
+   `setsid`: an orphan becomes a child of the guardian. So the descendants of a guardian are the processes of one
+   command, and a guardian without children (ECHILD) has nothing left to end.
+3. The server alone holds the other end of a guardian's control socket. It closes when the server ends, however that
+   happens; the guardian then ends its descendants.
+4. The launcher holds the descriptors of a request only until it has forked, and the guardian those of the program only
+   until that runs. So a pipe closes when the last process of the command has closed it.
+5. The launcher is a subreaper as well. It adopts the processes of a guardian that was killed, and kills them.
+
+Control socket, guardian to server: `marshal` of ("started", pid), ("failed", errno, stage) or ("exited", code), then
+end of file when no process of the command is left. Server to guardian: b"k" kills all processes; end of file ends them
+with SIGTERM, then SIGKILL after a grace period.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import marshal
+import os
+import resource
+import select
+import signal
+import socket
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from functools import cache
+from types import ModuleType
+from typing import Any, Final, NamedTuple
+
+GRACE_S: Final = 1.0
+"""Seconds from SIGTERM to SIGKILL."""
+LAST_S: Final = 5.0
+"""Seconds of repeated SIGKILL, after which a guardian gives up: a process may belong to another user."""
+
+_LIBC: Final = ctypes.CDLL(None, use_errno=True)
+_SCAN_S: Final = 0.02
+_PR_SET_DUMPABLE: Final = 4
+_PR_SET_CHILD_SUBREAPER: Final = 36
+_IGNORED: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""End of file is what ends a launcher or a guardian."""
+_DEFAULT: Final = (*_IGNORED, signal.SIGPIPE, signal.SIGXFSZ, signal.SIGCHLD)
+"""Signals that Python or this module handles, and that a program gets with their default action."""
+
+
+class Descriptors(NamedTuple):
+    """The descriptors of one request, in their order."""
+
+    control: int
+    request: int
+    cwd: int
+    stdin: int
+    stdout: int
+    stderr: int
+
+    @property
+    def program(self) -> tuple[int, ...]:
+        """Those that the program gets."""
+        return self.cwd, self.stdin, self.stdout, self.stderr
+
+
+class Request(NamedTuple):
+    """One program to start, as `marshal` in the file `Descriptors.request`.
+
+    `access` holds the fields of `sandbox.Access`; None starts it without a sandbox. `limits` has pairs of a resource
+    and its limit. A negative `umask` keeps that of the server.
+    """
+
+    argv: tuple[str, ...]
+    executable: str
+    env: dict[str, str]
+    umask: int
+    limits: tuple[tuple[int, int], ...]
+    access: tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...], bool] | None
+
+
+def main(descriptor: int) -> None:
+    """Serve requests until the server closes its end and no guardian is left."""
+    os.closerange(descriptor + 1, os.sysconf("SC_OPEN_MAX"))  # inheritable descriptors of the server
+    server = socket.socket(fileno=descriptor)
+    server.set_inheritable(False)
+    os.setsid()
+    os.chdir("/")
+    _become_subreaper()
+    for number in _IGNORED:
+        signal.signal(number, signal.SIG_IGN)
+    # A program could read the environment of another one in the memory of this process.
+    _prctl(_PR_SET_DUMPABLE, 0)
+    gc.freeze()
+    _serve(server, _ChildEvents())
+
+
+def _serve(server: socket.socket, events: _ChildEvents) -> None:
+    guardians: set[int] = set()
+    poll = select.poll()
+    poll.register(server, select.POLLIN)
+    poll.register(events.fileno(), select.POLLIN)
+    is_open, strays_until = True, 0.0
+    while is_open or guardians or strays_until:
+        ready = {descriptor for descriptor, _ in poll.poll(_SCAN_S * 1000 if strays_until else None)}
+        if is_open and server.fileno() in ready:
+            _, received, _, _ = socket.recv_fds(server, 1, len(Descriptors._fields), socket.MSG_CMSG_CLOEXEC)
+            if received:
+                with suppress(OSError):  # no process to be had: the server sees the control socket close
+                    guardians.add(_fork_guardian(Descriptors(*received), server))
+            else:
+                is_open = False
+                poll.unregister(server)
+        events.clear()
+        for pid, status in _reap():
+            # A guardian that ends with another status than 0 was killed or has given up.
+            if pid in guardians and status != 0:
+                strays_until = time.monotonic() + LAST_S
+            guardians.discard(pid)
+        if strays_until:
+            strays = _descendants(without=guardians)
+            _send_to(strays, signal.SIGKILL)
+            if not strays or time.monotonic() > strays_until:
+                strays_until = 0.0
+
+
+def _fork_guardian(descriptors: Descriptors, server: socket.socket) -> int:
+    """Fork the guardian of one request and return its process id.
+
+    Raises:
+        OSError: the system has no more processes.
+    """
+    try:
+        request = _read_request(descriptors.request)
+        pid = os.fork()
+        if pid == 0:
+            status = 1
+            try:
+                server.close()
+                _become_subreaper()
+                status = _guard(request, descriptors, _ChildEvents())
+            finally:
+                os._exit(status)
+    finally:
+        for descriptor in (descriptors.control, *descriptors.program):
+            os.close(descriptor)
+    return pid
+
+
+def _guard(request: Request, descriptors: Descriptors, events: _ChildEvents) -> int:
+    """Start the program, report its end, and end its descendants. Return 0 if none of them is left."""
+    control = socket.socket(fileno=descriptors.control)
+    try:
+        program = _start(request, descriptors)
+    except StartError as error:
+        _tell(control, ("failed", *error.args))
+        return 0
+    for descriptor in descriptors.program:
+        os.close(descriptor)
+    _tell(control, ("started", program))
+    poll = select.poll()
+    poll.register(control, select.POLLIN)
+    poll.register(events.fileno(), select.POLLIN)
+    kill_at = give_up_at = float("inf")
+    while True:
+        for pid, status in (reaped := _reap()):
+            if pid == program:
+                _tell(control, ("exited", os.waitstatus_to_exitcode(status)))
+        if reaped.is_last:
+            return 0
+        now = time.monotonic()
+        if now >= give_up_at:
+            return 1
+        if now >= kill_at:
+            give_up_at = min(give_up_at, now + LAST_S)
+            _send_to(_descendants(), signal.SIGKILL)
+        wait_s = _SCAN_S if now >= kill_at else kill_at - now
+        ready = {descriptor for descriptor, _ in poll.poll(None if wait_s == float("inf") else wait_s * 1000)}
+        events.clear()
+        if control.fileno() in ready:
+            if _receive(control):
+                kill_at = 0.0
+                continue
+            poll.unregister(control)
+            _send_to(_descendants(), signal.SIGTERM)
+            kill_at = min(kill_at, time.monotonic() + GRACE_S)
+
+
+def _receive(control: socket.socket) -> bytes:
+    try:
+        return control.recv(1)
+    except ConnectionResetError:  # the server ended with messages that it had not read
+        return b""
+
+
+def _read_request(descriptor: int) -> Request:
+    """Read a request and close its file. Import the sandbox here, once, if the request needs it."""
+    with os.fdopen(descriptor, "rb") as file:
+        file.seek(0)
+        request = Request(*marshal.load(file))  # noqa: S302  written by the server, which starts this process
+    if request.access is not None:
+        _sandbox()
+    return request
+
+
+@cache
+def _sandbox() -> ModuleType:
+    """Return the module beside this file, prepared for the forks that follow."""
+    import sandbox  # type: ignore[import-not-found,unused-ignore]  # found by the path below
+
+    sandbox.supported()
+    return sandbox  # type: ignore[no-any-return,unused-ignore]
+
+
+def _start(request: Request, descriptors: Descriptors) -> int:
+    """Start the program and return its process id.
+
+    Directory, limits and sandbox are those of the guardian, from which the program inherits them.
+
+    Raises:
+        StartError: a step of this failed.
+    """
+    streams = enumerate((descriptors.stdin, descriptors.stdout, descriptors.stderr))
+    with _stage("start"):
+        os.fchdir(descriptors.cwd)
+        if request.umask >= 0:
+            os.umask(request.umask)
+    with _stage("sandbox"):
+        if request.access is not None:
+            sandbox = _sandbox()
+            sandbox.restrict(sandbox.Access(*request.access))
+    with _stage("limits"):
+        for kind, limit in request.limits:
+            _limit(kind, limit)
+    with _stage("start"):
+        return os.posix_spawn(
+            request.executable,
+            request.argv,
+            request.env,
+            file_actions=[(os.POSIX_SPAWN_DUP2, descriptor, target) for target, descriptor in streams],
+            setsid=True,
+            setsigdef=_DEFAULT,
+        )
+
+
+class StartError(Exception):
+    """A program was not started; the arguments are an errno and the stage."""
+
+
+@contextmanager
+def _stage(name: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise StartError(error.errno or 0, name) from error
+
+
+def _limit(kind: int, limit: int) -> None:
+    hard = resource.getrlimit(kind)[1]
+    value = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
+    resource.setrlimit(kind, (value, value))
+
+
+class _Reaped(list[tuple[int, int]]):
+    """Process ids and statuses of ended children. `is_last`: no child is left."""
+
+    is_last = False
+
+
+def _reap() -> _Reaped:
+    reaped = _Reaped()
+    try:
+        while (ended := os.waitpid(-1, os.WNOHANG))[0]:
+            reaped.append(ended)
+    except ChildProcessError:
+        reaped.is_last = True
+    return reaped
+
+
+def _descendants(without: set[int] | frozenset[int] = frozenset()) -> list[int]:
+    """Return the descendants of this process, except the processes `without` and theirs.
+
+    Zombies are included: one whose first thread has ended may have others.
+    """
+    children: dict[int, list[int]] = {}
+    for name in os.listdir("/proc"):  # noqa: PTH208  pathlib is not imported
+        if not name.isdecimal():
+            continue
+        with suppress(OSError), open(f"/proc/{name}/stat", "rb") as file:  # noqa: PTH123  pathlib is not imported
+            # The program's name, in parentheses, may contain anything.
+            parent = int(file.read().rpartition(b")")[2].split()[1])
+            children.setdefault(parent, []).append(int(name))
+    found: list[int] = []
+    pending = [os.getpid()]
+    while pending:
+        for pid in children.get(pending.pop(), ()):
+            if pid not in without:
+                found.append(pid)
+                pending.append(pid)
+    return found
+
+
+def _send_to(pids: list[int], number: signal.Signals) -> None:
+    for pid in pids:
+        with suppress(OSError):
+            os.kill(pid, number)
+
+
+def _tell(control: socket.socket, message: tuple[Any, ...]) -> None:
+    with suppress(OSError):  # the server is gone
+        control.send(marshal.dumps(message))
+
+
+class _ChildEvents:
+    """A pipe that becomes readable when a child ends."""
+
+    def __init__(self) -> None:
+        self._reader, writer = os.pipe()
+        for descriptor in (self._reader, writer):
+            os.set_blocking(descriptor, False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+
+    def fileno(self) -> int:
+        return self._reader
+
+    def clear(self) -> None:
+        with suppress(BlockingIOError):
+            while os.read(self._reader, 4096):
+                pass
+
+
+def _become_subreaper() -> None:
+    _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+
+
+def _prctl(option: int, value: int) -> None:
+    if _LIBC.prctl(option, value, 0, 0, 0):
+        raise OSError(ctypes.get_errno(), "prctl")
+
+
+if __name__ == "__main__":
+    sys.path.append(os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120  pathlib is not imported
+    main(int(sys.argv[1]))

@@ -1,0 +1,246 @@
+"""Confine a program to the files and the network that its manifest declares.
+
+Linux only: Landlock where the kernel has it, else `bwrap` where a trial run of it succeeds. Uses nothing but the
+standard library and imports nothing of this package, so that a bare `python -I -S` can load it by its path.
+
+What Landlock leaves open: names, sizes and times of files (`stat`), the kernel's key rings, sockets that are files,
+and every protocol but TCP. What `bwrap` leaves open: running any program that can be read.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import stat
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """What a program may use: absolute paths without links. What lies below a directory is included.
+
+    `writes` and `executes` can also be read. A path that does not exist, or has become a link, grants nothing.
+    """
+
+    reads: tuple[str, ...]
+    writes: tuple[str, ...]
+    executes: tuple[str, ...]
+    network: bool
+
+
+LIBRARIES: Final = ("/usr", "/lib", "/lib32", "/lib64", "/libx32", "/bin", "/sbin")
+"""Directories that every program may read: none of them holds anything private."""
+DEVICES: Final = ("/dev/null", "/dev/zero", "/dev/full")
+"""Devices that every program may read and write."""
+FILES: Final = (
+    *("/proc", "/dev/urandom", "/dev/random"),
+    *("/etc/passwd", "/etc/group", "/etc/nsswitch.conf", "/etc/localtime", "/etc/timezone", "/etc/locale.alias"),
+    *("/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/ld.so.preload", "/etc/alternatives"),
+    *("/etc/resolv.conf", "/etc/hosts", "/etc/host.conf", "/etc/gai.conf", "/etc/services", "/etc/protocols"),
+    *("/etc/ssl/certs", "/etc/ssl/cert.pem", "/etc/ssl/openssl.cnf", "/etc/ca-certificates", "/etc/crypto-policies"),
+    *("/etc/pki/tls/certs", "/etc/pki/tls/cert.pem", "/etc/pki/tls/openssl.cnf", "/etc/pki/ca-trust"),
+    *("/etc/gitconfig", "/etc/gitattributes", "/etc/mime.types", "/etc/os-release", "/etc/machine-info"),
+)
+"""What every program may read besides: the accounts, the time zone, the certificates and the like."""
+
+MIN_ABI: Final = 1
+TCP_ABI: Final = 4
+"""The first version of Landlock that has rules for TCP."""
+
+_CREATE_RULESET: Final = 444
+_ADD_RULE: Final = 445
+_RESTRICT_SELF: Final = 446
+_OPENAT2: Final = 437
+_SET_NO_NEW_PRIVS: Final = 38
+_DROP_CAPABILITY: Final = 24
+_KEPT_CAPABILITIES: Final = frozenset({0, 1, 3, 4, 5, 6, 7})
+"""Those of root to own, read and write files, to signal, and to become another user. Not kept are, among others, those
+to read the memory of another process, to make devices and to open files by their inode."""
+_AT_FDCWD: Final = -100
+_NO_LINKS: Final = 0x02 | 0x04
+"""`RESOLVE_NO_MAGICLINKS` and `RESOLVE_NO_SYMLINKS` of openat2(2)."""
+_VERSION: Final = 1
+_PATH_BENEATH: Final = 1
+
+# https://docs.kernel.org/userspace-api/landlock.html
+_EXECUTE: Final = 1 << 0
+_WRITE_FILE: Final = 1 << 1
+_READ_FILE: Final = 1 << 2
+_READ_DIR: Final = 1 << 3
+_MAKE_DEVICES: Final = 1 << 6 | 1 << 11
+_TRUNCATE: Final = 1 << 14
+_IOCTL_DEV: Final = 1 << 15
+_ON_FILES: Final = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | _IOCTL_DEV
+"""The rights that a rule for a single file may have."""
+_READ: Final = _READ_FILE | _READ_DIR
+_MAX_FS_RIGHT: Final = {1: 12, 2: 13, 3: 14, 4: 14}
+"""The highest right on files of each version; 15 from the fifth on."""
+_TCP: Final = 1 << 0 | 1 << 1
+_ABSTRACT_SOCKETS: Final = 1 << 0
+_SIGNALS: Final = 1 << 1
+
+
+class _RulesetAttr(ctypes.Structure):
+    _fields_ = (("fs", ctypes.c_uint64), ("net", ctypes.c_uint64), ("scoped", ctypes.c_uint64))
+
+
+class _PathBeneathAttr(ctypes.Structure):
+    _pack_ = 1
+    _layout_ = "ms"
+    _fields_ = (("allowed", ctypes.c_uint64), ("parent", ctypes.c_int32))
+
+
+class _OpenHow(ctypes.Structure):
+    _fields_ = (("flags", ctypes.c_uint64), ("mode", ctypes.c_uint64), ("resolve", ctypes.c_uint64))
+
+
+@cache
+def supported() -> str:
+    """Return the way this machine confines programs: "landlock", "bwrap", or "" for none.
+
+    Called once before a fork, it also prepares what `restrict` needs each time.
+    """
+    if abi() >= MIN_ABI:
+        _base_reads()
+        return "landlock"
+    return "bwrap" if can_use_bwrap() else ""
+
+
+@cache
+def abi() -> int:
+    """Return the version of Landlock of this kernel; 0 if it cannot be used."""
+    if sys.platform != "linux":
+        return 0
+    try:
+        version = _call(_CREATE_RULESET, None, 0, _VERSION)
+        os.close(_open("/"))
+    except (OSError, AttributeError):
+        return 0
+    return version
+
+
+def restrict(access: Access) -> None:
+    """Confine this process, and all that it starts, for good. To be called between fork and exec.
+
+    Raises:
+        OSError: it could not be done; the process must not go on.
+    """
+    version = abi()
+    if version < MIN_ABI:
+        raise OSError(errno.ENOSYS, "the kernel has no Landlock")
+    every = (1 << _MAX_FS_RIGHT.get(version, 15) + 1) - 1
+    attr = _RulesetAttr(
+        fs=every,
+        net=0 if access.network or version < TCP_ABI else _TCP,
+        scoped=(_SIGNALS if access.network else _SIGNALS | _ABSTRACT_SOCKETS) if version >= 6 else 0,
+    )
+    size = 24 if version >= 6 else 16 if version >= TCP_ABI else 8
+    ruleset = _call(_CREATE_RULESET, ctypes.byref(attr), size, 0)
+    try:
+        _allow(ruleset, (*_base_reads(), *access.reads), _READ)
+        _allow(ruleset, DEVICES, (_READ_FILE | _WRITE_FILE | _TRUNCATE | _IOCTL_DEV) & every)
+        _allow(ruleset, access.writes, every & ~(_EXECUTE | _MAKE_DEVICES | _IOCTL_DEV))
+        _allow(ruleset, access.executes, _READ | _EXECUTE)
+        _drop_capabilities()
+        if _libc().prctl(_SET_NO_NEW_PRIVS, 1, 0, 0, 0):
+            raise _failed()
+        _call(_RESTRICT_SELF, ruleset, 0)
+    finally:
+        os.close(ruleset)
+
+
+def wrap(access: Access, argv: Sequence[str]) -> list[str]:
+    """Return the command line that runs `argv` inside of bwrap, in the directory in which it is started."""
+    writes = set(access.writes)
+    reads = {*LIBRARIES, *FILES, *access.reads, *access.executes} - {"/proc", "/dev/urandom", "/dev/random"} - writes
+    binds = [*(("--ro-bind-try", path) for path in reads), *(("--bind-try", path) for path in writes)]
+    binds.sort(key=lambda each: each[1])  # a directory before what lies below it, which would be hidden otherwise
+    return [
+        *(_bwrap(), "--die-with-parent", "--unshare-all", *(["--share-net"] if access.network else [])),
+        *("--proc", "/proc", "--dev", "/dev"),
+        *(word for kind, path in binds for word in (kind, path, path)),
+        *("--", *argv),
+    ]
+
+
+@cache
+def can_use_bwrap() -> bool:
+    """Whether `bwrap` is there and runs a program; many systems have it and forbid what it needs."""
+    import subprocess
+
+    if sys.platform != "linux" or not _bwrap():
+        return False
+    argv = wrap(Access((), (), (), network=False), [_bwrap(), "--version"])
+    try:
+        return subprocess.run(argv, check=False, capture_output=True, timeout=5, cwd="/").returncode == 0  # noqa: S603
+    except (OSError, subprocess.SubprocessError):
+        return False
+
+
+@cache
+def _bwrap() -> str:
+    """Return the path of `bwrap`, which is not looked for on PATH: a project may have put itself there."""
+    folders = ("/usr/bin", "/bin", "/usr/local/bin", "/run/current-system/sw/bin")
+    return next((path for path in (f"{each}/bwrap" for each in folders) if os.access(path, os.X_OK)), "")
+
+
+@cache
+def _base_reads() -> tuple[str, ...]:
+    """Return what every program may read, links followed: `/lib` is one on most systems."""
+    return tuple({os.path.realpath(path): None for path in (*LIBRARIES, *FILES)})
+
+
+def _allow(ruleset: int, paths: Iterable[str], rights: int) -> None:
+    """Add a rule for each of `paths` that exists. A link on the way would lead elsewhere, and grants nothing."""
+    for path in paths:
+        try:
+            descriptor = _open(path)
+        except OSError as error:
+            if error.errno in {errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EACCES}:
+                continue
+            raise
+        try:
+            is_directory = stat.S_ISDIR(os.fstat(descriptor).st_mode)
+            rule = _PathBeneathAttr(rights if is_directory else rights & _ON_FILES, descriptor)
+            _call(_ADD_RULE, ruleset, _PATH_BENEATH, ctypes.byref(rule), 0)
+        finally:
+            os.close(descriptor)
+
+
+def _drop_capabilities() -> None:
+    """Take from root what leads past the rules. Nobody else has it, nor may take it away."""
+    for number in range(64):
+        if number not in _KEPT_CAPABILITIES and _libc().prctl(_DROP_CAPABILITY, number, 0, 0, 0):
+            return  # the kernel knows no more of them, or this is not root
+
+
+def _open(path: str) -> int:
+    """Return a descriptor of `path` that stands for the place alone, if no link leads there."""
+    how = _OpenHow(os.O_PATH | os.O_CLOEXEC, 0, _NO_LINKS)
+    return _call(_OPENAT2, _AT_FDCWD, os.fsencode(path), ctypes.byref(how), ctypes.sizeof(how))
+
+
+@cache
+def _libc() -> ctypes.CDLL:
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.syscall.restype = ctypes.c_long
+    libc.prctl.argtypes = [ctypes.c_int, *[ctypes.c_ulong] * 4]
+    return libc
+
+
+def _call(number: int, *arguments: object) -> int:
+    values = [ctypes.c_long(each) if isinstance(each, int) else each for each in arguments]
+    result: int = _libc().syscall(ctypes.c_long(number), *values)
+    if result < 0:
+        raise _failed()
+    return result
+
+
+def _failed() -> OSError:
+    code = ctypes.get_errno()
+    return OSError(code, os.strerror(code))

@@ -1,0 +1,90 @@
+"""The directories of PATH that may choose a program: those of no project.
+
+npm scripts, direnv and virtual environments put directories of a project on PATH. The author of the project would then
+choose the programs that run.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from toolwright_runtime.call import ToolCall
+
+_OWN: Final = str(Path(sys.prefix, "Scripts" if os.name == "nt" else "bin"))
+"""The environment that this server runs in, whose programs it trusts already."""
+
+
+@dataclass(frozen=True, slots=True)
+class Projects:
+    """What a lifespan yields to tell which directories a call works on: no program is taken from them."""
+
+    of: Callable[[ToolCall], Awaitable[Sequence[Path]]]
+
+
+async def project_directories(call: ToolCall) -> tuple[str, ...]:
+    """Return the directories that a call works on, as the server's `Projects` tell; none without them."""
+    try:
+        projects = call.state(Projects)
+    except LookupError:
+        return ()
+    return tuple(map(str, await projects.of(call)))
+
+
+@dataclass(frozen=True, slots=True)
+class SearchPath:
+    """PATH, split into the absolute directories that choose programs, and those that lie in a project."""
+
+    kept: tuple[str, ...]
+    skipped: tuple[str, ...]
+
+    @classmethod
+    def of(cls, environ: Mapping[str, str], projects: Iterable[str | Path]) -> SearchPath:
+        """Split the PATH of an environment. Relative directories are neither kept nor skipped."""
+        tops = _tops(projects)
+        named = [each for each in environ.get("PATH", os.defpath).split(os.pathsep) if os.path.isabs(each)]  # noqa: PTH117
+        skipped = {each for each in named if _is_inside(each, tops)}
+        return cls(
+            tuple(each for each in named if each not in skipped), tuple(each for each in named if each in skipped)
+        )
+
+    def narrow(self, environ: Mapping[str, str]) -> dict[str, str]:
+        """Return the environment with the kept directories alone."""
+        return {**environ, "PATH": os.pathsep.join(self.kept)}
+
+
+def working_directory() -> tuple[Path, ...]:
+    """Return the directory of this process; nothing if it was removed."""
+    try:
+        return (Path.cwd(),)
+    except OSError:
+        return ()
+
+
+def is_outside(directory: str, project: Path | None) -> bool:
+    """Whether a directory of PATH is absolute and not in `project`."""
+    return Path(directory).is_absolute() and (project is None or not _is_inside(directory, _tops((project,))))
+
+
+def is_too_wide(path: Path) -> bool:
+    """Whether `path` is a whole disk, or a home directory or above: it is no project."""
+    home = Path.home().resolve()
+    return path == path.parent or home.is_relative_to(path)
+
+
+def _tops(projects: Iterable[str | Path]) -> tuple[str, ...]:
+    """Return the real paths of the projects, each with a separator at its end."""
+    real = dict.fromkeys(os.path.realpath(each) for each in projects)
+    return tuple(os.path.join(each, "") for each in real if not is_too_wide(Path(each)))  # noqa: PTH118  text
+
+
+def _is_inside(directory: str, tops: tuple[str, ...]) -> bool:
+    """Whether a directory lies in one of `tops`: where its name is, or where that leads."""
+    path = os.path.normpath(directory)
+    if not tops or path == _OWN:
+        return False
+    return f"{path}{os.sep}".startswith(tops) or f"{os.path.realpath(path)}{os.sep}".startswith(tops)

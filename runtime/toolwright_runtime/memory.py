@@ -1,0 +1,35 @@
+"""Keeps other processes of the same user from reading the memory and environment of this one."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+from typing import Final
+
+_PR_GET_DUMPABLE: Final = 3
+_PR_SET_DUMPABLE: Final = 4
+
+
+def protect_memory() -> None:
+    """Have the kernel refuse `/proc/PID/environ`, `/proc/PID/mem`, debuggers and core dumps. Linux only.
+
+    Programs that a server runs get none of its secrets, and could read them there.
+
+    Raises:
+        OSError: the kernel does not allow it.
+    """
+    if sys.platform == "linux":
+        _prctl(_PR_SET_DUMPABLE, 0)
+
+
+def is_protected() -> bool:
+    """Whether `protect_memory` is in effect."""
+    return sys.platform == "linux" and _prctl(_PR_GET_DUMPABLE, 0) == 0
+
+
+def _prctl(option: int, value: int) -> int:
+    result: int = ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0)
+    if result < 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    return result
