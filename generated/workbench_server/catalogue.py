@@ -78,12 +78,8 @@ CATALOGUE: Final[Catalogue] = {
                 "outputSchema": {
                     "type": "object",
                     "properties": {
-                        "directories": {
-                            "type": "array",
-                            "items": {"type": "string"},
-                            "description": "Absolute paths; relative ones are tried from each in this order",
-                        },
-                        "source": {"type": "string", "description": "Who allowed them"},
+                        "directories": {"type": "array", "items": {"type": "string"}},
+                        "source": {"type": "string"},
                     },
                     "required": ["directories", "source"],
                 },
@@ -293,37 +289,24 @@ CATALOGUE: Final[Catalogue] = {
                 },
                 "outputSchema": {
                     "type": "object",
-                    "description": "One directory. The sums are over all its entries, also those omitted",
                     "properties": {
-                        "path": {"type": "string", "description": "The directory"},
+                        "path": {"type": "string"},
                         "entries": {
                             "type": "array",
                             "items": {
                                 "type": "object",
-                                "description": "Something in a directory",
                                 "properties": {
-                                    "name": {"type": "string", "description": "Its name"},
-                                    "type": {
-                                        "type": "string",
-                                        "enum": ["file", "directory", "link", "other"],
-                                        "description": "What it is; links are not followed",
-                                    },
-                                    "size": {"type": "integer", "description": "Bytes, of files"},
+                                    "name": {"type": "string"},
+                                    "type": {"type": "string", "enum": ["file", "directory", "link", "other"]},
+                                    "size": {"type": "integer"},
                                 },
                                 "required": ["name", "type"],
                             },
-                            "description": "Directories first, then by name",
                         },
-                        "files": {"type": "integer", "description": "How many files there are"},
-                        "directories": {"type": "integer", "description": "How many directories there are"},
-                        "total_size": {
-                            "type": "integer",
-                            "description": "Bytes in all its files, not counting directories below",
-                        },
-                        "omitted": {
-                            "type": "integer",
-                            "description": "Entries that are not shown; find them with search_files",
-                        },
+                        "files": {"type": "integer"},
+                        "directories": {"type": "integer"},
+                        "total_size": {"type": "integer"},
+                        "omitted": {"type": "integer"},
                     },
                     "required": ["path", "entries", "files", "directories", "total_size", "omitted"],
                 },
@@ -382,15 +365,7 @@ CATALOGUE: Final[Catalogue] = {
                 },
                 "outputSchema": {
                     "type": "object",
-                    "description": "Paths that match",
-                    "properties": {
-                        "paths": {
-                            "type": "array",
-                            "items": {"type": "string"},
-                            "description": "In path order; directories end with a slash",
-                        },
-                        "note": {"type": "string", "description": "What is missing from the list, and how to get it"},
-                    },
+                    "properties": {"paths": {"type": "array", "items": {"type": "string"}}, "note": {"type": "string"}},
                     "required": ["paths"],
                 },
                 "annotations": {
@@ -443,23 +418,16 @@ CATALOGUE: Final[Catalogue] = {
                 },
                 "outputSchema": {
                     "type": "object",
-                    "description": "What is known of a file or directory",
                     "properties": {
-                        "path": {"type": "string", "description": "Absolute path, links followed"},
-                        "type": {"type": "string", "enum": ["file", "directory"], "description": "What it is"},
-                        "size": {"type": "integer", "description": "Bytes"},
-                        "modified": {
-                            "type": "string",
-                            "description": "When it was last changed, UTC, as 2026-01-31T12:00:00Z",
-                        },
-                        "permissions": {"type": "string", "description": "As ls prints them, such as -rw-r--r--"},
-                        "media_type": {"type": "string", "description": "Media type of a file, by its first bytes"},
-                        "encoding": {
-                            "type": "string",
-                            "description": "Encoding of a text file; absent for a binary one",
-                        },
-                        "lines": {"type": "integer", "description": "Lines of a text file up to 64,000,000 bytes"},
-                        "entries": {"type": "integer", "description": "Entries of a directory"},
+                        "path": {"type": "string"},
+                        "type": {"type": "string", "enum": ["file", "directory"]},
+                        "size": {"type": "integer"},
+                        "modified": {"type": "string"},
+                        "permissions": {"type": "string"},
+                        "media_type": {"type": "string"},
+                        "encoding": {"type": "string"},
+                        "lines": {"type": "integer"},
+                        "entries": {"type": "integer"},
                     },
                     "required": ["path", "type", "size", "modified", "permissions"],
                 },
@@ -793,71 +761,43 @@ CATALOGUE: Final[Catalogue] = {
                 },
                 "outputSchema": {
                     "type": "object",
-                    "description": "What a work log holds, with 1-based lines to read it by",
                     "properties": {
-                        "path": {"type": "string", "description": "The log"},
-                        "lines": {"type": "integer", "description": "Lines in it"},
-                        "current": {
-                            "type": "object",
-                            "additionalProperties": {"type": "string"},
-                            "description": "The tagged fields of its summary, such as active_task and next_action",
-                        },
+                        "path": {"type": "string"},
+                        "lines": {"type": "integer"},
+                        "current": {"type": "object", "additionalProperties": {"type": "string"}},
                         "sections": {
                             "type": "array",
                             "items": {
                                 "type": "object",
-                                "description": "A part of the log",
                                 "properties": {
-                                    "title": {"type": "string", "description": "Its heading"},
-                                    "start_line": {"type": "integer", "description": "Line of the heading"},
-                                    "end_line": {"type": "integer", "description": "Its last line"},
+                                    "title": {"type": "string"},
+                                    "start_line": {"type": "integer"},
+                                    "end_line": {"type": "integer"},
                                 },
                                 "required": ["title", "start_line", "end_line"],
                             },
-                            "description": "Its second-level headings",
                         },
                         "entries": {
                             "type": "array",
                             "items": {
                                 "type": "object",
-                                "description": "One entry of the log",
                                 "properties": {
-                                    "id": {"type": "string", "description": "Such as LOG-012"},
-                                    "type": {"type": "string", "description": "Such as DECISION or DISCOVERY"},
-                                    "title": {"type": "string", "description": "What it is about"},
-                                    "start_line": {"type": "integer", "description": "Line of its heading"},
-                                    "end_line": {"type": "integer", "description": "Its last line"},
-                                    "task": {"type": "string", "description": "The task it belongs to"},
-                                    "date": {"type": "string", "description": "As written"},
+                                    "id": {"type": "string"},
+                                    "type": {"type": "string"},
+                                    "title": {"type": "string"},
+                                    "start_line": {"type": "integer"},
+                                    "end_line": {"type": "integer"},
+                                    "task": {"type": "string"},
+                                    "date": {"type": "string"},
                                 },
                                 "required": ["id", "type", "title", "start_line", "end_line"],
                             },
-                            "description": "Its entries, in the order of the file",
                         },
-                        "types": {
-                            "type": "object",
-                            "additionalProperties": {"type": "integer"},
-                            "description": "How many entries there are of each type",
-                        },
-                        "tasks": {
-                            "type": "object",
-                            "additionalProperties": {"type": "integer"},
-                            "description": "How many entries there are for each task",
-                        },
-                        "problems": {
-                            "type": "array",
-                            "items": {"type": "string"},
-                            "description": "What is not as it should be, with lines",
-                        },
-                        "table": {
-                            "type": "string",
-                            "description": "The entries as a Markdown table, in place of `entries`",
-                        },
-                        "omitted": {
-                            "type": "object",
-                            "additionalProperties": {"type": "integer"},
-                            "description": "How many entries (the oldest), sections, problems, types, tasks or fields of `current` are not shown; empty if all are",
-                        },
+                        "types": {"type": "object", "additionalProperties": {"type": "integer"}},
+                        "tasks": {"type": "object", "additionalProperties": {"type": "integer"}},
+                        "problems": {"type": "array", "items": {"type": "string"}},
+                        "table": {"type": "string"},
+                        "omitted": {"type": "object", "additionalProperties": {"type": "integer"}},
                     },
                     "required": ["path", "lines", "types", "tasks", "problems", "omitted"],
                 },
@@ -930,68 +870,16 @@ CATALOGUE: Final[Catalogue] = {
                 },
                 "outputSchema": {
                     "type": "object",
-                    "description": "One answer, in the model's own words",
                     "properties": {
-                        "tool": {"type": "string", "description": "Always quick_query"},
-                        "model": {"type": "string", "description": "The model that answered"},
-                        "focus": {"type": "string", "description": "The focus that was asked for"},
-                        "responseStyle": {"type": "string", "description": "The style that was asked for"},
-                        "answer": {"type": "string", "description": "The answer, or its first chunk"},
-                        "filesAccessed": {
-                            "type": "array",
-                            "items": {"type": "string"},
-                            "description": "Files the model read",
-                        },
-                        "stats": {
-                            "type": "object",
-                            "description": "What it took",
-                            "properties": {
-                                "tokensUsed": {
-                                    "type": "integer",
-                                    "description": "Tokens the model was billed for, as it says itself",
-                                },
-                                "toolCalls": {"type": "integer", "description": "How often it looked at the project"},
-                                "latencyMs": {
-                                    "type": "integer",
-                                    "description": "Milliseconds until the answer was whole",
-                                },
-                            },
-                            "required": ["tokensUsed", "toolCalls", "latencyMs"],
-                        },
-                        "chunks": {
-                            "type": "object",
-                            "description": "Present if the answer is longer than one chunk",
-                            "properties": {
-                                "cacheKey": {"type": "string", "description": "Key for fetch_chunk"},
-                                "current": {"type": "integer", "description": "Which chunk this is, from 1"},
-                                "total": {"type": "integer", "description": "How many there are"},
-                            },
-                            "required": ["cacheKey", "current", "total"],
-                        },
-                        "meta": {
-                            "type": "object",
-                            "description": "What to know before relying on it",
-                            "properties": {
-                                "projectRoot": {
-                                    "type": "string",
-                                    "description": "The directory that was looked at; paths are relative to it",
-                                },
-                                "truncated": {
-                                    "type": "boolean",
-                                    "description": "Whether something was cut or left out",
-                                },
-                                "operationId": {
-                                    "type": "string",
-                                    "description": "The piece of work that gave it; equal calls at the same time share one",
-                                },
-                                "warnings": {
-                                    "type": "array",
-                                    "items": {"type": "string"},
-                                    "description": "What is doubtful: files that do not exist, lines that are not there, what was cut, options without effect",
-                                },
-                            },
-                            "required": ["projectRoot", "truncated", "warnings"],
-                        },
+                        "tool": {"type": "string"},
+                        "model": {"type": "string"},
+                        "focus": {"type": "string"},
+                        "responseStyle": {"type": "string"},
+                        "answer": {"type": "string"},
+                        "filesAccessed": {"type": "array", "items": {"type": "string"}},
+                        "stats": {"type": "object"},
+                        "chunks": {"type": "object"},
+                        "meta": {"type": "object"},
                     },
                     "required": ["tool", "model", "responseStyle", "answer", "filesAccessed", "stats", "meta"],
                 },
@@ -1042,6 +930,47 @@ CATALOGUE: Final[Catalogue] = {
                     "expected_output": "The answer, the files it rests on, and what it took",
                 }
             ],
+            "requires_codebase": True,
+            "result_schema": {
+                "type": "object",
+                "properties": {
+                    "tool": {"type": "string"},
+                    "model": {"type": "string"},
+                    "focus": {"type": "string"},
+                    "responseStyle": {"type": "string"},
+                    "answer": {"type": "string"},
+                    "filesAccessed": {"type": "array", "items": {"type": "string"}},
+                    "stats": {
+                        "type": "object",
+                        "properties": {
+                            "tokensUsed": {"type": "integer"},
+                            "toolCalls": {"type": "integer"},
+                            "latencyMs": {"type": "integer"},
+                        },
+                        "required": ["tokensUsed", "toolCalls", "latencyMs"],
+                    },
+                    "chunks": {
+                        "type": "object",
+                        "properties": {
+                            "cacheKey": {"type": "string"},
+                            "current": {"type": "integer"},
+                            "total": {"type": "integer"},
+                        },
+                        "required": ["cacheKey", "current", "total"],
+                    },
+                    "meta": {
+                        "type": "object",
+                        "properties": {
+                            "projectRoot": {"type": "string"},
+                            "truncated": {"type": "boolean"},
+                            "operationId": {"type": "string"},
+                            "warnings": {"type": "array", "items": {"type": "string"}},
+                        },
+                        "required": ["projectRoot", "truncated", "warnings"],
+                    },
+                },
+                "required": ["tool", "model", "responseStyle", "answer", "filesAccessed", "stats", "meta"],
+            },
         },
         "deep_research": {
             "tool": {
@@ -1071,68 +1000,16 @@ CATALOGUE: Final[Catalogue] = {
                 },
                 "outputSchema": {
                     "type": "object",
-                    "description": "One thorough answer, in the model's own words",
                     "properties": {
-                        "tool": {"type": "string", "description": "Always deep_research"},
-                        "model": {"type": "string", "description": "The model that answered"},
-                        "focus": {"type": "string", "description": "The focus that was asked for"},
-                        "citationMode": {"type": "string", "description": "The citations that were asked for"},
-                        "answer": {"type": "string", "description": "The answer, or its first chunk"},
-                        "filesAccessed": {
-                            "type": "array",
-                            "items": {"type": "string"},
-                            "description": "Files the model read",
-                        },
-                        "stats": {
-                            "type": "object",
-                            "description": "What it took",
-                            "properties": {
-                                "tokensUsed": {
-                                    "type": "integer",
-                                    "description": "Tokens the model was billed for, as it says itself",
-                                },
-                                "toolCalls": {"type": "integer", "description": "How often it looked at the project"},
-                                "latencyMs": {
-                                    "type": "integer",
-                                    "description": "Milliseconds until the answer was whole",
-                                },
-                            },
-                            "required": ["tokensUsed", "toolCalls", "latencyMs"],
-                        },
-                        "chunks": {
-                            "type": "object",
-                            "description": "Present if the answer is longer than one chunk",
-                            "properties": {
-                                "cacheKey": {"type": "string", "description": "Key for fetch_chunk"},
-                                "current": {"type": "integer", "description": "Which chunk this is, from 1"},
-                                "total": {"type": "integer", "description": "How many there are"},
-                            },
-                            "required": ["cacheKey", "current", "total"],
-                        },
-                        "meta": {
-                            "type": "object",
-                            "description": "What to know before relying on it",
-                            "properties": {
-                                "projectRoot": {
-                                    "type": "string",
-                                    "description": "The directory that was looked at; paths are relative to it",
-                                },
-                                "truncated": {
-                                    "type": "boolean",
-                                    "description": "Whether something was cut or left out",
-                                },
-                                "operationId": {
-                                    "type": "string",
-                                    "description": "The piece of work that gave it; equal calls at the same time share one",
-                                },
-                                "warnings": {
-                                    "type": "array",
-                                    "items": {"type": "string"},
-                                    "description": "What is doubtful: files that do not exist, lines that are not there, what was cut, options without effect",
-                                },
-                            },
-                            "required": ["projectRoot", "truncated", "warnings"],
-                        },
+                        "tool": {"type": "string"},
+                        "model": {"type": "string"},
+                        "focus": {"type": "string"},
+                        "citationMode": {"type": "string"},
+                        "answer": {"type": "string"},
+                        "filesAccessed": {"type": "array", "items": {"type": "string"}},
+                        "stats": {"type": "object"},
+                        "chunks": {"type": "object"},
+                        "meta": {"type": "object"},
                     },
                     "required": ["tool", "model", "citationMode", "answer", "filesAccessed", "stats", "meta"],
                 },
@@ -1176,6 +1053,47 @@ CATALOGUE: Final[Catalogue] = {
                     "expected_output": "Findings with the files they rest on, and a list of those files at the end",
                 }
             ],
+            "requires_codebase": True,
+            "result_schema": {
+                "type": "object",
+                "properties": {
+                    "tool": {"type": "string"},
+                    "model": {"type": "string"},
+                    "focus": {"type": "string"},
+                    "citationMode": {"type": "string"},
+                    "answer": {"type": "string"},
+                    "filesAccessed": {"type": "array", "items": {"type": "string"}},
+                    "stats": {
+                        "type": "object",
+                        "properties": {
+                            "tokensUsed": {"type": "integer"},
+                            "toolCalls": {"type": "integer"},
+                            "latencyMs": {"type": "integer"},
+                        },
+                        "required": ["tokensUsed", "toolCalls", "latencyMs"],
+                    },
+                    "chunks": {
+                        "type": "object",
+                        "properties": {
+                            "cacheKey": {"type": "string"},
+                            "current": {"type": "integer"},
+                            "total": {"type": "integer"},
+                        },
+                        "required": ["cacheKey", "current", "total"],
+                    },
+                    "meta": {
+                        "type": "object",
+                        "properties": {
+                            "projectRoot": {"type": "string"},
+                            "truncated": {"type": "boolean"},
+                            "operationId": {"type": "string"},
+                            "warnings": {"type": "array", "items": {"type": "string"}},
+                        },
+                        "required": ["projectRoot", "truncated", "warnings"],
+                    },
+                },
+                "required": ["tool", "model", "citationMode", "answer", "filesAccessed", "stats", "meta"],
+            },
         },
         "validate_paths": {
             "tool": {
@@ -1197,24 +1115,21 @@ CATALOGUE: Final[Catalogue] = {
                 },
                 "outputSchema": {
                     "type": "object",
-                    "description": "What is known of the paths, in the order given",
                     "properties": {
-                        "tool": {"type": "string", "description": "Always validate_paths"},
+                        "tool": {"type": "string"},
                         "results": {
                             "type": "array",
                             "items": {
                                 "type": "object",
-                                "description": "What is known of one path",
                                 "properties": {
-                                    "input": {"type": "string", "description": "As it was given"},
-                                    "resolved": {"type": "string", "description": "Absolute path, links followed"},
-                                    "exists": {"type": "boolean", "description": "Whether it is there"},
-                                    "allowed": {"type": "boolean", "description": "Whether it may be read"},
-                                    "reason": {"type": "string", "description": "Why it is not there or not allowed"},
+                                    "input": {"type": "string"},
+                                    "resolved": {"type": "string"},
+                                    "exists": {"type": "boolean"},
+                                    "allowed": {"type": "boolean"},
+                                    "reason": {"type": "string"},
                                 },
                                 "required": ["input", "resolved", "exists", "allowed"],
                             },
-                            "description": "What was found",
                         },
                     },
                     "required": ["tool", "results"],
@@ -1286,80 +1201,20 @@ CATALOGUE: Final[Catalogue] = {
                 },
                 "outputSchema": {
                     "type": "object",
-                    "description": "What the files of a folder are for",
                     "properties": {
-                        "tool": {"type": "string", "description": "Always analyze_directory"},
-                        "directory": {
-                            "type": "string",
-                            "description": "The folder, such as ./src; `.` for the project",
-                        },
+                        "tool": {"type": "string"},
+                        "directory": {"type": "string"},
                         "entries": {
                             "type": "array",
                             "items": {
                                 "type": "object",
-                                "description": "One file of a folder",
-                                "properties": {
-                                    "path": {"type": "string", "description": "Path from the project's root"},
-                                    "summary": {
-                                        "type": "string",
-                                        "description": "What it is for, in a sentence; empty if the model skipped it",
-                                    },
-                                },
+                                "properties": {"path": {"type": "string"}, "summary": {"type": "string"}},
                                 "required": ["path", "summary"],
                             },
-                            "description": "Every file listed, in path order",
                         },
-                        "model": {
-                            "type": "string",
-                            "description": "The model that answered; left out if nothing was asked",
-                        },
-                        "stats": {
-                            "type": "object",
-                            "description": "What it took; left out if nothing was asked",
-                            "properties": {
-                                "tokensUsed": {
-                                    "type": "integer",
-                                    "description": "Tokens the model was billed for, as it says itself",
-                                },
-                                "toolCalls": {"type": "integer", "description": "How often it looked at the project"},
-                                "latencyMs": {
-                                    "type": "integer",
-                                    "description": "Milliseconds until the answer was whole",
-                                },
-                            },
-                            "required": ["tokensUsed", "toolCalls", "latencyMs"],
-                        },
-                        "meta": {
-                            "type": "object",
-                            "description": "What was listed, left out and skipped",
-                            "properties": {
-                                "excluded": {
-                                    "type": "array",
-                                    "items": {"type": "string"},
-                                    "description": "What was left out: names of the fixed list, and paths that .gitignore names",
-                                },
-                                "fileCount": {"type": "integer", "description": "Files listed"},
-                                "depthTraversed": {
-                                    "type": "integer",
-                                    "description": "Levels of folders looked into; the folder itself is 1",
-                                },
-                                "skipped": {
-                                    "type": "array",
-                                    "items": {"type": "string"},
-                                    "description": "Files listed that have no summary",
-                                },
-                                "operationId": {
-                                    "type": "string",
-                                    "description": "The piece of work that gave it; equal calls at the same time share one",
-                                },
-                                "warnings": {
-                                    "type": "array",
-                                    "items": {"type": "string"},
-                                    "description": "What to know about the answer",
-                                },
-                            },
-                            "required": ["excluded", "fileCount", "depthTraversed", "skipped", "warnings"],
-                        },
+                        "model": {"type": "string"},
+                        "stats": {"type": "object"},
+                        "meta": {"type": "object"},
                     },
                     "required": ["tool", "directory", "entries", "meta"],
                 },
@@ -1395,6 +1250,45 @@ CATALOGUE: Final[Catalogue] = {
                     "invocation": "analyze_directory(path='.', depth=2, maxFiles=100)",
                 },
             ],
+            "requires_codebase": True,
+            "result_schema": {
+                "type": "object",
+                "properties": {
+                    "tool": {"type": "string"},
+                    "directory": {"type": "string"},
+                    "entries": {
+                        "type": "array",
+                        "items": {
+                            "type": "object",
+                            "properties": {"path": {"type": "string"}, "summary": {"type": "string"}},
+                            "required": ["path", "summary"],
+                        },
+                    },
+                    "model": {"type": "string"},
+                    "stats": {
+                        "type": "object",
+                        "properties": {
+                            "tokensUsed": {"type": "integer"},
+                            "toolCalls": {"type": "integer"},
+                            "latencyMs": {"type": "integer"},
+                        },
+                        "required": ["tokensUsed", "toolCalls", "latencyMs"],
+                    },
+                    "meta": {
+                        "type": "object",
+                        "properties": {
+                            "excluded": {"type": "array", "items": {"type": "string"}},
+                            "fileCount": {"type": "integer"},
+                            "depthTraversed": {"type": "integer"},
+                            "skipped": {"type": "array", "items": {"type": "string"}},
+                            "operationId": {"type": "string"},
+                            "warnings": {"type": "array", "items": {"type": "string"}},
+                        },
+                        "required": ["excluded", "fileCount", "depthTraversed", "skipped", "warnings"],
+                    },
+                },
+                "required": ["tool", "directory", "entries", "meta"],
+            },
         },
         "fetch_chunk": {
             "tool": {
@@ -1467,165 +1361,12 @@ CATALOGUE: Final[Catalogue] = {
                 },
                 "outputSchema": {
                     "type": "object",
-                    "description": "Whether research tools can work here",
                     "properties": {
-                        "tool": {"type": "string", "description": "Always health_check"},
-                        "status": {
-                            "type": "string",
-                            "enum": ["ok", "degraded", "error"],
-                            "description": "degraded: tools that ask the model will fail; error: that could not be found out",
-                        },
-                        "server": {
-                            "type": "object",
-                            "description": "This server",
-                            "properties": {
-                                "name": {"type": "string", "description": "Its name"},
-                                "version": {"type": "string", "description": "Its version"},
-                            },
-                            "required": ["name", "version"],
-                        },
-                        "problems": {
-                            "type": "array",
-                            "items": {"type": "string"},
-                            "description": "What is wrong and what to do about it, if the status is not ok",
-                        },
-                        "diagnostics": {
-                            "type": "object",
-                            "description": "Present if includeDiagnostics was set",
-                            "properties": {
-                                "projectRoot": {
-                                    "type": "string",
-                                    "description": "The directory that research tools look at",
-                                },
-                                "geminiOnPath": {
-                                    "type": "boolean",
-                                    "description": "Whether a program named gemini is on PATH",
-                                },
-                                "geminiVersion": {
-                                    "type": "string",
-                                    "description": "Its version, if it is the program that is used",
-                                },
-                                "backend": {
-                                    "type": "object",
-                                    "description": "The program that is used",
-                                    "properties": {
-                                        "name": {"type": "string", "description": "gemini or agy"},
-                                        "program": {"type": "string", "description": "Path of the executable"},
-                                        "version": {"type": "string", "description": "What it says of itself"},
-                                    },
-                                    "required": ["name", "program"],
-                                },
-                                "authConfigured": {
-                                    "type": "boolean",
-                                    "description": "Whether it could authenticate; left out if only running it would tell",
-                                },
-                                "authMethod": {
-                                    "type": "string",
-                                    "description": "api_key, google_login, vertex_ai, compute_adc, gateway, external, none or unknown",
-                                },
-                                "readOnlyModeEnforced": {
-                                    "type": "boolean",
-                                    "description": "Whether all it can do is read",
-                                },
-                                "gitIgnoreRespected": {
-                                    "type": "boolean",
-                                    "description": "Whether it leaves out what .gitignore names",
-                                },
-                                "models": {
-                                    "type": "object",
-                                    "additionalProperties": {"type": "array", "items": {"type": "string"}},
-                                    "description": "The models that are tried in order, for each kind of tool; auto leaves the choice to the program",
-                                },
-                                "retry": {
-                                    "type": "object",
-                                    "description": "What became of all questions so far",
-                                    "properties": {
-                                        "total_calls": {"type": "integer", "description": "Questions"},
-                                        "total_retries": {
-                                            "type": "integer",
-                                            "description": "Further attempts after a failure that passes",
-                                        },
-                                        "total_successes": {
-                                            "type": "integer",
-                                            "description": "Questions that were answered",
-                                        },
-                                        "total_failures": {"type": "integer", "description": "Questions that were not"},
-                                        "success_rate": {
-                                            "type": "number",
-                                            "description": "Share of questions that were answered, 0 to 1",
-                                        },
-                                        "average_retries": {
-                                            "type": "number",
-                                            "description": "Further attempts for each question",
-                                        },
-                                        "errors_by_type": {
-                                            "type": "object",
-                                            "additionalProperties": {"type": "integer"},
-                                            "description": "How many questions failed for each reason",
-                                        },
-                                    },
-                                    "required": [
-                                        "total_calls",
-                                        "total_retries",
-                                        "total_successes",
-                                        "total_failures",
-                                        "success_rate",
-                                        "average_retries",
-                                        "errors_by_type",
-                                    ],
-                                },
-                                "store": {
-                                    "type": "object",
-                                    "description": "Where long answers are kept",
-                                    "properties": {
-                                        "kind": {"type": "string", "description": "memory or redis"},
-                                        "reachable": {"type": "boolean", "description": "Whether it answers"},
-                                    },
-                                    "required": ["kind", "reachable"],
-                                },
-                                "operations": {
-                                    "type": "array",
-                                    "items": {
-                                        "type": "object",
-                                        "description": "A piece of work that goes on",
-                                        "properties": {
-                                            "id": {"type": "string", "description": "Its id"},
-                                            "tool": {"type": "string", "description": "The tool that was called"},
-                                            "seconds": {
-                                                "type": "number",
-                                                "description": "How long it has been going on",
-                                            },
-                                            "progress": {"type": "string", "description": "What was last told of it"},
-                                            "waiting": {
-                                                "type": "integer",
-                                                "description": "How many callers wait for it",
-                                            },
-                                        },
-                                        "required": ["id", "tool", "seconds", "progress", "waiting"],
-                                    },
-                                    "description": "What is being worked on",
-                                },
-                                "isolation": {
-                                    "type": "string",
-                                    "description": "What confines the programs of command tools",
-                                },
-                                "warnings": {
-                                    "type": "array",
-                                    "items": {"type": "string"},
-                                    "description": "What is worth knowing though it stands in nobody's way",
-                                },
-                            },
-                            "required": [
-                                "projectRoot",
-                                "geminiOnPath",
-                                "authMethod",
-                                "models",
-                                "retry",
-                                "operations",
-                                "isolation",
-                                "warnings",
-                            ],
-                        },
+                        "tool": {"type": "string"},
+                        "status": {"type": "string", "enum": ["ok", "degraded", "error"]},
+                        "server": {"type": "object"},
+                        "problems": {"type": "array", "items": {"type": "string"}},
+                        "diagnostics": {"type": "object"},
                     },
                     "required": ["tool", "status", "server"],
                 },
@@ -1667,6 +1408,97 @@ CATALOGUE: Final[Catalogue] = {
                     "expected_output": "The status, what is wrong and what to do, and the details",
                 },
             ],
+            "result_schema": {
+                "type": "object",
+                "properties": {
+                    "tool": {"type": "string"},
+                    "status": {"type": "string", "enum": ["ok", "degraded", "error"]},
+                    "server": {
+                        "type": "object",
+                        "properties": {"name": {"type": "string"}, "version": {"type": "string"}},
+                        "required": ["name", "version"],
+                    },
+                    "problems": {"type": "array", "items": {"type": "string"}},
+                    "diagnostics": {
+                        "type": "object",
+                        "properties": {
+                            "projectRoot": {"type": "string"},
+                            "geminiOnPath": {"type": "boolean"},
+                            "geminiVersion": {"type": "string"},
+                            "backend": {
+                                "type": "object",
+                                "properties": {
+                                    "name": {"type": "string"},
+                                    "program": {"type": "string"},
+                                    "version": {"type": "string"},
+                                },
+                                "required": ["name", "program"],
+                            },
+                            "authConfigured": {"type": "boolean"},
+                            "authMethod": {"type": "string"},
+                            "readOnlyModeEnforced": {"type": "boolean"},
+                            "gitIgnoreRespected": {"type": "boolean"},
+                            "models": {
+                                "type": "object",
+                                "additionalProperties": {"type": "array", "items": {"type": "string"}},
+                            },
+                            "retry": {
+                                "type": "object",
+                                "properties": {
+                                    "total_calls": {"type": "integer"},
+                                    "total_retries": {"type": "integer"},
+                                    "total_successes": {"type": "integer"},
+                                    "total_failures": {"type": "integer"},
+                                    "success_rate": {"type": "number"},
+                                    "average_retries": {"type": "number"},
+                                    "errors_by_type": {"type": "object", "additionalProperties": {"type": "integer"}},
+                                },
+                                "required": [
+                                    "total_calls",
+                                    "total_retries",
+                                    "total_successes",
+                                    "total_failures",
+                                    "success_rate",
+                                    "average_retries",
+                                    "errors_by_type",
+                                ],
+                            },
+                            "store": {
+                                "type": "object",
+                                "properties": {"kind": {"type": "string"}, "reachable": {"type": "boolean"}},
+                                "required": ["kind", "reachable"],
+                            },
+                            "operations": {
+                                "type": "array",
+                                "items": {
+                                    "type": "object",
+                                    "properties": {
+                                        "id": {"type": "string"},
+                                        "tool": {"type": "string"},
+                                        "seconds": {"type": "number"},
+                                        "progress": {"type": "string"},
+                                        "waiting": {"type": "integer"},
+                                    },
+                                    "required": ["id", "tool", "seconds", "progress", "waiting"],
+                                },
+                            },
+                            "isolation": {"type": "string"},
+                            "warnings": {"type": "array", "items": {"type": "string"}},
+                        },
+                        "required": [
+                            "projectRoot",
+                            "geminiOnPath",
+                            "authMethod",
+                            "models",
+                            "retry",
+                            "operations",
+                            "isolation",
+                            "warnings",
+                        ],
+                    },
+                },
+                "required": ["tool", "status", "server"],
+            },
         },
         "ask_gemini": {
             "tool": {
@@ -1698,70 +1530,15 @@ CATALOGUE: Final[Catalogue] = {
                 },
                 "outputSchema": {
                     "type": "object",
-                    "description": "One answer in the model's own words",
                     "properties": {
-                        "tool": {"type": "string", "description": "Always ask_gemini"},
-                        "model": {"type": "string", "description": "The model that answered"},
-                        "includeCodebaseContext": {
-                            "type": "boolean",
-                            "description": "Whether it was let look at the project",
-                        },
-                        "answer": {"type": "string", "description": "The answer, or its first chunk"},
-                        "filesAccessed": {
-                            "type": "array",
-                            "items": {"type": "string"},
-                            "description": "Files the model read",
-                        },
-                        "stats": {
-                            "type": "object",
-                            "description": "What it took",
-                            "properties": {
-                                "tokensUsed": {
-                                    "type": "integer",
-                                    "description": "Tokens the model was billed for, as it says itself",
-                                },
-                                "toolCalls": {"type": "integer", "description": "How often it looked at the project"},
-                                "latencyMs": {
-                                    "type": "integer",
-                                    "description": "Milliseconds until the answer was whole",
-                                },
-                            },
-                            "required": ["tokensUsed", "toolCalls", "latencyMs"],
-                        },
-                        "chunks": {
-                            "type": "object",
-                            "description": "Present if the answer is longer than one chunk",
-                            "properties": {
-                                "cacheKey": {"type": "string", "description": "Key for fetch_chunk"},
-                                "current": {"type": "integer", "description": "Which chunk this is, from 1"},
-                                "total": {"type": "integer", "description": "How many there are"},
-                            },
-                            "required": ["cacheKey", "current", "total"],
-                        },
-                        "meta": {
-                            "type": "object",
-                            "description": "What to know before relying on it",
-                            "properties": {
-                                "projectRoot": {
-                                    "type": "string",
-                                    "description": "The directory that was looked at; paths are relative to it",
-                                },
-                                "truncated": {
-                                    "type": "boolean",
-                                    "description": "Whether something was cut or left out",
-                                },
-                                "operationId": {
-                                    "type": "string",
-                                    "description": "The piece of work that gave it; equal calls at the same time share one",
-                                },
-                                "warnings": {
-                                    "type": "array",
-                                    "items": {"type": "string"},
-                                    "description": "What is doubtful: files that do not exist, lines that are not there, what was cut, options without effect",
-                                },
-                            },
-                            "required": ["projectRoot", "truncated", "warnings"],
-                        },
+                        "tool": {"type": "string"},
+                        "model": {"type": "string"},
+                        "includeCodebaseContext": {"type": "boolean"},
+                        "answer": {"type": "string"},
+                        "filesAccessed": {"type": "array", "items": {"type": "string"}},
+                        "stats": {"type": "object"},
+                        "chunks": {"type": "object"},
+                        "meta": {"type": "object"},
                     },
                     "required": ["tool", "model", "includeCodebaseContext", "answer", "filesAccessed", "stats", "meta"],
                 },
@@ -1809,6 +1586,45 @@ CATALOGUE: Final[Catalogue] = {
                     "invocation": "ask_gemini(prompt='Which module would be hardest to replace, and why?', include_codebase_context=True)",
                 },
             ],
+            "result_schema": {
+                "type": "object",
+                "properties": {
+                    "tool": {"type": "string"},
+                    "model": {"type": "string"},
+                    "includeCodebaseContext": {"type": "boolean"},
+                    "answer": {"type": "string"},
+                    "filesAccessed": {"type": "array", "items": {"type": "string"}},
+                    "stats": {
+                        "type": "object",
+                        "properties": {
+                            "tokensUsed": {"type": "integer"},
+                            "toolCalls": {"type": "integer"},
+                            "latencyMs": {"type": "integer"},
+                        },
+                        "required": ["tokensUsed", "toolCalls", "latencyMs"],
+                    },
+                    "chunks": {
+                        "type": "object",
+                        "properties": {
+                            "cacheKey": {"type": "string"},
+                            "current": {"type": "integer"},
+                            "total": {"type": "integer"},
+                        },
+                        "required": ["cacheKey", "current", "total"],
+                    },
+                    "meta": {
+                        "type": "object",
+                        "properties": {
+                            "projectRoot": {"type": "string"},
+                            "truncated": {"type": "boolean"},
+                            "operationId": {"type": "string"},
+                            "warnings": {"type": "array", "items": {"type": "string"}},
+                        },
+                        "required": ["projectRoot", "truncated", "warnings"],
+                    },
+                },
+                "required": ["tool", "model", "includeCodebaseContext", "answer", "filesAccessed", "stats", "meta"],
+            },
         },
         "analyze_codebase": {
             "tool": {
@@ -1844,66 +1660,14 @@ CATALOGUE: Final[Catalogue] = {
                 },
                 "outputSchema": {
                     "type": "object",
-                    "description": "An analysis in the model's own words",
                     "properties": {
-                        "tool": {"type": "string", "description": "Always analyze_codebase"},
-                        "model": {"type": "string", "description": "The model that answered"},
-                        "analysis": {"type": "string", "description": "The analysis as Markdown, or its first chunk"},
-                        "filesAccessed": {
-                            "type": "array",
-                            "items": {"type": "string"},
-                            "description": "Files the model read",
-                        },
-                        "stats": {
-                            "type": "object",
-                            "description": "What it took",
-                            "properties": {
-                                "tokensUsed": {
-                                    "type": "integer",
-                                    "description": "Tokens the model was billed for, as it says itself",
-                                },
-                                "toolCalls": {"type": "integer", "description": "How often it looked at the project"},
-                                "latencyMs": {
-                                    "type": "integer",
-                                    "description": "Milliseconds until the answer was whole",
-                                },
-                            },
-                            "required": ["tokensUsed", "toolCalls", "latencyMs"],
-                        },
-                        "chunks": {
-                            "type": "object",
-                            "description": "Present if the analysis is longer than one chunk",
-                            "properties": {
-                                "cacheKey": {"type": "string", "description": "Key for fetch_chunk"},
-                                "current": {"type": "integer", "description": "Which chunk this is, from 1"},
-                                "total": {"type": "integer", "description": "How many there are"},
-                            },
-                            "required": ["cacheKey", "current", "total"],
-                        },
-                        "meta": {
-                            "type": "object",
-                            "description": "What to know before relying on it",
-                            "properties": {
-                                "projectRoot": {
-                                    "type": "string",
-                                    "description": "The directory that was looked at; paths are relative to it",
-                                },
-                                "truncated": {
-                                    "type": "boolean",
-                                    "description": "Whether something was cut or left out",
-                                },
-                                "operationId": {
-                                    "type": "string",
-                                    "description": "The piece of work that gave it; equal calls at the same time share one",
-                                },
-                                "warnings": {
-                                    "type": "array",
-                                    "items": {"type": "string"},
-                                    "description": "What is doubtful: files that do not exist, lines that are not there, what was cut, options without effect",
-                                },
-                            },
-                            "required": ["projectRoot", "truncated", "warnings"],
-                        },
+                        "tool": {"type": "string"},
+                        "model": {"type": "string"},
+                        "analysis": {"type": "string"},
+                        "filesAccessed": {"type": "array", "items": {"type": "string"}},
+                        "stats": {"type": "object"},
+                        "chunks": {"type": "object"},
+                        "meta": {"type": "object"},
                     },
                     "required": ["tool", "model", "analysis", "filesAccessed", "stats", "meta"],
                 },
@@ -1954,7 +1718,46 @@ CATALOGUE: Final[Catalogue] = {
                     "invocation": "analyze_codebase(focus_description='where user input reaches the database', directories='src/api, src/db', exclude_patterns='*_test.py, migrations')",
                 },
             ],
+            "requires_codebase": True,
             "aliases": ["analyze_codebase_with_gemini", "analyze_codebase_tool"],
+            "result_schema": {
+                "type": "object",
+                "properties": {
+                    "tool": {"type": "string"},
+                    "model": {"type": "string"},
+                    "analysis": {"type": "string"},
+                    "filesAccessed": {"type": "array", "items": {"type": "string"}},
+                    "stats": {
+                        "type": "object",
+                        "properties": {
+                            "tokensUsed": {"type": "integer"},
+                            "toolCalls": {"type": "integer"},
+                            "latencyMs": {"type": "integer"},
+                        },
+                        "required": ["tokensUsed", "toolCalls", "latencyMs"],
+                    },
+                    "chunks": {
+                        "type": "object",
+                        "properties": {
+                            "cacheKey": {"type": "string"},
+                            "current": {"type": "integer"},
+                            "total": {"type": "integer"},
+                        },
+                        "required": ["cacheKey", "current", "total"],
+                    },
+                    "meta": {
+                        "type": "object",
+                        "properties": {
+                            "projectRoot": {"type": "string"},
+                            "truncated": {"type": "boolean"},
+                            "operationId": {"type": "string"},
+                            "warnings": {"type": "array", "items": {"type": "string"}},
+                        },
+                        "required": ["projectRoot", "truncated", "warnings"],
+                    },
+                },
+                "required": ["tool", "model", "analysis", "filesAccessed", "stats", "meta"],
+            },
         },
         "query_codebase": {
             "tool": {
@@ -2002,114 +1805,42 @@ CATALOGUE: Final[Catalogue] = {
                 },
                 "outputSchema": {
                     "type": "object",
-                    "description": "One answer for each question, in their order",
                     "properties": {
-                        "tool": {"type": "string", "description": "Always query_codebase"},
-                        "model": {"type": "string", "description": "The model that answered"},
+                        "tool": {"type": "string"},
+                        "model": {"type": "string"},
                         "answers": {
                             "type": "array",
                             "items": {
                                 "type": "object",
-                                "description": "The answer to one question",
                                 "properties": {
-                                    "number": {"type": "integer", "description": "Which question, from 1"},
-                                    "question": {"type": "string", "description": "The question, or its beginning"},
-                                    "status": {
-                                        "type": "string",
-                                        "enum": ["answered", "not_found", "missing"],
-                                        "description": "answered; not_found: the files do not tell, and the answer says what was looked for; missing: no answer came",
-                                    },
-                                    "answer": {"type": "string", "description": "The answer; empty if missing"},
+                                    "number": {"type": "integer"},
+                                    "question": {"type": "string"},
+                                    "status": {"type": "string", "enum": ["answered", "not_found", "missing"]},
+                                    "answer": {"type": "string"},
                                     "references": {
                                         "type": "array",
                                         "items": {
                                             "type": "object",
-                                            "description": "A place in the project, looked up after the model named it",
                                             "properties": {
-                                                "path": {"type": "string", "description": "Path from the project root"},
-                                                "startLine": {"type": "integer", "description": "First line"},
-                                                "endLine": {"type": "integer", "description": "Last line"},
-                                                "exists": {
-                                                    "type": "boolean",
-                                                    "description": "Whether the file is there; models make paths up",
-                                                },
-                                                "note": {
-                                                    "type": "string",
-                                                    "description": "What is wrong with the place; absent if nothing is",
-                                                },
+                                                "path": {"type": "string"},
+                                                "startLine": {"type": "integer"},
+                                                "endLine": {"type": "integer"},
+                                                "exists": {"type": "boolean"},
+                                                "note": {"type": "string"},
                                             },
                                             "required": ["path", "exists"],
                                         },
-                                        "description": "Places it rests on",
                                     },
-                                    "truncated": {
-                                        "type": "boolean",
-                                        "description": "Whether the answer was cut to its budget",
-                                    },
+                                    "truncated": {"type": "boolean"},
                                 },
                                 "required": ["number", "question", "status", "answer", "references", "truncated"],
                             },
-                            "description": "One for each question",
                         },
-                        "rawAnswer": {
-                            "type": "string",
-                            "description": "What the model wrote, if none of it could be given to a question",
-                        },
-                        "filesAccessed": {
-                            "type": "array",
-                            "items": {"type": "string"},
-                            "description": "Files the model read",
-                        },
-                        "stats": {
-                            "type": "object",
-                            "description": "What it took",
-                            "properties": {
-                                "tokensUsed": {
-                                    "type": "integer",
-                                    "description": "Tokens the model was billed for, as it says itself",
-                                },
-                                "toolCalls": {"type": "integer", "description": "How often it looked at the project"},
-                                "latencyMs": {
-                                    "type": "integer",
-                                    "description": "Milliseconds until the answer was whole",
-                                },
-                            },
-                            "required": ["tokensUsed", "toolCalls", "latencyMs"],
-                        },
-                        "chunks": {
-                            "type": "object",
-                            "description": "Present if rawAnswer is longer than one chunk",
-                            "properties": {
-                                "cacheKey": {"type": "string", "description": "Key for fetch_chunk"},
-                                "current": {"type": "integer", "description": "Which chunk this is, from 1"},
-                                "total": {"type": "integer", "description": "How many there are"},
-                            },
-                            "required": ["cacheKey", "current", "total"],
-                        },
-                        "meta": {
-                            "type": "object",
-                            "description": "What to know before relying on it",
-                            "properties": {
-                                "projectRoot": {
-                                    "type": "string",
-                                    "description": "The directory that was looked at; paths are relative to it",
-                                },
-                                "truncated": {
-                                    "type": "boolean",
-                                    "description": "Whether something was cut or left out",
-                                },
-                                "operationId": {
-                                    "type": "string",
-                                    "description": "The piece of work that gave it; equal calls at the same time share one",
-                                },
-                                "warnings": {
-                                    "type": "array",
-                                    "items": {"type": "string"},
-                                    "description": "What is doubtful: files that do not exist, lines that are not there, what was cut, options without effect",
-                                },
-                            },
-                            "required": ["projectRoot", "truncated", "warnings"],
-                        },
+                        "rawAnswer": {"type": "string"},
+                        "filesAccessed": {"type": "array", "items": {"type": "string"}},
+                        "stats": {"type": "object"},
+                        "chunks": {"type": "object"},
+                        "meta": {"type": "object"},
                     },
                     "required": ["tool", "model", "answers", "filesAccessed", "stats", "meta"],
                 },
@@ -2129,6 +1860,7 @@ CATALOGUE: Final[Catalogue] = {
                 "facts",
                 "batch",
                 "ask",
+                "analyze",
                 "conventions",
                 "components",
                 "compress",
@@ -2172,13 +1904,80 @@ CATALOGUE: Final[Catalogue] = {
                     "invocation": "query_codebase(questions=['How does a request become a response?'], exclude_patterns=['tests', '*_test.py'], max_tokens_per_answer=1000)",
                 },
             ],
+            "requires_codebase": True,
             "aliases": ["query_codebase_tool"],
+            "result_schema": {
+                "type": "object",
+                "properties": {
+                    "tool": {"type": "string"},
+                    "model": {"type": "string"},
+                    "answers": {
+                        "type": "array",
+                        "items": {
+                            "type": "object",
+                            "properties": {
+                                "number": {"type": "integer"},
+                                "question": {"type": "string"},
+                                "status": {"type": "string", "enum": ["answered", "not_found", "missing"]},
+                                "answer": {"type": "string"},
+                                "references": {
+                                    "type": "array",
+                                    "items": {
+                                        "type": "object",
+                                        "properties": {
+                                            "path": {"type": "string"},
+                                            "startLine": {"type": "integer"},
+                                            "endLine": {"type": "integer"},
+                                            "exists": {"type": "boolean"},
+                                            "note": {"type": "string"},
+                                        },
+                                        "required": ["path", "exists"],
+                                    },
+                                },
+                                "truncated": {"type": "boolean"},
+                            },
+                            "required": ["number", "question", "status", "answer", "references", "truncated"],
+                        },
+                    },
+                    "rawAnswer": {"type": "string"},
+                    "filesAccessed": {"type": "array", "items": {"type": "string"}},
+                    "stats": {
+                        "type": "object",
+                        "properties": {
+                            "tokensUsed": {"type": "integer"},
+                            "toolCalls": {"type": "integer"},
+                            "latencyMs": {"type": "integer"},
+                        },
+                        "required": ["tokensUsed", "toolCalls", "latencyMs"],
+                    },
+                    "chunks": {
+                        "type": "object",
+                        "properties": {
+                            "cacheKey": {"type": "string"},
+                            "current": {"type": "integer"},
+                            "total": {"type": "integer"},
+                        },
+                        "required": ["cacheKey", "current", "total"],
+                    },
+                    "meta": {
+                        "type": "object",
+                        "properties": {
+                            "projectRoot": {"type": "string"},
+                            "truncated": {"type": "boolean"},
+                            "operationId": {"type": "string"},
+                            "warnings": {"type": "array", "items": {"type": "string"}},
+                        },
+                        "required": ["projectRoot", "truncated", "warnings"],
+                    },
+                },
+                "required": ["tool", "model", "answers", "filesAccessed", "stats", "meta"],
+            },
         },
         "find_code_by_intent": {
             "tool": {
                 "name": "find_code_by_intent",
                 "title": "Find code by intent",
-                "description": "Find the files and functions that do what you describe in plain words, wherever they are and whatever they are called. If you know a name or a text, search_files and grep_content are faster.\n\nPaths and lines are looked up: `exists` is false for a file the model made up, `note` tells where a name really stands. With detailed_with_snippets the code is read from the file, not from the model's memory.",
+                "description": "Find the files and functions of a codebase that do what you describe in plain words, wherever they are and whatever they are called. If you know a name or a text, search_files and grep_content are faster.\n\nPaths and lines are looked up: `exists` is false for a file the model made up, `note` tells where a name really stands. With detailed_with_snippets the code is read from the file, not from the model's memory.",
                 "inputSchema": {
                     "type": "object",
                     "properties": {
@@ -2213,124 +2012,48 @@ CATALOGUE: Final[Catalogue] = {
                 },
                 "outputSchema": {
                     "type": "object",
-                    "description": "Files that do what was described, the best first",
                     "properties": {
-                        "tool": {"type": "string", "description": "Always find_code_by_intent"},
-                        "model": {"type": "string", "description": "The model that answered"},
+                        "tool": {"type": "string"},
+                        "model": {"type": "string"},
                         "returnFormat": {
                             "type": "string",
                             "enum": ["summary_with_references", "detailed_with_snippets"],
-                            "description": "As it was asked for",
                         },
-                        "summary": {"type": "string", "description": "What was found, in a sentence or two"},
+                        "summary": {"type": "string"},
                         "files": {
                             "type": "array",
                             "items": {
                                 "type": "object",
-                                "description": "A file that does what was described",
                                 "properties": {
-                                    "path": {"type": "string", "description": "Path from the project root"},
-                                    "exists": {
-                                        "type": "boolean",
-                                        "description": "Whether the file is there; models make paths up",
-                                    },
-                                    "note": {
-                                        "type": "string",
-                                        "description": "What is wrong with the path; absent if nothing is",
-                                    },
-                                    "relevance": {
-                                        "type": "string",
-                                        "enum": ["high", "medium", "low"],
-                                        "description": "How well it fits",
-                                    },
-                                    "reason": {"type": "string", "description": "Why it was chosen"},
+                                    "path": {"type": "string"},
+                                    "exists": {"type": "boolean"},
+                                    "note": {"type": "string"},
+                                    "relevance": {"type": "string", "enum": ["high", "medium", "low"]},
+                                    "reason": {"type": "string"},
                                     "parts": {
                                         "type": "array",
                                         "items": {
                                             "type": "object",
-                                            "description": "A function, class or section of a file",
                                             "properties": {
-                                                "symbol": {"type": "string", "description": "Its name"},
-                                                "does": {"type": "string", "description": "What it does"},
-                                                "startLine": {"type": "integer", "description": "First line"},
-                                                "endLine": {"type": "integer", "description": "Last line"},
-                                                "note": {
-                                                    "type": "string",
-                                                    "description": "What is wrong with the lines; absent if nothing is",
-                                                },
-                                                "snippet": {
-                                                    "type": "string",
-                                                    "description": "The first 40 of its lines, read from the file itself",
-                                                },
+                                                "symbol": {"type": "string"},
+                                                "does": {"type": "string"},
+                                                "startLine": {"type": "integer"},
+                                                "endLine": {"type": "integer"},
+                                                "note": {"type": "string"},
+                                                "snippet": {"type": "string"},
                                             },
                                             "required": ["symbol", "does"],
                                         },
-                                        "description": "Where in the file, at most 5",
                                     },
                                 },
                                 "required": ["path", "exists", "relevance", "reason", "parts"],
                             },
-                            "description": "The files",
                         },
-                        "rawAnswer": {
-                            "type": "string",
-                            "description": "What the model wrote, if it is not in the form it was asked for",
-                        },
-                        "filesAccessed": {
-                            "type": "array",
-                            "items": {"type": "string"},
-                            "description": "Files the model read",
-                        },
-                        "stats": {
-                            "type": "object",
-                            "description": "What it took",
-                            "properties": {
-                                "tokensUsed": {
-                                    "type": "integer",
-                                    "description": "Tokens the model was billed for, as it says itself",
-                                },
-                                "toolCalls": {"type": "integer", "description": "How often it looked at the project"},
-                                "latencyMs": {
-                                    "type": "integer",
-                                    "description": "Milliseconds until the answer was whole",
-                                },
-                            },
-                            "required": ["tokensUsed", "toolCalls", "latencyMs"],
-                        },
-                        "chunks": {
-                            "type": "object",
-                            "description": "Present if rawAnswer is longer than one chunk",
-                            "properties": {
-                                "cacheKey": {"type": "string", "description": "Key for fetch_chunk"},
-                                "current": {"type": "integer", "description": "Which chunk this is, from 1"},
-                                "total": {"type": "integer", "description": "How many there are"},
-                            },
-                            "required": ["cacheKey", "current", "total"],
-                        },
-                        "meta": {
-                            "type": "object",
-                            "description": "What to know before relying on it",
-                            "properties": {
-                                "projectRoot": {
-                                    "type": "string",
-                                    "description": "The directory that was looked at; paths are relative to it",
-                                },
-                                "truncated": {
-                                    "type": "boolean",
-                                    "description": "Whether something was cut or left out",
-                                },
-                                "operationId": {
-                                    "type": "string",
-                                    "description": "The piece of work that gave it; equal calls at the same time share one",
-                                },
-                                "warnings": {
-                                    "type": "array",
-                                    "items": {"type": "string"},
-                                    "description": "What is doubtful: files that do not exist, lines that are not there, what was cut, options without effect",
-                                },
-                            },
-                            "required": ["projectRoot", "truncated", "warnings"],
-                        },
+                        "rawAnswer": {"type": "string"},
+                        "filesAccessed": {"type": "array", "items": {"type": "string"}},
+                        "stats": {"type": "object"},
+                        "chunks": {"type": "object"},
+                        "meta": {"type": "object"},
                     },
                     "required": ["tool", "model", "returnFormat", "summary", "files", "filesAccessed", "stats", "meta"],
                 },
@@ -2358,7 +2081,7 @@ CATALOGUE: Final[Catalogue] = {
             "use_cases": [
                 "Find code by describing what it does in natural language",
                 "Locate the endpoint that handles password reset by its intent",
-                "Semantic search for functionality rather than exact names",
+                "Semantic search of a codebase for functionality rather than exact names",
                 "Discover which files are relevant for a feature",
                 "Where is rate limiting implemented",
             ],
@@ -2380,7 +2103,77 @@ CATALOGUE: Final[Catalogue] = {
                     "invocation": "find_code_by_intent(intent='retries failed uploads', return_format='detailed_with_snippets', max_files=2, scope='src/')",
                 },
             ],
+            "requires_codebase": True,
             "aliases": ["find_code_by_intent_tool"],
+            "result_schema": {
+                "type": "object",
+                "properties": {
+                    "tool": {"type": "string"},
+                    "model": {"type": "string"},
+                    "returnFormat": {"type": "string", "enum": ["summary_with_references", "detailed_with_snippets"]},
+                    "summary": {"type": "string"},
+                    "files": {
+                        "type": "array",
+                        "items": {
+                            "type": "object",
+                            "properties": {
+                                "path": {"type": "string"},
+                                "exists": {"type": "boolean"},
+                                "note": {"type": "string"},
+                                "relevance": {"type": "string", "enum": ["high", "medium", "low"]},
+                                "reason": {"type": "string"},
+                                "parts": {
+                                    "type": "array",
+                                    "items": {
+                                        "type": "object",
+                                        "properties": {
+                                            "symbol": {"type": "string"},
+                                            "does": {"type": "string"},
+                                            "startLine": {"type": "integer"},
+                                            "endLine": {"type": "integer"},
+                                            "note": {"type": "string"},
+                                            "snippet": {"type": "string"},
+                                        },
+                                        "required": ["symbol", "does"],
+                                    },
+                                },
+                            },
+                            "required": ["path", "exists", "relevance", "reason", "parts"],
+                        },
+                    },
+                    "rawAnswer": {"type": "string"},
+                    "filesAccessed": {"type": "array", "items": {"type": "string"}},
+                    "stats": {
+                        "type": "object",
+                        "properties": {
+                            "tokensUsed": {"type": "integer"},
+                            "toolCalls": {"type": "integer"},
+                            "latencyMs": {"type": "integer"},
+                        },
+                        "required": ["tokensUsed", "toolCalls", "latencyMs"],
+                    },
+                    "chunks": {
+                        "type": "object",
+                        "properties": {
+                            "cacheKey": {"type": "string"},
+                            "current": {"type": "integer"},
+                            "total": {"type": "integer"},
+                        },
+                        "required": ["cacheKey", "current", "total"],
+                    },
+                    "meta": {
+                        "type": "object",
+                        "properties": {
+                            "projectRoot": {"type": "string"},
+                            "truncated": {"type": "boolean"},
+                            "operationId": {"type": "string"},
+                            "warnings": {"type": "array", "items": {"type": "string"}},
+                        },
+                        "required": ["projectRoot", "truncated", "warnings"],
+                    },
+                },
+                "required": ["tool", "model", "returnFormat", "summary", "files", "filesAccessed", "stats", "meta"],
+            },
         },
         "trace_feature": {
             "tool": {
@@ -2418,123 +2211,43 @@ CATALOGUE: Final[Catalogue] = {
                 },
                 "outputSchema": {
                     "type": "object",
-                    "description": "How a feature runs",
                     "properties": {
-                        "tool": {"type": "string", "description": "Always trace_feature"},
-                        "model": {"type": "string", "description": "The model that answered"},
-                        "maxDepth": {"type": "integer", "description": "Levels of calls that were followed at most"},
-                        "summary": {"type": "string", "description": "The feature in two or three sentences"},
+                        "tool": {"type": "string"},
+                        "model": {"type": "string"},
+                        "maxDepth": {"type": "integer"},
+                        "summary": {"type": "string"},
                         "steps": {
                             "type": "array",
                             "items": {
                                 "type": "object",
-                                "description": "One step of a feature, in the order in which they run",
                                 "properties": {
-                                    "level": {"type": "integer", "description": "How deep the call is, from 1"},
-                                    "symbol": {"type": "string", "description": "Function, handler, query or message"},
-                                    "does": {"type": "string", "description": "What it does"},
-                                    "reference": {
-                                        "type": "object",
-                                        "description": "Where it stands; absent if the model did not say",
-                                        "properties": {
-                                            "path": {"type": "string", "description": "Path from the project root"},
-                                            "startLine": {"type": "integer", "description": "First line"},
-                                            "endLine": {"type": "integer", "description": "Last line"},
-                                            "exists": {
-                                                "type": "boolean",
-                                                "description": "Whether the file is there; models make paths up",
-                                            },
-                                            "note": {
-                                                "type": "string",
-                                                "description": "What is wrong with the place; absent if nothing is",
-                                            },
-                                        },
-                                        "required": ["path", "exists"],
-                                    },
+                                    "level": {"type": "integer"},
+                                    "symbol": {"type": "string"},
+                                    "does": {"type": "string"},
+                                    "reference": {"type": "object"},
                                 },
                                 "required": ["level", "symbol", "does"],
                             },
-                            "description": "The steps in the order in which they run",
                         },
-                        "dependencies": {
-                            "type": "array",
-                            "items": {"type": "string"},
-                            "description": "Libraries, services and tables it needs",
-                        },
+                        "dependencies": {"type": "array", "items": {"type": "string"}},
                         "dataFlow": {
                             "type": "array",
                             "items": {
                                 "type": "object",
-                                "description": "Data that one step hands to another",
                                 "properties": {
-                                    "data": {"type": "string", "description": "What is handed on"},
-                                    "source": {"type": "string", "description": "Step that gives it"},
-                                    "target": {"type": "string", "description": "Step that takes it"},
-                                    "change": {"type": "string", "description": "What becomes of it on the way"},
+                                    "data": {"type": "string"},
+                                    "source": {"type": "string"},
+                                    "target": {"type": "string"},
+                                    "change": {"type": "string"},
                                 },
                                 "required": ["data", "source", "target", "change"],
                             },
-                            "description": "Present with include_data_flow",
                         },
-                        "rawAnswer": {
-                            "type": "string",
-                            "description": "What the model wrote, if it is not in the form it was asked for",
-                        },
-                        "filesAccessed": {
-                            "type": "array",
-                            "items": {"type": "string"},
-                            "description": "Files the model read",
-                        },
-                        "stats": {
-                            "type": "object",
-                            "description": "What it took",
-                            "properties": {
-                                "tokensUsed": {
-                                    "type": "integer",
-                                    "description": "Tokens the model was billed for, as it says itself",
-                                },
-                                "toolCalls": {"type": "integer", "description": "How often it looked at the project"},
-                                "latencyMs": {
-                                    "type": "integer",
-                                    "description": "Milliseconds until the answer was whole",
-                                },
-                            },
-                            "required": ["tokensUsed", "toolCalls", "latencyMs"],
-                        },
-                        "chunks": {
-                            "type": "object",
-                            "description": "Present if rawAnswer is longer than one chunk",
-                            "properties": {
-                                "cacheKey": {"type": "string", "description": "Key for fetch_chunk"},
-                                "current": {"type": "integer", "description": "Which chunk this is, from 1"},
-                                "total": {"type": "integer", "description": "How many there are"},
-                            },
-                            "required": ["cacheKey", "current", "total"],
-                        },
-                        "meta": {
-                            "type": "object",
-                            "description": "What to know before relying on it",
-                            "properties": {
-                                "projectRoot": {
-                                    "type": "string",
-                                    "description": "The directory that was looked at; paths are relative to it",
-                                },
-                                "truncated": {
-                                    "type": "boolean",
-                                    "description": "Whether something was cut or left out",
-                                },
-                                "operationId": {
-                                    "type": "string",
-                                    "description": "The piece of work that gave it; equal calls at the same time share one",
-                                },
-                                "warnings": {
-                                    "type": "array",
-                                    "items": {"type": "string"},
-                                    "description": "What is doubtful: files that do not exist, lines that are not there, what was cut, options without effect",
-                                },
-                            },
-                            "required": ["projectRoot", "truncated", "warnings"],
-                        },
+                        "rawAnswer": {"type": "string"},
+                        "filesAccessed": {"type": "array", "items": {"type": "string"}},
+                        "stats": {"type": "object"},
+                        "chunks": {"type": "object"},
+                        "meta": {"type": "object"},
                     },
                     "required": [
                         "tool",
@@ -2595,7 +2308,95 @@ CATALOGUE: Final[Catalogue] = {
                     "invocation": "trace_feature(feature='placing an order', entry_point='src/api/orders.py:create_order', max_depth=4, include_data_flow=True)",
                 },
             ],
+            "requires_codebase": True,
             "aliases": ["trace_feature_tool"],
+            "result_schema": {
+                "type": "object",
+                "properties": {
+                    "tool": {"type": "string"},
+                    "model": {"type": "string"},
+                    "maxDepth": {"type": "integer"},
+                    "summary": {"type": "string"},
+                    "steps": {
+                        "type": "array",
+                        "items": {
+                            "type": "object",
+                            "properties": {
+                                "level": {"type": "integer"},
+                                "symbol": {"type": "string"},
+                                "does": {"type": "string"},
+                                "reference": {
+                                    "type": "object",
+                                    "properties": {
+                                        "path": {"type": "string"},
+                                        "startLine": {"type": "integer"},
+                                        "endLine": {"type": "integer"},
+                                        "exists": {"type": "boolean"},
+                                        "note": {"type": "string"},
+                                    },
+                                    "required": ["path", "exists"],
+                                },
+                            },
+                            "required": ["level", "symbol", "does"],
+                        },
+                    },
+                    "dependencies": {"type": "array", "items": {"type": "string"}},
+                    "dataFlow": {
+                        "type": "array",
+                        "items": {
+                            "type": "object",
+                            "properties": {
+                                "data": {"type": "string"},
+                                "source": {"type": "string"},
+                                "target": {"type": "string"},
+                                "change": {"type": "string"},
+                            },
+                            "required": ["data", "source", "target", "change"],
+                        },
+                    },
+                    "rawAnswer": {"type": "string"},
+                    "filesAccessed": {"type": "array", "items": {"type": "string"}},
+                    "stats": {
+                        "type": "object",
+                        "properties": {
+                            "tokensUsed": {"type": "integer"},
+                            "toolCalls": {"type": "integer"},
+                            "latencyMs": {"type": "integer"},
+                        },
+                        "required": ["tokensUsed", "toolCalls", "latencyMs"],
+                    },
+                    "chunks": {
+                        "type": "object",
+                        "properties": {
+                            "cacheKey": {"type": "string"},
+                            "current": {"type": "integer"},
+                            "total": {"type": "integer"},
+                        },
+                        "required": ["cacheKey", "current", "total"],
+                    },
+                    "meta": {
+                        "type": "object",
+                        "properties": {
+                            "projectRoot": {"type": "string"},
+                            "truncated": {"type": "boolean"},
+                            "operationId": {"type": "string"},
+                            "warnings": {"type": "array", "items": {"type": "string"}},
+                        },
+                        "required": ["projectRoot", "truncated", "warnings"],
+                    },
+                },
+                "required": [
+                    "tool",
+                    "model",
+                    "maxDepth",
+                    "summary",
+                    "steps",
+                    "dependencies",
+                    "filesAccessed",
+                    "stats",
+                    "meta",
+                ],
+            },
         },
         "list_error_patterns": {
             "tool": {
@@ -2628,131 +2429,54 @@ CATALOGUE: Final[Catalogue] = {
                 },
                 "outputSchema": {
                     "type": "object",
-                    "description": "Patterns of one kind, in groups",
                     "properties": {
-                        "tool": {"type": "string", "description": "Always list_error_patterns"},
-                        "model": {"type": "string", "description": "The model that answered"},
-                        "patternType": {"type": "string", "description": "As it was asked for"},
-                        "groupBy": {"type": "string", "description": "As it was asked for"},
-                        "summary": {"type": "string", "description": "The patterns in two or three sentences"},
+                        "tool": {"type": "string"},
+                        "model": {"type": "string"},
+                        "patternType": {"type": "string"},
+                        "groupBy": {"type": "string"},
+                        "summary": {"type": "string"},
                         "groups": {
                             "type": "array",
                             "items": {
                                 "type": "object",
-                                "description": "Patterns that belong together",
                                 "properties": {
-                                    "name": {"type": "string", "description": "The pattern, file or severity"},
-                                    "count": {"type": "integer", "description": "Places in the group"},
+                                    "name": {"type": "string"},
+                                    "count": {"type": "integer"},
                                     "patterns": {
                                         "type": "array",
                                         "items": {
                                             "type": "object",
-                                            "description": "Something the project does again and again, or a departure from it",
                                             "properties": {
-                                                "name": {"type": "string", "description": "The pattern in a few words"},
-                                                "description": {"type": "string", "description": "What is done"},
-                                                "severity": {
-                                                    "type": "string",
-                                                    "enum": ["error", "warning", "info"],
-                                                    "description": "info: a convention; warning: a departure from one; error: loses errors or data, or breaks",
-                                                },
+                                                "name": {"type": "string"},
+                                                "description": {"type": "string"},
+                                                "severity": {"type": "string", "enum": ["error", "warning", "info"]},
                                                 "references": {
                                                     "type": "array",
                                                     "items": {
                                                         "type": "object",
-                                                        "description": "A place in the project, looked up after the model named it",
                                                         "properties": {
-                                                            "path": {
-                                                                "type": "string",
-                                                                "description": "Path from the project root",
-                                                            },
-                                                            "startLine": {
-                                                                "type": "integer",
-                                                                "description": "First line",
-                                                            },
-                                                            "endLine": {"type": "integer", "description": "Last line"},
-                                                            "exists": {
-                                                                "type": "boolean",
-                                                                "description": "Whether the file is there; models make paths up",
-                                                            },
-                                                            "note": {
-                                                                "type": "string",
-                                                                "description": "What is wrong with the place; absent if nothing is",
-                                                            },
+                                                            "path": {"type": "string"},
+                                                            "startLine": {"type": "integer"},
+                                                            "endLine": {"type": "integer"},
+                                                            "exists": {"type": "boolean"},
+                                                            "note": {"type": "string"},
                                                         },
                                                         "required": ["path", "exists"],
                                                     },
-                                                    "description": "Places where it is found, those of the group",
                                                 },
                                             },
                                             "required": ["name", "description", "severity", "references"],
                                         },
-                                        "description": "The patterns",
                                     },
                                 },
                                 "required": ["name", "count", "patterns"],
                             },
-                            "description": "Patterns as they came, files by path, severities worst first",
                         },
-                        "rawAnswer": {
-                            "type": "string",
-                            "description": "What the model wrote, if it is not in the form it was asked for",
-                        },
-                        "filesAccessed": {
-                            "type": "array",
-                            "items": {"type": "string"},
-                            "description": "Files the model read",
-                        },
-                        "stats": {
-                            "type": "object",
-                            "description": "What it took",
-                            "properties": {
-                                "tokensUsed": {
-                                    "type": "integer",
-                                    "description": "Tokens the model was billed for, as it says itself",
-                                },
-                                "toolCalls": {"type": "integer", "description": "How often it looked at the project"},
-                                "latencyMs": {
-                                    "type": "integer",
-                                    "description": "Milliseconds until the answer was whole",
-                                },
-                            },
-                            "required": ["tokensUsed", "toolCalls", "latencyMs"],
-                        },
-                        "chunks": {
-                            "type": "object",
-                            "description": "Present if rawAnswer is longer than one chunk",
-                            "properties": {
-                                "cacheKey": {"type": "string", "description": "Key for fetch_chunk"},
-                                "current": {"type": "integer", "description": "Which chunk this is, from 1"},
-                                "total": {"type": "integer", "description": "How many there are"},
-                            },
-                            "required": ["cacheKey", "current", "total"],
-                        },
-                        "meta": {
-                            "type": "object",
-                            "description": "What to know before relying on it",
-                            "properties": {
-                                "projectRoot": {
-                                    "type": "string",
-                                    "description": "The directory that was looked at; paths are relative to it",
-                                },
-                                "truncated": {
-                                    "type": "boolean",
-                                    "description": "Whether something was cut or left out",
-                                },
-                                "operationId": {
-                                    "type": "string",
-                                    "description": "The piece of work that gave it; equal calls at the same time share one",
-                                },
-                                "warnings": {
-                                    "type": "array",
-                                    "items": {"type": "string"},
-                                    "description": "What is doubtful: files that do not exist, lines that are not there, what was cut, options without effect",
-                                },
-                            },
-                            "required": ["projectRoot", "truncated", "warnings"],
-                        },
+                        "rawAnswer": {"type": "string"},
+                        "filesAccessed": {"type": "array", "items": {"type": "string"}},
+                        "stats": {"type": "object"},
+                        "chunks": {"type": "object"},
+                        "meta": {"type": "object"},
                     },
                     "required": [
                         "tool",
@@ -2808,7 +2532,96 @@ CATALOGUE: Final[Catalogue] = {
                     "invocation": "list_error_patterns(pattern_type='database_queries', directory='src/db', group_by='severity')",
                 },
             ],
+            "requires_codebase": True,
             "aliases": ["list_error_patterns_tool"],
+            "result_schema": {
+                "type": "object",
+                "properties": {
+                    "tool": {"type": "string"},
+                    "model": {"type": "string"},
+                    "patternType": {"type": "string"},
+                    "groupBy": {"type": "string"},
+                    "summary": {"type": "string"},
+                    "groups": {
+                        "type": "array",
+                        "items": {
+                            "type": "object",
+                            "properties": {
+                                "name": {"type": "string"},
+                                "count": {"type": "integer"},
+                                "patterns": {
+                                    "type": "array",
+                                    "items": {
+                                        "type": "object",
+                                        "properties": {
+                                            "name": {"type": "string"},
+                                            "description": {"type": "string"},
+                                            "severity": {"type": "string", "enum": ["error", "warning", "info"]},
+                                            "references": {
+                                                "type": "array",
+                                                "items": {
+                                                    "type": "object",
+                                                    "properties": {
+                                                        "path": {"type": "string"},
+                                                        "startLine": {"type": "integer"},
+                                                        "endLine": {"type": "integer"},
+                                                        "exists": {"type": "boolean"},
+                                                        "note": {"type": "string"},
+                                                    },
+                                                    "required": ["path", "exists"],
+                                                },
+                                            },
+                                        },
+                                        "required": ["name", "description", "severity", "references"],
+                                    },
+                                },
+                            },
+                            "required": ["name", "count", "patterns"],
+                        },
+                    },
+                    "rawAnswer": {"type": "string"},
+                    "filesAccessed": {"type": "array", "items": {"type": "string"}},
+                    "stats": {
+                        "type": "object",
+                        "properties": {
+                            "tokensUsed": {"type": "integer"},
+                            "toolCalls": {"type": "integer"},
+                            "latencyMs": {"type": "integer"},
+                        },
+                        "required": ["tokensUsed", "toolCalls", "latencyMs"],
+                    },
+                    "chunks": {
+                        "type": "object",
+                        "properties": {
+                            "cacheKey": {"type": "string"},
+                            "current": {"type": "integer"},
+                            "total": {"type": "integer"},
+                        },
+                        "required": ["cacheKey", "current", "total"],
+                    },
+                    "meta": {
+                        "type": "object",
+                        "properties": {
+                            "projectRoot": {"type": "string"},
+                            "truncated": {"type": "boolean"},
+                            "operationId": {"type": "string"},
+                            "warnings": {"type": "array", "items": {"type": "string"}},
+                        },
+                        "required": ["projectRoot", "truncated", "warnings"],
+                    },
+                },
+                "required": [
+                    "tool",
+                    "model",
+                    "patternType",
+                    "groupBy",
+                    "summary",
+                    "groups",
+                    "filesAccessed",
+                    "stats",
+                    "meta",
+                ],
+            },
         },
         "validate_against_codebase": {
             "tool": {
@@ -2840,152 +2653,61 @@ CATALOGUE: Final[Catalogue] = {
                 },
                 "outputSchema": {
                     "type": "object",
-                    "description": "A specification held against the project",
                     "properties": {
-                        "tool": {"type": "string", "description": "Always validate_against_codebase"},
-                        "model": {"type": "string", "description": "The model that answered"},
+                        "tool": {"type": "string"},
+                        "model": {"type": "string"},
                         "verdict": {
                             "type": "string",
                             "enum": ["valid", "valid_with_warnings", "invalid", "undetermined"],
-                            "description": "By the issues: invalid with errors; undetermined without any if a check was not answered",
                         },
-                        "summary": {"type": "string", "description": "The outcome in two or three sentences"},
+                        "summary": {"type": "string"},
                         "checks": {
                             "type": "array",
                             "items": {
                                 "type": "object",
-                                "description": "What became of one check",
                                 "properties": {
-                                    "check": {"type": "string", "description": "Its name"},
-                                    "status": {
-                                        "type": "string",
-                                        "enum": ["passed", "failed", "not_answered"],
-                                        "description": "not_answered: the model said nothing of it",
-                                    },
-                                    "issues": {"type": "integer", "description": "Issues it found"},
+                                    "check": {"type": "string"},
+                                    "status": {"type": "string", "enum": ["passed", "failed", "not_answered"]},
+                                    "issues": {"type": "integer"},
                                 },
                                 "required": ["check", "status", "issues"],
                             },
-                            "description": "Every check that was asked for",
                         },
-                        "counts": {
-                            "type": "object",
-                            "description": "Issues by severity",
-                            "properties": {
-                                "error": {"type": "integer", "description": "Stop the work or make it wrong"},
-                                "warning": {"type": "integer", "description": "Will cause trouble"},
-                                "info": {"type": "integer", "description": "The rest"},
-                            },
-                            "required": ["error", "warning", "info"],
-                        },
+                        "counts": {"type": "object"},
                         "issues": {
                             "type": "array",
                             "items": {
                                 "type": "object",
-                                "description": "Something wrong with a specification",
                                 "properties": {
-                                    "check": {"type": "string", "description": "The check that found it"},
-                                    "severity": {
-                                        "type": "string",
-                                        "enum": ["error", "warning", "info"],
-                                        "description": "How bad it is",
-                                    },
-                                    "subject": {
-                                        "type": "string",
-                                        "description": "The path, name or pattern it is about",
-                                    },
-                                    "message": {"type": "string", "description": "What is wrong"},
-                                    "expected": {"type": "string", "description": "What the specification should say"},
+                                    "check": {"type": "string"},
+                                    "severity": {"type": "string", "enum": ["error", "warning", "info"]},
+                                    "subject": {"type": "string"},
+                                    "message": {"type": "string"},
+                                    "expected": {"type": "string"},
                                     "evidence": {
                                         "type": "array",
                                         "items": {
                                             "type": "object",
-                                            "description": "A place in the project, looked up after the model named it",
                                             "properties": {
-                                                "path": {"type": "string", "description": "Path from the project root"},
-                                                "startLine": {"type": "integer", "description": "First line"},
-                                                "endLine": {"type": "integer", "description": "Last line"},
-                                                "exists": {
-                                                    "type": "boolean",
-                                                    "description": "Whether the file is there; models make paths up",
-                                                },
-                                                "note": {
-                                                    "type": "string",
-                                                    "description": "What is wrong with the place; absent if nothing is",
-                                                },
+                                                "path": {"type": "string"},
+                                                "startLine": {"type": "integer"},
+                                                "endLine": {"type": "integer"},
+                                                "exists": {"type": "boolean"},
+                                                "note": {"type": "string"},
                                             },
                                             "required": ["path", "exists"],
                                         },
-                                        "description": "Places that show it",
                                     },
-                                    "refuted": {
-                                        "type": "boolean",
-                                        "description": "True if the file that is said to be missing is there",
-                                    },
+                                    "refuted": {"type": "boolean"},
                                 },
                                 "required": ["check", "severity", "message", "evidence"],
                             },
-                            "description": "By check, the worst first",
                         },
-                        "rawAnswer": {
-                            "type": "string",
-                            "description": "What the model wrote, if it is not in the form it was asked for",
-                        },
-                        "filesAccessed": {
-                            "type": "array",
-                            "items": {"type": "string"},
-                            "description": "Files the model read",
-                        },
-                        "stats": {
-                            "type": "object",
-                            "description": "What it took",
-                            "properties": {
-                                "tokensUsed": {
-                                    "type": "integer",
-                                    "description": "Tokens the model was billed for, as it says itself",
-                                },
-                                "toolCalls": {"type": "integer", "description": "How often it looked at the project"},
-                                "latencyMs": {
-                                    "type": "integer",
-                                    "description": "Milliseconds until the answer was whole",
-                                },
-                            },
-                            "required": ["tokensUsed", "toolCalls", "latencyMs"],
-                        },
-                        "chunks": {
-                            "type": "object",
-                            "description": "Present if rawAnswer is longer than one chunk",
-                            "properties": {
-                                "cacheKey": {"type": "string", "description": "Key for fetch_chunk"},
-                                "current": {"type": "integer", "description": "Which chunk this is, from 1"},
-                                "total": {"type": "integer", "description": "How many there are"},
-                            },
-                            "required": ["cacheKey", "current", "total"],
-                        },
-                        "meta": {
-                            "type": "object",
-                            "description": "What to know before relying on it",
-                            "properties": {
-                                "projectRoot": {
-                                    "type": "string",
-                                    "description": "The directory that was looked at; paths are relative to it",
-                                },
-                                "truncated": {
-                                    "type": "boolean",
-                                    "description": "Whether something was cut or left out",
-                                },
-                                "operationId": {
-                                    "type": "string",
-                                    "description": "The piece of work that gave it; equal calls at the same time share one",
-                                },
-                                "warnings": {
-                                    "type": "array",
-                                    "items": {"type": "string"},
-                                    "description": "What is doubtful: files that do not exist, lines that are not there, what was cut, options without effect",
-                                },
-                            },
-                            "required": ["projectRoot", "truncated", "warnings"],
-                        },
+                        "rawAnswer": {"type": "string"},
+                        "filesAccessed": {"type": "array", "items": {"type": "string"}},
+                        "stats": {"type": "object"},
+                        "chunks": {"type": "object"},
+                        "meta": {"type": "object"},
                     },
                     "required": [
                         "tool",
@@ -3047,7 +2769,109 @@ CATALOGUE: Final[Catalogue] = {
                     "invocation": "validate_against_codebase(spec_content='# Export\\n\\nReuse `CsvWriter` of `src/export.py`.', validation_checks=['missing_files', 'undefined_dependencies'])",
                 },
             ],
+            "requires_codebase": True,
             "aliases": ["validate_against_codebase_tool"],
+            "result_schema": {
+                "type": "object",
+                "properties": {
+                    "tool": {"type": "string"},
+                    "model": {"type": "string"},
+                    "verdict": {"type": "string", "enum": ["valid", "valid_with_warnings", "invalid", "undetermined"]},
+                    "summary": {"type": "string"},
+                    "checks": {
+                        "type": "array",
+                        "items": {
+                            "type": "object",
+                            "properties": {
+                                "check": {"type": "string"},
+                                "status": {"type": "string", "enum": ["passed", "failed", "not_answered"]},
+                                "issues": {"type": "integer"},
+                            },
+                            "required": ["check", "status", "issues"],
+                        },
+                    },
+                    "counts": {
+                        "type": "object",
+                        "properties": {
+                            "error": {"type": "integer"},
+                            "warning": {"type": "integer"},
+                            "info": {"type": "integer"},
+                        },
+                        "required": ["error", "warning", "info"],
+                    },
+                    "issues": {
+                        "type": "array",
+                        "items": {
+                            "type": "object",
+                            "properties": {
+                                "check": {"type": "string"},
+                                "severity": {"type": "string", "enum": ["error", "warning", "info"]},
+                                "subject": {"type": "string"},
+                                "message": {"type": "string"},
+                                "expected": {"type": "string"},
+                                "evidence": {
+                                    "type": "array",
+                                    "items": {
+                                        "type": "object",
+                                        "properties": {
+                                            "path": {"type": "string"},
+                                            "startLine": {"type": "integer"},
+                                            "endLine": {"type": "integer"},
+                                            "exists": {"type": "boolean"},
+                                            "note": {"type": "string"},
+                                        },
+                                        "required": ["path", "exists"],
+                                    },
+                                },
+                                "refuted": {"type": "boolean"},
+                            },
+                            "required": ["check", "severity", "message", "evidence"],
+                        },
+                    },
+                    "rawAnswer": {"type": "string"},
+                    "filesAccessed": {"type": "array", "items": {"type": "string"}},
+                    "stats": {
+                        "type": "object",
+                        "properties": {
+                            "tokensUsed": {"type": "integer"},
+                            "toolCalls": {"type": "integer"},
+                            "latencyMs": {"type": "integer"},
+                        },
+                        "required": ["tokensUsed", "toolCalls", "latencyMs"],
+                    },
+                    "chunks": {
+                        "type": "object",
+                        "properties": {
+                            "cacheKey": {"type": "string"},
+                            "current": {"type": "integer"},
+                            "total": {"type": "integer"},
+                        },
+                        "required": ["cacheKey", "current", "total"],
+                    },
+                    "meta": {
+                        "type": "object",
+                        "properties": {
+                            "projectRoot": {"type": "string"},
+                            "truncated": {"type": "boolean"},
+                            "operationId": {"type": "string"},
+                            "warnings": {"type": "array", "items": {"type": "string"}},
+                        },
+                        "required": ["projectRoot", "truncated", "warnings"],
+                    },
+                },
+                "required": [
+                    "tool",
+                    "model",
+                    "verdict",
+                    "summary",
+                    "checks",
+                    "counts",
+                    "issues",
+                    "filesAccessed",
+                    "stats",
+                    "meta",
+                ],
+            },
         },
         "check_consistency": {
             "tool": {
@@ -3080,172 +2904,73 @@ CATALOGUE: Final[Catalogue] = {
                 },
                 "outputSchema": {
                     "type": "object",
-                    "description": "Code or a plan held against the conventions of the project",
                     "properties": {
-                        "tool": {"type": "string", "description": "Always check_consistency"},
-                        "model": {"type": "string", "description": "The model that answered"},
-                        "focus": {"type": "string", "description": "As it was asked for"},
-                        "verdict": {
-                            "type": "string",
-                            "enum": ["consistent", "inconsistent", "undetermined"],
-                            "description": "By the issues: inconsistent with errors or warnings; undetermined without any if an aspect was not answered",
-                        },
-                        "summary": {"type": "string", "description": "The outcome in two or three sentences"},
-                        "notAnswered": {
-                            "type": "array",
-                            "items": {"type": "string"},
-                            "description": "Aspects of which the model said nothing",
-                        },
-                        "counts": {
-                            "type": "object",
-                            "description": "Issues by severity",
-                            "properties": {
-                                "error": {"type": "integer", "description": "Stop the work or make it wrong"},
-                                "warning": {"type": "integer", "description": "Will cause trouble"},
-                                "info": {"type": "integer", "description": "The rest"},
-                            },
-                            "required": ["error", "warning", "info"],
-                        },
+                        "tool": {"type": "string"},
+                        "model": {"type": "string"},
+                        "focus": {"type": "string"},
+                        "verdict": {"type": "string", "enum": ["consistent", "inconsistent", "undetermined"]},
+                        "summary": {"type": "string"},
+                        "notAnswered": {"type": "array", "items": {"type": "string"}},
+                        "counts": {"type": "object"},
                         "issues": {
                             "type": "array",
                             "items": {
                                 "type": "object",
-                                "description": "Where the text departs from the project",
                                 "properties": {
-                                    "aspect": {"type": "string", "description": "The aspect it belongs to"},
-                                    "severity": {
-                                        "type": "string",
-                                        "enum": ["error", "warning", "info"],
-                                        "description": "How bad it is",
-                                    },
-                                    "subject": {"type": "string", "description": "The part of the text it is about"},
-                                    "message": {"type": "string", "description": "What is different"},
-                                    "expected": {"type": "string", "description": "What the project does instead"},
+                                    "aspect": {"type": "string"},
+                                    "severity": {"type": "string", "enum": ["error", "warning", "info"]},
+                                    "subject": {"type": "string"},
+                                    "message": {"type": "string"},
+                                    "expected": {"type": "string"},
                                     "evidence": {
                                         "type": "array",
                                         "items": {
                                             "type": "object",
-                                            "description": "A place in the project, looked up after the model named it",
                                             "properties": {
-                                                "path": {"type": "string", "description": "Path from the project root"},
-                                                "startLine": {"type": "integer", "description": "First line"},
-                                                "endLine": {"type": "integer", "description": "Last line"},
-                                                "exists": {
-                                                    "type": "boolean",
-                                                    "description": "Whether the file is there; models make paths up",
-                                                },
-                                                "note": {
-                                                    "type": "string",
-                                                    "description": "What is wrong with the place; absent if nothing is",
-                                                },
+                                                "path": {"type": "string"},
+                                                "startLine": {"type": "integer"},
+                                                "endLine": {"type": "integer"},
+                                                "exists": {"type": "boolean"},
+                                                "note": {"type": "string"},
                                             },
                                             "required": ["path", "exists"],
                                         },
-                                        "description": "Places where the project does so",
                                     },
                                 },
                                 "required": ["aspect", "severity", "message", "evidence"],
                             },
-                            "description": "By aspect, the worst first",
                         },
                         "conventions": {
                             "type": "array",
                             "items": {
                                 "type": "object",
-                                "description": "What the project does in several places",
                                 "properties": {
-                                    "aspect": {"type": "string", "description": "The aspect it belongs to"},
-                                    "convention": {"type": "string", "description": "The convention"},
-                                    "mixed": {
-                                        "type": "boolean",
-                                        "description": "Whether the project itself does it in different ways",
-                                    },
+                                    "aspect": {"type": "string"},
+                                    "convention": {"type": "string"},
+                                    "mixed": {"type": "boolean"},
                                     "references": {
                                         "type": "array",
                                         "items": {
                                             "type": "object",
-                                            "description": "A place in the project, looked up after the model named it",
                                             "properties": {
-                                                "path": {"type": "string", "description": "Path from the project root"},
-                                                "startLine": {"type": "integer", "description": "First line"},
-                                                "endLine": {"type": "integer", "description": "Last line"},
-                                                "exists": {
-                                                    "type": "boolean",
-                                                    "description": "Whether the file is there; models make paths up",
-                                                },
-                                                "note": {
-                                                    "type": "string",
-                                                    "description": "What is wrong with the place; absent if nothing is",
-                                                },
+                                                "path": {"type": "string"},
+                                                "startLine": {"type": "integer"},
+                                                "endLine": {"type": "integer"},
+                                                "exists": {"type": "boolean"},
+                                                "note": {"type": "string"},
                                             },
                                             "required": ["path", "exists"],
                                         },
-                                        "description": "Places that show it",
                                     },
                                 },
                                 "required": ["aspect", "convention", "mixed", "references"],
                             },
-                            "description": "What it was held against",
                         },
-                        "rawAnswer": {
-                            "type": "string",
-                            "description": "What the model wrote, if it is not in the form it was asked for",
-                        },
-                        "filesAccessed": {
-                            "type": "array",
-                            "items": {"type": "string"},
-                            "description": "Files the model read",
-                        },
-                        "stats": {
-                            "type": "object",
-                            "description": "What it took",
-                            "properties": {
-                                "tokensUsed": {
-                                    "type": "integer",
-                                    "description": "Tokens the model was billed for, as it says itself",
-                                },
-                                "toolCalls": {"type": "integer", "description": "How often it looked at the project"},
-                                "latencyMs": {
-                                    "type": "integer",
-                                    "description": "Milliseconds until the answer was whole",
-                                },
-                            },
-                            "required": ["tokensUsed", "toolCalls", "latencyMs"],
-                        },
-                        "chunks": {
-                            "type": "object",
-                            "description": "Present if rawAnswer is longer than one chunk",
-                            "properties": {
-                                "cacheKey": {"type": "string", "description": "Key for fetch_chunk"},
-                                "current": {"type": "integer", "description": "Which chunk this is, from 1"},
-                                "total": {"type": "integer", "description": "How many there are"},
-                            },
-                            "required": ["cacheKey", "current", "total"],
-                        },
-                        "meta": {
-                            "type": "object",
-                            "description": "What to know before relying on it",
-                            "properties": {
-                                "projectRoot": {
-                                    "type": "string",
-                                    "description": "The directory that was looked at; paths are relative to it",
-                                },
-                                "truncated": {
-                                    "type": "boolean",
-                                    "description": "Whether something was cut or left out",
-                                },
-                                "operationId": {
-                                    "type": "string",
-                                    "description": "The piece of work that gave it; equal calls at the same time share one",
-                                },
-                                "warnings": {
-                                    "type": "array",
-                                    "items": {"type": "string"},
-                                    "description": "What is doubtful: files that do not exist, lines that are not there, what was cut, options without effect",
-                                },
-                            },
-                            "required": ["projectRoot", "truncated", "warnings"],
-                        },
+                        "rawAnswer": {"type": "string"},
+                        "filesAccessed": {"type": "array", "items": {"type": "string"}},
+                        "stats": {"type": "object"},
+                        "chunks": {"type": "object"},
+                        "meta": {"type": "object"},
                     },
                     "required": [
                         "tool",
@@ -3308,7 +3033,126 @@ CATALOGUE: Final[Catalogue] = {
                     "invocation": "check_consistency(focus='all', new_code_or_spec='class OrderRepo:\\n    def save(self, order): ...', scope='src/orders')",
                 },
             ],
+            "requires_codebase": True,
             "aliases": ["check_consistency_tool"],
+            "result_schema": {
+                "type": "object",
+                "properties": {
+                    "tool": {"type": "string"},
+                    "model": {"type": "string"},
+                    "focus": {"type": "string"},
+                    "verdict": {"type": "string", "enum": ["consistent", "inconsistent", "undetermined"]},
+                    "summary": {"type": "string"},
+                    "notAnswered": {"type": "array", "items": {"type": "string"}},
+                    "counts": {
+                        "type": "object",
+                        "properties": {
+                            "error": {"type": "integer"},
+                            "warning": {"type": "integer"},
+                            "info": {"type": "integer"},
+                        },
+                        "required": ["error", "warning", "info"],
+                    },
+                    "issues": {
+                        "type": "array",
+                        "items": {
+                            "type": "object",
+                            "properties": {
+                                "aspect": {"type": "string"},
+                                "severity": {"type": "string", "enum": ["error", "warning", "info"]},
+                                "subject": {"type": "string"},
+                                "message": {"type": "string"},
+                                "expected": {"type": "string"},
+                                "evidence": {
+                                    "type": "array",
+                                    "items": {
+                                        "type": "object",
+                                        "properties": {
+                                            "path": {"type": "string"},
+                                            "startLine": {"type": "integer"},
+                                            "endLine": {"type": "integer"},
+                                            "exists": {"type": "boolean"},
+                                            "note": {"type": "string"},
+                                        },
+                                        "required": ["path", "exists"],
+                                    },
+                                },
+                            },
+                            "required": ["aspect", "severity", "message", "evidence"],
+                        },
+                    },
+                    "conventions": {
+                        "type": "array",
+                        "items": {
+                            "type": "object",
+                            "properties": {
+                                "aspect": {"type": "string"},
+                                "convention": {"type": "string"},
+                                "mixed": {"type": "boolean"},
+                                "references": {
+                                    "type": "array",
+                                    "items": {
+                                        "type": "object",
+                                        "properties": {
+                                            "path": {"type": "string"},
+                                            "startLine": {"type": "integer"},
+                                            "endLine": {"type": "integer"},
+                                            "exists": {"type": "boolean"},
+                                            "note": {"type": "string"},
+                                        },
+                                        "required": ["path", "exists"],
+                                    },
+                                },
+                            },
+                            "required": ["aspect", "convention", "mixed", "references"],
+                        },
+                    },
+                    "rawAnswer": {"type": "string"},
+                    "filesAccessed": {"type": "array", "items": {"type": "string"}},
+                    "stats": {
+                        "type": "object",
+                        "properties": {
+                            "tokensUsed": {"type": "integer"},
+                            "toolCalls": {"type": "integer"},
+                            "latencyMs": {"type": "integer"},
+                        },
+                        "required": ["tokensUsed", "toolCalls", "latencyMs"],
+                    },
+                    "chunks": {
+                        "type": "object",
+                        "properties": {
+                            "cacheKey": {"type": "string"},
+                            "current": {"type": "integer"},
+                            "total": {"type": "integer"},
+                        },
+                        "required": ["cacheKey", "current", "total"],
+                    },
+                    "meta": {
+                        "type": "object",
+                        "properties": {
+                            "projectRoot": {"type": "string"},
+                            "truncated": {"type": "boolean"},
+                            "operationId": {"type": "string"},
+                            "warnings": {"type": "array", "items": {"type": "string"}},
+                        },
+                        "required": ["projectRoot", "truncated", "warnings"],
+                    },
+                },
+                "required": [
+                    "tool",
+                    "model",
+                    "focus",
+                    "verdict",
+                    "summary",
+                    "notAnswered",
+                    "counts",
+                    "issues",
+                    "conventions",
+                    "filesAccessed",
+                    "stats",
+                    "meta",
+                ],
+            },
         },
         "git_status": {
             "tool": {
@@ -4575,4 +4419,4 @@ CATALOGUE: Final[Catalogue] = {
 }
 
 
-# toolwright: sha256 59680fd6ddb0faf76593dca08544d9e2
+# toolwright: sha256 a3abefb0cdbfec32eb2b95e91760f201

@@ -51,7 +51,7 @@ GIT_COMMIT: Final = CommandTool(
     placements=(Placement(name="message", place=Place.STDIN),),
     timeout_s=60,
     risk=Risk.WRITE,
-    confirm="Commit with this message?",
+    confirm="Commit with {message}?",
 )
 
 DESCRIBE: Final[contract.Describe] = repository.about.describe
@@ -64,4 +64,4 @@ BINDINGS: Final[Mapping[str, Binding]] = {
 }
 
 
-# toolwright: sha256 dae36fd2a42d55cf72a85c566237dd45
+# toolwright: sha256 420a07a6087a7095b9a70c27845ddd62

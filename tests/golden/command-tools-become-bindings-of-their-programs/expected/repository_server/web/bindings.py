@@ -37,7 +37,7 @@ FORGE_REQUEST: Final = CommandTool(
     placements=(
         Placement(name="path", place=Place.POSITIONAL),
         Placement(name="method", place=Place.FLAG, flag="--method", default="GET"),
-        Placement(name="force", place=Place.FLAG, flag="--force", switch=True),
+        Placement(name="force", place=Place.FLAG, flag="overwrite", switch=True),
     ),
     risk_by_value={
         "method": {
@@ -49,6 +49,7 @@ FORGE_REQUEST: Final = CommandTool(
             "true": Risk.DESTRUCTIVE,
         },
     },
+    ok_exit_codes=(0, 22),
 )
 
 BINDINGS: Final[Mapping[str, Binding]] = {
@@ -56,4 +57,4 @@ BINDINGS: Final[Mapping[str, Binding]] = {
 }
 
 
-# toolwright: sha256 0f6ba952079200bb2ae7228a01eaedac
+# toolwright: sha256 2e29378decc193b7f8c7fe908d6896d1
