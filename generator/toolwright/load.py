@@ -12,6 +12,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
 from toolwright.diagnostics import Diagnostic, Diagnostics, Location, Severity
+from toolwright.inputs import read_input
 from toolwright.paths import KeyPath
 from toolwright.spans import Mention, Place, Span, key_spans, mentions
 from toolwright.wording import quoted, table_name, within
@@ -91,7 +92,7 @@ def load(path: Path, *, root: Path, diagnostics: Diagnostics) -> Document | None
     relative to `root`.
     """
     shown = PurePosixPath((path.relative_to(root) if path.is_relative_to(root) else path).as_posix())
-    raw = _read(path)
+    raw = _read(path, root)
     text = raw if isinstance(raw, _Failure) else _decode(raw)
     data = text if isinstance(text, _Failure) else _parse(text)
     if isinstance(text, str) and not isinstance(data, _Failure):
@@ -110,15 +111,11 @@ def load(path: Path, *, root: Path, diagnostics: Diagnostics) -> Document | None
     return None
 
 
-def _read(path: Path) -> bytes | _Failure:
+def _read(path: Path, root: Path) -> bytes | _Failure:
     try:
-        if path.exists() and not (path.is_file() or path.is_dir()):
-            return _Failure("TW101", "this is no regular file")  # a pipe might never end
-        return path.read_bytes()
+        return read_input(path, root)
     except FileNotFoundError:
         return _Failure("TW101", "there is no such file", "run this in the project's folder, or name the manifest")
-    except IsADirectoryError:
-        return _Failure("TW101", "this is a folder, not a file")
     except (OSError, ValueError) as error:  # ValueError: a null byte in the name
         return _Failure("TW101", f"cannot read: {(getattr(error, 'strerror', None) or str(error)).lower()}")
 
