@@ -24,10 +24,11 @@ _OPEN_FLAGS: Final = (
 
 
 class RefusedInput(OSError):  # noqa: N818 - an OSError, so that it is reported as any other file that cannot be read
-    """A file that must not be read. `strerror` is the reason, `filename` the path."""
+    """A file that must not be read. `reason` is the same as `strerror`, `filename` is the path."""
 
     def __init__(self, path: Path, reason: str) -> None:
         super().__init__(None, reason, str(path))
+        self.reason = reason
 
 
 def read_input(path: Path, root: Path, *, max_bytes: int = MAX_INPUT_BYTES) -> bytes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import re
+import sys
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -27,6 +28,8 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 """Strings and comments (to pass over them), brackets and digits."""
+PARSER_CALLS = 4_000
+"""Nested calls that `tomllib` may make, a few for each level. They take no room on the stack of the machine."""
 
 
 # No slots: the spans are kept in the instance once they have been asked for.
@@ -136,7 +139,7 @@ def _decode(raw: bytes) -> str | _Failure:
 
 def _parse(text: str) -> dict[str, Any] | _Failure:
     try:
-        return tomllib.loads(text)
+        return _parse_deep(text)
     except tomllib.TOMLDecodeError as error:
         message, place = _split_position(str(error), text)
         if message.startswith(_CLASH):
@@ -146,6 +149,16 @@ def _parse(text: str) -> dict[str, Any] | _Failure:
         return _Failure("TW106", "arrays or tables nest too deeply", "flatten them", _deepest(text))
     except ValueError:  # only int() of very many digits is left
         return _Failure("TW107", "a number has too many digits", "TOML's integers have 64 bits", _longest_number(text))
+
+
+def _parse_deep(text: str) -> dict[str, Any]:
+    """Parse text that nests deeper than Python calls usually do: the stage that knows the key reports it better."""
+    usual = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(usual, PARSER_CALLS))
+    try:
+        return tomllib.loads(text)
+    finally:
+        sys.setrecursionlimit(usual)
 
 
 def _line(raw: bytes, number: int) -> str:

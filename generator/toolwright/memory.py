@@ -27,6 +27,7 @@ from toolwright.files import RenderedFile
 from toolwright.inputs import RefusedInput, hash_input, is_inside, read_input
 from toolwright.project import Project
 from toolwright.signature import LISTING, Listing, State, parse_listing, verify
+from toolwright.snapshot import MAX_FILE_BYTES
 from toolwright.user_cache import cache_directory, read_cached, write_cached
 
 _LIBRARIES = ("datamodel_code_generator-", "jinja2-", "ruff-", "snowballstemmer-", "tomli_w-")
@@ -109,15 +110,15 @@ def named_schemas(manifest: bytes) -> list[str]:
 
 def _listing(folder: Path) -> Listing:
     path = folder / LISTING
-    return parse_listing(path.read_bytes()) if path.is_file() else {}
+    return parse_listing(read_input(path, folder, max_bytes=MAX_FILE_BYTES)) if path.exists() else {}
 
 
 def _as_made(folder: Path, name: str, digest: str, listed: Listing) -> RenderedFile | None:
     path = PurePosixPath(name)
     # A record is no authority: what it names must lie in the folder and be signed there.
-    if path.is_absolute() or ".." in path.parts or not (folder / path).is_file():
+    if path.is_absolute() or ".." in path.parts:
         return None
-    data = (folder / path).read_bytes().replace(b"\r\n", b"\n")
+    data = read_input(folder / path, folder, max_bytes=MAX_FILE_BYTES).replace(b"\r\n", b"\n")
     if _digest(data) != digest or verify(path, data, listed) is not State.VALID:
         return None
     return RenderedFile(path, data.decode())
