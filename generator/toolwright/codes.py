@@ -973,8 +973,8 @@ input_schema = { type = "object", properties = { "$top" = { type = "integer" } }
         title="A template takes too much time or memory",
         why="The templates of a project may be a stranger's. They are rendered in a process with limits that are far above "
         "what those of toolwright need.",
-        bad="{{ 'a' * 10000000000 }}",
-        good="{{ 'a' * 10 }}",
+        bad="# templates/docs/index.md.jinja: {{ 'a' * 10000000000 }}",
+        good="# templates/docs/index.md.jinja: {{ 'a' * 10 }}",
     ),
 )
 """Sorted by code."""
