@@ -107,7 +107,7 @@ _READING = """\
 - A full generation is above all datamodel-code-generator: its import, then about a millisecond a class, whether it is
   called once or once a category.
 - A run that changes nothing is the import of the toolkit and a look at the hashes of what went in and came out; without
-  the record of an earlier run (`.toolwright/`), as in CI, `check` has to render everything.
+  the record of an earlier run (in the user's cache), as in CI, `check` has to render everything.
 - An edit has to parse the whole manifest and to write again what tells of all tools at once: the table, the index, the
   schemas. That, and not the models of one category, is its cost, unless a schema changed.
 """

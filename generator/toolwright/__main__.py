@@ -1,8 +1,18 @@
 """The command `toolwright`. Says which extra is missing where only a server's needs are installed."""
 
-from __future__ import annotations
-
+import os
 import sys
+
+if __name__ == "__main__" and not sys.flags.safe_path:
+    # `python -m` puts the working directory first: a module of a stranger's project would be imported in the place of
+    # one that is needed here, even `__future__`.
+    try:
+        if sys.path[0] == os.getcwd():  # noqa: PTH109 - nothing else may be imported yet
+            del sys.path[0]
+    except OSError:  # The working directory has been deleted.
+        pass
+
+import signal
 
 EXTRA = frozenset(
     {"click", "datamodel_code_generator", "filelock", "jinja2", "jsonref", "ruff", "tomli_w", "watchfiles"}
@@ -13,8 +23,14 @@ EXTRA = frozenset(
 def main() -> None:
     """Run the command line and exit with its code."""
     try:
+        # An interrupt ends the process at once while there is nothing to tidy up: Python's own handler would print
+        # where it was in the imports.
+        usual = signal.getsignal(signal.SIGINT)
+        if usual is signal.default_int_handler:
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
         from toolwright.cli import toolwright
 
+        signal.signal(signal.SIGINT, usual)
         toolwright(prog_name="toolwright")
     except ModuleNotFoundError as error:
         module = (error.name or "").partition(".")[0]
@@ -24,6 +40,8 @@ def main() -> None:
             f"toolwright: the module `{module}` is not installed; authors of servers need the toolkit:\n"
             '  python3 -m pip install "toolwright[toolkit]"'
         )
+    except KeyboardInterrupt:
+        sys.exit(128 + signal.SIGINT)
 
 
 if __name__ == "__main__":

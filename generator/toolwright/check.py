@@ -7,7 +7,7 @@ from pathlib import Path
 
 from toolwright.comparison import Part, compare, everything
 from toolwright.files import Changes, RenderedFile
-from toolwright.snapshot import take_snapshot
+from toolwright.snapshot import require_real, take_snapshot
 from toolwright.transaction import foresee
 
 
@@ -18,7 +18,9 @@ def check(files: Iterable[RenderedFile], folder: Path, *, part: Part = everythin
 
     Raises:
         DiskFailure: the folder cannot be read.
+        MisplacedFolder: it is a link.
     """
+    require_real(folder)
     snapshot = take_snapshot(folder.resolve())
     is_interrupted = foresee(snapshot)
     return Changes(compare(files, snapshot, part), is_interrupted)

@@ -87,6 +87,13 @@ summary = "Search the catalog"
         good="maximum = 9223372036854775807",
     ),
     Rule(
+        code="TW108",
+        title="There are more findings than are shown",
+        why="A list of thousands helps nobody and can fill a terminal or a log. The most severe of them are shown.",
+        bad="# thousands of unknown keys",
+        good="# the first of them fixed, and the check run again",
+    ),
+    Rule(
         code="TW201",
         title="The manifest is of an edition that is not known here",
         why="A later edition may give old keys a new meaning, so nothing else in the file is judged.",
@@ -1073,6 +1080,29 @@ network = false
         why="Some files are of the new state and some of the old. The next `generate` finishes or undoes it, whichever the journal says.",
         bad="# `generate` was killed, and generated/.toolwright-staging/ is still there",
         good="# `nox -s generate` has run once more",
+    ),
+    Rule(
+        code="TW607",
+        title="The generated folder or the lock leads elsewhere",
+        why="Through a link that came with a clone, a run would read and write files outside of the project.",
+        bad="# generated/ is a link to /home/me/bin",
+        good="# generated/ is a folder, or is not there yet",
+    ),
+    Rule(
+        code="TW608",
+        title="A template cannot be read safely",
+        why="A template that leads out of the project would copy a file of yours into output that is committed. A pipe "
+        "or a device never ends, and no template has more than 16 MiB.",
+        bad="# templates/docs/index.md.jinja is a link to /etc/passwd",
+        good="# templates/docs/index.md.jinja is a file of the project",
+    ),
+    Rule(
+        code="TW609",
+        title="A template takes too much time or memory",
+        why="The templates of a project may be a stranger's. They are rendered in a process with limits that are far above "
+        "what those of toolwright need.",
+        bad="# templates/docs/index.md.jinja: {{ 'a' * 10000000000 }}",
+        good="# templates/docs/index.md.jinja: {{ 'a' * 10 }}",
     ),
 )
 """Sorted by code."""

@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 
 from toolwright.filters import docstring
+from toolwright.inputs import read_input
 from toolwright.model import Handler, Tool
 from toolwright.names import identifier
 from toolwright.wording import nearest
@@ -68,16 +69,16 @@ class HandlerIndex:
     def _read(self, module: str) -> _Module | None:
         base = self._folder.joinpath(*module.split("."))
         for path in (base.with_suffix(".py"), base / "__init__.py"):
-            if path.is_file():
-                return _parsed(path)
+            if path.exists() and not path.is_dir():
+                return _parsed(path, self._folder.parent)
         return None
 
 
-def _parsed(path: Path) -> _Module:
+def _parsed(path: Path, root: Path) -> _Module:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            names = frozenset(_defined(ast.parse(path.read_bytes()).body))
+            names = frozenset(_defined(ast.parse(read_input(path, root)).body))
     except SyntaxError as error:
         line = f"line {error.lineno}: " if error.lineno else ""
         return _Module(fault=f"{path.name}: {line}{error.msg}")

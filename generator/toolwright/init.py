@@ -16,8 +16,10 @@ from pathlib import Path
 from typing import Final
 
 from toolwright import origin
+from toolwright.memory import record_path
 from toolwright.project import Project
 from toolwright.render import make_environment
+from toolwright.write import LOCK
 
 LAYOUT: Final[Mapping[str, str]] = {
     "README.md": "README.md.jinja",
@@ -212,9 +214,13 @@ def init(folder: Path, names: ProjectNames, *, generate: Callable[[Project], Non
             target = root / path
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(text, encoding="utf-8", newline="\n")
-        generate(Project(root, root / "manifest" / f"{names.server}.toml"))
+        staged = Project(root, root / "manifest" / f"{names.server}.toml")
+        generate(staged)
+        # Nothing is to be remembered of a folder that goes away.
+        if record := record_path(staged):
+            record.unlink(missing_ok=True)
         _require_empty(folder)
-        shutil.copytree(root, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns(".toolwright"))
+        shutil.copytree(root, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns(LOCK))
     home = folder.resolve()
     return Project(home, home / "manifest" / f"{names.server}.toml")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import re
+import sys
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
 from toolwright.diagnostics import Diagnostic, Diagnostics, Location, Severity
+from toolwright.inputs import read_input
 from toolwright.paths import KeyPath
 from toolwright.spans import Mention, Place, Span, key_spans, mentions
 from toolwright.wording import quoted, table_name, within
@@ -26,6 +28,8 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 """Strings and comments (to pass over them), brackets and digits."""
+PARSER_CALLS = 4_000
+"""Nested calls that `tomllib` may make, a few for each level. They take no room on the stack of the machine."""
 
 
 # No slots: the spans are kept in the instance once they have been asked for.
@@ -91,7 +95,7 @@ def load(path: Path, *, root: Path, diagnostics: Diagnostics) -> Document | None
     relative to `root`.
     """
     shown = PurePosixPath((path.relative_to(root) if path.is_relative_to(root) else path).as_posix())
-    raw = _read(path)
+    raw = _read(path, root)
     text = raw if isinstance(raw, _Failure) else _decode(raw)
     data = text if isinstance(text, _Failure) else _parse(text)
     if isinstance(text, str) and not isinstance(data, _Failure):
@@ -110,15 +114,11 @@ def load(path: Path, *, root: Path, diagnostics: Diagnostics) -> Document | None
     return None
 
 
-def _read(path: Path) -> bytes | _Failure:
+def _read(path: Path, root: Path) -> bytes | _Failure:
     try:
-        if path.exists() and not (path.is_file() or path.is_dir()):
-            return _Failure("TW101", "this is no regular file")  # a pipe might never end
-        return path.read_bytes()
+        return read_input(path, root)
     except FileNotFoundError:
         return _Failure("TW101", "there is no such file", "run this in the project's folder, or name the manifest")
-    except IsADirectoryError:
-        return _Failure("TW101", "this is a folder, not a file")
     except (OSError, ValueError) as error:  # ValueError: a null byte in the name
         return _Failure("TW101", f"cannot read: {(getattr(error, 'strerror', None) or str(error)).lower()}")
 
@@ -139,7 +139,7 @@ def _decode(raw: bytes) -> str | _Failure:
 
 def _parse(text: str) -> dict[str, Any] | _Failure:
     try:
-        return tomllib.loads(text)
+        return _parse_deep(text)
     except tomllib.TOMLDecodeError as error:
         message, place = _split_position(str(error), text)
         if message.startswith(_CLASH):
@@ -149,6 +149,16 @@ def _parse(text: str) -> dict[str, Any] | _Failure:
         return _Failure("TW106", "arrays or tables nest too deeply", "flatten them", _deepest(text))
     except ValueError:  # only int() of very many digits is left
         return _Failure("TW107", "a number has too many digits", "TOML's integers have 64 bits", _longest_number(text))
+
+
+def _parse_deep(text: str) -> dict[str, Any]:
+    """Parse text that nests deeper than Python calls usually do: the stage that knows the key reports it better."""
+    usual = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(usual, PARSER_CALLS))
+    try:
+        return tomllib.loads(text)
+    finally:
+        sys.setrecursionlimit(usual)
 
 
 def _line(raw: bytes, number: int) -> str:

@@ -2,8 +2,10 @@
 
 A record holds hashes only: one of everything a run reads (the manifest and the schemas it names, handlers,
 templates, the toolkit itself and the libraries that shape its output), and one of each file it made. Unless all of
-them fit what is there now, it is worth nothing, and the run goes the whole way. It lies in `.toolwright/`, which is
-not committed, and losing it costs only time.
+them fit what is there now, it is worth nothing, and the run goes the whole way.
+
+It is in the user's cache directory, and losing it costs only time. One that came with the project could declare any
+output right, so none is read there. In CI there is none: a cache that is restored there is what some earlier job left.
 """
 
 from __future__ import annotations
@@ -22,17 +24,27 @@ import toolwright_runtime
 import toolwright
 import toolwright_templates
 from toolwright.files import RenderedFile
+from toolwright.inputs import RefusedInput, hash_input, is_inside, read_input
 from toolwright.project import Project
 from toolwright.signature import LISTING, Listing, State, parse_listing, verify
+from toolwright.snapshot import MAX_FILE_BYTES
+from toolwright.user_cache import cache_directory, read_cached, write_cached
 
 _LIBRARIES = ("datamodel_code_generator-", "jinja2-", "ruff-", "snowballstemmer-", "tomli_w-")
 """How the metadata folders of the libraries that shape the output begin; their names end in the version."""
+
+MAX_HASHED_BYTES = 256 * 1024 * 1024
+MAX_HASHED_ENTRIES = 50_000
+"""Bounds of what is hashed of a project. Beyond them nothing is remembered."""
 
 
 def recall(project: Project) -> tuple[RenderedFile, ...] | None:
     """Give what a run would render, as it stands on disk, or None if only a run can tell."""
     with suppress(OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        record = json.loads(_place(project).read_text(encoding="utf-8"))
+        path = record_path(project)
+        if path is None:
+            return None
+        record = json.loads(read_cached(path))
         if record["inputs"] == fingerprint(project):
             listed = _listing(project.generated)
             files = [_as_made(project.generated, name, digest, listed) for name, digest in record["files"].items()]
@@ -47,30 +59,43 @@ def remember(project: Project, files: Sequence[RenderedFile], before: str) -> No
     refuses is no mistake.
     """
     with suppress(OSError):
-        if fingerprint(project) != before:
+        path = record_path(project)
+        if path is None or fingerprint(project) != before:
             return
         record = {
             "inputs": before,
             "files": {file.path.as_posix(): _digest(file.text.encode()) for file in files},
         }
-        place = _place(project)
-        place.parent.mkdir(exist_ok=True)
-        if not (ignore := place.with_name(".gitignore")).exists():
-            ignore.write_text("*\n", encoding="utf-8")
-        place.write_text(json.dumps(record), encoding="utf-8")
+        write_cached(path, json.dumps(record).encode())
+
+
+def record_path(project: Project) -> Path | None:
+    """Return the file of the record of `project`, which need not exist, or None where no record is kept."""
+    if os.environ.get("CI", "").lower() not in {"", "0", "false"}:
+        return None
+    directory = cache_directory(project.root)
+    name = _digest(os.path.realpath(project.manifest).encode("utf-8", "surrogateescape"))
+    return directory and directory / f"run-{name}.json"
 
 
 def fingerprint(project: Project) -> str:
     """Give the hash of everything a run reads. Contents count, not times: those survive being moved about.
 
     Raises:
-        OSError: an input cannot be read.
+        OSError: an input cannot be read, or there are too many.
     """
     whole = sha256(repr((sys.version, project.shown_manifest, _library_versions())).encode())
-    for name, path in _inputs(project):
-        data = path.read_bytes() if path.is_file() else None
-        whole.update(f"\0{name}\0{data is not None and len(data)}\0".encode())
-        whole.update(data or b"")
+    total = 0
+    for name, path, root in _inputs(project):
+        try:
+            size, digest = hash_input(path, root) if root else _hash_trusted(path)
+        except (RefusedInput, FileNotFoundError):
+            # No stage reads it either.
+            size, digest = 0, "none"
+        total += size
+        if total > MAX_HASHED_BYTES:
+            raise RefusedInput(project.root, "its inputs are too large to be remembered")
+        whole.update(f"\0{name}\0{size} {digest}\0".encode("utf-8", "surrogateescape"))
     return whole.hexdigest()
 
 
@@ -83,21 +108,17 @@ def named_schemas(manifest: bytes) -> list[str]:
     return [tool["input_schema"] for tool in tools if isinstance(tool.get("input_schema"), str)]
 
 
-def _place(project: Project) -> Path:
-    return project.root / ".toolwright" / f"{project.manifest.stem}.json"
-
-
 def _listing(folder: Path) -> Listing:
     path = folder / LISTING
-    return parse_listing(path.read_bytes()) if path.is_file() else {}
+    return parse_listing(read_input(path, folder, max_bytes=MAX_FILE_BYTES)) if path.exists() else {}
 
 
 def _as_made(folder: Path, name: str, digest: str, listed: Listing) -> RenderedFile | None:
     path = PurePosixPath(name)
     # A record is no authority: what it names must lie in the folder and be signed there.
-    if path.is_absolute() or ".." in path.parts or not (folder / path).is_file():
+    if path.is_absolute() or ".." in path.parts:
         return None
-    data = (folder / path).read_bytes().replace(b"\r\n", b"\n")
+    data = read_input(folder / path, folder, max_bytes=MAX_FILE_BYTES).replace(b"\r\n", b"\n")
     if _digest(data) != digest or verify(path, data, listed) is not State.VALID:
         return None
     return RenderedFile(path, data.decode())
@@ -113,29 +134,52 @@ def _library_versions() -> list[str]:
     return sorted(name for name in names if name.startswith(_LIBRARIES) and name.endswith(".dist-info"))
 
 
-def _inputs(project: Project) -> Iterator[tuple[str, Path]]:
-    yield "manifest", project.manifest
-    with suppress(ValueError):
-        for name in named_schemas(project.manifest.read_bytes() if project.manifest.is_file() else b""):
-            yield f"schema {name}", project.root / name
+def _hash_trusted(path: Path) -> tuple[int, str]:
+    data = path.read_bytes()
+    return 0, _digest(data)
+
+
+def _inputs(project: Project) -> Iterator[tuple[str, Path, Path | None]]:
+    """Give the name of each input, its path, and the directory that it must not lead out of, None if it is ours."""
+    root = project.root
+    yield "manifest", project.manifest, root
+    # What cannot be parsed is reported by the stage that does.
+    with suppress(OSError, ValueError, AttributeError, RecursionError):
+        for name in named_schemas(read_input(project.manifest, root)):
+            yield f"schema {name}", root / name, root
     for package in (toolwright, toolwright_runtime, toolwright_templates):
-        yield from _files_under(Path(package.__path__[0]))
-    if project.handlers is not None:
-        yield from _files_under(project.handlers)
-    # A template may include anything that lies beside it.
-    if project.templates is not None:
-        yield from _files_under(project.templates)
+        # Some installers link each file to a store of their own.
+        yield from ((name, path, None) for name, path in _files_under(Path(package.__path__[0])))
+    for folder, suffix in ((project.handlers, ".py"), (project.templates, "")):
+        # A template may include anything that is beside it.
+        if folder is not None:
+            yield from ((name, path, root) for name, path in _files_under(folder, inside=root, suffix=suffix))
 
 
-def _files_under(root: Path) -> Iterator[tuple[str, Path]]:
-    """Give the files below a folder in a fixed order, links to folders followed as those who read them do."""
+def _files_under(top: Path, *, inside: Path | None = None, suffix: str = "") -> Iterator[tuple[str, Path]]:
+    """Give the files below `top` in a fixed order. Links to directories are followed, but not out of `inside`.
+
+    Raises:
+        OSError: a directory cannot be listed, or there are too many entries.
+    """
     seen: set[str] = set()
-    for folder, below, names in os.walk(root, followlinks=True):
+    pending = [top]
+    count = 0
+    while pending:
+        folder = pending.pop()
         real = os.path.realpath(folder)
-        below[:] = sorted(name for name in below if name != "__pycache__") if real not in seen else []
-        if real in seen:
+        if real in seen or (inside is not None and not is_inside(folder, inside)):
             continue
         seen.add(real)
-        for name in sorted(names):
-            path = Path(folder, name)
-            yield f"{root.name}/{path.relative_to(root).as_posix()}", path
+        if not folder.is_dir():
+            continue
+        with os.scandir(folder) as entries:
+            found = sorted(entries, key=lambda entry: entry.name)
+        count += len(found)
+        if count > MAX_HASHED_ENTRIES:
+            raise RefusedInput(top, "it has too many files to be remembered")
+        pending += [folder / entry.name for entry in found if entry.is_dir() and entry.name != "__pycache__"]
+        for entry in found:
+            path = folder / entry.name
+            if entry.name.endswith(suffix) and not entry.is_dir():
+                yield f"{top.name}/{path.relative_to(top).as_posix()}", path

@@ -19,12 +19,14 @@ from toolwright.comparison import Part, everything
 from toolwright.console import Progress, no_progress
 from toolwright.diagnostics import Diagnostics
 from toolwright.files import Changes, RenderedFile
+from toolwright.inputs import read_input
 from toolwright.load import Document, load
 from toolwright.model import Server
 from toolwright.plan import plan
 from toolwright.project import Project
 from toolwright.resolve import resolve
 from toolwright.signature import is_signable
+from toolwright.snapshot import MAX_FILE_BYTES
 from toolwright.validate import validate
 from toolwright.write import write
 
@@ -68,7 +70,8 @@ def render_files(
 
     Raises:
         SelfCheckError: what came out does not parse.
-        jinja2.TemplateError: a template of the project is wrong.
+        TemplateMistake: a template of the project is wrong.
+        TemplateRefused: one cannot be read safely, or takes too much time or memory.
     """
     made = _make(project, diagnostics=diagnostics, only=only, progress=progress)
     return None if made is None else made.files
@@ -98,13 +101,13 @@ def _make(project: Project, *, diagnostics: Diagnostics, only: str | None, progr
     if reading is None:
         return None
     # Imported late: a mistake in the manifest is told without waiting for the templates.
-    from toolwright.render import render
+    from toolwright.render import finish
     from toolwright.selfcheck import SelfCheckError, self_check
 
     progress("rendering")
     previous = _texts(reading.server, project.generated)
     try:
-        files = render(reading.server, templates=project.templates, previous=previous, part=only)
+        files = finish(_drafts(project, reading.server, previous, only))
     except SyntaxError as error:
         # Layout parses too, and sees it first.
         raise SelfCheckError([str(error)]) from error
@@ -113,15 +116,25 @@ def _make(project: Project, *, diagnostics: Diagnostics, only: str | None, progr
     return _Made(files, inputs)
 
 
+def _drafts(
+    project: Project, server: Server, previous: Mapping[PurePosixPath, str], only: str | None
+) -> dict[PurePosixPath, str]:
+    from toolwright.render import drafts, has_overrides
+
+    if project.templates is None or not has_overrides(project.templates):
+        return drafts(server, previous=previous, part=only)
+    from toolwright.confined_render import confined_drafts
+
+    return confined_drafts(project, server, previous=previous, part=only)
+
+
 def _texts(server: Server, folder: Path) -> dict[PurePosixPath, str]:
     """Read what now stands where files are planned; what cannot be read is as good as absent."""
     texts = {}
     for planned in plan(server):
-        path = folder / planned.path
-        # What is no file, a pipe above all, might never end.
         with suppress(OSError, UnicodeDecodeError):
-            if path.is_file():
-                texts[planned.path] = path.read_text(encoding="utf-8")
+            data = read_input(folder / planned.path, folder, max_bytes=MAX_FILE_BYTES)
+            texts[planned.path] = data.decode().replace("\r\n", "\n")
     return texts
 
 
@@ -145,9 +158,11 @@ def generate(
 
     Raises:
         EditedFiles: work of others would be lost. Nothing was written.
+        MisplacedFolder: `generated/` or the lock leads elsewhere. Nothing was written.
         WriteFailed: the disk refused. The tree is as it was, or the next run repairs it.
         SelfCheckError: what was rendered does not parse. Nothing was written.
-        jinja2.TemplateError: a template of the project is wrong. Nothing was written.
+        TemplateMistake: a template of the project is wrong. Nothing was written.
+        TemplateRefused: one cannot be read safely, or takes too much time or memory. Nothing was written.
     """
     made = _make(project, diagnostics=diagnostics, only=only, progress=progress)
     if made is None:
@@ -165,8 +180,10 @@ def compare(
 
     Raises:
         ReadFailed: `generated/` cannot be read.
+        MisplacedFolder: it leads elsewhere.
         SelfCheckError: what was rendered does not parse.
-        jinja2.TemplateError: a template of the project is wrong.
+        TemplateMistake: a template of the project is wrong.
+        TemplateRefused: one cannot be read safely, or takes too much time or memory.
     """
     made = _make(project, diagnostics=diagnostics, only=only, progress=progress)
     if made is None:

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from jsonschema import Draft202012Validator, SchemaError
 
+from toolwright.inputs import read_input
 from toolwright.model import JsonSchema
 from toolwright.schema.references import References, UnfollowableError, schemas
 
@@ -57,7 +58,7 @@ def _from_file(name: str, root: Path) -> Any:
     if not path.is_relative_to(root.resolve()):
         raise RawSchemaError(f"`{name}` lies outside the project")
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        return json.loads(read_input(path, root).decode())
     except OSError as error:
         raise RawSchemaError(f"cannot read `{name}`: {error.strerror}") from None
     except ValueError as error:

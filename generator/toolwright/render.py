@@ -1,18 +1,29 @@
 """From the plan to final text, in memory. Pure: the same model gives the same text anywhere.
 
 A template may be replaced by one of the same name in the project's `templates/` folder, which can extend the
-original as `toolwright/<name>`.
+original as `toolwright/<name>`. Those run in jinja's sandbox, since they may be a stranger's.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from jinja2 import BaseLoader, ChoiceLoader, Environment, FileSystemLoader, PackageLoader, PrefixLoader, StrictUndefined
+from jinja2 import (
+    BaseLoader,
+    ChoiceLoader,
+    Environment,
+    PackageLoader,
+    PrefixLoader,
+    StrictUndefined,
+    TemplateNotFound,
+    TemplateSyntaxError,
+)
+from jinja2.loaders import split_template_path
+from jinja2.sandbox import ImmutableSandboxedEnvironment
 from toolwright_runtime.catalogue import Catalogue
 
 from toolwright import python_models
@@ -20,6 +31,7 @@ from toolwright.catalogue import catalogue
 from toolwright.files import RenderedFile
 from toolwright.filters import FILTERS
 from toolwright.format_python import format_python
+from toolwright.inputs import RefusedInput, read_input
 from toolwright.manifest_schema import manifest_schema
 from toolwright.model import Category, JsonSchema, Server, Tool
 from toolwright.plan import PlannedFile, plan
@@ -33,6 +45,16 @@ from toolwright.stats import Stats, stats
 
 PACKAGED = "toolwright"
 """Prefix under which an override can extend the template it replaces."""
+
+
+class TemplateRefused(Exception):  # noqa: N818 - says what is the case
+    """A template cannot be read safely, or takes too much to render. `path` is relative to the project."""
+
+    def __init__(self, code: str, path: PurePosixPath, reason: str) -> None:
+        super().__init__(f"{path}: {reason}")
+        self.code = code
+        self.path = path
+        self.reason = reason
 
 
 class Facts:
@@ -97,33 +119,92 @@ def render(
 
     Raises:
         jinja2.TemplateError: an override is wrong.
+        TemplateRefused: an override cannot be read safely.
         SyntaxError: what came out is no Python or no JSON; the message names the file and the place in it.
+    """
+    return finish(drafts(server, templates=templates, previous=previous, part=part))
+
+
+def drafts(
+    server: Server,
+    *,
+    templates: Path | None = None,
+    previous: Mapping[PurePosixPath, str] | None = None,
+    part: str | None = None,
+    begin: Callable[[str], None] | None = None,
+) -> dict[PurePosixPath, str]:
+    """Return the text of each file as its template gives it. `begin` is called with the name of each template.
+
+    The rest is as for `render`.
     """
     environment = make_environment(templates)
     facts = Facts(server, previous or {})
-    planned = [each for each in plan(server) if part in (None, each.part)]
-    drafts = {each.path: _draft(environment, each, server, facts) for each in planned}
-    formatted = drafts | format_python({path: text for path, text in drafts.items() if path.suffix == ".py"})
+    texts = {}
+    for planned in plan(server):
+        if part in (None, planned.part):
+            if begin:
+                begin(planned.template)
+            texts[planned.path] = _draft(environment, planned, server, facts)
+    return texts
+
+
+def finish(texts: Mapping[PurePosixPath, str]) -> tuple[RenderedFile, ...]:
+    """Lay out and sign drafts.
+
+    Raises:
+        SyntaxError: one is no Python; the message names the file and the place in it.
+    """
+    formatted = {**texts, **format_python({path: text for path, text in texts.items() if path.suffix == ".py"})}
     return tuple(RenderedFile(path, sign(path, text)) for path, text in formatted.items())
 
 
+def has_overrides(templates: Path) -> bool:
+    """Whether the folder `templates` has a file in the place of a packaged template: no other is ever rendered."""
+    names = PackageLoader("toolwright_templates", ".").list_templates()
+    return any((templates / name).exists() for name in names if name.endswith(".jinja"))
+
+
 def make_environment(templates: Path | None = None) -> Environment:
-    """Give the environment that templates run in."""
+    """Give the environment that templates run in: the sandbox, if `templates` of a project are among them."""
     packaged = PackageLoader("toolwright_templates", ".")
     loaders: list[BaseLoader] = [packaged, PrefixLoader({PACKAGED: packaged})]
     if templates is not None:
-        loaders.insert(0, FileSystemLoader(templates))
-    environment = Environment(
+        loaders.insert(0, ProjectLoader(templates))
+    kind = Environment if templates is None else ImmutableSandboxedEnvironment
+    environment = kind(
         loader=ChoiceLoader(loaders),
         undefined=NotThere,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
         # Output is Python, Markdown, JSON and TOML: HTML escapes would corrupt it. The filters escape.
-        autoescape=False,  # noqa: S701
+        autoescape=False,
     )
     environment.filters.update(FILTERS)
     return environment
+
+
+class ProjectLoader(BaseLoader):
+    """Loads templates from a folder of a project, and from nowhere else."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def get_source(self, environment: Environment, template: str) -> tuple[str, str, None]:  # noqa: ARG002
+        """Return the source and the file name of `template`; see `jinja2.BaseLoader.get_source`."""
+        path = self._folder.joinpath(*split_template_path(template))
+        if not path.exists() or path.is_dir():
+            raise TemplateNotFound(template)
+        try:
+            data = read_input(path, self._folder.parent)
+        except RefusedInput as error:
+            raise TemplateRefused("TW608", PurePosixPath(self._folder.name, template), error.reason) from error
+        try:
+            return data.decode(), str(path), None
+        except UnicodeDecodeError as error:
+            line = data.count(b"\n", 0, error.start) + 1
+            message = f"not UTF-8: the byte 0x{data[error.start]:02x}"
+            raise TemplateSyntaxError(message, line, template, str(path)) from error
 
 
 def _draft(environment: Environment, planned: PlannedFile, server: Server, facts: Facts) -> str:
@@ -150,4 +231,5 @@ class NotThere(StrictUndefined):
 
     @property
     def _undefined_message(self) -> str:
-        return f"there is no `{self._undefined_name}`"
+        # jinja gives a hint where its sandbox refuses what is there.
+        return self._undefined_hint or f"there is no `{self._undefined_name}`"

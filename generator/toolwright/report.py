@@ -10,11 +10,15 @@ from typing import Any, Final, Literal, get_args
 from urllib.parse import quote
 
 from toolwright.codes import RULES
-from toolwright.diagnostics import Diagnostic, Severity
+from toolwright.diagnostics import Diagnostic, Location, Severity
 
 Layout = Literal["text", "json", "github", "sarif"]
 LAYOUTS: Final[tuple[Layout, ...]] = get_args(Layout)
 
+OMITTED: Final = "TW108"
+"""The code of the finding that stands for those that are not printed."""
+MAX_SHOWN: Final = 200
+"""Findings that are printed. A last one gives the number of the others."""
 MOST_COLUMNS = 160
 """Characters of a source line that are shown."""
 
@@ -36,9 +40,19 @@ def report(diagnostics: Iterable[Diagnostic], layout: Layout = "text", *, colour
     The result ends with a newline, or is empty if there is nothing to say. `sarif` is a document even then.
     """
     found = list(diagnostics)
-    if layout == "text":
-        return _text(found, colour=colour)
-    return _PRINTERS[layout](found)
+    shown = bounded(found)
+    if len(shown) < len(found):
+        shown.append(_omission(len(found) - len(shown), shown[-1].location))
+    if layout != "text":
+        return _PRINTERS[layout](shown)
+    return _text(shown, closing(found), colour=colour) if found else ""
+
+
+def bounded(found: list[Diagnostic]) -> list[Diagnostic]:
+    """Return the first `MAX_SHOWN` of the most severe findings, in their order."""
+    ranks = list(Severity)
+    worst = sorted(range(len(found)), key=lambda place: ranks.index(found[place].severity))[:MAX_SHOWN]
+    return [found[place] for place in sorted(worst)]
 
 
 def closing(diagnostics: Iterable[Diagnostic]) -> str:
@@ -49,14 +63,18 @@ def closing(diagnostics: Iterable[Diagnostic]) -> str:
     return f"{text}. Nothing was written." if Severity.ERROR in severities else f"{text}."
 
 
+def _omission(number: int, location: Location) -> Diagnostic:
+    message = f"{number:,} more {'finding is' if number == 1 else 'findings are'} not shown"
+    hint = "fix those above first"
+    return Diagnostic(code=OMITTED, message=message, location=location, hint=hint, severity=Severity.NOTE)
+
+
 # Text
 
 
-def _text(found: list[Diagnostic], *, colour: bool) -> str:
-    if not found:
-        return ""
+def _text(shown: list[Diagnostic], last: str, *, colour: bool) -> str:
     paint = _painted if colour else _unpainted
-    return "\n".join([*(_entry(each, paint) for each in found), f"{closing(found)}\n"])
+    return "\n".join([*(_entry(each, paint) for each in shown), f"{last}\n"])
 
 
 _Paint = Callable[[str, str], str]

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from pathlib import Path, PurePosixPath
+from typing import Final
+
+from toolwright.inputs import read_input
 
 STAGING = ".toolwright-staging"
 """The folder, inside the generated one, in which a run prepares its files."""
 
 _UNSEEN = frozenset({"__pycache__", ".git", STAGING})
 _CACHE_TAG = "CACHEDIR.TAG"  # https://bford.info/cachedir/
+MAX_FILE_BYTES: Final = 256 * 1024 * 1024
+"""Maximum size of a file that is compared. A larger one cannot be read."""
 
 
 class DiskFailure(Exception):  # noqa: N818 - says what is the case
@@ -26,6 +30,15 @@ class DiskFailure(Exception):  # noqa: N818 - says what is the case
 
 class ReadFailed(DiskFailure):
     """A folder could not be read. Nothing was changed."""
+
+
+class MisplacedFolder(Exception):  # noqa: N818 - says what is the case
+    """The generated folder or the lock is a link or a device: what is written there would go elsewhere."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(f"{path}: {reason}")
+        self.path = path
+        self.reason = reason
 
 
 class Kind(Enum):
@@ -53,7 +66,7 @@ class Snapshot:
         """Give the bytes of the file `name`, read once; None if it cannot be read."""
         if name not in self.contents:
             try:
-                self.contents[name] = locate(self.folder, name).read_bytes()
+                self.contents[name] = read_input(locate(self.folder, name), self.folder, max_bytes=MAX_FILE_BYTES)
             except OSError:
                 self.contents[name] = None
         return self.contents[name]
@@ -82,9 +95,25 @@ def take_snapshot(folder: Path) -> Snapshot:
         ReadFailed: it is no folder, or it or one below it cannot be listed.
     """
     snapshot = Snapshot(folder)
-    if os.path.lexists(folder):
-        snapshot.kinds.update(_walk(folder, ""))
+    pending = [""] if os.path.lexists(folder) else []
+    # Not recursive: folders can be nested deeper than calls.
+    while pending:
+        prefix = pending.pop()
+        kinds = _list(locate(folder, prefix), prefix)
+        snapshot.kinds.update(kinds)
+        pending += [f"{name}/" for name, kind in kinds.items() if kind is Kind.FOLDER]
     return snapshot
+
+
+def require_real(folder: Path) -> None:
+    """Check that `folder` is not a link.
+
+    Raises:
+        MisplacedFolder: it is one.
+    """
+    # On Windows a junction leads elsewhere too, and only Python 3.12 and later can name it.
+    if folder.is_symlink() or getattr(os.path, "isjunction", lambda _: False)(folder):
+        raise MisplacedFolder(folder, "it is a link")
 
 
 def locate(folder: Path, name: str) -> Path:
@@ -97,23 +126,18 @@ def is_hidden(name: str) -> bool:
     return name.startswith(".") or "/." in name
 
 
-def _walk(folder: Path | str, prefix: str) -> Iterator[tuple[str, Kind]]:
+def _list(folder: Path, prefix: str) -> dict[str, Kind]:
+    """Return the entries of one folder, or only the folder itself if it is a cache."""
     try:
         with os.scandir(folder) as entries:
             found = list(entries)
     except FileNotFoundError:
-        return  # Gone since its name was read.
+        return {}  # Gone since its name was read.
     except OSError as error:
-        raise ReadFailed(Path(folder), error.strerror or str(error)) from error
+        raise ReadFailed(folder, error.strerror or str(error)) from error
     if prefix and any(entry.name == _CACHE_TAG for entry in found):
-        yield prefix.removesuffix("/"), Kind.UNSEEN
-        return
-    for entry in found:
-        name = prefix + os.fsencode(entry.name).decode("utf-8", "surrogateescape")
-        kind = _kind(entry)
-        yield name, kind
-        if kind is Kind.FOLDER:
-            yield from _walk(entry.path, f"{name}/")
+        return {prefix.removesuffix("/"): Kind.UNSEEN}
+    return {prefix + os.fsencode(entry.name).decode("utf-8", "surrogateescape"): _kind(entry) for entry in found}
 
 
 def _kind(entry: os.DirEntry[str]) -> Kind:

@@ -15,6 +15,8 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path, PurePosixPath
 
+from toolwright.inputs import read_input
+
 _RECORD = re.compile(r"\A\{# Taken over from toolwright, upstream sha256:([0-9a-f]{64})[^\n]* #\}\n")
 
 
@@ -113,13 +115,15 @@ def overrides(folder: Path) -> tuple[Override, ...]:
     names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.jinja") if not path.is_dir())
     own_package = "toolwright_templates/"
     return tuple(
-        Override(name, _state_of(folder / name, ours.get(name))) for name in names if not name.startswith(own_package)
+        Override(name, _state_of(folder / name, folder, ours.get(name)))
+        for name in names
+        if not name.startswith(own_package)
     )
 
 
-def _state_of(path: Path, ours: str | None) -> State:
+def _state_of(path: Path, folder: Path, ours: str | None) -> State:
     try:
-        return _state(path.read_text(encoding="utf-8"), ours)
+        return _state(read_input(path, folder.parent).decode().replace("\r\n", "\n"), ours)
     except (OSError, UnicodeDecodeError):
         return State.UNREADABLE
 

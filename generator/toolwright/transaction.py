@@ -5,10 +5,14 @@ to be done. The journal appearing under its name is the point of no return: befo
 it the next run finishes the work. If a step fails, the journal is renamed to mean the way back, which in turn the
 next run would finish. Each step first looks at what stands in its place: what is neither the old nor the new is
 somebody's later work, and stays.
+
+A journal begins with a code that only this user can make (`user_cache`). Any other may have come with the project, so
+it is not carried out but thrown away.
 """
 
 from __future__ import annotations
 
+import hmac
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -18,7 +22,9 @@ from pathlib import Path, PurePosixPath
 from stat import S_IMODE, S_ISDIR, S_ISLNK, S_ISREG
 
 from toolwright.disk import Disk
-from toolwright.snapshot import STAGING, DiskFailure, ReadFailed, Snapshot, locate
+from toolwright.inputs import RefusedInput, read_input
+from toolwright.snapshot import MAX_FILE_BYTES, STAGING, DiskFailure, ReadFailed, Snapshot, locate
+from toolwright.user_cache import user_key
 
 _ABSENT = "absent"
 _UNREACHABLE = "unreachable"
@@ -166,7 +172,9 @@ def _stage(operations: Sequence[Operation], folder: Path, disk: Disk) -> list[_S
 
 def _commit(steps: Iterable[_Step], staging: Path, disk: Disk) -> None:
     draft = staging / "draft.json"
-    disk.create(draft, json.dumps([asdict(step) for step in steps]).encode("ascii"), None)
+    body = json.dumps([asdict(step) for step in steps]).encode("ascii")
+    user_key(staging.parent.parent, make=True)
+    disk.create(draft, _authentication(staging, body) + b"\n" + body, None)
     disk.sync(staging / "new")
     disk.sync(staging / "old")
     disk.replace(draft, staging / _FORWARD)
@@ -251,19 +259,31 @@ def _clear(staging: Path, disk: Disk) -> None:
 
 
 def _journal(staging: Path, name: str) -> list[_Step] | None:
-    """Read a journal, None if there is none that makes sense.
+    """Read a journal, None if there is none that a run of this user wrote.
 
-    A journal is input like any other, since a folder can come from anywhere: no path may lead out of it.
+    Even then no path may lead out of the folder.
     """
     if any(path.is_symlink() for path in (staging, staging / "new", staging / "old", staging / name)):
         return None
     if not (staging / name).is_file():
         return None
     try:
-        steps = [_Step(**entry) for entry in json.loads((staging / name).read_bytes())]
+        code, _, body = read_input(staging / name, staging, max_bytes=MAX_FILE_BYTES).partition(b"\n")
+    except RefusedInput:
+        return None
+    if not code or not hmac.compare_digest(code, _authentication(staging, body)):
+        return None
+    try:
+        steps = [_Step(**entry) for entry in json.loads(body)]
     except (TypeError, ValueError):
         return None
     return steps if all(_is_sound(step) for step in steps) else None
+
+
+def _authentication(staging: Path, body: bytes) -> bytes:
+    """Return the code of a journal, empty where the user has no key: such a journal is never carried out."""
+    key = user_key(staging.parent.parent)
+    return b"" if key is None else hmac.new(key, body, sha256).hexdigest().encode("ascii")
 
 
 def _is_sound(step: _Step) -> bool:

@@ -38,7 +38,7 @@ def is_input(path: Path, project: Project) -> bool:
 
 def _schemas(project: Project) -> frozenset[Path]:
     """List the files that the manifest names. A broken one names none: the edit that mends it starts a run."""
-    with suppress(OSError, ValueError, AttributeError):
+    with suppress(OSError, ValueError, AttributeError, RecursionError):
         names = named_schemas(project.manifest.read_bytes())
         return frozenset(Path(os.path.normpath(project.root / name)) for name in names)
     return frozenset()

@@ -12,10 +12,13 @@ from toolwright.comparison import Part, compare, everything
 from toolwright.disk import Disk, LocalDisk
 from toolwright.files import Change, ChangeKind, Changes, RenderedFile
 from toolwright.signature import State, is_signable, verify
-from toolwright.snapshot import DiskFailure, ReadFailed, take_snapshot
+from toolwright.snapshot import DiskFailure, MisplacedFolder, ReadFailed, take_snapshot
 from toolwright.transaction import Operation, WriteFailed, apply, is_staged, repair
 
-__all__ = ["DiskFailure", "EditedFiles", "LockHeld", "ReadFailed", "WriteFailed", "write"]
+__all__ = ["DiskFailure", "EditedFiles", "LockHeld", "MisplacedFolder", "ReadFailed", "WriteFailed", "write"]
+
+LOCK = ".toolwright.lock"
+"""The one file that is written beside the generated folder."""
 
 LOCK_TIMEOUT_S = 30.0
 """Seconds a run waits for another one to finish writing, which takes a small part of that."""
@@ -63,9 +66,10 @@ def write(
         LockHeld: another run is writing the folder.
         WriteFailed: the disk refused. The folder is as it was.
         ReadFailed: the folder cannot be read.
+        MisplacedFolder: the folder is a link, or the lock is not a regular file.
     """
     rendered = tuple(files)
-    folder = folder.resolve()
+    folder = folder.parent.resolve() / folder.name
     # While another run is at work, files may vanish under this look: then the lock decides.
     with suppress(DiskFailure):
         changes = check(rendered, folder, part=part)
@@ -102,17 +106,17 @@ def _checked(change: Change) -> bytes | None:
 def _locked(folder: Path, timeout_s: float) -> Iterator[None]:
     """Keep other runs from writing `folder`.
 
-    The lock file is in `.toolwright/` beside the folder, so that it is neither committed with it nor in the way
-    when the folder is deleted. The system gives the lock back when a process ends, however it ends.
+    The lock file is beside the folder, so that it is not in the way when the folder is deleted. The system gives the
+    lock back when a process ends, however it ends.
     """
     # A run that changes nothing needs no lock, and should not pay for the import.
     from filelock import FileLock, Timeout
 
-    home = folder.parent / ".toolwright"
-    path = home / f"{folder.name}.lock"
+    path = folder.parent / LOCK
+    if os.path.lexists(path) and (path.is_symlink() or not path.is_file()):
+        raise MisplacedFolder(path, "it is not a regular file")
     try:
-        home.mkdir(parents=True, exist_ok=True)
-        _hide(home)
+        path.parent.mkdir(parents=True, exist_ok=True)
         lock = FileLock(path, timeout=timeout_s)
         lock.acquire()
     except Timeout as error:
@@ -123,10 +127,3 @@ def _locked(folder: Path, timeout_s: float) -> Iterator[None]:
         yield
     finally:
         lock.release()
-
-
-def _hide(home: Path) -> None:
-    """Keep version control from seeing `home`, as its users may not have thought of it."""
-    ignore = home / ".gitignore"
-    if not os.path.lexists(ignore):
-        ignore.write_text("*\n", encoding="utf-8", newline="\n")

@@ -19,7 +19,7 @@ from toolwright.cli import toolwright
 from toolwright.cli.generating import PARTS
 from toolwright.cli.group import LAYOUTS
 from toolwright.cli.override_mistake import override_mistake
-from toolwright.cli.run import CODES, INTERRUPTED
+from toolwright.cli.run import CODES, INTERRUPTED, PATH_HINTS
 from toolwright.codes import RULES
 from toolwright.console import paint, progress, wants_colour
 from toolwright.diagnostics import Diagnostics
@@ -547,8 +547,10 @@ def test_every_code_of_drift_is_registered_and_shown(run: Toolwright, project: P
     result = run("check")
 
     registered = {code for code in RULES if code.startswith("TW6")}
-    assert {code for code, _word in CODES.values()} | {INTERRUPTED} == registered
-    assert {code for code in registered if f"  {code} " in result.stderr} == registered - {INTERRUPTED}
+    assert {code for code, _word in CODES.values()} | {INTERRUPTED} | PATH_HINTS.keys() == registered
+    assert {code for code in registered if f"  {code} " in result.stderr} == registered - {
+        INTERRUPTED
+    } - PATH_HINTS.keys()
 
 
 def test_drift_for_programs_is_on_stdout_and_nothing_else_is(run: Toolwright, project: Project) -> None:

@@ -8,15 +8,16 @@ import subprocess
 import sys
 from collections.abc import Callable
 from hashlib import sha256
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import pytest
 from click.testing import Result
 
 from toolwright.diagnostics import Diagnostics
-from toolwright.memory import fingerprint, named_schemas, recall, remember
+from toolwright.memory import fingerprint, named_schemas, recall, record_path, remember
 from toolwright.pipeline import render_files
 from toolwright.project import Project
+from toolwright.signature import sign
 
 
 @pytest.fixture
@@ -110,10 +111,8 @@ def test_whatever_a_template_may_include_counts(known: Project, suffix: str) -> 
 
 
 @pytest.mark.parametrize("folder", ["handlers", "templates"])
-def test_what_stands_behind_a_link_counts(
-    folder: str, known: Project, run: Callable[..., Result], tmp_path: Path
-) -> None:
-    elsewhere = tmp_path / "elsewhere"
+def test_what_stands_behind_a_link_counts(folder: str, known: Project, run: Callable[..., Result]) -> None:
+    elsewhere = known.root / "elsewhere"
     elsewhere.mkdir()
     (elsewhere / "part.py").write_text("a = 1\n", encoding="utf-8")
     (known.root / folder).mkdir(exist_ok=True)
@@ -193,10 +192,113 @@ def test_one_part_alone_is_not_taken_for_the_whole(known: Project, run: Callable
     assert not record(known).exists()
 
 
-def test_the_record_is_not_committed(known: Project) -> None:
-    assert (record(known).parent / ".gitignore").read_text(encoding="utf-8") == "*\n"
+def test_the_record_is_in_the_users_cache_and_nothing_of_it_in_the_project(known: Project, cache_home: Path) -> None:
+    assert record(known).is_relative_to(cache_home)
     assert json.loads(record(known).read_text(encoding="utf-8"))["files"]
+    assert not list(known.root.rglob(".toolwright*/*"))
+    assert record(known).parent.stat().st_mode & 0o077 == 0
+    assert record(known).stat().st_mode & 0o077 == 0
+
+
+def test_a_record_that_the_project_brings_along_turns_no_check_green(
+    known: Project, run: Callable[..., Result]
+) -> None:
+    path = next(known.generated.rglob("server.py"))
+    body = "\n".join(line for line in path.read_text(encoding="utf-8").split("\n") if "toolwright: sha256" not in line)
+    tampered = body.rstrip("\n").replace("import annotations", "import annotations\nimport os", 1) + "\n"
+    path.write_text(sign(PurePosixPath("notes_server/server.py"), tampered), encoding="utf-8")
+    files = {
+        made.relative_to(known.generated).as_posix(): sha256(made.read_bytes()).hexdigest()
+        for made in known.generated.rglob("*")
+        if made.is_file() and made.name != "SHA256SUMS"
+    }
+    (known.root / ".toolwright").mkdir()
+    planted = json.dumps({"inputs": fingerprint(known), "files": files})
+    (known.root / ".toolwright" / "notes.json").write_text(planted, encoding="utf-8")
+    (known.root / ".toolwright" / record(known).name).write_text(planted, encoding="utf-8")
+
+    assert run("check").exit_code == 3
+
+
+@pytest.mark.parametrize("name", ["notes.json", ""])
+def test_no_file_of_the_user_is_written_through_a_link(
+    name: str, known: Project, run: Callable[..., Result], tmp_path: Path
+) -> None:
+    victim = tmp_path / "victim"
+    victim.write_text("precious", encoding="utf-8") if name else victim.mkdir()
+    link = known.root / ".toolwright" / name if name else known.root / ".toolwright"
+    link.parent.mkdir(exist_ok=True)
+    link.symlink_to(victim)
+    record(known).unlink()
+    before = tree(known.root)
+
+    assert run("check").exit_code == 0
+
+    assert tree(known.root) == before
+    assert victim.read_text(encoding="utf-8") == "precious" if name else list(victim.iterdir()) == []
+
+
+@pytest.mark.parametrize("home", ["relative", "inside", "linked inside"])
+def test_a_cache_directory_that_the_project_could_have_brought_is_not_used(
+    home: str, known: Project, run: Callable[..., Result], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(known.root)
+    (tmp_path / "linked").symlink_to(known.root)
+    where = {"relative": "cache", "inside": str(known.root / "cache"), "linked inside": str(tmp_path / "linked")}
+    monkeypatch.setenv("XDG_CACHE_HOME", where[home])
+    before = tree(known.root)
+
+    assert record_path(known) is None
+    assert recall(known) is None
+    assert run("check").exit_code == 0
+    assert tree(known.root) == before
+
+
+def test_a_cache_directory_that_others_may_write_to_is_not_used(known: Project) -> None:
+    assert recall(known) is not None
+    directory = record(known).parent
+    directory.chmod(0o777)
+    try:
+        assert recall(known) is None
+    finally:
+        directory.chmod(0o700)
+
+
+def test_in_ci_no_record_is_read_or_written(known: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = recall(known)
+    assert files
+    monkeypatch.setenv("CI", "true")
+    assert recall(known) is None
+    monkeypatch.delenv("CI")
+    record(known).unlink()
+    monkeypatch.setenv("CI", "true")
+    remember(known, files, fingerprint(known))
+    monkeypatch.delenv("CI")
+    assert recall(known) is None
+
+
+def test_an_input_that_no_stage_reads_is_not_hashed_either(known: Project, run: Callable[..., Result]) -> None:
+    assert known.handlers
+    (known.handlers / "processes").symlink_to("/proc")
+    (known.override_folder / "zero").symlink_to("/dev/zero")
+    os.mkfifo(known.override_folder / "pipe")
+    with (known.override_folder / "huge").open("wb") as file:
+        file.truncate(6 * 1024**3)
+    with (known.handlers / "huge.bin").open("wb") as file:
+        file.truncate(6 * 1024**3)
+
+    assert run("check").exit_code == 0
+    assert recall(known) is not None
+
+
+def tree(root: Path) -> dict[str, tuple[int, bytes]]:
+    return {
+        path.relative_to(root).as_posix(): (path.lstat().st_mode, path.read_bytes() if path.is_file() else b"")
+        for path in sorted(root.rglob("*"))
+    }
 
 
 def record(project: Project) -> Path:
-    return project.root / ".toolwright" / f"{project.manifest.stem}.json"
+    path = record_path(project)
+    assert path
+    return path

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
+from hashlib import sha256
 from pathlib import Path, PurePosixPath
 
 import pytest
@@ -23,9 +24,10 @@ from toolwright.files import RenderedFile
 from toolwright.signature import sign
 from toolwright.snapshot import STAGING
 from toolwright.transaction import repair
-from toolwright.write import EditedFiles, LockHeld, WriteFailed, write
+from toolwright.write import LOCK, EditedFiles, LockHeld, WriteFailed, write
 
 RUN = Path(__file__).with_name("regeneration_run.py")
+ROOT = Path(__file__).parents[2]
 OLD = {"a.py": "A = 1\n", "docs/a.md": "# Ä\n", "old/b.py": "B = 1\n", "a.json": "{}\n", "flat": "1\n"}
 NEW = {"a.py": "A = 2\n", "docs/a.md": "# Ä\n", "new/c.py": "C = 1\n", "a.json": "[]\n", "flat/deep.py": "D = 1\n"}
 OTHER = {"a.py": "A = 3\n", "docs/a.md": "# Ö\n", "old/b.py": "B = 2\n"}
@@ -55,7 +57,11 @@ def started(
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         cwd=cwd,
-        env={"PYTHONPATH": os.pathsep.join(path for path in sys.path if path), **environ},
+        env={
+            "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
+            "XDG_CACHE_HOME": os.environ["XDG_CACHE_HOME"],
+            **environ,
+        },
     )
 
 
@@ -150,6 +156,50 @@ def test_a_journal_that_is_broken_or_leads_out_of_the_folder_is_thrown_away(tmp_
     assert contents(folder) == before
 
 
+@pytest.mark.parametrize("code", [b"", b"\n", b"0" * 64 + b"\n"])
+@pytest.mark.parametrize("name", ["forward.json", "back.json"])
+def test_a_journal_that_no_run_of_this_user_wrote_is_not_carried_out(name: str, code: bytes, tmp_path: Path) -> None:
+    folder = tmp_path / "generated"
+    write(rendered(OLD), folder)
+    (folder / "notes.md").write_bytes(b"mine")
+    broken = sign(PurePosixPath("a.py"), "A = 666\n").encode()
+    (folder / "a.py").write_bytes(broken)
+    for staged in ("new", "old"):
+        (folder / STAGING / staged).mkdir(parents=True)
+        (folder / STAGING / staged / "0").write_text(rendered(OLD)[0].text, encoding="utf-8", newline="\n")
+        (folder / STAGING / staged / "2").write_bytes(b"planted")
+    fingerprints = [f"file {sha256(data).hexdigest()}" for data in (broken, rendered(OLD)[0].text.encode(), b"mine")]
+    steps = [
+        {"name": "a.py", "before": fingerprints[0], "after": fingerprints[1], "number": 0},
+        {"name": "notes.md", "before": fingerprints[2], "after": "absent", "number": 1},
+        {"name": "planted.py", "before": "absent", "after": f"file {sha256(b'planted').hexdigest()}", "number": 2},
+    ]
+    if name == "back.json":
+        steps = [{**step, "before": step["after"], "after": step["before"]} for step in steps]
+    (folder / STAGING / name).write_bytes(code + json.dumps(steps).encode())
+    before = contents(folder)
+
+    assert check(rendered(OLD), folder).changed == (PurePosixPath("a.py"),)
+    assert contents(folder) == before
+
+    assert not write(rendered(OLD), folder).is_interrupted
+    assert (folder / "notes.md").read_bytes() == b"mine"
+    assert not (folder / "planted.py").exists()
+    assert not (folder / STAGING).exists()
+    assert check(rendered(OLD), folder).is_clean
+
+
+def test_where_no_key_can_be_kept_a_killed_run_loses_no_more_than_the_repair(tmp_path: Path) -> None:
+    nowhere = {"XDG_CACHE_HOME": "relative"}
+    for number in range(1, 70, 3):
+        home = tmp_path / str(number) / "generated"
+        write(rendered(OLD), home)
+        finished(started(home, NEW, kill_at=number, environ=nowhere))
+        # A list of hashes of the other state may make files look edited, but nothing is in the way of starting over.
+        write(rendered(NEW), home, discard_edits=True)
+        assert check(rendered(NEW), home).is_clean
+
+
 def test_a_staging_folder_that_is_a_link_is_not_followed(tmp_path: Path) -> None:
     folder, outside = tmp_path / "generated", tmp_path / "outside"
     (outside / "new").mkdir(parents=True)
@@ -169,8 +219,7 @@ def test_a_staging_folder_that_is_a_link_is_not_followed(tmp_path: Path) -> None
 def test_two_runs_at_once_leave_the_tree_of_one_of_them(tmp_path: Path, trees: dict[str, dict[str, bytes]]) -> None:
     folder = tmp_path / "generated"
     write(rendered(OLD), folder)
-    home = tmp_path / ".toolwright"
-    with FileLock(home / "generated.lock"):
+    with FileLock(tmp_path / LOCK):
         # Both find the lock held, so that they meet.
         runs = [started(folder, NEW), *[started(folder, NEW) for _ in range(2)]]
     results = [finished(run) for run in runs]
@@ -185,7 +234,7 @@ def test_runs_that_disagree_leave_the_whole_tree_of_the_last_one(
     for attempt in range(5):
         folder = tmp_path / str(attempt) / "generated"
         write(rendered(OLD), folder)
-        with FileLock(folder.parent / ".toolwright/generated.lock"):
+        with FileLock(folder.parent / LOCK):
             runs = [started(folder, NEW), started(folder, OTHER)]
         results = [finished(run) for run in runs]
 
@@ -200,8 +249,8 @@ def test_a_run_that_waits_too_long_says_so_and_changes_nothing(tmp_path: Path) -
     before = contents(folder)
 
     with (
-        FileLock(tmp_path / ".toolwright/generated.lock"),
-        pytest.raises(LockHeld, match=r"generated\.lock is held by another run, after 0\.1 s of waiting"),
+        FileLock(tmp_path / LOCK),
+        pytest.raises(LockHeld, match=r"\.toolwright\.lock is held by another run, after 0\.1 s of waiting"),
     ):
         write(rendered(NEW), folder, lock_timeout_s=0.1)
     assert contents(folder) == before
@@ -211,7 +260,7 @@ def test_a_run_that_changes_nothing_does_not_wait(tmp_path: Path) -> None:
     folder = tmp_path / "generated"
     write(rendered(OLD), folder)
 
-    with FileLock(tmp_path / ".toolwright/generated.lock"):
+    with FileLock(tmp_path / LOCK):
         assert write(rendered(OLD), folder, lock_timeout_s=0).is_clean
 
 
@@ -219,6 +268,7 @@ def test_version_control_sees_neither_lock_nor_staging(tmp_path: Path) -> None:
     git = shutil.which("git")
     assert git is not None
     subprocess.run([git, "init", "--quiet", tmp_path], check=True)
+    shutil.copyfile(ROOT / ".gitignore", tmp_path / ".gitignore")
     write(rendered(OLD), tmp_path / "generated")
     code, output = finished(started(tmp_path / "generated", NEW, kill_at=8))
     assert code == -signal.SIGKILL, output

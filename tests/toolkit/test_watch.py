@@ -105,7 +105,7 @@ def test_what_a_run_reads_is_heeded(name: str, project: Project) -> None:
     "name",
     [
         "generated/docs/index.md",
-        ".toolwright/notes.json",
+        ".toolwright.lock",
         ".git/index",
         ".nox/tests/lib/x.py",
         ".venv/lib/x.py",

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import errno
 import os
+import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
@@ -14,7 +15,7 @@ from toolwright.files import RenderedFile
 from toolwright.signature import sign
 from toolwright.snapshot import STAGING
 from toolwright.transaction import repair
-from toolwright.write import EditedFiles, WriteFailed, write
+from toolwright.write import LOCK, EditedFiles, MisplacedFolder, WriteFailed, write
 
 OLD = {"a.py": "A = 1\n", "docs/a.md": "# A\n", "old/b.py": "B = 1\n", "a.json": "{}\n", "old.json": "{}\n"}
 NEW = {"a.py": "A = 2\n", "docs/a.md": "# A\n", "new/c.py": "C = 1\n", "a.json": "[]\n", "docs/d.md": "# D\n"}
@@ -256,13 +257,42 @@ def test_nothing_is_written_through_a_link(folder: Path, tmp_path: Path) -> None
     assert check(rendered(NEW), folder).is_clean
 
 
-def test_the_folder_itself_may_be_a_link(tmp_path: Path) -> None:
+def test_nothing_is_written_to_a_folder_that_is_a_link(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "generated").symlink_to(tmp_path / "real", target_is_directory=True)
 
-    write(rendered(OLD), tmp_path / "generated")
+    with pytest.raises(MisplacedFolder, match="it is a link"):
+        write(rendered(OLD), tmp_path / "generated")
 
-    assert (tmp_path / "real/a.py").is_file()
+    assert list((tmp_path / "real").iterdir()) == []
+
+
+def test_a_folder_in_a_linked_project_is_written(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "project").symlink_to(tmp_path / "real", target_is_directory=True)
+
+    write(rendered(OLD), tmp_path / "project" / "generated")
+
+    assert (tmp_path / "real/generated/a.py").is_file()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no pipes in folders there")
+@pytest.mark.parametrize("kind", ["link", "pipe"])
+def test_a_lock_that_leads_elsewhere_is_refused(kind: str, tmp_path: Path) -> None:
+    victim = tmp_path / "victim"
+    victim.write_text("precious", encoding="utf-8")
+    lock = tmp_path / "project" / LOCK
+    lock.parent.mkdir()
+    if kind == "link":
+        lock.symlink_to(victim)
+    else:
+        os.mkfifo(lock)
+
+    with pytest.raises(MisplacedFolder, match=LOCK):
+        write(rendered(OLD), lock.parent / "generated")
+
+    assert victim.read_text(encoding="utf-8") == "precious"
+    assert not (lock.parent / "generated").exists()
 
 
 def test_a_replaced_file_keeps_its_mode_also_if_it_was_read_only(folder: Path) -> None:

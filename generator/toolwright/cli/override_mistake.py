@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import traceback
-from collections.abc import Iterator
 from pathlib import Path
 
 from jinja2 import Environment, TemplateError, TemplateNotFound, TemplateSyntaxError
@@ -20,9 +19,6 @@ def override_mistake(error: Exception, project: Project) -> str | None:
 
     It is the author's if it stands in a template of theirs, or came up while one of theirs was rendered.
     """
-    if isinstance(error, UnicodeDecodeError) and (path := _undecodable(error, project)):
-        line = error.object.count(b"\n", 0, error.start) + 1
-        return f"{_shown(path, project)}:{line}: not UTF-8: the byte 0x{error.object[error.start]:02x}"
     if isinstance(error, OSError) and error.filename and _is_own(str(error.filename), project):
         return f"{_shown(Path(str(error.filename)), project)}: {error.strerror}"
     if isinstance(error, TemplateSyntaxError) and error.filename and _is_own(error.filename, project):
@@ -66,17 +62,6 @@ def _compiled(error: Exception, project: Project) -> str | None:
 
 def _one_line(text: str) -> str:
     return " ".join(text.split())
-
-
-def _undecodable(error: UnicodeDecodeError, project: Project) -> Path | None:
-    """Find the template that was being read: the error holds its bytes, but not its name."""
-    return next((path for path, data in _contents(project) if data == error.object), None)
-
-
-def _contents(project: Project) -> Iterator[tuple[Path, bytes]]:
-    for path in sorted(project.override_folder.rglob("*")):
-        if path.is_file():
-            yield path, path.read_bytes()
 
 
 def _is_own(filename: str, project: Project) -> bool:

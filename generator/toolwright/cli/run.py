@@ -19,10 +19,10 @@ from toolwright.diagnostics import Diagnostic, Diagnostics, Location
 from toolwright.files import REFUSED, Change, ChangeKind, Changes
 from toolwright.pipeline import Outcome
 from toolwright.project import Project
-from toolwright.report import Layout
+from toolwright.report import MAX_SHOWN, Layout
 from toolwright.selfcheck import SelfCheckError
 from toolwright.signature import LISTING
-from toolwright.snapshot import DiskFailure
+from toolwright.snapshot import DiskFailure, MisplacedFolder
 from toolwright.write import EditedFiles, LockHeld
 
 MOST_DIFF_LINES = 60
@@ -39,6 +39,16 @@ CODES: Final = {
 
 INTERRUPTED: Final = "TW606"
 """What it is called that a run was ended in the middle of writing."""
+
+MISPLACED: Final = "TW607"
+"""What it is called that the generated folder or the lock leads elsewhere."""
+
+PATH_HINTS: Final = {
+    MISPLACED: "remove it: nothing is read or written through a link",
+    "TW608": "put a copy of the file into the project",
+    "TW609": "look for a loop or a repetition without end in it and in what it includes",
+}
+"""What to do about a path that is refused."""
 
 _LIST_MISSING: Final = f"restore {LISTING}, the list of hashes, from version control; or generate with --discard-edits"
 _WAYS_OUT = """\
@@ -115,19 +125,29 @@ class Run:
         except (DiskFailure, LockHeld) as error:
             return _fail(f"{error}; generated/ is as it was, or the next run repairs it")
         except SelfCheckError as error:
-            # A template may be no Python any more once it is compiled.
-            cause = error.__cause__
-            if isinstance(cause, SyntaxError) and (mistake := _override_mistake(cause, self.project)) is not None:
-                return _fail(f"{mistake}; nothing was written")
             return _fail(_internal(error, has_overrides=self.project.templates is not None))
+        except MisplacedFolder as error:
+            self._print_refused_path(diagnostics, MISPLACED, PurePosixPath(error.path.name), error.reason)
+            return Exit.REFUSED
         except Exception as error:
-            if (mistake := _override_mistake(error, self.project)) is None:
-                raise
-            return _fail(f"{mistake}; nothing was written")
+            # They are imported with jinja2, which a run that goes well may not need.
+            from toolwright.confined_render import TemplateMistake
+            from toolwright.render import TemplateRefused
+
+            if isinstance(error, TemplateMistake):
+                return _fail(f"{error}; nothing was written")
+            if isinstance(error, TemplateRefused):
+                self._print_refused_path(diagnostics, error.code, error.path, error.reason)
+                return Exit.FINDINGS
+            raise
         if outcome is None:
             self._print_findings(diagnostics)
             return Exit.FINDINGS
         return tell(outcome, diagnostics)
+
+    def _print_refused_path(self, diagnostics: Diagnostics, code: str, path: PurePosixPath, reason: str) -> None:
+        diagnostics.add(Diagnostic(code=code, message=reason, location=Location(path), hint=PATH_HINTS[code]))
+        print_findings(diagnostics, self.layout)
 
     def _print_findings(self, diagnostics: Diagnostics, changes: Iterable[Change] = ()) -> None:
         """Print what was found; for programs with the `changes` that fail the run, since they read one document."""
@@ -171,13 +191,6 @@ class Run:
             click.echo(f"... and {len(lines) - len(shown):,} lines more; --diff shows them", err=True)
 
 
-def _override_mistake(error: Exception, project: Project) -> str | None:
-    # It imports jinja2, which a run that goes well may not need.
-    from toolwright.cli.override_mistake import override_mistake
-
-    return override_mistake(error, project)
-
-
 def written(outcome: Outcome) -> str:
     """Say in one line how many files were written, removed and left: `generated/: 3 written, 41 unchanged`."""
     count = Counter(change.kind for change in outcome.changes.all)
@@ -196,8 +209,11 @@ def _files(number: int) -> str:
 
 
 def _print_list(changes: Iterable[Change]) -> None:
-    for line in _listed(changes):
+    lines = list(_listed(changes))
+    for line in lines[:MAX_SHOWN]:
         click.echo(line, err=True)
+    if len(lines) > MAX_SHOWN:
+        click.echo(f"  ... and {len(lines) - MAX_SHOWN:,} more", err=True)
 
 
 def _listed(changes: Iterable[Change]) -> Iterator[str]:

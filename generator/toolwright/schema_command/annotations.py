@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 from typing import Any, Final
@@ -10,7 +11,7 @@ from urllib.parse import quote
 
 from toolwright.diagnostics import Diagnostic, Location
 from toolwright.diagnostics import Severity as Level
-from toolwright.report import report
+from toolwright.report import OMITTED, bounded, report
 from toolwright.schema import Severity
 from toolwright.schema_command.audit import AuditedTool, Issue
 from toolwright.wording import quoted
@@ -23,27 +24,30 @@ _WHY: Final = {
 }
 _NO_PLACE: Final = Location(PurePosixPath("-"))
 """Stands for the place of what came from a running server, until it is taken out again."""
+_NO_FILE: Final = re.compile(r"^(::[a-z]+ )file=-,line=1,col=1,", re.MULTILINE)
 
 
 def github(tools: Sequence[AuditedTool], threshold: Severity) -> str:
     """Give a workflow command a finding. One about a running server names no file."""
-    return "".join(_command(each, issue, threshold) for each, issue in _all(tools))
-
-
-def _command(each: AuditedTool, issue: Issue, threshold: Severity) -> str:
-    command = report([_diagnostic(each, issue, threshold)], "github")
-    return command if issue.location else command.replace("file=-,line=1,col=1,", "", 1)
+    commands = report([_diagnostic(each, issue, threshold) for each, issue in _all(tools)], "github")
+    return _NO_FILE.sub(r"\1", commands)
 
 
 def sarif(tools: Sequence[AuditedTool], threshold: Severity) -> str:
     """Give one document. What came from a running server has a logical place: the tool, and the path in its schema."""
-    found = list(_all(tools))
-    document = json.loads(report([_diagnostic(each, issue, threshold) for each, issue in found], "sarif"))
+    found = [(_diagnostic(each, issue, threshold), each, issue) for each, issue in _all(tools)]
+    diagnostics = [diagnostic for diagnostic, _, _ in found]
+    origin = {id(diagnostic): (each, issue) for diagnostic, each, issue in found}
+    document = json.loads(report(diagnostics, "sarif"))
     (run,) = document["runs"]
-    for result, (each, issue) in zip(run["results"], found, strict=True):
+    # A last result may stand for those that are not shown.
+    for result, diagnostic in zip(run["results"], bounded(diagnostics), strict=False):
+        each, issue = origin[id(diagnostic)]
         result["locations"] = [_sarif_place(result["locations"][0], each, issue)]
         result["properties"] = {"severity": str(issue.finding.severity), "targets": [str(to) for to in issue.targets]}
     for rule in run["tool"]["driver"]["rules"]:
+        if rule["id"] == OMITTED:
+            continue
         severity = Severity(rule["id"].split("/")[1])
         rule["shortDescription"] = {"text": f"{rule['id'].split('/', 2)[2]}: {severity}"}
         rule["fullDescription"] = {"text": _WHY[severity]}

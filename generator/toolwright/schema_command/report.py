@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from toolwright.console import paint
 from toolwright.diagnostics import Location
+from toolwright.report import MAX_SHOWN
 from toolwright.schema import Severity, Target
 from toolwright.schema_command.audit import AuditedTool, Issue
 from toolwright.schema_command.side_by_side import Row, in_order_of, pretty, rows, side_by_side, visible
@@ -61,22 +62,28 @@ def text_report(
     width = min(max((len(visible(each.tool.name)) for each in tools), default=0), 40)
     is_apart = False
     several = len({each.source for each in tools}) > 1
+    left = MAX_SHOWN
     for index, each in enumerate(tools):
         if several and (not index or tools[index - 1].source != each.source):
             yield page.paint(f"{visible(each.source)}:", "cyan")
-        if each.is_compatible(threshold):
+        is_compatible = each.is_compatible(threshold)
+        if is_compatible or left <= 0:
             is_apart = True
             more = _counted(each.issues, page)
             name = f"{visible(each.tool.name):{width}}"
-            yield f"{page.paint(name, 'bold')}  {page.paint('COMPATIBLE', 'green')}{f'  ({more})' if more else ''}"
+            status = page.paint("COMPATIBLE", "green") if is_compatible else page.paint("INCOMPATIBLE", "red", "bold")
+            yield f"{page.paint(name, 'bold')}  {status}{f'  ({more})' if more else ''}"
         else:
             if is_apart:
                 yield ""
-            yield from _incompatible(each, targets, threshold, page)
+            yield from _incompatible(each, targets, threshold, page, left)
             yield ""
+            left -= len(_shown_issues(each, threshold))
             is_apart = False
     if is_apart:
         yield ""
+    if sum(len(_shown_issues(each, threshold)) for each in tools if not each.is_compatible(threshold)) > MAX_SHOWN:
+        yield f"More than {MAX_SHOWN} findings: --tool NAME shows those of one tool, --json all of them"
     yield from _reasons(tools, threshold)
     yield summary_line(tools, targets=targets, threshold=threshold)
 
@@ -93,23 +100,27 @@ def _reasons(tools: Sequence[AuditedTool], threshold: Severity) -> Iterator[str]
         yield f"Incompatible for: {shown}"
 
 
-def _incompatible(each: AuditedTool, targets: Sequence[Target], threshold: Severity, page: Page) -> Iterator[str]:
+def _incompatible(
+    each: AuditedTool, targets: Sequence[Target], threshold: Severity, page: Page, most: int
+) -> Iterator[str]:
     yield _header(each, page)
     yield f"STATUS: {page.paint('INCOMPATIBLE', 'red', 'bold')}"
     yield ""
     yield page.paint("ISSUES FOUND", "bold")
-    shown = [
-        issue for issue in each.issues if issue.finding.severity is not Severity.NOTE or threshold is Severity.NOTE
-    ]
-    for number, issue in enumerate(shown, 1):
+    shown = _shown_issues(each, threshold)
+    for number, issue in enumerate(shown[:most], 1):
         yield from _issue(number, issue, targets, page)
+    if len(shown) > most:
+        yield f"  and {len(shown) - most:,} more: --json lists them"
     if notes := len(each.issues) - len(shown):
         yield f"  and {notes} note{'' if notes == 1 else 's'}: --json lists them, --fail-on note shows them"
     if each.transforms:
         yield ""
         yield page.paint("TRANSFORMS APPLIED", "bold")
-        for transform in each.transforms:
+        for transform in each.transforms[:MAX_SHOWN]:
             yield from page.filled(transform, "  - ", "    ")
+        if len(each.transforms) > MAX_SHOWN:
+            yield f"  and {len(each.transforms) - MAX_SHOWN:,} more: --json lists them"
     if found := difference(each):
         yield ""
         yield page.paint("SCHEMA DIFF", "bold")
@@ -117,6 +128,10 @@ def _incompatible(each: AuditedTool, targets: Sequence[Target], threshold: Sever
         yield from _shown(part, page)
         if len(part) < len(found):
             yield f"... {len(found) - len(part)} lines more: `toolwright schema diff` shows them"
+
+
+def _shown_issues(each: AuditedTool, threshold: Severity) -> list[Issue]:
+    return [issue for issue in each.issues if issue.finding.severity is not Severity.NOTE or threshold is Severity.NOTE]
 
 
 def _header(each: AuditedTool, page: Page) -> str:

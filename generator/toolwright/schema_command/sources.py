@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple
 
 from toolwright.diagnostics import Location
+from toolwright.inputs import read_input
 from toolwright.model import ObjectType, Tool
 from toolwright.schema_command.addresses import AddressError, is_url, shown_address, split_command
 from toolwright.schema_command.declarations import ListedTool, NotToolsError, declared, declared_list
@@ -97,7 +98,7 @@ def _schema_file(reading: Reading, root: Path, name: str) -> _SchemaFile | None:
     written = reading.document.data["tools"].get(name, {}).get("input_schema")  # `fetch_chunk` stands in no manifest
     if not isinstance(written, str):
         return None
-    return _SchemaFile(PurePosixPath(written), (root / written).read_text(encoding="utf-8"))
+    return _SchemaFile(PurePosixPath(written), read_input(root / written, root).decode())
 
 
 # Files

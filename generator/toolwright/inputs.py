@@ -1,0 +1,90 @@
+"""Read the input files of a project: regular files inside it, of bounded size.
+
+A project may be a stranger's clone. Its links can lead to the user's own files, a pipe never ends, and a sparse file
+of a few bytes in version control can fill the memory.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from hashlib import sha256
+from pathlib import Path
+from stat import S_ISDIR, S_ISREG
+from typing import BinaryIO, Final
+
+MAX_INPUT_BYTES: Final = 16 * 1024 * 1024
+"""Maximum size of a manifest, schema, handler module or template."""
+_PIECE_BYTES: Final = 1024 * 1024
+# A pipe that is opened without this waits for a writer, and a link put there meanwhile would be followed.
+_OPEN_FLAGS: Final = (
+    os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+)
+
+
+class RefusedInput(OSError):  # noqa: N818 - an OSError, so that it is reported as any other file that cannot be read
+    """A file that must not be read. `reason` is the same as `strerror`, `filename` is the path."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(None, reason, str(path))
+        self.reason = reason
+
+
+def read_input(path: Path, root: Path, *, max_bytes: int = MAX_INPUT_BYTES) -> bytes:
+    """Return the content of the file at `path`, which must be inside `root`.
+
+    Raises:
+        RefusedInput: it leads out of `root`, is not a regular file, or has more than `max_bytes`.
+        OSError: it cannot be read.
+        ValueError: `path` contains a null byte.
+    """
+    with _open_input(path, root, max_bytes) as file:
+        data = file.read(max_bytes + 1)
+    if len(data) > max_bytes:
+        raise _too_large(path, max_bytes)
+    return data
+
+
+def hash_input(path: Path, root: Path) -> tuple[int, str]:
+    """Return the size and the SHA-256 of a file without holding it in memory. Raises the same as `read_input`."""
+    digest = sha256()
+    size = 0
+    with _open_input(path, root, MAX_INPUT_BYTES) as file:
+        while piece := file.read(_PIECE_BYTES):
+            size += len(piece)
+            if size > MAX_INPUT_BYTES:
+                raise _too_large(path, MAX_INPUT_BYTES)
+            digest.update(piece)
+    return size, digest.hexdigest()
+
+
+def is_inside(path: Path, root: Path) -> bool:
+    """Whether `path` is in `root`, links followed."""
+    return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root))
+
+
+@contextmanager
+def _open_input(path: Path, root: Path, max_bytes: int) -> Iterator[BinaryIO]:
+    real = Path(os.path.realpath(path))
+    if not real.is_relative_to(os.path.realpath(root)):
+        raise RefusedInput(path, "it leads out of the project")
+    with open(real, "rb", opener=_open_without_waiting) as file:
+        status = os.fstat(file.fileno())
+        if not S_ISREG(status.st_mode):
+            raise RefusedInput(path, "it is not a regular file")
+        if status.st_size > max_bytes:
+            raise _too_large(path, max_bytes)
+        yield file
+
+
+def _open_without_waiting(name: str, _flags: int) -> int:
+    descriptor = os.open(name, _OPEN_FLAGS)
+    if S_ISDIR(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise RefusedInput(Path(name), "it is a directory")
+    return descriptor
+
+
+def _too_large(path: Path, max_bytes: int) -> RefusedInput:
+    return RefusedInput(path, f"it is larger than {max_bytes // 1024 // 1024} MiB")
