@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import pairwise
 from tempfile import TemporaryFile
 from typing import IO, Final
 
 import anyio.to_thread
+from toolwright_runtime.answer_size import fitting_length, text_budget
 from toolwright_runtime.errors import ToolError
 
-PART_CHARS: Final = 20_000
-"""Characters of one part: about 5,000 tokens of English."""
 MOST_CHUNKS: Final = 32
 MOST_BYTES: Final = 512 * 1024 * 1024
 
@@ -58,13 +56,14 @@ class Chunk:
 class ChunkStore:
     """The newest long texts of a server: `most_chunks` at most, and no more than one if they have over `most_bytes`.
 
-    Every part of a text has `part_chars` characters, but for its last.
+    Every part of a text has as many characters as have together the size `part_size` (see `size_of`); left out, that
+    of one answer.
     """
 
     def __init__(
-        self, *, part_chars: int = PART_CHARS, most_chunks: int = MOST_CHUNKS, most_bytes: int = MOST_BYTES
+        self, *, part_size: int | None = None, most_chunks: int = MOST_CHUNKS, most_bytes: int = MOST_BYTES
     ) -> None:
-        self.part_chars = part_chars
+        self.part_size = text_budget() if part_size is None else part_size
         self._most_chunks = most_chunks
         self._most_bytes = most_bytes
         self._chunks: dict[str, Chunk] = {}
@@ -75,7 +74,7 @@ class ChunkStore:
         Raises:
             OSError: it cannot be written down.
         """
-        chunk = await anyio.to_thread.run_sync(_written, texts, self.part_chars)
+        chunk = await anyio.to_thread.run_sync(_written, texts, self.part_size)
         self._chunks[chunk.id] = chunk
         while len(self._chunks) > 1 and self._is_too_much():
             self._chunks.pop(next(iter(self._chunks))).file.close()
@@ -98,8 +97,8 @@ class ChunkStore:
         if chunk_id in self._chunks:
             return self._chunks[chunk_id]
         message = (
-            f'nothing is kept as chunk "{chunk_id[:_LONGEST_ID_SHOWN]}": a cacheKey stands in the last line of an '
-            f"output that was cut, and only the newest {self._most_chunks} are kept. Run the command again to get one"
+            f'nothing is kept as chunk "{chunk_id[:_LONGEST_ID_SHOWN]}": the first line of an output that was cut '
+            f"names its cacheKey, and only the newest {self._most_chunks} are kept. Run the command again to get one"
         )
         raise ToolError(message, code="CACHE_EXPIRED")
 
@@ -114,21 +113,32 @@ class ChunkStore:
         return len(self._chunks) > self._most_chunks or total > self._most_bytes
 
 
-def _written(texts: Iterable[str], part_chars: int) -> Chunk:
+def _written(texts: Iterable[str], part_size: int) -> Chunk:
     """Write a text down and note where its parts begin."""
     file = TemporaryFile()  # noqa: SIM115  it lives as long as the chunk
     try:
-        starts, chars, size = [0], 0, 0
-        for text in texts:
-            # Up to the end of the part that was begun, then whole ones.
-            ends = [0, *range(part_chars - chars % part_chars, len(text), part_chars), len(text)]
-            for begin, end in pairwise(ends):
-                if end > begin and chars and chars % part_chars == 0:
-                    starts.append(size)
-                size += file.write(text[begin:end].encode("utf-8", "replace"))
-                chars += end - begin
+        starts, chars = [0], 0
+        for part in _parts(texts, part_size):
+            starts.append(starts[-1] + file.write(part.encode("utf-8", "replace")))
+            chars += len(part)
         file.flush()
     except BaseException:
         file.close()
         raise
-    return Chunk(chars=chars, starts=(*starts, size), file=file)
+    return Chunk(chars=chars, starts=tuple(starts) if chars else (0, 0), file=file)
+
+
+def _parts(texts: Iterable[str], part_size: int) -> Iterator[str]:
+    """Split a text, which comes piece by piece, into parts of the size `part_size`; none is empty."""
+    pending = ""
+    for text in texts:
+        pending += text
+        # A text with more characters than `part_size` is larger than one part, whatever follows.
+        while len(pending) > part_size:
+            length = max(1, fitting_length(pending, part_size))
+            yield pending[:length]
+            pending = pending[length:]
+    while pending:
+        length = max(1, fitting_length(pending, part_size))
+        yield pending[:length]
+        pending = pending[length:]
