@@ -639,6 +639,13 @@ params.x = { type = "integer" }
 """,
     ),
     Rule(
+        code="TW337",
+        title="The project's pyproject.toml cannot be read",
+        why="Its `[project.scripts]` decides how client files start the server: by its own command, or by `toolwright run`.",
+        bad='# pyproject.toml\n[project.scripts\ncatalog = "catalog_server.__main__:main"',
+        good='# pyproject.toml\n[project.scripts]\ncatalog = "catalog_server.__main__:main"',
+    ),
+    Rule(
         code="TW501",
         title="A use case does not find its tool",
         why="Most tools are hidden behind a search. Use cases are requests in a user's own words; if one of them does not "
@@ -902,6 +909,14 @@ input_schema = { type = "object", properties = { "$top" = { type = "integer" } }
         "server. Models then never see yours, and what arrives under its name is not meant for you.",
         bad='params.wait_for_previous = { type = "string", description = "The job to wait for" }',
         good='params.after_job = { type = "string", description = "The job to wait for" }',
+    ),
+    Rule(
+        code="TW525",
+        title="The server's command is not installed by the project",
+        why="Client files start the server by its command where pyproject.toml declares it, else by `toolwright run`. "
+        "A command that nobody installs would fail in every client.",
+        bad='[server]\nname = "catalog"\ncommand = "catalog-server"  # and no such name in [project.scripts]',
+        good='[server]\nname = "catalog"\ncommand = "catalog-server"  # and pyproject.toml declares it',
     ),
     Rule(
         code="TW601",

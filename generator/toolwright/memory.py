@@ -22,6 +22,7 @@ import toolwright_runtime
 import toolwright
 import toolwright_templates
 from toolwright.files import RenderedFile
+from toolwright.launch import PYPROJECT
 from toolwright.project import Project
 from toolwright.signature import LISTING, Listing, State, parse_listing, verify
 
@@ -115,6 +116,7 @@ def _library_versions() -> list[str]:
 
 def _inputs(project: Project) -> Iterator[tuple[str, Path]]:
     yield "manifest", project.manifest
+    yield PYPROJECT, project.root / PYPROJECT
     with suppress(ValueError):
         for name in named_schemas(project.manifest.read_bytes() if project.manifest.is_file() else b""):
             yield f"schema {name}", project.root / name

@@ -87,6 +87,14 @@ async def test_program_sees_what_is_declared_and_none_of_the_secrets_of_the_serv
     assert seen == {**needed, **declared, "GH_TOKEN": "handed on", "TERM": "dumb"}
 
 
+async def test_a_variable_that_is_empty_counts_as_not_set(program: Program) -> None:
+    server = {"PATH": PLACES["PATH"], "GH_TOKEN": "", "OTHER": "set"}
+    said = await shown(program, environ=server, pass_env=("GH_TOKEN", "OTHER"))
+
+    assert said["env"]["OTHER"] == "set"
+    assert "GH_TOKEN" not in said["env"]
+
+
 async def test_environment_of_this_process_is_that_of_the_server(
     program: Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:
