@@ -15,7 +15,7 @@ CATALOGUE: Final[Catalogue] = {
         "title": "Workbench",
         "version": "0.1.0",
         "package": "workbench_server",
-        "instructions": "Workbench reads the user's project: a model with a million-token window answers questions about it (`quick_query`, `query_codebase`, `deep_research`), so that its files need not be in your context. It also looks at folders, reads files whole or in part, finds files by name and lines by regular expression, queries JSON and YAML with jq, reads work logs, and asks git for history and changes. Nothing of that changes anything. Started with `--all` it can also commit, ask GitHub and Docker, and measure disks; the user is asked before anything that does more than read.\n\nMost tools are not listed. Search first, then call: `search` with a few words gives the tools that fit with their arguments, `call_read` runs one by name.\n\nPaths are relative to the allowed directories (`list_allowed_directories`); everything outside of them is refused. Answers are bounded: a line in brackets, or `chunks`, says what was cut and how to get it. To look at a large file, use `grep_content` and then read the section it names with `read_files`.",
+        "instructions": "Workbench reads the user's project: a model with a million-token window answers questions about it (`quick_query`, `query_codebase`, `deep_research`), so that its files need not be in your context. It also looks at folders, reads files whole or in part, finds files by name and lines by regular expression, queries JSON and YAML with jq, reads work logs, and asks git for history and changes. Nothing of that changes anything. Started with `--all` it can also commit, ask GitHub and Docker, and measure disks; the user is asked before anything that does more than read.\n\nMost tools are not listed. Search first, then call: `search` with a few words gives the tools that fit with their arguments, `call_read` runs one by name.\n\nPaths are relative to the allowed directories (`list_allowed_directories`); everything outside of them is refused. Answers are bounded: the first line, or `chunks`, says what was cut and how to get it. To look at a large file, use `grep_content` and then read the section it names with `read_files`.",
         "website": "",
         "page_size": 250,
         "lifespan": "workbench.state:lifespan",
@@ -118,7 +118,7 @@ CATALOGUE: Final[Catalogue] = {
             "tool": {
                 "name": "read_files",
                 "title": "Read files",
-                "description": "Read one or more text files in one call, each whole, its first or last lines, a range of lines, or one section. A file that cannot be read says why, and the others are still answered.\n\nEach file comes in a block of its own that begins with `==> PATH (lines A-B of TOTAL) <==`; what follows is the exact text, without line numbers. All blocks together hold at most 80,000 characters; a line in brackets says where a file was cut and which start_line goes on.\n\nTo read one section, give start_line (its heading) and read_to_next_pattern (what the next heading looks like); grep_content tells both. JSON and YAML files over 80,000 bytes are not read whole: use query_json or query_yaml, or set large_file_passthrough. Binary files are refused: use read_media_file.",
+                "description": "Read one or more text files in one call, each whole, its first or last lines, a range of lines, or one section. A file that cannot be read says why, and the others are still answered.\n\nEach file comes in a block of its own that begins with `==> PATH (lines A-B of TOTAL) <==`; what follows is the exact text, without line numbers. All blocks together hold about 34,000 characters; if a file is cut, its first line says so and gives the start_line to continue with.\n\nTo read one section, give start_line (its heading) and read_to_next_pattern (what the next heading looks like); grep_content tells both. JSON and YAML files over 34,000 bytes are not read whole: use query_json or query_yaml, or set large_file_passthrough. Binary files are refused: use read_media_file.",
                 "inputSchema": {
                     "type": "object",
                     "properties": {
@@ -232,7 +232,7 @@ CATALOGUE: Final[Catalogue] = {
             "tool": {
                 "name": "read_media_file",
                 "title": "Read media file",
-                "description": "Give a picture (PNG, JPEG, GIF, WebP) or a sound (WAV, MP3, OGG, FLAC, M4A) as content you can see or hear; the kind is taken from the first bytes, not from the name. Any other file, such as a PDF, comes as an embedded resource. At most 5,000,000 bytes.",
+                "description": "Give a picture (PNG, JPEG, GIF, WebP) or a sound (WAV, MP3, OGG, FLAC, M4A) as content you can see or hear; the kind is taken from the first bytes, not from the name. Any other file, such as a PDF, comes as an embedded resource. A line of text before it gives path, kind and size. At most 5,000,000 bytes.",
                 "inputSchema": {
                     "type": "object",
                     "properties": {
@@ -296,6 +296,10 @@ CATALOGUE: Final[Catalogue] = {
                     "description": "One directory. The sums are over all its entries, also those omitted",
                     "properties": {
                         "path": {"type": "string", "description": "The directory"},
+                        "omitted": {
+                            "type": "integer",
+                            "description": "Entries that are not shown; find them with search_files",
+                        },
                         "entries": {
                             "type": "array",
                             "items": {
@@ -320,12 +324,8 @@ CATALOGUE: Final[Catalogue] = {
                             "type": "integer",
                             "description": "Bytes in all its files, not counting directories below",
                         },
-                        "omitted": {
-                            "type": "integer",
-                            "description": "Entries that are not shown; find them with search_files",
-                        },
                     },
-                    "required": ["path", "entries", "files", "directories", "total_size", "omitted"],
+                    "required": ["path", "omitted", "entries", "files", "directories", "total_size"],
                 },
                 "annotations": {
                     "readOnlyHint": True,
@@ -384,12 +384,12 @@ CATALOGUE: Final[Catalogue] = {
                     "type": "object",
                     "description": "Paths that match",
                     "properties": {
+                        "note": {"type": "string", "description": "What is missing from the list, and how to get it"},
                         "paths": {
                             "type": "array",
                             "items": {"type": "string"},
                             "description": "In path order; directories end with a slash",
                         },
-                        "note": {"type": "string", "description": "What is missing from the list, and how to get it"},
                     },
                     "required": ["paths"],
                 },
@@ -499,7 +499,7 @@ CATALOGUE: Final[Catalogue] = {
             "tool": {
                 "name": "directory_tree",
                 "title": "Directory tree",
-                "description": "Show directories and files below a directory as an indented tree, directories with a slash at the end. Entries that .gitignore names, .git and installed packages are left out. At most 1,000 lines and 100 entries of each directory; lines in brackets at the end say what was cut. Start with a small max_depth in a large project.",
+                "description": "Show directories and files below a directory as an indented tree, directories with a slash at the end. Entries that .gitignore names, .git and installed packages are left out. At most 1,000 lines and 100 entries of each directory; lines in brackets at the beginning say what was cut. Start with a small max_depth in a large project.",
                 "inputSchema": {
                     "type": "object",
                     "properties": {
@@ -559,7 +559,7 @@ CATALOGUE: Final[Catalogue] = {
             "tool": {
                 "name": "grep_content",
                 "title": "Grep content",
-                "description": "Search the lines of all text files below a path by a regular expression. For each file: its matching lines as `12: text`, context lines as `11- text`, and the section (heading, class, function, table) around each match with its last line, so that read_files can read just that: start_line and end_line stand there.\n\nThe pattern is matched within one line, in ripgrep's syntax, which most Perl-like expressions fit. Entries that .gitignore names, .git, installed packages, binary files and files over 10,000,000 bytes are not searched. At most 200 matching lines; a line in brackets at the end says if there are more.",
+                "description": "Search the lines of all text files below a path by a regular expression. For each file: its matching lines as `12: text`, context lines as `11- text`, and the section (heading, class, function, table) around each match with its last line, so that read_files can read just that: start_line and end_line stand there.\n\nThe pattern is matched within one line, in ripgrep's syntax, which most Perl-like expressions fit. Entries that .gitignore names, .git, installed packages, binary files and files over 10,000,000 bytes are not searched. At most 200 matching lines; the first line counts them and says if there are more.",
                 "inputSchema": {
                     "type": "object",
                     "properties": {
@@ -649,7 +649,7 @@ CATALOGUE: Final[Catalogue] = {
             "tool": {
                 "name": "query_json",
                 "title": "Query JSON",
-                "description": "Take just what you need from a JSON file, however large, with a jq expression. Results come as JSON, one a line, at most 80,000 characters. Start with `keys`, `length` or `.[0]` if you do not know the file. In a file of several documents (JSON Lines) the expression runs once for each. The expression sees the file as `.`, and neither the environment nor other files. At most 64,000,000 bytes.",
+                "description": "Take just what you need from a JSON file, however large, with a jq expression. Results come as JSON, one a line, about 34,000 characters in all; the first line says if there are more. Start with `keys`, `length` or `.[0]` if you do not know the file. In a file of several documents (JSON Lines) the expression runs once for each. The expression sees the file as `.`, and neither the environment nor other files. At most 64,000,000 bytes.",
                 "inputSchema": {
                     "type": "object",
                     "properties": {
@@ -713,7 +713,7 @@ CATALOGUE: Final[Catalogue] = {
             "tool": {
                 "name": "query_yaml",
                 "title": "Query YAML",
-                "description": "Take just what you need from a YAML file with a jq expression (jq's language, not that of yq). Results come as JSON, one a line, at most 80,000 characters. In a file of several documents the expression runs once for each. YAML is read as version 1.2 has it: `on` and `yes` are words, dates are text; tags such as `!Ref` are dropped. The expression sees the file as `.`, and neither the environment nor other files.",
+                "description": "Take just what you need from a YAML file with a jq expression (jq's language, not that of yq). Results come as JSON, one a line, about 34,000 characters in all; the first line says if there are more. In a file of several documents the expression runs once for each. YAML is read as version 1.2 has it: `on` and `yes` are words, dates are text; tags such as `!Ref` are dropped. The expression sees the file as `.`, and neither the environment nor other files.",
                 "inputSchema": {
                     "type": "object",
                     "properties": {
@@ -797,6 +797,11 @@ CATALOGUE: Final[Catalogue] = {
                     "properties": {
                         "path": {"type": "string", "description": "The log"},
                         "lines": {"type": "integer", "description": "Lines in it"},
+                        "omitted": {
+                            "type": "object",
+                            "additionalProperties": {"type": "integer"},
+                            "description": "How many entries (the oldest), sections, problems, types, tasks or fields of `current` are not shown; empty if all are",
+                        },
                         "current": {
                             "type": "object",
                             "additionalProperties": {"type": "string"},
@@ -853,13 +858,8 @@ CATALOGUE: Final[Catalogue] = {
                             "type": "string",
                             "description": "The entries as a Markdown table, in place of `entries`",
                         },
-                        "omitted": {
-                            "type": "object",
-                            "additionalProperties": {"type": "integer"},
-                            "description": "How many entries (the oldest), sections, problems, types, tasks or fields of `current` are not shown; empty if all are",
-                        },
                     },
-                    "required": ["path", "lines", "types", "tasks", "problems", "omitted"],
+                    "required": ["path", "lines", "omitted", "types", "tasks", "problems"],
                 },
                 "annotations": {
                     "readOnlyHint": True,
@@ -4564,4 +4564,4 @@ CATALOGUE: Final[Catalogue] = {
 }
 
 
-# toolwright: sha256 36f574bb4e2129a770f5dfd3e05e921c
+# toolwright: sha256 452f9ac8138565fa11edd2492ad584fd
