@@ -27,6 +27,8 @@ CHARACTERS_PER_TOKEN: Final = 3.6
 """36,000 characters go with 10,000 tokens, whichever is reached first."""
 OVERHEAD: Final = 1_500
 """Left free for the wrapper of a result, its first line and the notes that the server adds."""
+MAX_CHARACTER_SIZE: Final = 15
+"""Size of one character at most: JSON escapes a control character with six, which are four tokens."""
 BLOCK_OVERHEAD: Final = 40
 """Size of `{"type": "text", "text": ""},` around one more block."""
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable, Iterator
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from tempfile import TemporaryFile
 from typing import IO, Final
 
 import anyio.to_thread
-from toolwright_runtime.answer_size import fitting_length, text_budget
+from toolwright_runtime.answer_size import MAX_CHARACTER_SIZE, fitting_length, text_budget
 from toolwright_runtime.errors import ToolError
 
+MEASURED_CHARS: Final = 2_000_000
+"""Characters of a text that are split into parts as large as fit; it is rare that anybody reads on behind them."""
 MOST_CHUNKS: Final = 32
 MOST_BYTES: Final = 512 * 1024 * 1024
 
@@ -23,7 +26,7 @@ class Chunk:
     """A text in a file without a name, whose parts can be read in any order."""
 
     chars: int
-    starts: tuple[int, ...] = field(repr=False)
+    starts: Sequence[int] = field(repr=False)
     """Where each part begins, in bytes, and where the last one ends."""
     file: IO[bytes] = field(repr=False)
     # Whoever knows it can read the text, and a server may have more than one client.
@@ -117,7 +120,7 @@ def _written(texts: Iterable[str], part_size: int) -> Chunk:
     """Write a text down and note where its parts begin."""
     file = TemporaryFile()  # noqa: SIM115  it lives as long as the chunk
     try:
-        starts, chars = [0], 0
+        starts, chars = array("q", [0]), 0
         for part in _parts(texts, part_size):
             starts.append(starts[-1] + file.write(part.encode("utf-8", "replace")))
             chars += len(part)
@@ -125,20 +128,27 @@ def _written(texts: Iterable[str], part_size: int) -> Chunk:
     except BaseException:
         file.close()
         raise
-    return Chunk(chars=chars, starts=tuple(starts) if chars else (0, 0), file=file)
+    return Chunk(chars=chars, starts=starts if chars else (0, 0), file=file)
 
 
 def _parts(texts: Iterable[str], part_size: int) -> Iterator[str]:
     """Split a text, which comes piece by piece, into parts of the size `part_size`; none is empty."""
-    pending = ""
+    pending, done = "", 0
     for text in texts:
-        pending += text
+        pending, start = pending + text, 0
         # A text with more characters than `part_size` is larger than one part, whatever follows.
-        while len(pending) > part_size:
-            length = max(1, fitting_length(pending, part_size))
-            yield pending[:length]
-            pending = pending[length:]
+        while len(pending) - start > part_size:
+            part = _part(pending[start : start + part_size], part_size, done)
+            yield part
+            start, done = start + len(part), done + len(part)
+        pending = pending[start:]
     while pending:
-        length = max(1, fitting_length(pending, part_size))
-        yield pending[:length]
-        pending = pending[length:]
+        part = _part(pending, part_size, done)
+        yield part
+        pending, done = pending[len(part) :], done + len(part)
+
+
+def _part(text: str, part_size: int, done: int) -> str:
+    """Return the beginning of `text` that fits. Measuring takes time: behind `MEASURED_CHARS` the worst is assumed."""
+    fitting = fitting_length(text, part_size) if done < MEASURED_CHARS else part_size // MAX_CHARACTER_SIZE
+    return text[: max(1, fitting)]

@@ -53,7 +53,7 @@ def noted(result: Result, notes: Sequence[str]) -> Result:
 def _is_json(result: Result) -> bool:
     if "structuredContent" in result:
         return True
-    first = next(iter(result["content"]), {})
+    first: dict[str, Any] = next(iter(result["content"]), {})
     try:
         return isinstance(json.loads(first.get("text", "")), dict | list)
     except (ValueError, RecursionError):
