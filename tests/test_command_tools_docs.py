@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 import tomli_w
 from click.testing import CliRunner
+from toolwright_runtime import answer_size
 from toolwright_runtime.command_line import approval, capture, chunks, processes, sandbox
 from toolwright_runtime.command_line.access import SANDBOX
 from toolwright_runtime.command_line.approval import question
@@ -253,13 +254,13 @@ async def test_what_a_program_wrote_comes_back_as_the_page_shows() -> None:
 
 
 @pytest.mark.anyio
-async def test_a_long_output_ends_with_the_line_of_the_page() -> None:
+async def test_a_long_output_begins_with_the_line_of_the_page() -> None:
     code = "print('x' * 50_000)"
     store = ChunkStore()
     answer = await reply(await run(Invocation(argv=(sys.executable, "-I", "-S", "-c", code))), store)
     store.close()
-    last = re.sub(r"[0-9a-f]{16}", "9f86d081884c7d65", str(answer.content).splitlines()[-1])
-    assert last == text_with("[cut here").rstrip("\n")
+    first = re.sub(r"[0-9a-f]{16}", "9f86d081884c7d65", str(answer.content).splitlines()[0])
+    assert first == text_with("[cut: ").rstrip("\n")
 
 
 @pytest.mark.parametrize(
@@ -268,7 +269,9 @@ async def test_a_long_output_ends_with_the_line_of_the_page() -> None:
         ("longer than {:,} bytes", LONGEST_ELEMENT),
         ("longer than {:,} characters", approval.LONGEST_COMMAND),
         ("or {:,} of input", approval.LONGEST_INPUT),
-        ("holds {:,} characters", chunks.PART_CHARS),
+        ("at most {:,} characters", answer_size.DEFAULT_SIZE),
+        ("from {:,} to", answer_size.MIN_SIZE),
+        ("to {:,}; the bound", answer_size.MAX_SIZE),
         ("{} KiB of each stream", capture.MOST_IN_MEMORY // 1024),
         ("{} MiB in a temporary file", capture.MOST_IN_FILE // 1024**2),
         ("newest {} outputs", chunks.MOST_CHUNKS),

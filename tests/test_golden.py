@@ -63,7 +63,12 @@ def test_case_gives_its_committed_tree(case: Path, file_regression: FileRegressi
     for path, text in expected.items():
         file_regression.check(text, encoding="utf-8", newline="", fullpath=path)
 
-    given = {case / "manifest.toml", *(case / "handlers").rglob("*"), *case.glob("*.json")}
+    given = {
+        case / "manifest.toml",
+        *(case / "handlers").rglob("*"),
+        *case.glob("*.json"),
+        *case.glob("pyproject.toml"),
+    }
     committed = {path for path in case.rglob("*") if path.is_file() and "__pycache__" not in path.parts}
     assert committed - given == expected.keys()
 

@@ -136,6 +136,7 @@ def defaults() -> dict[str, str]:
         "WORKBENCH_FLASH_MODELS": names("flash"),
         "WORKBENCH_PRO_MODELS": names("pro"),
         "WORKBENCH_LINGER_SECONDS": f"{operations.LINGER_S:g}",
+        "WORKBENCH_WAIT_SECONDS": f"{operations.WAIT_S:g}",
         "WORKBENCH_MAX_PROGRAMS": str(places.MOST_PROGRAMS),
         "RESPONSE_CHUNK_SIZE_KB": str(sizes.chunk_bytes // 1024),
         "RESPONSE_MAX_SIZE_KB": str(sizes.most_bytes // 1024),

@@ -734,6 +734,13 @@ params.x = { type = "integer" }
 """,
     ),
     Rule(
+        code="TW337",
+        title="The project's pyproject.toml cannot be read",
+        why="Its `[project.scripts]` decides how client files start the server: by its own command, or by `toolwright run`.",
+        bad='# pyproject.toml\n[project.scripts\ncatalog = "catalog_server.__main__:main"',
+        good='# pyproject.toml\n[project.scripts]\ncatalog = "catalog_server.__main__:main"',
+    ),
+    Rule(
         code="TW339",
         title="`confirm` names something that is not a parameter of its tool",
         why="`{name}` in the question is replaced by the value of that parameter. A misspelt one would leave the person without it.",
@@ -1037,6 +1044,14 @@ reads = ["{roots}", "~/.gitconfig"]
 writes = ["{roots}"]
 network = false
 """,
+    ),
+    Rule(
+        code="TW525",
+        title="The server's command is not installed by the project",
+        why="Client files start the server by its command where pyproject.toml declares it, else by `toolwright run`. "
+        "A command that nobody installs would fail in every client.",
+        bad='[server]\nname = "catalog"\ncommand = "catalog-server"  # and no such name in [project.scripts]',
+        good='[server]\nname = "catalog"\ncommand = "catalog-server"  # and pyproject.toml declares it',
     ),
     Rule(
         code="TW601",

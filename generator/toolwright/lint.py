@@ -55,6 +55,7 @@ LEVELS: Final[Mapping[str, Severity]] = {
     "TW519": Severity.ERROR,
     "TW520": Severity.WARNING,
     "TW522": Severity.WARNING,
+    "TW525": Severity.WARNING,
 }
 """The rules and how much each matters, where a finding does not say otherwise of itself."""
 
@@ -245,6 +246,14 @@ def programs_declare_their_access(server: Server) -> Iterator[Finding]:
         )
 
 
+def the_command_is_installed(server: Server) -> Iterator[Finding]:
+    """TW525: client files can only use a command that the project installs."""
+    if server.command != server.name and server.launch != (server.command,):
+        message = f"`{server.command}` is no script of pyproject.toml: client files say `{' '.join(server.launch)}`"
+        hint = "add it to `[project.scripts]`, or leave `command` out"
+        yield Finding(code="TW525", tool="", message=message, hint=hint, at=("server", "command"), value=True)
+
+
 RULES: Final[tuple[Rule, ...]] = (
     use_cases_find_their_tool,
     description_adds_to_the_summary,
@@ -266,5 +275,6 @@ RULES: Final[tuple[Rule, ...]] = (
     no_parameter_is_taken_by_a_client,
     patterns_are_linear,
     programs_declare_their_access,
+    the_command_is_installed,
 )
 """Every rule, in order of code. TW514, the idle `allow`, comes out of applying them."""

@@ -25,6 +25,7 @@ import toolwright
 import toolwright_templates
 from toolwright.files import RenderedFile
 from toolwright.inputs import RefusedInput, hash_input, is_inside, read_input
+from toolwright.launch import PYPROJECT
 from toolwright.project import Project
 from toolwright.signature import LISTING, Listing, State, parse_listing, verify
 from toolwright.snapshot import MAX_FILE_BYTES
@@ -143,6 +144,7 @@ def _inputs(project: Project) -> Iterator[tuple[str, Path, Path | None]]:
     """Give the name of each input, its path, and the directory that it must not lead out of, None if it is ours."""
     root = project.root
     yield "manifest", project.manifest, root
+    yield PYPROJECT, root / PYPROJECT, root
     # What cannot be parsed is reported by the stage that does.
     with suppress(OSError, ValueError, AttributeError, RecursionError):
         for name in named_schemas(read_input(project.manifest, root)):

@@ -9,9 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NewType
 
+from toolwright_runtime.answer_size import VARIABLE as MAX_ANSWER_CHARS
 from toolwright_runtime.command_line.settings import POLICY
 from toolwright_runtime.command_line.spec import CommandTool, Program
 
+from toolwright.launch import is_withheld_by_gemini_cli
 from toolwright.paths import KeyPath
 
 Identifier = NewType("Identifier", str)
@@ -339,6 +341,10 @@ class Server:
     handlers: str
     instructions: str
     command: str
+    launch: tuple[str, ...]
+    """The command line that starts the server in the root of its project."""
+    tool_timeout: float | None
+    """Seconds a client should wait for a tool; None if nothing is known."""
     website: str
     lifespan: Handler | None
     guard: Handler | None
@@ -363,8 +369,35 @@ class Server:
     def variables(self) -> tuple[str, ...]:
         """The environment variables the server reads: of its options in their order, of its handlers, of programs."""
         own = (option.env for option in self.options if option.env)
-        of_programs = [POLICY, *(name for cli in self.clis for name in cli.variables)] if self.clis else []
+        of_programs = (
+            [POLICY, MAX_ANSWER_CHARS, *(name for cli in self.clis for name in cli.variables)] if self.clis else []
+        )
         return tuple(dict.fromkeys([*own, *self.pass_env, *of_programs]))
+
+    @property
+    def withheld_variables(self) -> tuple[str, ...]:
+        """Those of `variables` that Gemini CLI hands on only if the server's `env` names them."""
+        return tuple(name for name in self.variables if is_withheld_by_gemini_cli(name))
+
+    @property
+    def gemini_env(self) -> dict[str, str]:
+        """What the `env` of Gemini CLI says: without a default it passes an undefined `$NAME` on as it is written."""
+        return {name: f"${{{name}:-}}" for name in self.withheld_variables}
+
+    @property
+    def codex_table(self) -> dict[str, Any]:
+        """The server's table in the configuration of Codex."""
+        timeout = {} if self.tool_timeout is None else {"tool_timeout_sec": self.tool_timeout}
+        started = {"command": self.launch[0], "args": list(self.launch[1:])}
+        return {**started, "env_vars": list(self.variables), "required": True, **timeout}
+
+    @property
+    def launch_anywhere(self) -> tuple[str, ...]:
+        """The command line for clients that start servers outside of any project, with placeholders to fill in."""
+        program, *rest = self.launch
+        if rest:
+            rest = [rest[0], f"<absolute path of {rest[1]}>"]
+        return (f"<absolute path of {program}>", *rest, *self.example_arguments)
 
     @property
     def example_arguments(self) -> tuple[str, ...]:

@@ -33,6 +33,9 @@ class Resolution:
     hints: dict[str, Hints] = field(default_factory=dict)
     """What clients are told of each tool, by its name."""
 
+    scripts: frozenset[str] = frozenset()
+    """The commands that the project installs."""
+
     def written(self, *path: str) -> Mapping[str, Any]:
         """Give the table at `path` as it stands in the document, with what `validate` left out of it."""
         found: Any = self.document.data

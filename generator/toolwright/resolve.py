@@ -12,6 +12,7 @@ from toolwright import compile_schema, resolve_commands, resolve_types
 from toolwright.call_syntax import invocation
 from toolwright.diagnostics import Diagnostics
 from toolwright.handlers import HandlerIndex
+from toolwright.launch import PYPROJECT, PyprojectError, declared_scripts
 from toolwright.load import Document
 from toolwright.model import (
     Category,
@@ -54,6 +55,10 @@ RESERVED_MODULES = frozenset({"catalogue", "server", "__init__", "__main__", "__
 FILE_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 """What may name a command or a workflow: each becomes a file, and a skill's name is held to this (Agent Skills)."""
 MOST_SKILL_CHARACTERS = 1024
+DEFAULT_TIMEOUT_S = 300
+"""Seconds that Codex waits for a tool if its file says nothing: never less, since a person may be asked meanwhile."""
+TIMEOUT_MARGIN_S = 30
+"""Seconds a client should wait longer than the program of a tool may run: it has to start and to end."""
 
 
 def resolve(
@@ -72,6 +77,7 @@ def resolve(
     tables = resolve_commands.with_fetch_chunk(tables)
     run = Resolution(tables, document, root, diagnostics)
     run.types = resolve_types.object_types(run)
+    _read_scripts(run)
     _check_categories(run)
     _check_names(run)
     _check_references(run)
@@ -96,6 +102,8 @@ def _server(run: Resolution, tools: Sequence[Tool]) -> Server:
         handlers=written.handlers,
         instructions=written.instructions.strip(),
         command=written.command or written.name,
+        launch=_launch(run),
+        tool_timeout=written.tool_timeout or _tool_timeout(tools),
         website=written.website,
         lifespan=_handler(run, written.lifespan) if written.lifespan else None,
         guard=_guard(run),
@@ -112,6 +120,26 @@ def _server(run: Resolution, tools: Sequence[Tool]) -> Server:
         workflows=_workflows(run),
         skill_description=_skill_description(run),
     )
+
+
+def _launch(run: Resolution) -> tuple[str, ...]:
+    """Return the server's own command if the project installs it, else the one that needs no installation."""
+    command = run.tables.server.command or run.tables.server.name
+    return (command,) if command in run.scripts else ("toolwright", "run", str(run.document.path))
+
+
+def _tool_timeout(tools: Sequence[Tool]) -> float | None:
+    commands = [tool.command.tool for tool in tools if tool.command]
+    timeouts = [each.timeout_s or each.program.timeout_s for each in commands]
+    return max(DEFAULT_TIMEOUT_S, max(timeouts) + TIMEOUT_MARGIN_S) if timeouts else None
+
+
+def _read_scripts(run: Resolution) -> None:
+    try:
+        run.scripts = declared_scripts(run.root)
+    except PyprojectError as error:
+        hint = "fix it: its `[project.scripts]` says how clients start the server"
+        run.error("TW337", f"cannot read {PYPROJECT}: {error}", ("server",), hint=hint, value=False)
 
 
 def _skill_description(run: Resolution) -> str:

@@ -103,7 +103,10 @@ class ServerTable(PartialTable):
     instructions: str = key(at_most(4096), default="")
     """What a model should know before it uses any tool. Clients cut it at 4,096 characters."""
     command: str = ""
-    """Console command that starts the server; the server's name if left out."""
+    """Console command that starts the server; the server's name if left out.
+
+    Client files use it if `[project.scripts]` of pyproject.toml declares it, else `toolwright run MANIFEST`.
+    """
     website: str = ""
     """Address of a page about the server."""
     lifespan: str = key(matching(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", "`module:function`"), default="")
@@ -125,6 +128,11 @@ class ServerTable(PartialTable):
     """
     page_size: int = key({"minimum": 1}, default=250)
     """Tools on one page of `tools/list`."""
+    tool_timeout: float | None = key({"minimum": 1}, default=None)
+    """Seconds a client should wait for a tool; it is written into the files of clients that have a clock, as Codex.
+
+    Left out, it is 30 more than the longest `timeout` of a command tool, and at least Codex's own 300.
+    """
     options: Mapping[str, OptionTable] = key(default={})
     """Settings of the running server."""
     pass_env: tuple[str, ...] = ()

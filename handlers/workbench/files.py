@@ -7,12 +7,13 @@ from dataclasses import asdict
 from typing import Final
 
 from toolwright_runtime import Content, Reply, ToolCall, ToolError
+from toolwright_runtime.answer_size import BLOCK_OVERHEAD, fitting_length, size_of, text_budget
 
 from workbench.grepping import Search, grep
 from workbench.listing import info, listing, tree
 from workbench.media import media
 from workbench.opening import existing
-from workbench.reading import ANSWER_CHARACTERS, Part, read_part, span
+from workbench.reading import Part, read_part, span
 from workbench.roots import Located, Root
 from workbench.scanning import in_thread
 from workbench.searching import find
@@ -33,6 +34,11 @@ from workbench_server.files.models import (
     SearchFilesParams,
 )
 
+BLOCK_SIZE: Final = 450
+"""Size kept free for each file that is still to be read: its first line, or the reason why it cannot be read."""
+MAX_SHOWN_PATH: Final = 160
+MOST_UNFINISHED: Final = 5
+"""Files named in the first line of an answer that has no room for all of them."""
 MOST_SUGGESTIONS: Final = 5
 """Missing paths of one call for which similar names are looked for."""
 
@@ -46,21 +52,35 @@ async def list_allowed_directories(params: ListAllowedDirectoriesParams, call: T
 async def read_files(params: ReadFilesParams, call: ToolCall) -> Reply:
     """Read files, one block each. One that cannot be read says why in its block; if none can, the call failed."""
     roots = await roots_for(call)
-    left, failed, missing = ANSWER_CHARACTERS, 0, 0
+    left, failed, missing = text_budget(), 0, 0
     blocks: list[str] = []
+    unfinished: list[str] = []
     for done, request in enumerate(params.files, 1):
+        budget = left - BLOCK_SIZE * (len(params.files) - done)
+        shown = _shortened(request.path)
         try:
             located = await _there(request.path, roots, suggest=missing < MOST_SUGGESTIONS)
-            block, size = await _read(request, located, left, passthrough=bool(params.large_file_passthrough))
-            left -= size
+            part = await _read(request, located, budget - BLOCK_SIZE, passthrough=bool(params.large_file_passthrough))
+            block = _block(shown, part)
+            if part.resume:
+                unfinished.append(f"{shown} from start_line={part.resume}")
         except (OSError, ToolError) as error:
             failed += 1
             missing += isinstance(error, ToolError) and error.code == "NOT_FOUND"
-            block = f"==> {request.path} <==\nerror: {_reason(error)}"
+            block = f"==> {shown} <==\nerror: {_reason(error)}"
+            block = block[: fitting_length(block, max(budget, BLOCK_SIZE) - BLOCK_OVERHEAD)]
         blocks.append(block)
+        left -= size_of(block) + BLOCK_OVERHEAD
         if len(params.files) > 1:
             await call.progress(done, len(params.files), request.path)
+    if unfinished and len(blocks) > 1:
+        more = "" if len(unfinished) <= MOST_UNFINISHED else f" and {len(unfinished) - MOST_UNFINISHED} more"
+        blocks[0] = f"[to read in another call: {', '.join(unfinished[:MOST_UNFINISHED])}{more}]\n{blocks[0]}"
     return Reply(blocks, is_error=failed == len(blocks))
+
+
+def _shortened(path: str) -> str:
+    return path if size_of(path) <= MAX_SHOWN_PATH else f"...{path[-MAX_SHOWN_PATH // 4 :]}"
 
 
 def _reason(error: OSError | ToolError) -> str:
@@ -72,7 +92,7 @@ async def _there(path: str, roots: tuple[Root, ...], *, suggest: bool = True) ->
     return await asyncio.to_thread(existing, path, roots, suggest=suggest)
 
 
-async def _read(request: FileReadRequest, located: Located, budget: int, *, passthrough: bool) -> tuple[str, int]:
+async def _read(request: FileReadRequest, located: Located, budget: int, *, passthrough: bool) -> Part:
     wanted = span(
         head=request.head,
         tail=request.tail,
@@ -80,12 +100,14 @@ async def _read(request: FileReadRequest, located: Located, budget: int, *, pass
         end_line=request.end_line,
         read_to_next_pattern=request.read_to_next_pattern,
     )
-    part = await read_part(located, wanted, budget=budget, passthrough=passthrough)
-    return _block(request.path, part), len(part.text)
+    return await read_part(located, wanted, budget=budget, passthrough=passthrough)
 
 
 def _block(path: str, part: Part) -> str:
-    """Print a part below a line that says which it is; what was cut stands at the end, where it is missing."""
+    """Return a part below a line with its range and, if something was left out, the way to continue.
+
+    Both are in the first line, since that is the one that a client which cuts an answer leaves.
+    """
     if part.total == 0:
         where = "empty"
     elif part.last is None:
@@ -94,9 +116,7 @@ def _block(path: str, part: Part) -> str:
         where = f"lines {part.first}-{part.last}"
     else:
         where = f"lines {part.first}-{part.last} of {part.total}"
-    head = f"==> {path} ({where}{'; ' + part.encoding if part.encoding else ''}) <=="
-    body = part.text if not part.notes or part.text.endswith("\n") or not part.text else f"{part.text}\n"
-    return "\n".join([head, body + "\n".join(f"[{note}]" for note in part.notes)])
+    return f"==> {path} ({'; '.join([where, *filter(None, [part.encoding]), *part.notes])}) <==\n{part.text}"
 
 
 async def read_media_file(params: ReadMediaFileParams, call: ToolCall) -> Content:

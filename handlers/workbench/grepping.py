@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from toolwright_runtime import ToolCall, ToolError
+from toolwright_runtime.answer_size import size_of, text_budget
 
 from workbench import ripgrep
 from workbench.decoding import SAMPLE_BYTES, decode, sniff_encoding
 from workbench.ignoring import IgnoreCheck
 from workbench.matching import MATCH_SECONDS, Match, Place, matcher
 from workbench.opening import open_file
-from workbench.reading import ANSWER_CHARACTERS
 from workbench.roots import Located
 from workbench.scanning import PROGRESS_SECONDS, in_thread, telling
 from workbench.sections import Boundary, boundaries, flat, section_at
@@ -28,6 +28,9 @@ MOST_LINE_CHARACTERS: Final = 400
 """Characters shown of one line."""
 GREP_SECONDS: Final = 30.0
 """How long one search may take."""
+
+SEPARATOR_SIZE: Final = 8
+"""Size of the line breaks between two lines or blocks."""
 
 _BATCH_CHARACTERS: Final = 1_000_000
 _MORE: Final = "there are more: narrow `pattern` or `search_path` to see them"
@@ -68,28 +71,29 @@ class Answer:
     blocks: list[str] = field(default_factory=list)
     matches: int = 0
     files: int = 0
-    size: int = 0
+    left: int = field(default_factory=text_budget)
+    """The size that further blocks may have; see `size_of`."""
     notes: list[str] = field(default_factory=list)
     """What is missing, and why."""
 
     @property
     def is_full(self) -> bool:
         """Whether no more may be added."""
-        return self.matches >= MOST_MATCHES or self.size >= ANSWER_CHARACTERS
+        return self.matches >= MOST_MATCHES or self.left <= 0
 
     def add(self, block: str, matches: int) -> None:
         """Add what was found in one file."""
         self.blocks.append(block)
         self.matches += matches
         self.files += 1
-        self.size += len(block)
+        self.left -= size_of(block) + SEPARATOR_SIZE
 
     def text(self) -> str:
-        """Give the whole answer."""
+        """Return the whole answer. Its first line counts the matches and says what is missing."""
         if not self.matches:
             return "; ".join(self.notes) or "no matches"
         count = f"{self.matches} matching lines in {self.files} files" if self.matches > 1 else "1 matching line"
-        return "\n\n".join([*self.blocks, f"[{'; '.join([count, *self.notes])}]"])
+        return f"[{'; '.join([count, *self.notes])}]\n" + "\n\n".join(self.blocks)
 
 
 async def grep(top: Located, search: Search, program: str, call: ToolCall) -> str:
@@ -160,8 +164,11 @@ async def _collect(hits: Hits, search: Search, answer: Answer) -> None:
             shown = hit.places[: MOST_MATCHES - answer.matches] if not answer.is_full else []
             if shown:
                 starts = await _boundaries(hit, match)
-                block = await asyncio.to_thread(_block, Hit(hit.located, hit.lines, shown), starts, search.context)
-                answer.add(block, len(shown))
+                visible = Hit(hit.located, hit.lines, shown)
+                block, count = await asyncio.to_thread(_block, visible, starts, search.context, answer.left)
+                if count:
+                    answer.add(block, count)
+                shown = shown[:count]
             if len(shown) < len(hit.places):
                 answer.notes.append(_MORE)
                 return
@@ -313,19 +320,29 @@ async def _boundaries(hit: Hit, match: Match | None) -> list[Boundary]:
     return flat(hit.lines, [place.line for place in places])
 
 
-def _block(hit: Hit, starts: list[Boundary], context: int) -> str:
-    """Print the matches of one file: `N:` before a matching line, `N-` before context, sections after each group."""
-    block = [hit.located.shown]
+def _block(hit: Hit, starts: list[Boundary], context: int, budget: int) -> tuple[str, int]:
+    """Print the matches of one file: `N:` before a matching line, `N-` before context, sections after each group.
+
+    Return the block, cut to the size `budget`, and how many matches are in it.
+    """
+    block, count = [hit.located.shown], 0
+    left = budget - size_of(hit.located.shown)
     columns = {place.line + 1: place.column for place in hit.places}
     for group in _groups(list(columns), context, len(hit.lines)):
-        block += [_line(number, hit.lines[number - 1], columns.get(number)) for number in group]
-        sections = {section_at(number, starts, len(hit.lines)) for number in group if number in columns}
-        block += [
-            f"  (section `{_short(each.title, 80)}` starts at line {each.start} and ends at line {each.end})"
+        matching = [number for number in group if number in columns]
+        sections = {section_at(number, starts, len(hit.lines)) for number in matching}
+        numbered = [(_line(number, hit.lines[number - 1], columns.get(number)), number in columns) for number in group]
+        numbered += [
+            (f"  (section `{_short(each.title, 80)}` starts at line {each.start} and ends at line {each.end})", False)
             for each in sorted((each for each in sections if each), key=lambda each: (each.start, each.end))
         ]
-        block.append("--")
-    return "\n".join(block[:-1])
+        for line, is_match in [*numbered, ("--", False)]:
+            left -= size_of(line) + SEPARATOR_SIZE
+            if left < 0:
+                return "\n".join(block), count
+            block.append(line)
+            count += is_match
+    return "\n".join(block[:-1]), count
 
 
 def _groups(matches: list[int], context: int, total: int) -> list[range]:

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import stat
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Final
+
+from toolwright_runtime.answer_size import fitting_length, size_of, text_budget
 
 from workbench.decoding import SAMPLE_BYTES, sniff_encoding, sniff_media_type
 from workbench.opening import entries_of, open_file, open_folder
 from workbench.reading import MOST_COUNTED_BYTES
 from workbench.roots import Located
 from workbench.scanning import Scan
+from workbench.searching import fitting_items
 from workbench.walking import Found, Walk, kind_of
 
 MOST_LISTED: Final = 1000
@@ -23,6 +27,8 @@ MOST_IN_TREE: Final = 1000
 """Lines of one tree."""
 MOST_IN_FOLDER: Final = 100
 """Entries shown of one folder of a tree."""
+NOTES_SIZE: Final = 4_000
+"""Size that the notes on a tree may have."""
 
 _ORDER: Final = ("directory", "file", "link", "other")
 
@@ -53,13 +59,14 @@ def listing(folder: Located) -> Listing:
     with open_folder(folder) as descriptor:
         found = [_entry(each) for each in entries_of(folder, descriptor)]
     found.sort(key=lambda each: (_ORDER.index(each.type), each.name))
+    shown = fitting_items(found[:MOST_LISTED], lambda each: json.dumps(asdict(each), ensure_ascii=False))
     return Listing(
         folder.shown,
-        found[:MOST_LISTED],
+        shown,
         sum(each.type == "file" for each in found),
         sum(each.type == "directory" for each in found),
         sum(each.size or 0 for each in found),
-        max(0, len(found) - MOST_LISTED),
+        len(found) - len(shown),
     )
 
 
@@ -72,22 +79,26 @@ def _entry(entry: os.DirEntry[str]) -> Entry:
 
 
 def tree(top: Located, max_depth: int, exclude: Sequence[str], scan: Scan) -> str:
-    """Print the folders and files below `top`, indented, ignored ones left out; notes on what is missing at the end."""
+    """Print the folders and files below `top`, indented, ignored ones left out; notes on what is missing come first."""
     walk = Walk(top, scan, max_depth, tuple(glob.strip("/") for glob in exclude))
     lines = [f"{top.shown.rstrip('/')}/"]
     shown = _Shown()
+    left = text_budget() - NOTES_SIZE
     for found in walk.entries():
         if shown.hides(found):
             continue
-        if len(lines) > MOST_IN_TREE:
-            shown.notes.append(f"cut after {MOST_IN_TREE} lines: give a deeper `path` or a smaller `max_depth`")
+        line = "  " * found.depth + found.located.parts[-1] + ("/" if found.kind == "directory" else "")
+        left -= size_of(f"{line}\n")
+        if len(lines) > MOST_IN_TREE or left < 0:
+            shown.notes.append(f"cut after {len(lines) - 1} lines: give a deeper `path` or a smaller `max_depth`")
             break
-        lines.append("  " * found.depth + found.located.parts[-1] + ("/" if found.kind == "directory" else ""))
+        lines.append(line)
     if walk.ignored:
         shown.notes.append(f"{walk.ignored} ignored entries (.gitignore, node_modules, ...) left out")
     if scan.is_over:
         shown.notes.append("stopped after the time allowed: give a deeper `path` or a smaller `max_depth`")
-    return "\n".join([*lines, *(f"[{note}]" for note in shown.all_notes())])
+    notes = "".join(f"[{note}]\n" for note in shown.all_notes())
+    return notes[: fitting_length(notes, NOTES_SIZE)] + "\n".join(lines)
 
 
 class _Shown:
@@ -117,7 +128,7 @@ class _Shown:
             f"{shown}: {self._counts[parent] - MOST_IN_FOLDER} more entries; see list_directory_with_sizes"
             for parent, shown in self._folders.items()
         ]
-        return [*more, *self.notes]
+        return [*self.notes, *more]
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from toolwright_runtime import Audio, Image, Resource, ToolError
+from toolwright_runtime import Audio, Image, Resource, Text, ToolError
 
 from workbench.decoding import SAMPLE_BYTES, decode, sniff_media_type
 from workbench.opening import open_file
@@ -19,8 +19,10 @@ _SEEN: Final = {"image/png", "image/jpeg", "image/gif", "image/webp"}
 _HEARD: Final = {"audio/wav", "audio/mpeg", "audio/ogg", "audio/flac", "audio/mp4"}
 
 
-def media(located: Located) -> Image | Audio | Resource:
+def media(located: Located) -> tuple[Text, Image | Audio | Resource]:
     """Read a file as a picture or sound, by its first bytes and not its name; anything else as an embedded resource.
+
+    A text block comes first: some clients show a model only text, and none gives the name of a picture.
 
     Raises:
         ToolError: it cannot be read, is empty or too large.
@@ -33,9 +35,10 @@ def media(located: Located) -> Image | Audio | Resource:
     if not data:
         raise ToolError(f"`{located.shown}` is empty", code="EMPTY_FILE")
     kind = sniff_media_type(data[:SAMPLE_BYTES], located.path.name)
+    about = Text(f"{located.shown}: {kind}, {len(data):,} bytes")
     if kind in _SEEN:
-        return Image(data, kind)
+        return about, Image(data, kind)
     if kind in _HEARD:
-        return Audio(data, kind)
+        return about, Audio(data, kind)
     text = decode(data)
-    return Resource(located.path.as_uri(), data if text is None else text, kind)
+    return about, Resource(located.path.as_uri(), data if text is None else text, kind)

@@ -6,10 +6,10 @@ import asyncio
 from typing import Final, Literal
 
 from toolwright_runtime import ToolError
+from toolwright_runtime.answer_size import fitting_length, size_of, text_budget
 
 from workbench.decoding import decode
 from workbench.opening import open_file
-from workbench.reading import ANSWER_CHARACTERS
 from workbench.roots import Located
 from workbench.worker import WorkerError, worker
 
@@ -28,7 +28,7 @@ async def query(located: Located, program: str, kind: Literal["json", "yaml"], s
     text = await asyncio.to_thread(_text, located)
     modules = ["jq"] if kind == "json" else ["jq", "yaml"]
     setup = {"work": "query", "format": kind}
-    request = {**setup, "program": program.strip() or ".", "text": text, "most": ANSWER_CHARACTERS}
+    request = {**setup, "program": program.strip() or ".", "text": text, "most": text_budget()}
     try:
         async with worker(setup, seconds=seconds, modules=modules) as ask:
             reply = await ask(request)
@@ -63,12 +63,20 @@ def _explained(error: WorkerError, located: Located, seconds: int) -> str:
 
 
 def _rendered(results: list[str], *, is_cut: bool) -> str:
+    """Return results, one a line; where some are left out, the first line says so and how to get them."""
     if not results:
         return "[no results]"
-    text = "\n".join(results)
-    if not is_cut:
-        return text
+    budget = text_budget()
+    fitting = 0
+    for result in results:
+        budget -= size_of(f"{result}\n")
+        if budget < 0:
+            break
+        fitting += 1
+    if fitting == len(results) and not is_cut:
+        return "\n".join(results)
     advice = "narrow the expression, or take a part: `.[0:20]`, `first(...)`, `keys`, `length`"
-    if len(text) >= ANSWER_CHARACTERS:
-        return f"{text}\n[cut: the first result is longer than {ANSWER_CHARACTERS:,} characters; {advice}]"
-    return f"{text}\n[cut after {len(results)} results, there are more; {advice}]"
+    if fitting:
+        return f"[the first {fitting} results, there are more; {advice}]\n" + "\n".join(results[:fitting])
+    length = fitting_length(results[0], text_budget())
+    return f"[cut: the first {length:,} characters of the first result; {advice}]\n{results[0][:length]}"

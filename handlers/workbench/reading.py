@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import BinaryIO, Final
 
 from toolwright_runtime import ToolError
+from toolwright_runtime.answer_size import fitting_length, size_of, text_budget
 
 from workbench.decoding import SAMPLE_BYTES, Encoding, sniff_encoding, sniff_media_type
 from workbench.matching import MATCH_SECONDS, Match, matcher
@@ -15,9 +16,6 @@ from workbench.opening import open_file
 from workbench.ripgrep import MOST_SEARCHED_BYTES
 from workbench.roots import Located
 from workbench.scanning import Scan, in_thread
-
-ANSWER_CHARACTERS: Final = 80_000
-"""Characters of file content in one answer: about 20,000 tokens, below what clients cut at."""
 
 MOST_COUNTED_BYTES: Final = 64_000_000
 """Files up to this size have their lines counted."""
@@ -27,6 +25,9 @@ READ_SECONDS: Final = 20.0
 
 MOST_SOUGHT: Final = 10_000_000
 """Characters after a cut in which the end of a section is looked for."""
+
+MIN_LINE_PART: Final = 200
+"""Characters of a line that are worth showing alone."""
 
 _BLOCK: Final = 65_536
 _QUERIED_WITH: Final = {".json": "query_json", ".ipynb": "query_json", ".yaml": "query_yaml", ".yml": "query_yaml"}
@@ -59,6 +60,8 @@ class Part:
     """Lines in the file, if counted."""
     notes: tuple[str, ...] = ()
     """What was cut, and how to get it."""
+    resume: int | None = None
+    """The line with which to continue, if the answer had no room for it."""
     encoding: str = ""
     """What is unusual about the encoding."""
     is_line_cut: bool = False
@@ -138,7 +141,7 @@ async def read_part(
     seconds: float = MATCH_SECONDS,
     read_seconds: float = READ_SECONDS,
 ) -> Part:
-    """Read the part of a text file that is wanted, at most `budget` characters of it.
+    """Read the part of a text file that is wanted, at most of size `budget` (see `size_of`).
 
     A large JSON or YAML file is read whole only with `passthrough`.
 
@@ -160,7 +163,8 @@ async def _up_to(located: Located, part: Part, match: Match, read_seconds: float
     if found:
         last = first + found[0].line
         kept = "".join(lines[: found[0].line + 1])
-        return replace(part, text=kept, last=last, notes=(f"line {last + 1} matches read_to_next_pattern",))
+        note = f"line {last + 1} matches read_to_next_pattern"
+        return replace(part, text=kept, last=last, notes=(note,), resume=None)
     if not part.notes:
         return replace(part, notes=("no line after the first one matches read_to_next_pattern",))
     last = first + len(lines) - 1
@@ -172,7 +176,7 @@ async def _up_to(located: Located, part: Part, match: Match, read_seconds: float
     end = last + found[0].line
     note = f"line {end + 1} matches read_to_next_pattern"
     if end == last and not part.is_line_cut:
-        return replace(part, notes=(note,))
+        return replace(part, notes=(note,), resume=None)
     return replace(part, notes=(*part.notes, f"the section ends at line {end}: {note}"))
 
 
@@ -205,7 +209,7 @@ def _read(located: Located, wanted: Span, budget: int, passthrough: bool, scan: 
         if encoding is None:
             raise _binary(located, sample, size)
         tool = _QUERIED_WITH.get(located.path.suffix.lower())
-        if tool and wanted.is_whole and size > ANSWER_CHARACTERS and not passthrough:
+        if tool and wanted.is_whole and size > text_budget() and not passthrough:
             raise _large(located, size, tool)
         watched = _watched(stream, scan)
         try:
@@ -256,10 +260,11 @@ def _lines_of(text: io.TextIOWrapper, wanted: Span, budget: int) -> Part:
     kept: list[str] = []
     number, left = wanted.start, budget
     while piece and (wanted.end is None or number <= wanted.end):
-        if len(piece) > left:
+        # A line is never smaller than its characters: one that is cut here is too large as well.
+        if (size := size_of(piece)) > left:
             return _cut(text, kept, piece, wanted.start, left)
         kept.append(piece)
-        left -= len(piece)
+        left -= size
         number += 1
         piece = text.readline(left + 1)
     last = number - 1
@@ -271,14 +276,16 @@ def _cut(text: io.TextIOWrapper, kept: list[str], piece: str, start: int, left: 
     """End a part that outgrew its budget: between lines if there is one, else within the only line."""
     if kept:
         last = start + len(kept) - 1
-        note = f"cut here; go on with start_line={last + 1}"
-        return Part(text="".join(kept), first=start, last=last, total=_counted(text, last, piece), notes=(note,))
+        total = _counted(text, last, piece)
+        notes = (f"cut here, continue with start_line={last + 1}",)
+        return Part(text="".join(kept), first=start, last=last, total=total, notes=notes, resume=last + 1)
     total = _counted(text, start - 1, piece)
-    if left == 0:
-        note = f"not shown, this answer is full; read it with another call, start_line={start}"
-        return Part(text="", first=start, last=None, total=total, notes=(note,))
-    note = f"line {start} is cut after {left:,} characters"
-    return Part(text=piece[:left], first=start, last=start, total=total, notes=(note,), is_line_cut=True)
+    length = fitting_length(piece, left)
+    if length < MIN_LINE_PART:
+        notes = (f"not shown, this answer is full; read it with another call, start_line={start}",)
+        return Part(text="", first=start, last=None, total=total, notes=notes, resume=start)
+    notes = (f"line {start} is cut after {length:,} characters",)
+    return Part(text=piece[:length], first=start, last=start, total=total, notes=notes, is_line_cut=True)
 
 
 def _skip(text: io.TextIOWrapper, lines: int) -> int:
@@ -353,17 +360,27 @@ def _tail_forwards(stream: BinaryIO, encoding: Encoding, wanted: int, budget: in
 
 
 def _fitting(lines: deque[str], total: int | None, budget: int, wanted: int) -> Part:
-    held = sum(map(len, lines))
+    sizes = deque(map(size_of, lines))
+    held = sum(sizes)
     notes: tuple[str, ...] = ()
     while held > budget and len(lines) > 1:
-        held -= len(lines.popleft())
+        held -= sizes.popleft()
+        lines.popleft()
     if held > budget and lines:
-        lines[0] = lines[0][-budget:] if budget else ""
-        notes = (f"only the last {budget:,} characters of the line are shown",)
+        lines[0] = _end_of(lines[0], budget)
+        notes = (f"only the last {len(lines[0]):,} characters of the line are shown",)
     elif len(lines) < wanted and total is not None and len(lines) < total:
         notes = (f"cut to the last {len(lines)} lines; read the ones before with start_line and end_line",)
     first = total - len(lines) + 1 if total is not None and lines else None
     return Part(text="".join(lines), first=first, last=total, total=total, notes=notes)
+
+
+def _end_of(line: str, budget: int) -> str:
+    """Return the end of a line, at most of size `budget`."""
+    length = fitting_length(line[-max(budget, 1) :][::-1], budget)
+    while length and size_of(line[-length:]) > budget:  # read backwards, words may be other ones
+        length = length * 9 // 10
+    return line[-length:] if length else ""
 
 
 def _count_bytes(stream: BinaryIO) -> int | None:

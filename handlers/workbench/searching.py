@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Final
+from typing import Final, TypeVar
 
 from toolwright_runtime import ToolError
+from toolwright_runtime.answer_size import size_of, text_budget
 
 from workbench.roots import Located
 from workbench.scanning import Scan
@@ -18,6 +21,8 @@ MOST_FOUND: Final = 500
 
 _MOST_ALTERNATIVES: Final = 64
 _BRACES: Final = re.compile(r"\{([^{}]*,[^{}]*)\}")
+
+Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,14 +39,29 @@ def find(top: Located, pattern: str, scan: Scan) -> Finding:
     wants_folder = pattern.endswith("/")
     walk = Walk(top, scan)
     paths: list[str] = []
+    left = text_budget()
     for found in walk.entries():
         is_folder = found.kind == "directory"
         below = found.located.parts[len(top.parts) :]
         if (is_folder or not wants_folder) and any(matches(below, each) for each in alternatives):
-            if len(paths) == MOST_FOUND:
-                return Finding(paths, f"stopped after {MOST_FOUND} paths: narrow `pattern` or `path` to see the rest")
-            paths.append(found.located.shown + ("/" if is_folder else ""))
+            shown = found.located.shown + ("/" if is_folder else "")
+            left -= size_of(json.dumps(shown, ensure_ascii=False) + ",")
+            if len(paths) == MOST_FOUND or left < 0:
+                return Finding(paths, f"stopped after {len(paths)} paths: narrow `pattern` or `path` to see the rest")
+            paths.append(shown)
     return Finding(paths, _note(walk, bool(paths)))
+
+
+def fitting_items(items: Sequence[Item], text: Callable[[Item], str], share: float = 1.0) -> list[Item]:
+    """Return the first items that fit into one structured answer, or a share of it; `text` prints one as JSON."""
+    left = text_budget() * share
+    kept: list[Item] = []
+    for item in items:
+        left -= size_of(text(item) + ",")
+        if left < 0:
+            break
+        kept.append(item)
+    return kept
 
 
 def _note(walk: Walk, is_found: bool) -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import Final, TypeVar
+from dataclasses import asdict, dataclass, field
+from typing import Any, Final, TypeVar
 
+from workbench.searching import fitting_items
 from workbench.sections import after_fence
 
 MOST_LOG_BYTES: Final = 10_000_000
@@ -26,8 +28,8 @@ MOST_FIELD_CHARACTERS: Final = 2000
 """Characters shown of one field of the summary."""
 MOST_TITLE_CHARACTERS: Final = 200
 """Characters shown of a title, a type, a task or a date."""
-MOST_ENTRY_CHARACTERS: Final = 50_000
-"""Characters of all entries in one answer, and half of those of all sections, problems, types or tasks."""
+SHARES: Final = {"entries": 0.5, "sections": 0.15, "current": 0.15, "problems": 0.1, "types": 0.05, "tasks": 0.05}
+"""The share of one answer that each part of a log may fill."""
 
 # A log is text that anybody wrote: each of these takes time in proportion to a line, whatever the line.
 _SECTION: Final = re.compile(r"##\s+([^\s#].*)")
@@ -112,15 +114,12 @@ def analyse(text: str, step: Callable[[], None] = lambda: None) -> Log:
 
 def bounded(log: Log) -> Log:
     """Leave out what is too much for one answer, and say in `omitted` how much that is."""
-    half = MOST_ENTRY_CHARACTERS // 2
-    entries = _first(log.entries[::-1], MOST_ENTRIES, MOST_ENTRY_CHARACTERS, _length)[::-1]
-    sections = _first(log.sections, MOST_SECTIONS, half, lambda each: len(each.title))
-    problems = _first(log.problems, MOST_PROBLEMS, half, len)
-    current = dict(list(log.current.items())[:MOST_FIELDS])
-    types, tasks = (
-        dict(_first(list(counts.items()), MOST_COUNTED, half, lambda each: len(each[0])))
-        for counts in (log.types, log.tasks)
-    )
+    entries = _first("entries", log.entries[::-1], MOST_ENTRIES)[::-1]
+    sections = _first("sections", log.sections, MOST_SECTIONS)
+    problems = _first("problems", log.problems, MOST_PROBLEMS)
+    current = dict(_first("current", list(log.current.items()), MOST_FIELDS))
+    types = dict(_first("types", list(log.types.items()), MOST_COUNTED))
+    tasks = dict(_first("tasks", list(log.tasks.items()), MOST_COUNTED))
     left = {
         "current": len(log.current) - len(current),
         "sections": len(log.sections) - len(sections),
@@ -133,19 +132,15 @@ def bounded(log: Log) -> Log:
     return Log(log.lines, current, sections, entries, types, tasks, problems, omitted)
 
 
-def _first(items: Sequence[Item], most: int, characters: int, length: Callable[[Item], int]) -> list[Item]:
-    """Give the first items, at most `most`, that have at most so many characters together."""
-    kept: list[Item] = []
-    for item in items[:most]:
-        characters -= length(item)
-        if characters < 0:
-            break
-        kept.append(item)
-    return kept
+def _first(part: str, items: Sequence[Item], most: int) -> list[Item]:
+    """Return the first items, at most `most`, that fit together into the share of an answer which `part` has."""
+    return fitting_items(items[:most], _json, SHARES[part])
 
 
-def _length(entry: LogEntry) -> int:
-    return sum(len(each or "") for each in (entry.id, entry.type, entry.title, entry.task, entry.date))
+def _json(item: Any) -> str:
+    """Print an item as JSON. A bar counts as in a Markdown table, where it is escaped."""
+    value = asdict(item) if isinstance(item, LogSection | LogEntry) else item
+    return json.dumps(value, ensure_ascii=False).replace("|", "\\\\|")
 
 
 def _short(text: str) -> str:

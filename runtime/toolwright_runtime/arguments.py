@@ -206,10 +206,11 @@ class ArgumentReader:
             names = schema.get("properties")
             if not isinstance(value, dict) or names is None or not _is_closed(schema, by_default=bool(self._model)):
                 continue
+            known = [str(each) for each in self._told(tuple(names))]
+            given = [str(each) for each in self._told(tuple(name for name in value if name in names))]
             for name in [name for name in value if name not in names]:
                 del value[name]
-                known = self._told(tuple(names))
-                yield unknown(self._told((*path, name)), [str(each) for each in known])
+                yield unknown(self._told((*path, name)), known, given=given)
 
     def _places(self, value: Any, schema: Any, path: Path) -> Iterator[tuple[Path, Any, dict[str, Any]]]:
         """Give each value inside `value` that `schema` describes, with its path and its schema."""

@@ -18,10 +18,10 @@ import pytest
 from command_sample import DECLARED, Client, Sample, text_of
 from pydantic import BaseModel, Field
 from toolwright_runtime import MethodError, ToolError
+from toolwright_runtime.answer_size import size_of, text_budget
 from toolwright_runtime.command import main
 from toolwright_runtime.command_line.argv import invocation
 from toolwright_runtime.command_line.binding import check_no_gap, command_tools, given
-from toolwright_runtime.command_line.chunks import PART_CHARS
 from toolwright_runtime.command_line.policy import Listing, Policy, ToolRule
 from toolwright_runtime.command_line.settings import POLICY, Commands, commands_for
 from toolwright_runtime.command_line.spec import CommandTool, Place, Placement, Program
@@ -229,17 +229,16 @@ async def test_a_long_output_is_fetched_part_by_part(sample: Sample, toolsets: t
         assert "isError" not in result, result
         return text_of(result)
 
-    shown, _, told = (await call("pour", lines=5000)).rpartition("\n")
+    told, _, shown = (await call("pour", lines=5000)).partition("\n")
     chunk_id = told.partition('cacheKey="')[2].partition('"')[0]
     parts = [shown]
     while "gives the next" in told:
-        shown, _, told = (await call("fetch_chunk", cacheKey=chunk_id, chunkIndex=len(parts) + 1)).rpartition("\n")
-        if "gives the next" not in told:
-            shown, told = f"{shown}\n{told}", ""
+        told, _, shown = (await call("fetch_chunk", cacheKey=chunk_id, chunkIndex=len(parts) + 1)).partition("\n")
         parts.append(shown)
     await dispatcher.aclose()
 
-    assert all(len(part) == PART_CHARS for part in parts[:-1])
+    assert all(size_of(part) <= text_budget() for part in parts)
+    assert len(parts) > 2
     assert "".join(parts) == "\n".join(f"line {number} é" for number in range(5000))
 
 

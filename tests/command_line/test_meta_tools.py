@@ -242,8 +242,8 @@ async def test_edge_unknown_arguments_are_ignored_and_named(sample: Sample) -> N
 
     assert "isError" not in result
     assert [block["text"].split(";")[0] for block in result["content"]] == [
-        "hello",
         "Note: unknown argument 'nickname' was ignored",
+        "hello",
     ]
 
 
@@ -484,8 +484,8 @@ async def test_sc_004_output_that_is_too_long_is_cut_the_same_both_ways(sample: 
     through = await sample.call(sample.dispatcher(), "climax_call", tool_name="pour", args={"lines": 5000})
 
     def without_id(result: dict[str, Any]) -> str:
-        shown, _, told = text_of(result).rpartition("\n")
-        assert told.startswith("[cut here")
+        told, _, shown = text_of(result).partition("\n")
+        assert told.startswith("[cut: ")
         return shown
 
     assert without_id(direct) == without_id(through)

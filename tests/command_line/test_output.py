@@ -18,7 +18,7 @@ pytestmark = pytest.mark.anyio
 
 @pytest.fixture
 def store() -> Iterator[ChunkStore]:
-    store = ChunkStore(part_chars=100)
+    store = ChunkStore(part_size=100)
     yield store
     store.close()
 
@@ -85,36 +85,36 @@ async def test_warnings_alone_are_no_error(store: ChunkStore) -> None:
 
 
 async def test_text_of_exactly_one_part_is_whole(store: ChunkStore) -> None:
-    text = "\u20ac" * 100
+    text = "\u20ac" * 33
 
     assert (await reply(outcome(text.encode()), store)).content == text
 
 
 @pytest.mark.parametrize(
-    ("stdout", "text"), [("\U0001f600" * 100 + "\n", "\U0001f600" * 100), (" " * 500, "(no output)")]
+    ("stdout", "text"), [("\U0001f600" * 25 + "\n", "\U0001f600" * 25), (" " * 500, "(no output)")]
 )
 async def test_many_bytes_of_few_characters_are_whole(stdout: str, text: str, store: ChunkStore) -> None:
     assert (await reply(outcome(stdout.encode()), store)).content == text
 
 
-async def test_longer_text_is_cut_and_its_last_line_says_how_to_go_on(store: ChunkStore) -> None:
+async def test_longer_text_is_cut_and_its_first_line_says_how_to_go_on(store: ChunkStore) -> None:
     answer = await reply(outcome(b"x" * 101, b"why", 3), store)
 
     assert isinstance(answer.content, str)
-    beginning, last = answer.content.rsplit("\n", 1)
+    first, beginning = answer.content.split("\n", 1)
     assert beginning == "x" * 100
     assert re.fullmatch(
-        r"\[cut here: 100 of 129 characters shown, exit code 3; "
+        r"\[cut: 100 of 129 characters shown, exit code 3; "
         r'fetch_chunk\(cacheKey="[0-9a-f]{16}", chunkIndex=2\) gives the next of 2 parts\]',
-        last,
+        first,
     )
 
 
 async def test_text_that_was_not_kept_whole_says_so_at_once(store: ChunkStore) -> None:
     answer = await reply(outcome(b"x" * 1500, b"y" * 1020, most=990), store)
 
-    last = str(answer.content).rpartition("\n")[2]
-    assert re.match(r"\[cut here: 100 of 2,\d+ characters shown, 520 more bytes were not kept; fetch_chunk", last)
+    first = str(answer.content).partition("\n")[0]
+    assert re.match(r"\[cut: 100 of 2,\d+ characters shown, 520 more bytes were not kept; fetch_chunk", first)
 
 
 async def test_cut_text_can_be_fetched_to_its_end(store: ChunkStore) -> None:
@@ -122,7 +122,7 @@ async def test_cut_text_can_be_fetched_to_its_end(store: ChunkStore) -> None:
     whole = f"{lines}[stderr]\nwhy\n[exit code: 3]"
     answer = await reply(outcome(lines.encode(), b"why\n", 3), store)
 
-    text, _, last = str(answer.content).rpartition("\n")
+    last, _, text = str(answer.content).partition("\n")
     found = re.search(r'cacheKey="(\w+)", chunkIndex=2\) gives the next of (\d+) parts', last)
     assert found is not None
     read = text
@@ -132,9 +132,11 @@ async def test_cut_text_can_be_fetched_to_its_end(store: ChunkStore) -> None:
 
     middle, end = fetched(store, found[1], 2), fetched(store, found[1], int(found[2]))
     assert middle == (
-        f'{whole[100:200]}\n[part 2 of {found[2]}; fetch_chunk(cacheKey="{found[1]}", chunkIndex=3) gives the next]'
+        f'[part 2 of {found[2]}; fetch_chunk(cacheKey="{found[1]}", chunkIndex=3) gives the next]\n'
+        + store.get(found[1], 2)
     )
-    assert whole.endswith(end)
+    assert end.startswith(f"[part {found[2]} of {found[2]}]\n")
+    assert whole.endswith(end.partition("\n")[2])
     assert end.endswith("[exit code: 3]")
 
 
@@ -161,4 +163,6 @@ async def test_text_that_cannot_be_kept_is_shown_as_far_as_it_goes(
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "missing"))
     answer = await reply(run, store)
 
-    assert str(answer.content).startswith("x" * 100 + "\n[cut here, since the rest could not be kept: ")
+    first, _, text = str(answer.content).partition("\n")
+    assert first.startswith("[cut, since the rest could not be kept: ")
+    assert text == "x" * 100

@@ -226,7 +226,7 @@ def test_another_name_that_takes_nothing_away_is_only_noted(server: Any, sent: d
     result = server.call("call", {"tool_name": "git_log", **sent})
 
     assert server.ran == [("git_log", sent.get("args", {}))]
-    assert result["content"][1]["text"].endswith("was ignored; did you mean 'args'?")
+    assert result["content"][0]["text"].endswith("was ignored; did you mean 'args'?")
 
 
 @pytest.mark.parametrize("sent_as", ["name", "tool"])
@@ -240,7 +240,7 @@ def test_an_unknown_argument_beside_an_unknown_tool_is_noted_too(server: Any) ->
     result = server.call("call", {"tool_name": "nope", "input": {}})
 
     assert result["isError"] is True
-    assert result["content"][1]["text"].endswith("did you mean 'args'?")
+    assert result["content"][0]["text"].endswith("did you mean 'args'?")
 
 
 def test_what_gemini_adds_to_every_call_is_no_argument_to_speak_of(server: Any) -> None:
@@ -366,7 +366,8 @@ def test_a_text_is_read_up_to_1000_characters_and_that_is_noted(
     short = server.call(meta, known | {key: ("commit " * 200)[:1000]})
     note = f"Note: only the first 1000 characters of argument '{key}' were used"
 
-    assert whole == short | {"content": [*short["content"], {"type": "text", "text": note}]}
+    assert {"type": "text", "text": note} in whole["content"]
+    assert [block for block in whole["content"] if block["text"] != note] == short["content"]
 
 
 def test_the_nearest_names_of_a_long_name_are_those_of_its_beginning(server: Any) -> None:

@@ -15,6 +15,7 @@ from sample_server.text.models import CountWordsParams
 from toolwright_runtime import ToolError
 from toolwright_runtime.arguments import ArgumentReader, Arguments, standing_at
 from toolwright_runtime.catalogue import ToolEntry
+from toolwright_runtime.wording import nearest
 
 COUNT = ArgumentReader(CATALOGUE["tools"]["count_words"], CountWordsParams)
 RAW = ArgumentReader(CATALOGUE["tools"]["raw"], None)
@@ -351,9 +352,32 @@ def test_arguments_are_held_to_the_schema_as_written_in_the_names_that_were_sent
     assert said in str(caught.value).splitlines()[0]
 
 
+@pytest.mark.parametrize(
+    ("name", "known", "meant"),
+    [
+        ("path", ["pattern", "search_path", "context_lines"], "search_path"),
+        ("repo", ["author", "repository", "max_count"], "repository"),
+        ("maxDepth", ["exclude_dirs", "max_depth"], "max_depth"),
+        ("file", ["large_file_passthrough", "files"], "files"),
+        ("qurey", ["limit", "query"], "query"),
+        ("limit", ["repository", "max_count"], ""),
+        ("x", ["xylophone"], ""),
+        ("anything", [], ""),
+    ],
+)
+def test_an_unknown_name_is_taken_for_the_one_that_shares_a_word(name: str, known: list[str], meant: str) -> None:
+    assert nearest(name, known) == meant
+
+
+def test_a_name_that_was_given_is_not_suggested(query: ArgumentReader) -> None:
+    (note,) = query.read({"top": 1, "topp": 2}).notes
+
+    assert note == "Note: unknown argument 'topp' was ignored; known are: top, filters, labels"
+
+
 def test_unknown_argument_is_noted_with_the_names_that_were_sent(query: ArgumentReader) -> None:
-    assert query.read({"top": 1, "topp": 2}).notes == (
-        "Note: unknown argument 'topp' was ignored; did you mean 'top'?",
+    assert query.read({"top": 1, "filterss": []}).notes == (
+        "Note: unknown argument 'filterss' was ignored; did you mean 'filters'?",
     )
 
 

@@ -112,7 +112,7 @@ async def test_notes_on_a_call_stand_after_those_of_the_tool_that_it_runs() -> N
     plain = await call("call", {"tool_name": "count_words", "args": arguments}, selection=None)
     noted = await call("call", {"tool_name": "count_words", "args": arguments, "extra": 1}, selection=None)
 
-    note = "Note: unknown argument 'extra' was ignored; known are: tool_name, args"
+    note = "Note: unknown argument 'extra' was ignored; arguments of the tool go into 'args'"
     assert noted == plain | {"content": [*plain["content"], {"type": "text", "text": note}]}
 
 
@@ -181,8 +181,8 @@ async def test_tool_answers_to_the_name_it_once_had() -> None:
 
 async def test_deprecated_tool_works_and_says_what_to_use() -> None:
     assert texts(await call("old_shout", {"text": "a"})) == [
-        "A",
         "Note: old_shout is deprecated: since 2.0; use `shout`; It will go.",
+        "A",
     ]
 
 

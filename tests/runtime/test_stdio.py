@@ -279,7 +279,7 @@ def test_half_a_character_is_refused_in_arguments_and_replaced_elsewhere(version
 
     assert refused["isError"] is True
     assert refused["content"][0]["text"].startswith(r"Argument 'text' holds `\ud800`, half a character, at character 3")
-    assert unknown["content"][1]["text"].startswith("Note: unknown argument '?' was ignored")
+    assert unknown["content"][0]["text"].startswith("Note: unknown argument '?' was ignored")
     assert "`a?`" in nowhere["error"]["message"]
 
 

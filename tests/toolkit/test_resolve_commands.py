@@ -439,7 +439,7 @@ def test_what_a_server_reads_of_its_environment_is_known_to_clients() -> None:
 
     variables = server_of(HEAD + cli + TOOL + READ).variables
 
-    assert variables == ("TOOLWRIGHT_POLICY", "BIN", "WORK", "TOKEN", "KEY", "HOST")
+    assert variables == ("TOOLWRIGHT_POLICY", "TOOLWRIGHT_MAX_ANSWER_CHARS", "BIN", "WORK", "TOKEN", "KEY", "HOST")
 
 
 def test_the_tags_of_a_program_find_its_tools() -> None:

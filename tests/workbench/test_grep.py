@@ -35,22 +35,22 @@ def find(room: Any, tool_call: ToolCall, program: str) -> Any:
 
 
 def files_of(answer: str) -> list[str]:
-    return [block.partition("\n")[0] for block in answer.split("\n\n")[:-1]]
+    return [block.partition("\n")[0] for block in answer.partition("\n")[2].split("\n\n")] if answer != NO_MATCH else []
 
 
 def test_matches_come_by_file_with_context_and_count(room: Any, find: Any) -> None:
     room.write("b.txt", "one\ntwo\nthree\nfour\nfive\nsix\nseven\nthree\n")
     room.write("a/c.txt", "three\r\nend\r\n")
     assert find("thr.e", context=1) == (
+        "[3 matching lines in 2 files]\n"
         "a/c.txt\n1: three\n2- end\n\n"
-        "b.txt\n2- two\n3: three\n4- four\n--\n7- seven\n8: three\n\n"
-        "[3 matching lines in 2 files]"
+        "b.txt\n2- two\n3: three\n4- four\n--\n7- seven\n8: three"
     )
 
 
 def test_matches_that_touch_are_shown_together(room: Any, find: Any) -> None:
     room.write("a.txt", "1 x\n2\n3\n4 x\n5\n")
-    assert find("x", context=1) == "a.txt\n1: 1 x\n2- 2\n3- 3\n4: 4 x\n5- 5\n\n[2 matching lines in 1 files]"
+    assert find("x", context=1) == "[2 matching lines in 1 files]\na.txt\n1: 1 x\n2- 2\n3- 3\n4: 4 x\n5- 5"
 
 
 def test_nothing_found_is_said(room: Any, find: Any) -> None:
@@ -169,7 +169,7 @@ def test_what_is_no_pattern_is_refused(room: Any, find: Any, pattern: str, messa
 def test_of_a_long_line_what_stands_around_the_match_is_shown(room: Any, find: Any, text: str, shown: str) -> None:
     for codec in ("utf-8", "utf-8-sig", "utf-16", "latin-1"):
         room.write("a.txt", f"{text}\n".encode(codec))
-        assert find("word") == f"a.txt\n{shown}\n\n[1 matching line]"
+        assert find("word") == f"[1 matching line]\na.txt\n{shown}"
 
 
 def test_a_long_line_without_a_match_is_cut(room: Any, find: Any) -> None:
@@ -182,12 +182,13 @@ def test_a_line_of_megabytes_is_a_line(room: Any, find: Any) -> None:
     room.write("b.txt", "a\n")
     answer = find("a")
     assert "(match at character 1 of 5,000,000)" in answer
-    assert answer.endswith("b.txt\n1: a\n\n[2 matching lines in 2 files]")
+    assert answer.startswith("[2 matching lines in 2 files]\n")
+    assert answer.endswith("b.txt\n1: a")
 
 
 def test_a_file_with_a_line_break_in_its_name_is_a_file(room: Any, find: Any) -> None:
     room.write("a\n1:1:b.txt", "word\nword\n")
-    assert find("word").startswith("a\n1:1:b.txt\n1: word\n2: word\n")
+    assert find("word").endswith("\na\n1:1:b.txt\n1: word\n2: word")
 
 
 def test_a_pattern_too_large_for_rust_is_left_to_python(room: Any, find: Any) -> None:
@@ -226,7 +227,7 @@ def test_latin_1_is_searched_as_it_is_shown(room: Any, find: Any, pattern: str) 
     room.write(".gitignore", "*.log\n")
     answer = find(pattern, ignore_case=True)
     assert sorted(files_of(answer)) == ["a.txt", "sub/b.txt"]
-    assert answer.count("1: a café\n") == answer.count("caf") == 2
+    assert answer.count("1: a café") == answer.count("caf") == 2
     assert files_of(find(pattern, "a.txt", ignore_case=True)) == ["a.txt"]
 
 
@@ -262,18 +263,18 @@ def test_many_matches_are_cut_and_said_to_be(room: Any, find: Any) -> None:
     room.write("b.txt", "word\n" * 150)
     answer = find("word")
     assert answer.count(": word") == 200
-    assert answer.endswith(
-        "[200 matching lines in 2 files; there are more: narrow `pattern` or `search_path` to see them]"
+    assert answer.startswith(
+        "[200 matching lines in 2 files; there are more: narrow `pattern` or `search_path` to see them]\n"
     )
     room.write("b.txt", "word\n" * 50)
-    assert find("word").endswith("[200 matching lines in 2 files]")
+    assert find("word").startswith("[200 matching lines in 2 files]\n")
 
 
 def test_each_match_says_where_its_section_ends(room: Any, find: Any) -> None:
     room.write("a.md", "# One\n\n## Two\nword\n### Three\ntext\n```\n# no heading\n```\n## Four\nword\n")
     assert find("word") == (
-        "a.md\n4: word\n  (section `## Two` starts at line 3 and ends at line 9)\n--\n"
-        "11: word\n  (section `## Four` starts at line 10 and ends at line 11)\n\n[2 matching lines in 1 files]"
+        "[2 matching lines in 1 files]\na.md\n4: word\n  (section `## Two` starts at line 3 and ends at line 9)\n--\n"
+        "11: word\n  (section `## Four` starts at line 10 and ends at line 11)"
     )
 
 

@@ -26,7 +26,8 @@ def test_pictures_and_sounds_are_told_by_their_bytes(
     room: Any, name: str, data: bytes, kind: str, media_type: str
 ) -> None:
     room.write(name, data)
-    [block] = room.call("read_media_file", path=name).raw["content"]
+    about, block = room.call("read_media_file", path=name).raw["content"]
+    assert about == {"type": "text", "text": f"{name}: {media_type}, {len(data):,} bytes"}
     assert (block["type"], block["mimeType"], b64decode(block["data"])) == (kind, media_type, data)
 
 
@@ -41,7 +42,8 @@ def test_pictures_and_sounds_are_told_by_their_bytes(
 )
 def test_other_binary_files_are_embedded(room: Any, name: str, data: bytes, media_type: str) -> None:
     path = room.write(name, data)
-    [block] = room.call("read_media_file", path=name).raw["content"]
+    about, block = room.call("read_media_file", path=name).raw["content"]
+    assert about["text"] == f"{name}: {media_type}, {len(data):,} bytes"
     assert block["type"] == "resource"
     assert block["resource"]["uri"] == path.as_uri()
     assert (block["resource"]["mimeType"], b64decode(block["resource"]["blob"])) == (media_type, data)
@@ -52,8 +54,9 @@ def test_other_binary_files_are_embedded(room: Any, name: str, data: bytes, medi
 )
 def test_text_is_embedded_as_text(room: Any, name: str, media_type: str) -> None:
     room.write(name, "<svg/>")
-    [block] = room.call("read_media_file", path=name).raw["content"]
+    about, block = room.call("read_media_file", path=name).raw["content"]
     assert (block["resource"]["mimeType"], block["resource"]["text"]) == (media_type, "<svg/>")
+    assert about["text"] == f"{name}: {media_type}, 6 bytes"
 
 
 @pytest.mark.parametrize(

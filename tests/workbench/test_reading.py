@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -10,16 +11,34 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from toolwright_runtime import ToolError
+from toolwright_runtime.answer_size import DEFAULT_SIZE, size_of, text_budget
+from toolwright_runtime.tokens import estimate_tokens
 
 from workbench.decoding import SAMPLE_BYTES
-from workbench.reading import ANSWER_CHARACTERS, Part, Span, read_part, span
+from workbench.files import BLOCK_SIZE
+from workbench.reading import Part, Span, read_part, span
 from workbench.ripgrep import MOST_SEARCHED_BYTES
 from workbench.roots import Located, Root, locate
 
 PATIENCE_S = 30.0
 """How long a test waits for what must happen; the machine may be slow."""
-CUT = "[cut here; go on with start_line=8001]\n"
+FULL = text_budget() - BLOCK_SIZE
+"""The size of the lines that one file may have in an answer of its own."""
+LINES = FULL // size_of("# 0000001\n")
+"""Of lines such as this one, so many fit."""
+CUT = f"cut here, continue with start_line={LINES + 1}"
 TEN = "".join(f"line {number}\n" for number in range(1, 11))
+
+
+def head(answer: Any) -> str:
+    """Return the first line of an answer."""
+    return str(answer.text.partition("\n")[0])
+
+
+def fits(answer: Any) -> bool:
+    """Whether a client that shows 36,000 characters of JSON, or 10,000 tokens of it, shows the answer whole."""
+    shown = json.dumps(answer.raw, ensure_ascii=False)
+    return len(shown) <= DEFAULT_SIZE and estimate_tokens(shown) <= 10_000
 
 
 def body(answer: Any) -> str:
@@ -136,17 +155,19 @@ def test_a_section_ends_before_the_next_line_that_matches(room: Any) -> None:
     room.write("a.md", "# One\ntext\n## Two\nmore\n# Three\nend\n")
     answer = room.read("a.md", read_to_next_pattern="^# ")
     assert answer.text == (
-        "==> a.md (lines 1-4 of 6) <==\n# One\ntext\n## Two\nmore\n[line 5 matches read_to_next_pattern]"
+        "==> a.md (lines 1-4 of 6; line 5 matches read_to_next_pattern) <==\n# One\ntext\n## Two\nmore\n"
     )
     from_two = room.read("a.md", start_line=3, read_to_next_pattern="^#+ ")
-    assert body(from_two) == "## Two\nmore\n[line 5 matches read_to_next_pattern]"
+    assert "; line 5 matches read_to_next_pattern)" in head(from_two)
+    assert body(from_two) == "## Two\nmore\n"
 
 
 @pytest.mark.parametrize("start", [5, 6])
 def test_a_section_without_a_next_one_goes_to_the_end(room: Any, start: int) -> None:
     room.write("a.md", "# One\ntext\n## Two\nmore\n# Three\nend\n")
     answer = room.read("a.md", start_line=start, read_to_next_pattern="^# ")
-    assert answer.text.endswith("end\n[no line after the first one matches read_to_next_pattern]")
+    assert answer.text.endswith("end\n")
+    assert "; no line after the first one matches read_to_next_pattern)" in head(answer)
 
 
 def test_a_pattern_that_would_take_for_ever_is_ended(room: Any) -> None:
@@ -164,38 +185,69 @@ def test_a_large_file_is_cut_between_lines_and_says_where_to_go_on(room: Any) ->
     text = "".join(f"{number:09}\n" for number in range(1, 20_001))
     room.write("a.log", text)
     parts, start = [], 1
-    while True:
+    while start:
         answer = room.read("a.log", start_line=start)
-        lines = body(answer).split("\n")
-        parts += [f"{line}\n" for line in lines if line.isdigit()]
-        if not lines[-1].startswith("["):
-            break
-        start = int(lines[-1].removeprefix("[cut here; go on with start_line=").removesuffix("]"))
-        assert "of 20000)" in answer.text
-        assert len(answer.text) < ANSWER_CHARACTERS + 200
+        parts.append(body(answer))
+        assert "of 20000" in head(answer)
+        assert fits(answer)
+        _, _, following = head(answer).partition("; cut here, continue with start_line=")
+        start = int(following.partition(")")[0] or 0)
     assert "".join(parts) == text
 
 
 def test_files_share_the_room_of_one_answer(room: Any) -> None:
-    room.write("a.log", "a" * 79_990 + "\n")
-    room.write("b.log", "b\n" * 10)
-    texts = room.call("read_files", files=[{"path": path} for path in ("a.log", "b.log", "b.log")]).texts
-    assert texts[1].startswith("==> b.log (lines 1-4 of 10) <==")
-    assert texts[1].endswith("[cut here; go on with start_line=5]")
-    assert "[not shown, this answer is full" in texts[2] or "line 1 is cut" in texts[2]
+    room.write("a.log", f"{'a' * 99}\n" * 1000)
+    room.write("b.log", f"{'b' * 99}\n" * 1000)
+    answer = room.call("read_files", files=[{"path": path} for path in ("a.log", "b.log", "b.log")])
+    cut = int(head(answer).partition("a.log from start_line=")[2].partition(",")[0])
+    assert head(answer).startswith("[to read in another call: a.log from start_line=")
+    assert answer.texts[0].partition("\n")[2].startswith(f"==> a.log (lines 1-{cut - 1} of 1000; cut here, continue")
+    assert answer.texts[1].startswith("==> b.log (")
+    assert answer.texts[2].startswith("==> b.log (")
+    assert fits(answer)
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["a" * 99, '"' * 99, "\\" * 99, "", "é" * 99, "漢字" * 50, "😀" * 30, "\x01" * 20, "a,b;c " * 20, "\t\r"],
+    ids=["plain", "quotes", "backslashes", "empty", "accents", "han", "emoji", "control", "tokens", "white"],
+)
+@pytest.mark.parametrize("files", [1, 50])
+def test_an_answer_fits_as_serialised_whatever_the_text(room: Any, line: str, files: int) -> None:
+    room.write("a.txt", f"{line}\n" * 40_000)
+    answer = room.call("read_files", files=[{"path": "a.txt"}] * files)
+    assert fits(answer)
+    assert "continue with start_line=" in head(answer) or "from start_line=" in head(answer)
+
+
+def test_fifty_files_that_cannot_be_read_fit_into_one_answer(room: Any) -> None:
+    answer = room.call("read_files", files=[{"path": f"{'no/' * 300}{number}"} for number in range(50)])
+    assert answer.is_error
+    assert len(answer.texts) == 50
+    assert fits(answer)
+
+
+def test_one_setting_makes_answers_larger_or_smaller(room: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    room.write("a.txt", f"{'a' * 99}\n" * 10_000)
+    monkeypatch.setenv("TOOLWRIGHT_MAX_ANSWER_CHARS", "200000")
+    assert 150_000 < len(room.read("a.txt").text) < 200_000
+    monkeypatch.setenv("TOOLWRIGHT_MAX_ANSWER_CHARS", "8000")
+    assert 4_000 < len(room.read("a.txt").text) < 8_000
+    monkeypatch.setenv("TOOLWRIGHT_MAX_ANSWER_CHARS", "many")
+    assert fits(room.read("a.txt"))
 
 
 def test_a_line_longer_than_an_answer_is_cut_and_said_to_be(room: Any) -> None:
     room.write("a.txt", "a" * 200_000 + "\nb\n")
-    assert body(room.read("a.txt")) == (
-        "a" * 80_000 + "\n[line 1 is cut after 80,000 characters]\n"
-        "[grep_content shows what stands around a match in it]"
-    )
+    answer = room.read("a.txt")
+    shown = len(body(answer))
+    assert FULL - 10 <= shown <= FULL
+    assert f"; line 1 is cut after {shown:,} characters; grep_content shows what stands around" in head(answer)
     assert body(room.read("a.txt", start_line=2)) == "b\n"
     room.write("b.txt", "b\n" + "a" * 200_000)
-    assert (
-        body(room.read("b.txt", tail=1)) == "a" * 80_000 + "\n[only the last 80,000 characters of the line are shown]"
-    )
+    tail = room.read("b.txt", tail=1)
+    assert f"; only the last {len(body(tail)):,} characters of the line are shown)" in head(tail)
+    assert FULL - 10 <= len(body(tail)) <= FULL
 
 
 def test_what_grep_content_is_said_to_show_of_a_long_line_it_shows(room: Any) -> None:
@@ -206,7 +258,7 @@ def test_what_grep_content_is_said_to_show_of_a_long_line_it_shows(room: Any) ->
 
 def test_a_line_of_a_file_that_is_too_large_to_search_is_not_left_to_grep_content(room: Any) -> None:
     room.write("a.txt", "a" * (MOST_SEARCHED_BYTES + 1))
-    assert body(room.read("a.txt")).endswith("aa\n[line 1 is cut after 80,000 characters]")
+    assert "grep_content" not in head(room.read("a.txt"))
 
 
 def huge(room: Any) -> Located:
@@ -247,36 +299,38 @@ def test_a_cancelled_reading_ends(room: Any) -> None:
 @pytest.mark.parametrize(
     ("end", "notes"),
     [
-        (9_000, f"{CUT}[the section ends at line 9000: line 9001 matches read_to_next_pattern]"),
-        (8_000, "[line 8001 matches read_to_next_pattern]"),
-        (7_999, "[line 8000 matches read_to_next_pattern]"),
-        (20_000, f"{CUT}[no line after the first one matches read_to_next_pattern]"),
+        (LINES + 1000, f"{CUT}; the section ends at line {LINES + 1000}: line {LINES + 1001} matches"),
+        (LINES, f"line {LINES + 1} matches"),
+        (LINES - 1, f"line {LINES} matches"),
+        (20_000, f"{CUT}; no line after the first one matches"),
     ],
 )
 def test_a_section_longer_than_an_answer_says_where_it_ends(room: Any, end: int, notes: str) -> None:
     lines = [f"{'#' if number == end + 1 else '-'} {number:07}\n" for number in range(1, 20_001)]
     room.write("a.md", "".join(lines))
-    answer = body(room.read("a.md", read_to_next_pattern="^#"))
-    assert answer == "".join(lines[: min(end, 8_000)]) + notes
+    answer = room.read("a.md", read_to_next_pattern="^#")
+    assert f"; {notes} read_to_next_pattern)" in head(answer)
+    assert body(answer) == "".join(lines[: min(end, LINES)])
 
 
 def test_a_section_whose_first_line_is_longer_than_an_answer_says_where_it_ends(room: Any) -> None:
     room.write("a.md", f"# {'a' * 100_000}\ntext\n# next\n")
-    answer = room.read("a.md", read_to_next_pattern="^#").text
-    assert answer.endswith("[the section ends at line 2: line 3 matches read_to_next_pattern]")
+    answer = room.read("a.md", read_to_next_pattern="^#")
+    assert "; the section ends at line 2: line 3 matches read_to_next_pattern" in head(answer)
 
 
 def test_an_end_too_far_away_is_not_denied(room: Any) -> None:
     room.write("a.md", "# one\n" + f"{'a' * 99}\n" * 110_000 + "# two\n")
-    answer = room.read("a.md", read_to_next_pattern="^#").text
-    assert answer.endswith("matches read_to_next_pattern up to line 100800, and further it was not looked for]")
+    first = head(room.read("a.md", read_to_next_pattern="^#"))
+    assert re.search(r"matches read_to_next_pattern up to line 100\d+, and further it was not looked for\)", first)
 
 
 def test_a_long_tail_is_cut_at_its_beginning(room: Any) -> None:
-    room.write("a.log", "".join(f"{number:09}\n" for number in range(1, 20_001)))
+    room.write("a.log", "".join(f"# {number:07}\n" for number in range(1, 20_001)))
     answer = room.read("a.log", tail=15_000)
-    assert "(lines 12001-20000 of 20000)" in answer.text
-    assert "[cut to the last 8000 lines; read the ones before with start_line and end_line]" in answer.text
+    assert f"(lines {20_001 - LINES}-20000 of 20000; cut to the last {LINES} lines; read the ones before" in head(
+        answer
+    )
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,10 @@ from toolwright.cli.group import toolwright
 from toolwright.cli.importing import importing
 from toolwright.cli.knowing import completion, explain, lint, search, stats
 from toolwright.cli.schema import schema
+from toolwright.cli.serving import run
 from toolwright.cli.starting import init, templates
 
-for _command in (generate, check, lint, stats, search, explain, schema, init, importing, templates, completion):
+for _command in (generate, check, run, lint, stats, search, explain, schema, init, importing, templates, completion):
     toolwright.add_command(_command)
 
 __all__ = ["toolwright"]

@@ -99,7 +99,7 @@ class AgyAdapter:
         return Command(
             argv=(*launched(program.path), *flags),
             env=child_environment(environ, program.path, question.folder)
-            | ({_KEY: environ[_KEY]} if _KEY in environ else {}),
+            | ({_KEY: environ[_KEY]} if environ.get(_KEY) else {}),
             cwd=str(question.folder),
             stdin=turn if takes_events else question.prompt,
             timeout_s=question.timeout_s,

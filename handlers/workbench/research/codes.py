@@ -23,6 +23,9 @@ SPECIFIED: Final = frozenset(
 )
 """Appendix B of the specification of the research proxy."""
 
+STILL_RUNNING: Final = "STILL_RUNNING"
+"""Our own: no failure, but an invitation to send the same call again."""
+
 _NEAREST: Final = {
     "NO_ROOTS": "PATH_NOT_ALLOWED",
     "NO_PERMISSION": "PATH_NOT_ALLOWED",
@@ -44,7 +47,7 @@ def specified(tool: Tool) -> Tool:
         try:
             return await tool(params, call)
         except ToolError as error:
-            if error.code in SPECIFIED:
+            if error.code in SPECIFIED or error.code == STILL_RUNNING:
                 raise
             code = _NEAREST.get(error.code, "INTERNAL")
             raise ToolError(error.message, code=code, details={**error.details, "reason": error.code}) from error

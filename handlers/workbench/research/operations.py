@@ -21,6 +21,12 @@ A client that gives up after its own 60 seconds sends the same cancellation as a
 the first of them comes back.
 """
 
+WAIT_S: Final = 240.0
+"""Seconds after which one call is told to come back: Codex ends calls after 300, whatever progress it is sent."""
+
+HANDOVER_S: Final = 120.0
+"""Seconds that work goes on for a caller who was told to come back, however short it lingers otherwise."""
+
 Result = TypeVar("Result")
 _log = logging.getLogger(__name__)
 
@@ -38,6 +44,8 @@ class Operation:
     end: asyncio.TimerHandle | None = field(default=None, repr=False)
     left: float = 0.0
     """When the last who waited for it left."""
+    promised_until: float = 0.0
+    """Until when it goes on because a caller was told to come back."""
 
     @property
     def age_s(self) -> float:
@@ -58,8 +66,19 @@ class Operation:
             _log.debug("could not tell of %s: %s", self.id, type(error).__name__)
 
 
+class StillRunningError(Exception):
+    """A call has waited long enough; the work goes on."""
+
+    def __init__(self, operation: Operation) -> None:
+        super().__init__(operation.id)
+        self.operation = operation
+
+
 class Operations:
     """The work that is going on, by what was asked.
+
+    A call waits at most `wait_s` seconds (0: as long as it takes). The work then goes on for `HANDOVER_S` seconds at
+    least, so that the same call, sent again, continues.
 
     When the last who waits for a piece of work is cancelled, it ends after `linger_s` seconds unless somebody asks the
     same again; 0 ends it at once. An answer that came while nobody waited is kept as long.
@@ -68,8 +87,11 @@ class Operations:
     any more ends early, what was left first before the rest.
     """
 
-    def __init__(self, *, linger_s: float = LINGER_S, most_programs: int = MOST_PROGRAMS) -> None:
+    def __init__(
+        self, *, linger_s: float = LINGER_S, most_programs: int = MOST_PROGRAMS, wait_s: float = WAIT_S
+    ) -> None:
         self._linger_s = linger_s
+        self._wait_s = wait_s
         self._places = Places(most_programs)
         self._ending: set[Operation] = set()
         self._running: dict[str, tuple[Operation, asyncio.Task[Any]]] = {}
@@ -87,6 +109,7 @@ class Operations:
         """Give the answer to `key`: of the work that is going on for it, or else of `work`, which is begun.
 
         Raises:
+            StillRunningError: it takes longer than one call may wait.
             Exception: what the work raised, to all who wait.
         """
         operation, task = self._running.get(key) or self._begun(key, tool, work)
@@ -100,7 +123,11 @@ class Operations:
         try:
             if is_joined:
                 await operation.tell(listener, f"joined {operation.id}, which began {operation.age_s:.0f} s ago")
-            result = await asyncio.shield(task)
+            await asyncio.wait([task], timeout=self._wait_s or None)
+            if not task.done():
+                operation.promised_until = time.monotonic() + HANDOVER_S
+                raise StillRunningError(operation)
+            result = task.result()
         finally:
             operation.listeners.remove(listener)
             if task.done():
@@ -145,15 +172,19 @@ class Operations:
         if failed:
             self._forget(key, task)
         else:
-            self._after(operation, lambda: self._forget(key, task))
+            self._after(operation, self._linger_of(operation), lambda: self._forget(key, task))
 
     def _leave(self, key: str, operation: Operation, task: asyncio.Task[Any]) -> None:
         operation.left = time.monotonic()
-        if self._linger_s <= 0:
+        linger_s = self._linger_of(operation)
+        if linger_s <= 0:
             self._end(key, operation, task)
         else:
-            self._after(operation, lambda: self._end(key, operation, task))
+            self._after(operation, linger_s, lambda: self._end(key, operation, task))
             self._make_room()
+
+    def _linger_of(self, operation: Operation) -> float:
+        return max(self._linger_s, operation.promised_until - time.monotonic())
 
     def _end(self, key: str, operation: Operation, task: asyncio.Task[Any]) -> None:
         if operation.end is not None:
@@ -171,18 +202,18 @@ class Operations:
             for key, (operation, task) in self._running.items()
             if not (operation.listeners or task.done()) and self._places.held(operation)
         ]
-        for key, operation, task in sorted(lingering, key=lambda each: each[1].left):
+        for key, operation, task in sorted(lingering, key=lambda each: (each[1].promised_until, each[1].left)):
             if wanted <= 0:
                 return
             wanted -= self._places.held(operation)
             _log.info("%s ends early: nobody waits for it, and its place is needed", operation.id)
             self._end(key, operation, task)
 
-    def _after(self, operation: Operation, do: Callable[[], None]) -> None:
+    def _after(self, operation: Operation, seconds: float, do: Callable[[], None]) -> None:
         if operation.end is not None:
             operation.end.cancel()
         with suppress(RuntimeError):  # the loop is closing, and ends all tasks itself
-            operation.end = asyncio.get_running_loop().call_later(self._linger_s, do)
+            operation.end = asyncio.get_running_loop().call_later(seconds, do)
 
     def _forget(self, key: str, task: asyncio.Task[Any]) -> None:
         if key in self._running and self._running[key][1] is task:

@@ -20,7 +20,7 @@ from workbench.answers.store import open_store
 from workbench.backend.logs import record
 from workbench.backend.question import Answer, Ask, Question, Report
 from workbench.packages import require_for_questions
-from workbench.research.operations import LINGER_S, Operation, Operations
+from workbench.research.operations import LINGER_S, WAIT_S, Operation, Operations, StillRunningError
 from workbench.research.places import MOST_PROGRAMS
 from workbench.research.telling import SIGN_OF_LIFE_S, telling
 
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 LINGER: Final = "WORKBENCH_LINGER_SECONDS"
 """Environment variable with the seconds that work goes on when nobody waits for it any more."""
 LONGEST_LINGER_S: Final = 3600.0
+WAIT: Final = "WORKBENCH_WAIT_SECONDS"
+"""Environment variable with the seconds after which one call is told to come back; 0: it waits as long as it takes."""
 PROGRAMS: Final = "WORKBENCH_MAX_PROGRAMS"
 """Environment variable with how many programs may run at the same time."""
 LARGEST_MOST_PROGRAMS: Final = 1000
@@ -80,7 +82,9 @@ def models(kind: str, environ: Mapping[str, str] | None = None) -> tuple[str, ..
 class Research:
     """One for each server."""
 
-    operations: Operations = field(default_factory=lambda: Operations(linger_s=linger(), most_programs=most_programs()))
+    operations: Operations = field(
+        default_factory=lambda: Operations(linger_s=linger(), most_programs=most_programs(), wait_s=wait())
+    )
     sign_of_life_s: float = SIGN_OF_LIFE_S
     """Seconds of silence after which a client is told that work goes on."""
 
@@ -153,7 +157,8 @@ class Research:
         `projects` are the folders that may be read, of which `folder` is one.
 
         Raises:
-            ToolError: as `do`, or a package is missing without which no answer could be given.
+            ToolError: as `do`, or a package is missing without which no answer could be given, or the work goes on
+                longer than one call may take.
         """
         require_for_questions()
 
@@ -169,7 +174,10 @@ class Research:
             return await do(asked, operation.report), operation
 
         async with telling(call, every_s=self.sign_of_life_s) as report:
-            return await self.operations.share(_key(call.tool, params, folder), call.tool, begin, report)
+            try:
+                return await self.operations.share(_key(call.tool, params, folder), call.tool, begin, report)
+            except StillRunningError as error:
+                raise _still_running(error.operation) from None
 
     async def aclose(self) -> None:
         """End what goes on, and let go of what is kept."""
@@ -206,17 +214,34 @@ def _key(tool: str, params: Any, folder: Path) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+def _still_running(operation: Operation) -> ToolError:
+    message = (
+        f"No answer yet after {operation.age_s:.0f} s, and the work goes on: call again with the same arguments at "
+        "once. The call continues where it is; nothing is asked or paid for twice"
+    )
+    return ToolError(message, code="STILL_RUNNING", details={"operationId": operation.id, "progress": operation.said})
+
+
 def linger() -> float:
     """Read how long work lingers; in place of what is no number of seconds the default, which is logged."""
-    said = os.environ.get(LINGER, "").strip()
+    return _seconds(LINGER, LINGER_S)
+
+
+def wait() -> float:
+    """Read how long one call waits; in place of what is no number of seconds the default, which is logged."""
+    return _seconds(WAIT, WAIT_S)
+
+
+def _seconds(variable: str, default: float) -> float:
+    said = os.environ.get(variable, "").strip()
     try:
-        seconds = float(said or LINGER_S)
+        seconds = float(said or default)
     except ValueError:
         seconds = math.nan
     if 0 <= seconds <= LONGEST_LINGER_S:
         return seconds
-    _log.warning("%s is no number of seconds from 0 to %.0f: %.0f is used", LINGER, LONGEST_LINGER_S, LINGER_S)
-    return LINGER_S
+    _log.warning("%s is no number of seconds from 0 to %.0f: %.0f is used", variable, LONGEST_LINGER_S, default)
+    return default
 
 
 def most_programs() -> int:

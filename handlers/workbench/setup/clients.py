@@ -20,12 +20,14 @@ VARIABLES: Final = (
     BACKEND,
     *COMMANDS.values(),
     *("WORKBENCH_FLASH_MODELS", "WORKBENCH_PRO_MODELS", "WORKBENCH_STORE", "WORKBENCH_LINGER_SECONDS"),
+    "WORKBENCH_WAIT_SECONDS",
     *("WORKBENCH_MAX_PROGRAMS", "RESPONSE_CHUNK_SIZE_KB", "RESPONSE_MAX_SIZE_KB"),
     *("GEMINI_RETRY_ENABLED", "GEMINI_RETRY_MAX_ATTEMPTS", "GEMINI_RETRY_INITIAL_DELAY"),
     *("GEMINI_RETRY_MAX_DELAY", "GEMINI_RETRY_BASE"),
 )
 """What research tools read of the environment: `pass_env` of the server in the manifest, whose file is not at hand."""
-_SECRET: Final = re.compile(r"KEY|TOKEN|SECRET|CREDENTIAL")
+_SECRET: Final = re.compile(r"KEY|TOKEN|SECRET|CREDENTIAL|\AGOOGLE_CLOUD_PROJECT\Z")
+"""Variables that Gemini CLI withholds from servers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +49,7 @@ def snippets(command: str, *, path: str, folder: str, variables: Sequence[str] =
     """
     stdio = {"type": "stdio", "command": command, "args": []}
     secret = [name for name in variables if _SECRET.search(name)]
-    passed: dict[str, Any] = {"env": {name: f"${name}" for name in secret}} if secret else {}
+    passed: dict[str, Any] = {"env": {name: f"${{{name}:-}}" for name in secret}} if secret else {}
     shell = ", ".join(variables)
     unseen = f"started from the desktop it does not see {shell}: add `env` with it" if variables else ""
     return {
@@ -119,7 +121,8 @@ def _json(data: Any) -> str:
 def _codex(command: str) -> str:
     names = "".join(f"    {json.dumps(name)},\n" for name in ("WORKBENCH_ROOTS", *VARIABLES))
     quoted = json.dumps(command, ensure_ascii=False)
-    return f"[mcp_servers.{NAME}]\ncommand = {quoted}\nargs = []\nenv_vars = [\n{names}]\nrequired = true\n"
+    started = f"[mcp_servers.{NAME}]\ncommand = {quoted}\nargs = []\nenv_vars = [\n{names}]\nrequired = true\n"
+    return f"{started}tool_timeout_sec = 300\n"
 
 
 def _quoted(command: str) -> str:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from tempfile import TemporaryFile
 from typing import IO, Final
 
 import anyio.to_thread
+from toolwright_runtime.answer_size import MAX_CHARACTER_SIZE, fitting_length, text_budget
 from toolwright_runtime.errors import ToolError
 
-PART_CHARS: Final = 20_000
-"""Characters of one part: about 5,000 tokens of English."""
+MEASURED_CHARS: Final = 2_000_000
+"""Characters of a text that are split into parts as large as fit; it is rare that anybody reads on behind them."""
 MOST_CHUNKS: Final = 32
 MOST_BYTES: Final = 512 * 1024 * 1024
 
@@ -25,7 +26,7 @@ class Chunk:
     """A text in a file without a name, whose parts can be read in any order."""
 
     chars: int
-    starts: tuple[int, ...] = field(repr=False)
+    starts: Sequence[int] = field(repr=False)
     """Where each part begins, in bytes, and where the last one ends."""
     file: IO[bytes] = field(repr=False)
     # Whoever knows it can read the text, and a server may have more than one client.
@@ -58,13 +59,14 @@ class Chunk:
 class ChunkStore:
     """The newest long texts of a server: `most_chunks` at most, and no more than one if they have over `most_bytes`.
 
-    Every part of a text has `part_chars` characters, but for its last.
+    Every part of a text has as many characters as have together the size `part_size` (see `size_of`); left out, that
+    of one answer.
     """
 
     def __init__(
-        self, *, part_chars: int = PART_CHARS, most_chunks: int = MOST_CHUNKS, most_bytes: int = MOST_BYTES
+        self, *, part_size: int | None = None, most_chunks: int = MOST_CHUNKS, most_bytes: int = MOST_BYTES
     ) -> None:
-        self.part_chars = part_chars
+        self.part_size = text_budget() if part_size is None else part_size
         self._most_chunks = most_chunks
         self._most_bytes = most_bytes
         self._chunks: dict[str, Chunk] = {}
@@ -75,7 +77,7 @@ class ChunkStore:
         Raises:
             OSError: it cannot be written down.
         """
-        chunk = await anyio.to_thread.run_sync(_written, texts, self.part_chars)
+        chunk = await anyio.to_thread.run_sync(_written, texts, self.part_size)
         self._chunks[chunk.id] = chunk
         while len(self._chunks) > 1 and self._is_too_much():
             self._chunks.pop(next(iter(self._chunks))).file.close()
@@ -98,8 +100,8 @@ class ChunkStore:
         if chunk_id in self._chunks:
             return self._chunks[chunk_id]
         message = (
-            f'nothing is kept as chunk "{chunk_id[:_LONGEST_ID_SHOWN]}": a cacheKey stands in the last line of an '
-            f"output that was cut, and only the newest {self._most_chunks} are kept. Run the command again to get one"
+            f'nothing is kept as chunk "{chunk_id[:_LONGEST_ID_SHOWN]}": the first line of an output that was cut '
+            f"names its cacheKey, and only the newest {self._most_chunks} are kept. Run the command again to get one"
         )
         raise ToolError(message, code="CACHE_EXPIRED")
 
@@ -114,21 +116,39 @@ class ChunkStore:
         return len(self._chunks) > self._most_chunks or total > self._most_bytes
 
 
-def _written(texts: Iterable[str], part_chars: int) -> Chunk:
+def _written(texts: Iterable[str], part_size: int) -> Chunk:
     """Write a text down and note where its parts begin."""
     file = TemporaryFile()  # noqa: SIM115  it lives as long as the chunk
     try:
-        starts, chars, size = [0], 0, 0
-        for text in texts:
-            # Up to the end of the part that was begun, then whole ones.
-            ends = [0, *range(part_chars - chars % part_chars, len(text), part_chars), len(text)]
-            for begin, end in pairwise(ends):
-                if end > begin and chars and chars % part_chars == 0:
-                    starts.append(size)
-                size += file.write(text[begin:end].encode("utf-8", "replace"))
-                chars += end - begin
+        starts, chars = array("q", [0]), 0
+        for part in _parts(texts, part_size):
+            starts.append(starts[-1] + file.write(part.encode("utf-8", "replace")))
+            chars += len(part)
         file.flush()
     except BaseException:
         file.close()
         raise
-    return Chunk(chars=chars, starts=(*starts, size), file=file)
+    return Chunk(chars=chars, starts=starts if chars else (0, 0), file=file)
+
+
+def _parts(texts: Iterable[str], part_size: int) -> Iterator[str]:
+    """Split a text, which comes piece by piece, into parts of the size `part_size`; none is empty."""
+    pending, done = "", 0
+    for text in texts:
+        pending, start = pending + text, 0
+        # A text with more characters than `part_size` is larger than one part, whatever follows.
+        while len(pending) - start > part_size:
+            part = _part(pending[start : start + part_size], part_size, done)
+            yield part
+            start, done = start + len(part), done + len(part)
+        pending = pending[start:]
+    while pending:
+        part = _part(pending, part_size, done)
+        yield part
+        pending, done = pending[len(part) :], done + len(part)
+
+
+def _part(text: str, part_size: int, done: int) -> str:
+    """Return the beginning of `text` that fits. Measuring takes time: behind `MEASURED_CHARS` the worst is assumed."""
+    fitting = fitting_length(text, part_size) if done < MEASURED_CHARS else part_size // MAX_CHARACTER_SIZE
+    return text[: max(1, fitting)]

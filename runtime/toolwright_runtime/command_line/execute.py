@@ -148,8 +148,11 @@ def base_environment(environ: Environ) -> dict[str, str]:
 
 
 def declared(invocation: Invocation, environ: Environ) -> dict[str, str]:
-    """Give what the program is given by name: variables handed on from the server, and those set for it."""
-    passed = {name: environ[name] for name in invocation.pass_env if name in environ}
+    """Give what the program is given by name: variables handed on from the server, and those set for it.
+
+    An empty variable counts as not set: clients send one for each that they know by name and the user has not set.
+    """
+    passed = {name: value for name in invocation.pass_env if (value := environ.get(name))}
     return {**passed, **invocation.env}
 
 

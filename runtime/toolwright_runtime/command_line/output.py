@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator
 
+from toolwright_runtime.answer_size import fitting_length, size_of
 from toolwright_runtime.command_line.capture import Capture
 from toolwright_runtime.command_line.chunks import Chunk, ChunkStore
 from toolwright_runtime.command_line.execute import Outcome
@@ -22,10 +23,10 @@ _VISIBLE = {
 async def reply(outcome: Outcome, store: ChunkStore, *, ok_exit_codes: Container[int] = (0,)) -> Reply:
     """Give the result of a run, and close it.
 
-    What it wrote stands there as written, but for control characters, whose pictures stand there (U+241B for ESC), and
-    one line break at its end; then `[stderr]` and what it wrote there,
-    and `[exit code: N]` unless that is 0. A text of more than one part of `store` is cut after the first, and a line
-    more says how to get the others. The result is an error unless the exit code is one of `ok_exit_codes`.
+    The text is what the program wrote, without one line break at its end, and with pictures in place of control
+    characters (U+241B for ESC); then `[stderr]` and what it wrote there, and `[exit code: N]` unless that is 0. A text
+    of more than one part of `store` is cut after the first, and a first line says what is shown and how to get the
+    others. The result is an error unless the exit code is one of `ok_exit_codes`.
     """
     try:
         return Reply(await _bounded(outcome, store), is_error=outcome.exit_code not in ok_exit_codes)
@@ -34,35 +35,34 @@ async def reply(outcome: Outcome, store: ChunkStore, *, ok_exit_codes: Container
 
 
 def fetched(store: ChunkStore, chunk_id: str, part: int) -> str:
-    """Give a part of a text that was cut, and a line more if it is not the last.
+    """Return a part of a text that was cut, below a line that says which it is and how to get the next.
 
     Raises:
         ToolError: there is no such part.
     """
     chunk = store.find(chunk_id)
-    text = chunk.part(part)
-    if part == chunk.parts:
-        return text
-    return f"{text}\n[part {part} of {chunk.parts}; {_call(chunk, part + 1)} gives the next]"
+    following = f"; {_call(chunk, part + 1)} gives the next" if part < chunk.parts else ""
+    return f"[part {part} of {chunk.parts}{following}]\n{chunk.part(part)}"
 
 
 async def _bounded(outcome: Outcome, store: ChunkStore) -> str:
-    if outcome.stdout.size + outcome.stderr.size <= store.part_chars * _WIDEST:
+    if outcome.stdout.size + outcome.stderr.size <= store.part_size * _WIDEST:
         whole = "".join(_texts(outcome))
-        if len(whole) <= store.part_chars:
+        if size_of(whole) <= store.part_size:
             return whole
     try:
         chunk = await store.add(_texts(outcome))
     except OSError as error:
-        beginning = _beginning(_texts(outcome), store.part_chars)
-        return f"{beginning}\n[cut here, since the rest could not be kept: {error.strerror}]"
+        beginning = _beginning(_texts(outcome), store.part_size)
+        return f"[cut, since the rest could not be kept: {error.strerror}]\n{beginning}"
     if chunk.parts == 1:  # its bytes were many, its characters are not
         return chunk.part(1)
     dropped = outcome.stdout.dropped + outcome.stderr.dropped
     lost = f", {dropped:,} more bytes were not kept" if dropped else ""
     failed = f", exit code {outcome.exit_code}" if outcome.exit_code else ""
-    shown = f"{store.part_chars:,} of {chunk.chars:,} characters shown{lost}{failed}"
-    return f"{chunk.part(1)}\n[cut here: {shown}; {_call(chunk, 2)} gives the next of {chunk.parts} parts]"
+    text = chunk.part(1)
+    shown = f"{len(text):,} of {chunk.chars:,} characters shown{lost}{failed}"
+    return f"[cut: {shown}; {_call(chunk, 2)} gives the next of {chunk.parts} parts]\n{text}"
 
 
 def _call(chunk: Chunk, part: int) -> str:
@@ -112,10 +112,10 @@ def _without_last_break(texts: Iterable[str]) -> Iterator[str]:
     yield last.translate(_VISIBLE)
 
 
-def _beginning(texts: Iterable[str], chars: int) -> str:
+def _beginning(texts: Iterable[str], size: int) -> str:
     kept = ""
     for text in texts:
-        kept += text[: chars - len(kept)]
-        if len(kept) == chars:
+        kept += text[: size - len(kept)]
+        if len(kept) == size:
             break
-    return kept
+    return kept[: fitting_length(kept, size)]

@@ -39,9 +39,25 @@ def failure(message: str | dict[str, Any]) -> Result:
 
 
 def noted(result: Result, notes: Sequence[str]) -> Result:
-    """Give `result` with each note as a text block of its own after the others, untouched if there is none."""
+    """Return `result` with each note as a text block of its own, unchanged if there is none.
+
+    Notes come before a plain text, of which clients may cut the end, and after JSON, which programs read first.
+    """
+    if not notes:
+        return result
     blocks = [{"type": "text", "text": note} for note in notes]
-    return result | {"content": [*result["content"], *blocks]} if blocks else result
+    content = result["content"]
+    return result | {"content": [*content, *blocks] if _is_json(result) else [*blocks, *content]}
+
+
+def _is_json(result: Result) -> bool:
+    if "structuredContent" in result:
+        return True
+    first: dict[str, Any] = next(iter(result["content"]), {})
+    try:
+        return isinstance(json.loads(first.get("text", "")), dict | list)
+    except (ValueError, RecursionError):
+        return False
 
 
 def fitting(items: Iterable[Any], budget: int) -> list[Any]:

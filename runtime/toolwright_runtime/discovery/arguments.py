@@ -104,12 +104,13 @@ def read(parameters: Parameters, arguments: Mapping[str, Any] | None) -> Given:
         elif parameter.type == "string" and len(given) > LONGEST_TEXT:
             values[name] = given[:LONGEST_TEXT]
             notes.append(too_long((name,), LONGEST_TEXT))
+    holder = next((name for name, parameter in parameters.items() if parameter.type == "object"), "")
     for name in (name for name in sent if name not in parameters and name != FORWARDED):
         meant = _meant(parameters, name)
         if meant and sent[name] and not sent.get(meant):
             problems.append(misnamed((name,), meant))
         else:
-            notes.append(unknown((name,), list(parameters), meant=meant))
+            notes.append(unknown((name,), list(parameters), meant=meant, given=sent, holder=holder))
     if problems:
         raise ToolError("\n".join([*problems, *notes]), code=INVALID_ARGUMENT)
     return Given(values, tuple(notes))

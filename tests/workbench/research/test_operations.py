@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from workbench.research.operations import Operation, Operations
+from workbench.research.operations import Operation, Operations, StillRunningError
 
 LONG_S = 60.0
 PATIENCE_S = 10.0
@@ -63,6 +63,34 @@ def test_who_asks_the_same_while_it_goes_on_waits_for_the_same_answer() -> None:
 
         assert await asyncio.gather(*both) == ["the answer", "the answer"]
         assert (work.begun, len(operations)) == (1, 0)
+
+    run(scenario)
+
+
+def test_a_call_that_has_waited_long_enough_is_told_to_come_back_and_then_gets_the_same_work() -> None:
+    async def scenario() -> None:
+        operations, work = Operations(linger_s=0, wait_s=0.01), Work()
+        with pytest.raises(StillRunningError) as told:
+            await operations.share("key", "t", work, silent)
+        assert [told.value.operation] == operations.running()
+        work.gate.set()
+
+        assert await operations.share("key", "t", work, silent) == "the answer"
+        assert (work.begun, work.ended) == (1, ["done"])
+
+    run(scenario)
+
+
+def test_an_answer_that_comes_between_two_calls_is_kept_for_the_second() -> None:
+    async def scenario() -> None:
+        operations, work = Operations(linger_s=0, wait_s=0.01), Work()
+        with pytest.raises(StillRunningError):
+            await operations.share("key", "t", work, silent)
+        work.gate.set()
+        await until(lambda: work.ended == ["done"])
+
+        assert await operations.share("key", "t", work, silent) == "the answer"
+        assert work.begun == 1
 
     run(scenario)
 

@@ -207,6 +207,27 @@ async def test_who_gives_up_and_asks_again_gets_the_answer_to_the_first_question
     assert len(cli.runs) == 1
 
 
+async def test_a_long_answer_is_continued_by_the_same_call_before_the_clock_of_a_host_ends_it(
+    fake: MakeFake, project: Path, tmp_path: Path, overheard: Ear
+) -> None:
+    gate = tmp_path / "gate"
+    cli = fake("gemini", held(gate, text="Hello"))
+    environ = environment(tmp_path / "home", cli, WORKBENCH_WAIT_SECONDS="0.3", WORKBENCH_LINGER_SECONDS="0")
+
+    async with served(environ, project, overheard=overheard) as server:
+        error = (await server.call("deep_research", prompt="Why?")).error
+        gate.touch()
+        answer = await server.call("deep_research", prompt="Why?")
+        while answer.is_error:  # it ends when the program has read the gate
+            answer = await server.call("deep_research", prompt="Why?")
+
+    assert error["code"] == "STILL_RUNNING"
+    assert "call again with the same arguments" in error["message"]
+    assert answer.data["answer"] == "Hello"
+    assert answer.data["meta"]["operationId"] == error["details"]["operationId"]
+    assert len(cli.runs) == 1
+
+
 async def test_without_lingering_a_cancelled_call_ends_its_program_and_all_that_it_started(
     fake: MakeFake, project: Path, tmp_path: Path, overheard: Ear
 ) -> None:

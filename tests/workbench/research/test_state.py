@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import tomllib
+from pathlib import Path
+
 import pytest
 
-from workbench.research.operations import LINGER_S
+from workbench.research.operations import LINGER_S, WAIT_S
 from workbench.research.places import MOST_PROGRAMS
 from workbench.research.state import (
     FLASH,
@@ -13,11 +16,15 @@ from workbench.research.state import (
     MODELS,
     PRO,
     PROGRAMS,
+    WAIT,
     Research,
     linger,
     models,
     most_programs,
+    wait,
 )
+
+REPOSITORY = Path(__file__).parents[3]
 
 
 @pytest.mark.parametrize(("said", "seconds"), [("", LINGER_S), ("0", 0.0), (" 2.5 ", 2.5), ("3600", LONGEST_LINGER_S)])
@@ -38,6 +45,22 @@ def test_what_is_no_number_of_seconds_is_logged_and_the_default_counts(
 
     assert linger() == LINGER_S
     assert LINGER in caplog.text
+
+
+@pytest.mark.parametrize(("said", "seconds"), [("", WAIT_S), ("0", 0.0), ("50", 50.0), ("soon", WAIT_S)])
+def test_seconds_that_one_call_waits_are_read(said: str, seconds: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(WAIT, said)
+
+    assert wait() == seconds
+
+
+def test_a_call_returns_before_the_clock_of_codex_in_the_generated_file() -> None:
+    manifest = tomllib.loads((REPOSITORY / "manifest" / "workbench.toml").read_text(encoding="utf-8"))
+    codex = tomllib.loads((REPOSITORY / "generated/clients/codex/.codex/config.toml").read_text(encoding="utf-8"))
+    clock = codex["mcp_servers"]["workbench"]["tool_timeout_sec"]
+
+    assert clock == manifest["server"]["tool_timeout"]
+    assert clock >= WAIT_S + 30
 
 
 @pytest.mark.parametrize(("said", "number"), [("", MOST_PROGRAMS), ("1", 1), (" 40 ", 40), ("1000", 1000)])

@@ -18,7 +18,7 @@ def test_every_client_that_has_a_generated_configuration_is_known() -> None:
     assert set(CLIENTS) == set(AS_GENERATED) == {each.name for each in GENERATED.iterdir()}
 
 
-@pytest.mark.parametrize("name", [name for name in CLIENTS if name != "codex"])
+@pytest.mark.parametrize("name", [name for name in CLIENTS if name not in {"codex", "gemini-cli"}])
 def test_configuration_is_the_generated_one(name: str) -> None:
     each = AS_GENERATED[name]
 
@@ -34,6 +34,18 @@ def test_configuration_of_codex_is_the_generated_one_for_what_research_needs() -
     manifest = tomllib.loads((GENERATED.parents[1] / "manifest" / "workbench.toml").read_text(encoding="utf-8"))
     assert ours["env_vars"] == ["WORKBENCH_ROOTS", *manifest["server"]["pass_env"]]
     assert set(ours["env_vars"]) <= set(generated["env_vars"])
+
+
+def test_configuration_of_gemini_cli_is_the_generated_one_but_for_variables_that_are_not_set_here() -> None:
+    each = AS_GENERATED["gemini-cli"]
+    ours = json.loads(each.content)["mcpServers"]["workbench"]
+    text = (GENERATED / "gemini-cli" / each.file).read_text(encoding="utf-8")
+    generated = json.loads(text)["mcpServers"]["workbench"]
+    with_keys = snippets("workbench", path="", folder="", variables=list(generated["env"]))["gemini-cli"]
+
+    assert generated.items() >= ours.items()
+    env = json.loads(with_keys.content)["mcpServers"]["workbench"]["env"]
+    assert generated["env"].items() >= env.items() >= {"GEMINI_API_KEY": "${GEMINI_API_KEY:-}"}.items()
 
 
 def test_command_that_is_not_on_path_is_named_whole(tmp_path: Path) -> None:
@@ -69,7 +81,8 @@ def test_variables_that_a_client_hides_are_passed_on_by_name(tmp_path: Path) -> 
     found = here({"PATH": "", "GEMINI_API_KEY": secret, "GOOGLE_CLOUD_PROJECT": "p"}, tmp_path)
 
     assert json.loads(found["gemini-cli"].content)["mcpServers"]["workbench"]["env"] == {
-        "GEMINI_API_KEY": "$GEMINI_API_KEY"
+        "GEMINI_API_KEY": "${GEMINI_API_KEY:-}",
+        "GOOGLE_CLOUD_PROJECT": "${GOOGLE_CLOUD_PROJECT:-}",
     }
     assert "GEMINI_API_KEY, GOOGLE_CLOUD_PROJECT" in found["claude-desktop"].note
     assert secret not in repr(found)

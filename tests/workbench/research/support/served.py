@@ -98,7 +98,7 @@ class Said:
         assert whole.keys() == {"error"}
         error: dict[str, Any] = whole["error"]
         assert {"code", "message"} <= error.keys() <= {"code", "message", "details"}
-        assert error["code"] in APPENDIX_B, error
+        assert error["code"] in APPENDIX_B | {"STILL_RUNNING"}, error
         return error
 
 

@@ -1,0 +1,44 @@
+"""Serve a project as it stands: import its package from `generated/` and its handlers from `handlers/`."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import tomllib
+from collections.abc import Sequence
+
+from toolwright.project import Project
+
+
+class CannotServe(Exception):  # noqa: N818 - says what is the case
+    """Nothing can be served. The text says what to do."""
+
+
+def serve(project: Project, arguments: Sequence[str]) -> int:
+    """Run the project's server with the `arguments` of its own command line; return its exit status.
+
+    Raises:
+        CannotServe: the manifest names no package, or its package is not in `generated/`.
+    """
+    package = _package(project)
+    if not (project.generated / package / "__main__.py").is_file():
+        shown = f"generated/{package}/__main__.py"
+        raise CannotServe(f"no {shown}; make it with: toolwright generate --manifest {project.shown_manifest}")
+    # Before everything installed, so that the project's own files are served.
+    sys.path[:0] = [str(project.generated), str(project.root / "handlers")]
+    sys.argv[1:] = arguments
+    module = importlib.import_module(f"{package}.__main__")
+    status: int = module.main()
+    return status
+
+
+def _package(project: Project) -> str:
+    """Read the name of the generated package. The rest of the manifest is in `generated/`, checked already."""
+    try:
+        server = tomllib.loads(project.manifest.read_text(encoding="utf-8")).get("server")
+    except (OSError, ValueError, RecursionError) as error:
+        raise CannotServe(f"{project.shown_manifest} cannot be read: {error}; see toolwright check") from error
+    package = server.get("package") if isinstance(server, dict) else None
+    if not isinstance(package, str) or not package.isidentifier():
+        raise CannotServe(f"{project.shown_manifest} names no `package` in [server]; see toolwright check")
+    return package
