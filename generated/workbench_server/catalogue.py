@@ -15,7 +15,7 @@ CATALOGUE: Final[Catalogue] = {
         "title": "Workbench",
         "version": "0.1.0",
         "package": "workbench_server",
-        "instructions": "Workbench reads the user's project: a model with a million-token window answers questions about it (`quick_query`, `query_codebase`, `deep_research`), so that its files need not be in your context. It also looks at folders, reads files whole or in part, finds files by name and lines by regular expression, queries JSON and YAML with jq, reads work logs, and asks git for history and changes. Nothing of that changes anything. Started with `--all` it can also commit, ask GitHub and Docker, and measure disks; the user is asked before anything that does more than read.\n\nMost tools are not listed. Search first, then call: `search` with a few words gives the tools that fit with their arguments, `call_read` runs one by name.\n\nPaths are relative to the allowed directories (`list_allowed_directories`); everything outside of them is refused. Answers are bounded: a line in brackets, or `chunks`, says what was cut and how to get it. To look at a large file, use `grep_content` and then read the section it names with `read_files`.",
+        "instructions": "Workbench reads the user's project: a model with a million-token window answers questions about it (`quick_query`, `query_codebase`, `deep_research`), so that its files need not be in your context. It also looks at folders, reads files whole or in part, finds files by name and lines by regular expression, queries JSON and YAML with jq, reads work logs, and asks git for history and changes. Nothing of that changes anything. Started with `--all` it can also commit, ask GitHub and Docker, and measure disks; the user is asked before anything that does more than read.\n\nMost tools are not listed. Search first, then call: `search` with a few words gives the tools that fit with their arguments, `call_read` runs one by name.\n\nPaths are relative to the allowed directories (`list_allowed_directories`); everything outside of them is refused. Answers are bounded: the first line, or `chunks`, says what was cut and how to get it. To look at a large file, use `grep_content` and then read the section it names with `read_files`.",
         "website": "",
         "page_size": 250,
         "lifespan": "workbench.state:lifespan",
@@ -114,7 +114,7 @@ CATALOGUE: Final[Catalogue] = {
             "tool": {
                 "name": "read_files",
                 "title": "Read files",
-                "description": "Read one or more text files in one call, each whole, its first or last lines, a range of lines, or one section. A file that cannot be read says why, and the others are still answered.\n\nEach file comes in a block of its own that begins with `==> PATH (lines A-B of TOTAL) <==`; what follows is the exact text, without line numbers. All blocks together hold at most 80,000 characters; a line in brackets says where a file was cut and which start_line goes on.\n\nTo read one section, give start_line (its heading) and read_to_next_pattern (what the next heading looks like); grep_content tells both. JSON and YAML files over 80,000 bytes are not read whole: use query_json or query_yaml, or set large_file_passthrough. Binary files are refused: use read_media_file.",
+                "description": "Read one or more text files in one call, each whole, its first or last lines, a range of lines, or one section. A file that cannot be read says why, and the others are still answered.\n\nEach file comes in a block of its own that begins with `==> PATH (lines A-B of TOTAL) <==`; what follows is the exact text, without line numbers. All blocks together hold about 34,000 characters; if a file is cut, its first line says so and gives the start_line to continue with.\n\nTo read one section, give start_line (its heading) and read_to_next_pattern (what the next heading looks like); grep_content tells both. JSON and YAML files over 34,000 bytes are not read whole: use query_json or query_yaml, or set large_file_passthrough. Binary files are refused: use read_media_file.",
                 "inputSchema": {
                     "type": "object",
                     "properties": {
@@ -176,6 +176,7 @@ CATALOGUE: Final[Catalogue] = {
                     "idempotentHint": True,
                     "openWorldHint": False,
                 },
+                "_meta": {"anthropic/maxResultSizeChars": 500000},
             },
             "summary": "Read several text files, whole or in part",
             "category": "files",
@@ -228,7 +229,7 @@ CATALOGUE: Final[Catalogue] = {
             "tool": {
                 "name": "read_media_file",
                 "title": "Read media file",
-                "description": "Give a picture (PNG, JPEG, GIF, WebP) or a sound (WAV, MP3, OGG, FLAC, M4A) as content you can see or hear; the kind is taken from the first bytes, not from the name. Any other file, such as a PDF, comes as an embedded resource. At most 5,000,000 bytes.",
+                "description": "Give a picture (PNG, JPEG, GIF, WebP) or a sound (WAV, MP3, OGG, FLAC, M4A) as content you can see or hear; the kind is taken from the first bytes, not from the name. Any other file, such as a PDF, comes as an embedded resource. A line of text before it gives path, kind and size. At most 5,000,000 bytes.",
                 "inputSchema": {
                     "type": "object",
                     "properties": {
@@ -291,6 +292,7 @@ CATALOGUE: Final[Catalogue] = {
                     "type": "object",
                     "properties": {
                         "path": {"type": "string"},
+                        "omitted": {"type": "integer"},
                         "entries": {
                             "type": "array",
                             "items": {
@@ -306,9 +308,8 @@ CATALOGUE: Final[Catalogue] = {
                         "files": {"type": "integer"},
                         "directories": {"type": "integer"},
                         "total_size": {"type": "integer"},
-                        "omitted": {"type": "integer"},
                     },
-                    "required": ["path", "entries", "files", "directories", "total_size", "omitted"],
+                    "required": ["path", "omitted", "entries", "files", "directories", "total_size"],
                 },
                 "annotations": {
                     "readOnlyHint": True,
@@ -316,6 +317,7 @@ CATALOGUE: Final[Catalogue] = {
                     "idempotentHint": True,
                     "openWorldHint": False,
                 },
+                "_meta": {"anthropic/maxResultSizeChars": 500000},
             },
             "summary": "List one directory with the size of each file",
             "category": "files",
@@ -365,7 +367,7 @@ CATALOGUE: Final[Catalogue] = {
                 },
                 "outputSchema": {
                     "type": "object",
-                    "properties": {"paths": {"type": "array", "items": {"type": "string"}}, "note": {"type": "string"}},
+                    "properties": {"note": {"type": "string"}, "paths": {"type": "array", "items": {"type": "string"}}},
                     "required": ["paths"],
                 },
                 "annotations": {
@@ -374,6 +376,7 @@ CATALOGUE: Final[Catalogue] = {
                     "idempotentHint": True,
                     "openWorldHint": False,
                 },
+                "_meta": {"anthropic/maxResultSizeChars": 500000},
             },
             "summary": "Find files and directories by name or glob pattern",
             "category": "files",
@@ -467,7 +470,7 @@ CATALOGUE: Final[Catalogue] = {
             "tool": {
                 "name": "directory_tree",
                 "title": "Directory tree",
-                "description": "Show directories and files below a directory as an indented tree, directories with a slash at the end. Entries that .gitignore names, .git and installed packages are left out. At most 1,000 lines and 100 entries of each directory; lines in brackets at the end say what was cut. Start with a small max_depth in a large project.",
+                "description": "Show directories and files below a directory as an indented tree, directories with a slash at the end. Entries that .gitignore names, .git and installed packages are left out. At most 1,000 lines and 100 entries of each directory; lines in brackets at the beginning say what was cut. Start with a small max_depth in a large project.",
                 "inputSchema": {
                     "type": "object",
                     "properties": {
@@ -498,6 +501,7 @@ CATALOGUE: Final[Catalogue] = {
                     "idempotentHint": True,
                     "openWorldHint": False,
                 },
+                "_meta": {"anthropic/maxResultSizeChars": 500000},
             },
             "summary": "Show the structure of a project as an indented tree",
             "category": "files",
@@ -527,7 +531,7 @@ CATALOGUE: Final[Catalogue] = {
             "tool": {
                 "name": "grep_content",
                 "title": "Grep content",
-                "description": "Search the lines of all text files below a path by a regular expression. For each file: its matching lines as `12: text`, context lines as `11- text`, and the section (heading, class, function, table) around each match with its last line, so that read_files can read just that: start_line and end_line stand there.\n\nThe pattern is matched within one line, in ripgrep's syntax, which most Perl-like expressions fit. Entries that .gitignore names, .git, installed packages, binary files and files over 10,000,000 bytes are not searched. At most 200 matching lines; a line in brackets at the end says if there are more.",
+                "description": "Search the lines of all text files below a path by a regular expression. For each file: its matching lines as `12: text`, context lines as `11- text`, and the section (heading, class, function, table) around each match with its last line, so that read_files can read just that: start_line and end_line stand there.\n\nThe pattern is matched within one line, in ripgrep's syntax, which most Perl-like expressions fit. Entries that .gitignore names, .git, installed packages, binary files and files over 10,000,000 bytes are not searched. At most 200 matching lines; the first line counts them and says if there are more.",
                 "inputSchema": {
                     "type": "object",
                     "properties": {
@@ -570,6 +574,7 @@ CATALOGUE: Final[Catalogue] = {
                     "idempotentHint": True,
                     "openWorldHint": False,
                 },
+                "_meta": {"anthropic/maxResultSizeChars": 500000},
             },
             "summary": "Search what files hold by regular expression, with section hints",
             "category": "files",
@@ -617,7 +622,7 @@ CATALOGUE: Final[Catalogue] = {
             "tool": {
                 "name": "query_json",
                 "title": "Query JSON",
-                "description": "Take just what you need from a JSON file, however large, with a jq expression. Results come as JSON, one a line, at most 80,000 characters. Start with `keys`, `length` or `.[0]` if you do not know the file. In a file of several documents (JSON Lines) the expression runs once for each. The expression sees the file as `.`, and neither the environment nor other files. At most 64,000,000 bytes.",
+                "description": "Take just what you need from a JSON file, however large, with a jq expression. Results come as JSON, one a line, about 34,000 characters in all; the first line says if there are more. Start with `keys`, `length` or `.[0]` if you do not know the file. In a file of several documents (JSON Lines) the expression runs once for each. The expression sees the file as `.`, and neither the environment nor other files. At most 64,000,000 bytes.",
                 "inputSchema": {
                     "type": "object",
                     "properties": {
@@ -648,6 +653,7 @@ CATALOGUE: Final[Catalogue] = {
                     "idempotentHint": True,
                     "openWorldHint": False,
                 },
+                "_meta": {"anthropic/maxResultSizeChars": 500000},
             },
             "summary": "Run a jq expression over a JSON file",
             "category": "query",
@@ -681,7 +687,7 @@ CATALOGUE: Final[Catalogue] = {
             "tool": {
                 "name": "query_yaml",
                 "title": "Query YAML",
-                "description": "Take just what you need from a YAML file with a jq expression (jq's language, not that of yq). Results come as JSON, one a line, at most 80,000 characters. In a file of several documents the expression runs once for each. YAML is read as version 1.2 has it: `on` and `yes` are words, dates are text; tags such as `!Ref` are dropped. The expression sees the file as `.`, and neither the environment nor other files.",
+                "description": "Take just what you need from a YAML file with a jq expression (jq's language, not that of yq). Results come as JSON, one a line, about 34,000 characters in all; the first line says if there are more. In a file of several documents the expression runs once for each. YAML is read as version 1.2 has it: `on` and `yes` are words, dates are text; tags such as `!Ref` are dropped. The expression sees the file as `.`, and neither the environment nor other files.",
                 "inputSchema": {
                     "type": "object",
                     "properties": {
@@ -712,6 +718,7 @@ CATALOGUE: Final[Catalogue] = {
                     "idempotentHint": True,
                     "openWorldHint": False,
                 },
+                "_meta": {"anthropic/maxResultSizeChars": 500000},
             },
             "summary": "Run a jq expression over a YAML file",
             "category": "query",
@@ -764,6 +771,7 @@ CATALOGUE: Final[Catalogue] = {
                     "properties": {
                         "path": {"type": "string"},
                         "lines": {"type": "integer"},
+                        "omitted": {"type": "object", "additionalProperties": {"type": "integer"}},
                         "current": {"type": "object", "additionalProperties": {"type": "string"}},
                         "sections": {
                             "type": "array",
@@ -797,9 +805,8 @@ CATALOGUE: Final[Catalogue] = {
                         "tasks": {"type": "object", "additionalProperties": {"type": "integer"}},
                         "problems": {"type": "array", "items": {"type": "string"}},
                         "table": {"type": "string"},
-                        "omitted": {"type": "object", "additionalProperties": {"type": "integer"}},
                     },
-                    "required": ["path", "lines", "types", "tasks", "problems", "omitted"],
+                    "required": ["path", "lines", "omitted", "types", "tasks", "problems"],
                 },
                 "annotations": {
                     "readOnlyHint": True,
@@ -807,6 +814,7 @@ CATALOGUE: Final[Catalogue] = {
                     "idempotentHint": True,
                     "openWorldHint": False,
                 },
+                "_meta": {"anthropic/maxResultSizeChars": 500000},
             },
             "summary": "Outline a GSD-Lite work log: sections, entries, types, tasks",
             "category": "notes",
@@ -4419,4 +4427,4 @@ CATALOGUE: Final[Catalogue] = {
 }
 
 
-# toolwright: sha256 a3abefb0cdbfec32eb2b95e91760f201
+# toolwright: sha256 267a7596369b103fc02dfb33d72ba6f0
