@@ -109,6 +109,10 @@ async def test_a_program_that_wants_all_memory_gets_an_error(project: Path) -> N
     assert "memory" in text.lower()
 
 
+async def test_a_program_has_no_descriptor_but_its_three_streams() -> None:
+    assert (await written("ls", "/proc/self/fd")).split() == ["0", "1", "2", "3"]  # and the directory itself
+
+
 async def test_limits_hold_for_a_program() -> None:
     outcome = await run(Invocation(argv=("sh", "-c", "ulimit -c; ulimit -d; ulimit -f; ulimit -t"), timeout_s=7))
     core, data, file, cpu = text_of(outcome).split()

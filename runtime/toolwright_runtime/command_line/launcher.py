@@ -1,8 +1,8 @@
 """The launcher process: starts the programs of one server, and ends every process that they start.
 
 Run as `python -I -S launcher.py FD`, with the standard library alone. FD is a Unix socket (SOCK_SEQPACKET) to the
-server. Each packet on it is one request: a byte, and the descriptors of `Descriptors`. For each request the launcher
-forks a *guardian*, which forks the program:
+server. Each packet on it is one request: a byte, and the descriptors of `Descriptors`. The launcher forks *guardians*.
+One is always idle: it takes the next request from the socket and starts the program, while the launcher forks another:
 
     server -> launcher -> guardian -> program -> its children
 
@@ -14,8 +14,8 @@ Invariants:
    command, and a guardian without children (ECHILD) has nothing left to end.
 3. The server alone holds the other end of a guardian's control socket. It closes when the server ends, however that
    happens; the guardian then ends its descendants.
-4. The launcher holds the descriptors of a request only until it has forked, and the guardian those of the program only
-   until that runs. So a pipe closes when the last process of the command has closed it.
+4. Only the guardian receives the descriptors of a request, and it closes those of the program when that runs. So a
+   pipe closes when the last process of the command has closed it.
 5. The launcher is a subreaper as well. It adopts the processes of a guardian that was killed, and kills them.
 
 Control socket, guardian to server: `marshal` of ("started", pid), ("failed", errno, stage) or ("exited", code), then
@@ -48,6 +48,7 @@ LAST_S: Final = 5.0
 
 _LIBC: Final = ctypes.CDLL(None, use_errno=True)
 _SCAN_S: Final = 0.02
+_PID_BYTES: Final = 8
 _PR_SET_DUMPABLE: Final = 4
 _PR_SET_CHILD_SUBREAPER: Final = 36
 _IGNORED: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -104,27 +105,32 @@ def main(descriptor: int) -> None:
 
 
 def _serve(server: socket.socket, events: _ChildEvents) -> None:
+    reader, writer = os.pipe()
     guardians: set[int] = set()
+    idle: set[int] = set()
     poll = select.poll()
-    poll.register(server, select.POLLIN)
+    poll.register(reader, select.POLLIN)
     poll.register(events.fileno(), select.POLLIN)
     is_open, strays_until = True, 0.0
     while is_open or guardians or strays_until:
+        if is_open and not idle:
+            pid = _fork_guardian(server, writer)
+            guardians.add(pid)
+            idle.add(pid)
+            with suppress(ImportError, OSError):  # a guardian that needs it reports the failure
+                _sandbox()
         ready = {descriptor for descriptor, _ in poll.poll(_SCAN_S * 1000 if strays_until else None)}
-        if is_open and server.fileno() in ready:
-            _, received, _, _ = socket.recv_fds(server, 1, len(Descriptors._fields), socket.MSG_CMSG_CLOEXEC)
-            if received:
-                with suppress(OSError):  # no process to be had: the server sees the control socket close
-                    guardians.add(_fork_guardian(Descriptors(*received), server))
-            else:
-                is_open = False
-                poll.unregister(server)
+        if reader in ready:
+            pid = int.from_bytes(os.read(reader, _PID_BYTES), "little")
+            is_open = is_open and pid != 0
+            idle.discard(pid)
         events.clear()
         for pid, status in _reap():
             # A guardian that ends with another status than 0 was killed or has given up.
             if pid in guardians and status != 0:
                 strays_until = time.monotonic() + LAST_S
             guardians.discard(pid)
+            idle.discard(pid)
         if strays_until:
             strays = _descendants(without=guardians)
             _send_to(strays, signal.SIGKILL)
@@ -132,34 +138,34 @@ def _serve(server: socket.socket, events: _ChildEvents) -> None:
                 strays_until = 0.0
 
 
-def _fork_guardian(descriptors: Descriptors, server: socket.socket) -> int:
-    """Fork the guardian of one request and return its process id.
+def _fork_guardian(server: socket.socket, launcher: int) -> int:
+    """Fork a guardian that waits for the next request, and return its process id.
 
-    Raises:
-        OSError: the system has no more processes.
+    It writes its process id to `launcher` when it takes the request, or 0 when the server has closed its end.
     """
-    try:
-        request = _read_request(descriptors.request)
-        pid = os.fork()
-        if pid == 0:
-            status = 1
-            try:
-                server.close()
-                _become_subreaper()
-                status = _guard(request, descriptors, _ChildEvents())
-            finally:
-                os._exit(status)
-    finally:
-        for descriptor in (descriptors.control, *descriptors.program):
-            os.close(descriptor)
+    pid = os.fork()
+    if pid == 0:
+        status = 1
+        try:
+            _become_subreaper()
+            events = _ChildEvents()
+            _, received, _, _ = socket.recv_fds(server, 1, len(Descriptors._fields))
+            for descriptor in received:  # recv_fds ignores MSG_CMSG_CLOEXEC
+                os.set_inheritable(descriptor, False)
+            os.write(launcher, (os.getpid() if received else 0).to_bytes(_PID_BYTES, "little"))
+            server.close()
+            os.close(launcher)
+            status = _guard(Descriptors(*received), events) if received else 0
+        finally:
+            os._exit(status)
     return pid
 
 
-def _guard(request: Request, descriptors: Descriptors, events: _ChildEvents) -> int:
+def _guard(descriptors: Descriptors, events: _ChildEvents) -> int:
     """Start the program, report its end, and end its descendants. Return 0 if none of them is left."""
     control = socket.socket(fileno=descriptors.control)
     try:
-        program = _start(request, descriptors)
+        program = _start(_read_request(descriptors.request), descriptors)
     except StartError as error:
         _tell(control, ("failed", *error.args))
         return 0
@@ -202,13 +208,10 @@ def _receive(control: socket.socket) -> bytes:
 
 
 def _read_request(descriptor: int) -> Request:
-    """Read a request and close its file. Import the sandbox here, once, if the request needs it."""
+    """Read a request and close its file."""
     with os.fdopen(descriptor, "rb") as file:
         file.seek(0)
-        request = Request(*marshal.load(file))  # noqa: S302  written by the server, which starts this process
-    if request.access is not None:
-        _sandbox()
-    return request
+        return Request(*marshal.load(file))  # noqa: S302  written by the server, which starts this process
 
 
 @cache
