@@ -15,7 +15,8 @@ from click.testing import CliRunner, Result
 
 from toolwright.cli import toolwright
 from toolwright.diagnostics import Diagnostics
-from toolwright.launch import MAX_PYPROJECT_BYTES, PyprojectError, declared_scripts, is_withheld_by_gemini_cli
+from toolwright.inputs import MAX_INPUT_BYTES
+from toolwright.launch import PyprojectError, declared_scripts, is_withheld_by_gemini_cli
 from toolwright.model import Server
 from toolwright.pipeline import read
 from toolwright.project import Project, find_project
@@ -124,7 +125,7 @@ def test_scripts_are_those_of_the_project_table(tmp_path: Path, text: str, scrip
     [
         (b"\xff", "not UTF-8 at byte 0"),
         (b"a = ", "Invalid value"),
-        (b"#" * (MAX_PYPROJECT_BYTES + 1), "larger than 1,000,000 bytes"),
+        (b"#" * (MAX_INPUT_BYTES + 1), "larger than 16 MiB"),
     ],
 )
 def test_a_pyproject_that_cannot_be_read_is_told(tmp_path: Path, data: bytes, reason: str) -> None:
@@ -135,13 +136,18 @@ def test_a_pyproject_that_cannot_be_read_is_told(tmp_path: Path, data: bytes, re
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no named pipes in folders")
-def test_a_pyproject_that_is_no_plain_file_is_not_opened(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "pyproject.toml")
-    assert declared_scripts(tmp_path) == frozenset()
-    (tmp_path / "pyproject.toml").unlink()
+def test_a_pyproject_that_is_no_plain_file_of_the_project_is_refused(tmp_path: Path) -> None:
+    root = tmp_path / "project"
+    root.mkdir()
+    os.mkfifo(root / "pyproject.toml")
+    with pytest.raises(PyprojectError, match="not a regular file"):
+        declared_scripts(root)
+
+    (root / "pyproject.toml").unlink()
     (tmp_path / "elsewhere.toml").write_text(SCRIPTS, encoding="utf-8")
-    (tmp_path / "pyproject.toml").symlink_to(tmp_path / "elsewhere.toml")
-    assert declared_scripts(tmp_path) == frozenset()
+    (root / "pyproject.toml").symlink_to(tmp_path / "elsewhere.toml")
+    with pytest.raises(PyprojectError, match="leads out of the project"):
+        declared_scripts(root)
 
 
 def test_gemini_cli_is_told_to_pass_on_what_it_would_withhold(bare: Project) -> None:
