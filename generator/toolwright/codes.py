@@ -336,7 +336,7 @@ params.commit = { type = "string", positional = true }
         bad="""
 [clis.git]
 command = ["git"]
-reads = ["src", "{root}"]
+reads = ["src"]
 """,
         good="""
 [clis.git]

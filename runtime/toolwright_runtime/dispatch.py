@@ -150,16 +150,20 @@ class Dispatcher:
         as_json = self._catalogue["categories"][entry["category"]].get("errors") == "json"
         if not is_enabled(entry):
             return failure(disabled(name))
-        result = await _answered(name, self._carried_out(name, entry, arguments, context), as_json=as_json)
-        return noted(result, _deprecation(entry))
+        work = self._carried_out(name, entry, arguments, context, as_json=as_json)
+        return noted(await _answered(name, work, as_json=as_json), _deprecation(entry))
 
     async def _carried_out(
-        self, name: str, entry: ToolEntry, arguments: dict[str, Any], context: Context
+        self, name: str, entry: ToolEntry, arguments: dict[str, Any], context: Context, *, as_json: bool
     ) -> WireResult:
         tool = self._tools.get(name) or self._imported(name, entry)
         read = tool.arguments.read(arguments)
+        # A failure carries the notes as well: an ignored argument is often its cause.
+        return noted(await _answered(name, self._handled(tool, name, read.value, context), as_json=as_json), read.notes)
+
+    async def _handled(self, tool: _Tool, name: str, arguments: Any, context: Context) -> WireResult:
         call = ToolCall(name, context, (*self._state, *await self._lifespan.state()))
-        return noted(tool.results.wire(await tool.binding.run(read.value, call)), read.notes)
+        return tool.results.wire(await tool.binding.run(arguments, call))
 
     def _imported(self, name: str, entry: ToolEntry) -> _Tool:
         module = self._catalogue["categories"][entry["category"]]["module"]

@@ -204,6 +204,14 @@ async def test_tool_error_gives_its_text_and_nothing_else() -> None:
     }
 
 
+async def test_failure_carries_the_note_on_an_ignored_argument() -> None:
+    result = await call("refuse", {"text": "x", "txet": "y"})
+
+    assert result["isError"] is True
+    assert texts(result)[0].startswith("Note: unknown argument 'txet' was ignored")
+    assert texts(result)[1] == "cannot take 'x': send 'reply'"
+
+
 async def test_reply_may_be_marked_as_a_failure() -> None:
     result = await call("refuse", {"text": "reply"})
 

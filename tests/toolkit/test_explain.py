@@ -6,7 +6,7 @@ import pytest
 from toolwright.codes import RULES
 from toolwright.explain import UnknownCodeError, explain
 
-NO_TOML = ("TW103", "TW104", "TW105")
+NO_TOML = ("TW103", "TW104", "TW105", "TW337")
 """Their bad examples are no TOML: that is the point."""
 
 

@@ -231,7 +231,7 @@ async def open_library(options: Mapping[str, str | tuple[str, ...]]) -> AsyncIte
 
 
 @pytest.mark.parametrize(
-    ("decorator", "errors"),
+    ("decorator", "verdict"),
     [
         ("@asynccontextmanager\n", "Success: no issues found"),
         ("", "library_server/server.py:27: error: Incompatible types in assignment"),

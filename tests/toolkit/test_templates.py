@@ -32,6 +32,8 @@ CHECKED = {
     "risk.name",
     "server.guard.function",
     "server.guard.module",
+    "server.lifespan.function",
+    "server.lifespan.module",
     "server.name",
     "server.package",
     "server.source",
