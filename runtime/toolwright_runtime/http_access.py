@@ -71,6 +71,8 @@ def guarded(app: ASGIApp, *, hosts: Sequence[str], origins: Sequence[str] = (), 
             allow_origins=origins,
             allow_methods=["GET", "POST", "DELETE"],
             allow_headers=["*"],
+            # A browser asks for it before a public page reaches a loopback address. The origin was named, so it may.
+            allow_private_network=True,
             expose_headers=["Mcp-Session-Id", "WWW-Authenticate"],
         )
     return _FromKnownPlaces(app, frozenset(hosts), frozenset(origins))
