@@ -25,7 +25,7 @@ from toolwright.render import TemplateRefused, drafts
 _MIB: Final = 1024 * 1024
 
 
-class TemplateMistake(Exception):  # noqa: N818 - says what is the case
+class TemplateError(Exception):
     """A template of the project is wrong. The text names it and the line."""
 
 
@@ -54,13 +54,13 @@ def confined_drafts(
     """Return the same as `render.drafts` with the templates of `project`, rendered under `limits`.
 
     Raises:
-        TemplateMistake: one of the templates is wrong.
+        TemplateError: one of the templates is wrong.
         TemplateRefused: one of them cannot be read safely, or a limit was exceeded.
         SyntaxError: a file is no JSON; the message names the file and the place in it.
     """
     bounds = limits or default_limits(server)
     # `-P` keeps the working directory, which is often the project, off the path of imports.
-    command = [sys.executable, "-P", "-c", f"import sys; sys.path[:] = {sys.path!r}; import {__name__} as m; m.child()"]
+    command = [sys.executable, "-P", "-c", f"import sys; sys.path[:] = {sys.path!r}; import {__name__} as m; m.main()"]
     request = pickle.dumps((project, server, dict(previous), part, bounds))
     with subprocess.Popen(  # noqa: S603 - our own interpreter and code
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
@@ -77,13 +77,13 @@ def confined_drafts(
             raise
     lines = list(_answers(output))
     last = lines[-1] if lines else {}
-    begun = next((line["template"] for line in reversed(lines) if "template" in line), "")
+    current_template = next((line["template"] for line in reversed(lines) if "template" in line), "")
     if is_late or process.returncode == -getattr(signal, "SIGXCPU", 0):
-        raise _exceeded(project, begun, f"it takes more than {bounds.time_s:g} s")
+        raise _exceeded(project, current_template, f"it takes more than {bounds.time_s:g} s")
     if "memory" in last:
-        raise _exceeded(project, begun, f"it takes more than {bounds.memory_bytes // _MIB:,} MiB of memory")
+        raise _exceeded(project, current_template, f"it takes more than {bounds.memory_bytes // _MIB:,} MiB of memory")
     if process.returncode < 0:
-        raise _exceeded(project, begun, f"its process was ended by signal {-process.returncode}")
+        raise _exceeded(project, current_template, f"its process was ended by signal {-process.returncode}")
     return _drafts_of(last, errors)
 
 
@@ -99,7 +99,7 @@ def _drafts_of(answer: Mapping[str, Any], errors: bytes) -> dict[PurePosixPath, 
         case {"drafts": dict(texts)}:
             return {PurePosixPath(path): text for path, text in texts.items()}
         case {"mistake": str(text)}:
-            raise TemplateMistake(text)
+            raise TemplateError(text)
         case {"refused": [str(path), str(reason)]}:
             raise TemplateRefused("TW608", PurePosixPath(path), reason)
         case {"syntax": str(text)}:
@@ -112,7 +112,7 @@ def _exceeded(project: Project, template: str, reason: str) -> TemplateRefused:
     return TemplateRefused("TW609", shown, f"rendering was stopped: {reason}")
 
 
-def child() -> None:
+def main() -> None:
     """Answer one request of `confined_drafts` on stdin: a line before each file, and one with the result."""
     project, server, previous, part, limits = pickle.load(sys.stdin.buffer)  # noqa: S301 - from our parent
     _apply(limits)

@@ -23,9 +23,9 @@ import toolwright_runtime
 
 import toolwright
 import toolwright_templates
+from toolwright.client_launch import PYPROJECT
 from toolwright.files import RenderedFile
 from toolwright.inputs import RefusedInput, hash_input, is_inside, read_input
-from toolwright.launch import PYPROJECT
 from toolwright.project import Project
 from toolwright.signature import LISTING, Listing, State, parse_listing, verify
 from toolwright.snapshot import MAX_FILE_BYTES
@@ -48,7 +48,9 @@ def recall(project: Project) -> tuple[RenderedFile, ...] | None:
         record = json.loads(read_cached(path))
         if record["inputs"] == fingerprint(project):
             listed = _listing(project.generated)
-            files = [_as_made(project.generated, name, digest, listed) for name, digest in record["files"].items()]
+            files = [
+                _read_recorded_file(project.generated, name, digest, listed) for name, digest in record["files"].items()
+            ]
             return tuple(file for file in files if file) if all(files) else None
     return None
 
@@ -114,7 +116,7 @@ def _listing(folder: Path) -> Listing:
     return parse_listing(read_input(path, folder, max_bytes=MAX_FILE_BYTES)) if path.exists() else {}
 
 
-def _as_made(folder: Path, name: str, digest: str, listed: Listing) -> RenderedFile | None:
+def _read_recorded_file(folder: Path, name: str, digest: str, listed: Listing) -> RenderedFile | None:
     path = PurePosixPath(name)
     # A record is no authority: what it names must lie in the folder and be signed there.
     if path.is_absolute() or ".." in path.parts:

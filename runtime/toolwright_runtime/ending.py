@@ -50,7 +50,7 @@ class Ending:
         signal.set_wakeup_fd(told.fileno(), warn_on_full_buffer=False)
         for number in SIGNALS:
             if number is signal.SIGINT or signal.getsignal(number) is not signal.SIG_IGN:
-                signal.signal(number, _bound_the_end)
+                signal.signal(number, _arm_watchdog)
         threading.Thread(target=self._listen, args=(heard, told), daemon=True).start()
 
     def serve(self, stop: Callable[[], None]) -> None:
@@ -94,7 +94,7 @@ class Ending:
         self.stop()
 
 
-def _bound_the_end(_number: int, _frame: FrameType | None) -> None:
+def _arm_watchdog(_number: int, _frame: FrameType | None) -> None:
     """Keep the signal from ending the process: its number has reached the thread that listens.
 
     That thread cannot run while another holds the interpreter's lock, so the watchdog is armed here.

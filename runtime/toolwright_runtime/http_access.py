@@ -75,10 +75,10 @@ def guarded(app: ASGIApp, *, hosts: Sequence[str], origins: Sequence[str] = (), 
             allow_private_network=True,
             expose_headers=["Mcp-Session-Id", "WWW-Authenticate"],
         )
-    return _FromKnownPlaces(app, frozenset(hosts), frozenset(origins))
+    return _HostOriginMiddleware(app, frozenset(hosts), frozenset(origins))
 
 
-class _FromKnownPlaces:
+class _HostOriginMiddleware:
     """Refuses requests for other hosts and from pages of other origins."""
 
     def __init__(self, app: ASGIApp, hosts: frozenset[str], origins: frozenset[str]) -> None:

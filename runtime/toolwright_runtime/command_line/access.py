@@ -86,7 +86,7 @@ def isolation_warnings(unconfined: Sequence[str]) -> tuple[str, ...]:
     return tuple(warnings)
 
 
-def access_of(
+def resolve_access(
     permissions: Permissions, guarded: Guarded, invocation: Invocation, *, risk: Risk, environ: Mapping[str, str]
 ) -> Access:
     """Return what a call may use. Names of programs are left in `executes`, to be looked up by `with_program`.
@@ -128,7 +128,7 @@ def _paths(entry: str, roots: Sequence[str], cwd: str, environ: Mapping[str, str
 @asynccontextmanager
 async def confined(invocation: Invocation, access: Access) -> AsyncIterator[Invocation]:
     """Give `invocation` its access and a temporary directory of its own, which is removed afterwards."""
-    folder = _made()
+    folder = _make_temp_dir()
     try:
         yield replace(
             invocation,
@@ -143,7 +143,7 @@ async def confined(invocation: Invocation, access: Access) -> AsyncIterator[Invo
                 await anyio.to_thread.run_sync(shutil.rmtree, folder, True)
 
 
-def _made() -> str:
+def _make_temp_dir() -> str:
     return os.path.realpath(tempfile.mkdtemp(prefix="toolwright-"))
 
 

@@ -43,7 +43,7 @@ from typing import Any, Final, NamedTuple
 
 GRACE_S: Final = 1.0
 """Seconds from SIGTERM to SIGKILL."""
-LAST_S: Final = 5.0
+KILL_TIMEOUT_S: Final = 5.0
 """Seconds of repeated SIGKILL, after which a guardian gives up: a process may belong to another user."""
 
 _LIBC: Final = ctypes.CDLL(None, use_errno=True)
@@ -128,7 +128,7 @@ def _serve(server: socket.socket, events: _ChildEvents) -> None:
         for pid, status in _reap():
             # A guardian that ends with another status than 0 was killed or has given up.
             if pid in guardians and status != 0:
-                strays_until = time.monotonic() + LAST_S
+                strays_until = time.monotonic() + KILL_TIMEOUT_S
             guardians.discard(pid)
             idle.discard(pid)
         if strays_until:
@@ -186,7 +186,7 @@ def _guard(descriptors: Descriptors, events: _ChildEvents) -> int:
         if now >= give_up_at:
             return 1
         if now >= kill_at:
-            give_up_at = min(give_up_at, now + LAST_S)
+            give_up_at = min(give_up_at, now + KILL_TIMEOUT_S)
             _send_to(_descendants(), signal.SIGKILL)
         wait_s = _SCAN_S if now >= kill_at else kill_at - now
         ready = {descriptor for descriptor, _ in poll.poll(None if wait_s == float("inf") else wait_s * 1000)}

@@ -9,7 +9,7 @@ import sys
 from typing import IO, Final, Protocol
 
 import anyio
-from toolwright_runtime.command_line.launching import Execution, launch
+from toolwright_runtime.command_line.launcher_client import Execution, launch
 from toolwright_runtime.command_line.processes import apart
 
 _KILL_S: Final = 1.0
