@@ -1,7 +1,7 @@
-"""Render with the templates of a project, which may be a stranger's, in a process of its own.
+"""Render a project's own templates in a separate process, since the project may be a stranger's.
 
-The sandbox of jinja bounds what a template can reach, but not its time and memory. The process has limits for both,
-and is ended when it exceeds one. Where the system knows no such limits (Windows), the time limit of this side remains.
+Jinja's sandbox restricts the objects that a template can reach, but not its time and memory. The process has limits for
+both, and is ended when it exceeds one. On Windows, which has no such limits, the parent enforces the time limit.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ _MIB: Final = 1024 * 1024
 
 
 class TemplateError(Exception):
-    """A template of the project is wrong. The text names it and the line."""
+    """A template of the project is invalid. The message has its name and line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The seconds and bytes of memory that rendering may take."""
+    """Maximum seconds and bytes of memory for rendering."""
 
     time_s: float
     memory_bytes: int
 
 
 def default_limits(server: Server) -> Limits:
-    """Return limits that are ten times what the packaged templates need for `server`."""
+    """Return limits of about ten times the needs of the packaged templates for `server`."""
     tools = len(server.tools)
     return Limits(time_s=30 + 0.1 * tools, memory_bytes=1024 * _MIB + tools * _MIB // 4)
 
@@ -51,15 +51,15 @@ def confined_drafts(
     part: str | None,
     limits: Limits | None = None,
 ) -> dict[PurePosixPath, str]:
-    """Return the same as `render.drafts` with the templates of `project`, rendered under `limits`.
+    """Return `render.drafts` with the templates of `project`, rendered under `limits`.
 
     Raises:
-        TemplateError: one of the templates is wrong.
-        TemplateRefused: one of them cannot be read safely, or a limit was exceeded.
-        SyntaxError: a file is no JSON; the message names the file and the place in it.
+        TemplateError: a template is invalid.
+        TemplateRefused: a template cannot be read safely, or a limit was exceeded.
+        SyntaxError: a rendered file is not JSON; the message has its path and the position.
     """
     bounds = limits or default_limits(server)
-    # `-P` keeps the working directory, which is often the project, off the path of imports.
+    # `-P` keeps the working directory, often the project, off the import path.
     command = [sys.executable, "-P", "-c", f"import sys; sys.path[:] = {sys.path!r}; import {__name__} as m; m.main()"]
     request = pickle.dumps((project, server, dict(previous), part, bounds))
     with subprocess.Popen(  # noqa: S603 - our own interpreter and code
@@ -88,7 +88,7 @@ def confined_drafts(
 
 
 def _answers(output: bytes) -> Iterator[dict[str, Any]]:
-    """Parse the lines of the process, of which the last may be cut off."""
+    """Parse the output of the process; the last line may be incomplete."""
     for line in output.splitlines():
         with suppress(ValueError):
             yield json.loads(line)
@@ -113,7 +113,7 @@ def _exceeded(project: Project, template: str, reason: str) -> TemplateRefused:
 
 
 def main() -> None:
-    """Answer one request of `confined_drafts` on stdin: a line before each file, and one with the result."""
+    """Render the request of `confined_drafts` on stdin; print one JSON line per file, then the result."""
     project, server, previous, part, limits = pickle.load(sys.stdin.buffer)  # noqa: S301 - from our parent
     _apply(limits)
     try:
@@ -155,6 +155,6 @@ def _apply(limits: Limits) -> None:
         return
     seconds = int(limits.time_s) + 1
     for kind, bound in ((resource.RLIMIT_DATA, limits.memory_bytes), (resource.RLIMIT_CPU, seconds)):
-        # macOS refuses a limit on memory; a limit of the user's own may be lower already.
+        # macOS rejects a memory limit; the user's own limit may be lower already.
         with suppress(ValueError, OSError):
             resource.setrlimit(kind, (bound, bound if kind == resource.RLIMIT_DATA else bound + 1))

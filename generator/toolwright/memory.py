@@ -1,11 +1,10 @@
-"""What the last run made of which inputs, so that a run that would change nothing need not make it all again.
+"""The record of the last run: if no input and no output has changed since, rendering is skipped.
 
-A record holds hashes only: one of everything a run reads (the manifest and the schemas it names, handlers,
-templates, the toolkit itself and the libraries that shape its output), and one of each file it made. Unless all of
-them fit what is there now, it is worth nothing, and the run goes the whole way.
+A record has only hashes: one of all inputs (the manifest and its schemas, handlers, templates, the toolkit and the
+libraries that shape its output), and one of each generated file. Unless all of them match, the record is ignored.
 
-It is in the user's cache directory, and losing it costs only time. One that came with the project could declare any
-output right, so none is read there. In CI there is none: a cache that is restored there is what some earlier job left.
+It is in the user's cache directory, and losing it costs only time. A record inside the project could declare any
+output valid, so it is not read there. CI has no record: a restored cache may come from any earlier job.
 """
 
 from __future__ import annotations

@@ -95,9 +95,9 @@ class Ending:
 
 
 def _arm_watchdog(_number: int, _frame: FrameType | None) -> None:
-    """Keep the signal from ending the process: its number has reached the thread that listens.
+    """Arm the watchdog; the listening thread handles the signal itself.
 
-    That thread cannot run while another holds the interpreter's lock, so the watchdog is armed here.
+    That thread cannot run while another thread holds the interpreter's lock.
     """
     end_in(BUSY_GRACE_S)
 
