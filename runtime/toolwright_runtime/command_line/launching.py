@@ -29,6 +29,8 @@ CPU_MARGIN_S: Final = 10
 _SCRIPT: Final = Path(__file__).with_name("launcher.py")
 _SOCKET: Final = 3
 """The launcher's descriptor of its socket."""
+_PROCESSES: Final = "/proc/self/stat"
+"""Readable where the launcher can find the descendants of a program, to end them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -227,10 +229,12 @@ def launch(execution: Execution, streams: Sequence[int]) -> Child:
     """Have a program started in a session of its own, with the three descriptors `streams`, which the caller closes.
 
     Raises:
-        OSError: the directory cannot be entered, or the launcher cannot be started.
+        OSError: the directory cannot be entered, the launcher cannot be started, or there is no /proc.
     """
     from toolwright_runtime.command_line.launcher import Descriptors, Request
 
+    if not os.access(_PROCESSES, os.R_OK):
+        raise SandboxError(errno.ENOSYS, "/proc cannot be read, and programs could not be ended without it: mount /proc")
     access = execution.access
     request = Request(
         argv=execution.argv,
