@@ -35,6 +35,7 @@ STORES: Final = ("/nix/store", "/gnu/store", "/home/linuxbrew/.linuxbrew")
 MAX_INTERPRETERS: Final = 4
 """Scripts whose interpreter is a script, as the kernel counts them."""
 
+_OPEN_NETWORK: Final = "TCP fast open, MPTCP, UDP and everything else are not covered, so a program may still send data"
 _HEAD: Final = 4096
 _PROGRAM_FOLDERS: Final = frozenset({"bin", "sbin", "libexec"})
 _VARIABLE = re.compile(r"\$(?:(?P<plain>[A-Za-z_]\w*)|\{(?P<braced>[A-Za-z_]\w*)\})", re.ASCII)
@@ -66,11 +67,11 @@ def isolation() -> str:
 
 
 def describe_isolation() -> str:
-    """Return in one sentence what confines declared programs here. The network is never closed entirely."""
+    """Return in one sentence what confines declared programs here. Landlock never closes the network entirely."""
     how = isolation()
     if how == "landlock":
-        tcp = "blocked" if sandbox.abi() >= sandbox.TCP_ABI else "not blocked"
-        return f"Landlock: files and programs as declared; TCP is {tcp} where no network is declared"
+        refused = "" if sandbox.abi() < sandbox.TCP_ABI else "plain TCP `connect` and `bind` are refused; "
+        return f"Landlock: files and programs as declared; where no network is declared, {refused}{_OPEN_NETWORK}"
     if how == "bwrap":
         return "bwrap: files and network as declared; programs that can be read can be started"
     why = f"{SANDBOX} is set" if os.environ.get(SANDBOX) else "this system has neither Landlock nor a working bwrap"
