@@ -20,6 +20,7 @@ from toolwright_runtime.command_line.access import (
     confined,
     describe_isolation,
     isolation,
+    isolation_warnings,
     with_program,
 )
 from toolwright_runtime.command_line.execute import run
@@ -283,7 +284,15 @@ def test_the_owner_can_switch_the_sandbox_off(monkeypatch: pytest.MonkeyPatch) -
         found.append(isolation())
 
     bwrap = "bwrap" if sandbox.can_use_bwrap() else ""
-    assert found == [HERE, "", "", bwrap, HERE if HERE == "landlock" else "", ""]
+    assert found == [HERE, "", "", bwrap, HERE if HERE == "landlock" else "", HERE]
+
+
+def test_an_unknown_choice_of_sandbox_is_reported_and_switches_nothing_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(SANDBOX, "offf")
+
+    assert isolation() == HERE
+    warning = f"{SANDBOX} is ignored: `offf` is unknown; use one of off, landlock, bwrap."
+    assert isolation_warnings(()) == (*(() if HERE else (f"Isolation of programs: {describe_isolation()}.",)), warning)
 
 
 def test_a_bare_interpreter_loads_the_sandbox_by_its_path() -> None:

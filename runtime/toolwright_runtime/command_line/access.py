@@ -24,7 +24,11 @@ from toolwright_runtime.command_line.spec import Invocation, Permissions, Risk
 from toolwright_runtime.errors import ToolError
 
 SANDBOX: Final = "TOOLWRIGHT_SANDBOX"
-"""Environment variable of the server: `off`, or `landlock` or `bwrap` to use that one or none."""
+"""Environment variable of the server: `off`, or `landlock` or `bwrap` to use that one or none.
+
+Any other value counts as unset: a typing error must not switch the sandbox off.
+"""
+_CHOICES: Final = ("off", "landlock", "bwrap")
 ROOTS: Final = "{roots}"
 """Stands for the directories that the call may work on."""
 CWD: Final = "{cwd}"
@@ -59,11 +63,17 @@ class Guarded:
 
 def isolation() -> str:
     """Return the way in which declared programs are confined: "landlock", "bwrap", or "" for none."""
-    chosen = os.environ.get(SANDBOX, "").strip().casefold()
+    chosen = _choice()
     if chosen == "bwrap":
         return chosen if sandbox.can_use_bwrap() else ""
     supported = sandbox.supported()
     return supported if chosen in {"", supported} else ""
+
+
+def _choice() -> str:
+    """Return the owner's choice; empty if there is none."""
+    value = os.environ.get(SANDBOX, "").strip().casefold()
+    return value if value in _CHOICES else ""
 
 
 def describe_isolation() -> str:
@@ -74,13 +84,15 @@ def describe_isolation() -> str:
         return f"Landlock: files and programs as declared; where no network is declared, {refused}{_OPEN_NETWORK}"
     if how == "bwrap":
         return "bwrap: files and network as declared; programs that can be read can be started"
-    why = f"{SANDBOX} is set" if os.environ.get(SANDBOX) else "this system has neither Landlock nor a working bwrap"
+    why = f"{SANDBOX} is set" if _choice() else "this system has neither Landlock nor a working bwrap"
     return f"none, since {why}: programs are not isolated, and have limits only"
 
 
 def isolation_warnings(unconfined: Sequence[str]) -> tuple[str, ...]:
     """Return what an owner should know: that nothing is confined here, or which programs declare no access."""
     warnings = [] if isolation() else [f"Isolation of programs: {describe_isolation()}."]
+    if not _choice() and (value := os.environ.get(SANDBOX, "").strip()):
+        warnings.append(f"{SANDBOX} is ignored: `{value[:40]}` is unknown; use one of {', '.join(_CHOICES)}.")
     if unconfined:
         names = ", ".join(f"`{each}`" for each in unconfined)
         warnings.append(f"Not isolated, since [clis] declares neither files nor network for them: {names}.")
