@@ -36,6 +36,7 @@ _REGEX_SYNTAX: Final = re.compile(
     re.VERBOSE | re.DOTALL | re.ASCII,
 )
 
+_BRACKET: Final = r"\[:"
 _deadline: ContextVar[float | None] = ContextVar("deadline", default=None)
 
 
@@ -150,8 +151,8 @@ def _for_regex(pattern: str) -> str:
 
 def _escape(match: re.Match[str]) -> str:
     if match["set"]:
-        return f"[{match['set'].replace('[:', chr(92) + '[:')}"
-    return rf"\{{" if match["brace"] else match[0]
+        return f"[{match['set'].replace('[:', _BRACKET)}"
+    return r"\{" if match["brace"] else match[0]
 
 
 @lru_cache(maxsize=1_000)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from toolwright_runtime.command_line.search_path import SearchPath, working_directory
+
 from workbench.backend.choice import BACKEND, COMMANDS
 from workbench.setup import auth
 

@@ -234,7 +234,7 @@ def launch(execution: Execution, streams: Sequence[int]) -> Child:
     from toolwright_runtime.command_line.launcher import Descriptors, Request
 
     if not os.access(_PROCESSES, os.R_OK):
-        raise SandboxError(errno.ENOSYS, "/proc cannot be read, and programs could not be ended without it: mount /proc")
+        raise SandboxError(errno.ENOSYS, "/proc cannot be read, and no program can be ended without it: mount /proc")
     access = execution.access
     request = Request(
         argv=execution.argv,

@@ -5,17 +5,17 @@ standard library and imports nothing of this package, so that a bare `python -I 
 
 What Landlock leaves open:
 
-- Network: plain TCP `connect` and `bind` are refused (from Linux 6.7 on). TCP fast open, MPTCP, `listen` without `bind`,
-  UDP and everything else are not covered, so a confined program may still send data. Sockets that are files are open.
-- Files outside of the declared directories: names, sizes and times can be read (`stat`); mode, owner, times and extended
-  attributes of the user's own files can be changed (`chmod`, `chown`, `utime`, `setxattr`). Before 6.2, these files can
-  also be truncated.
+- Network: plain TCP `connect` and `bind` are refused (from Linux 6.7 on). TCP fast open, MPTCP, UDP and everything else
+  (`listen` without `bind`, sockets that are files) are not covered, so a confined program may still send data.
+- Files outside of the declared directories: names, sizes and times can be read (`stat`); mode, owner, times and
+  extended attributes of the user's own files can be changed (`chmod`, `chown`, `utime`, `setxattr`). Before 6.2, these
+  files can also be truncated.
 - Programs: any file that can be read is started through the ELF loader, or from a copy in memory (`memfd_create`).
-- Processes: `prlimit` changes the limits of the user's other processes. Before 6.12, these also get signals, and abstract
-  sockets can be reached. `/proc` shows what any user sees.
+- Processes: `prlimit` changes the limits of the user's other processes. Before 6.12, these also get signals, and
+  abstract sockets can be reached. `/proc` shows the processes that it shows any user.
 - The kernel's key rings.
 
-What `bwrap` leaves open: running any program that can be read.
+What `bwrap` leaves open: running any program that can be read, and the kernel's key rings.
 """
 
 from __future__ import annotations
