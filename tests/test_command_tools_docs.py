@@ -212,7 +212,8 @@ def test_what_every_program_may_use_is_what_the_page_says(place: str) -> None:
 
 def test_the_page_names_the_ways_to_isolate_and_the_switch() -> None:
     assert f"`{SANDBOX}=off`" in PAGE
-    assert {row.split(" | ")[0].strip("| ") for row in PAGE.splitlines() if "TCP blocked" in row} == {
+    refused = "plain TCP `connect` and `bind` are refused"
+    assert {row.split(" | ")[0].strip("| ") for row in PAGE.splitlines() if row.startswith("|") and refused in row} == {
         "Linux with Landlock (5.13 or later)"
     }
     assert RULES["TW522"].title == "A program is not isolated"

@@ -7,7 +7,9 @@ part of pydantic-core, takes linear time; it matches every pattern that means th
 
 from __future__ import annotations
 
+import re
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -25,6 +27,16 @@ TIMEOUT_S: Final = 0.5
 MAX_STEPS: Final = 20_000_000
 """Maximum size of a pattern times length of a text for Rust's engine: about 0.2 s in the worst case."""
 
+_REGEX_SYNTAX: Final = re.compile(
+    r"""
+      \\N\{[^}]*\} | \\. | \(\?\#[^)]*\) | \{(?!\})\d*,?\d*\}  # escape, comment, numeric repeat: equal in both
+    | \[ (?P<set> \^?\]? (?:\\.|[^\]\\])* \] )
+    | (?P<brace> \{ )
+    """,
+    re.VERBOSE | re.DOTALL | re.ASCII,
+)
+
+_BRACKET: Final = r"\[:"
 _deadline: ContextVar[float | None] = ContextVar("deadline", default=None)
 
 
@@ -112,8 +124,11 @@ class _Matcher:
         import regex  # takes 50 ms; few patterns need it
 
         try:
-            return regex.compile(self._pattern)
-        except (regex.error, OverflowError, RecursionError, MemoryError) as error:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", FutureWarning)
+                re.compile(self._pattern)  # `regex` accepts more, such as `[\w-z]`
+            return regex.compile(_for_regex(self._pattern))
+        except (re.error, regex.error, OverflowError, RecursionError, MemoryError) as error:
             raise ValueError(f"`{self._pattern}` cannot be matched with a time limit: {error}") from error
 
     def _linear(self, *, is_ascii: bool) -> _Linear | None:
@@ -124,6 +139,20 @@ class _Matcher:
             return _Linear(compile_linear(rust.text), rust.size)
         except (ValueError, SchemaError):  # includes a repeat with more digits than `int` parses
             return None
+
+
+def _for_regex(pattern: str) -> str:
+    """Escape characters that are literal in Python's `re` and syntax of the `regex` package.
+
+    These are `{` of a fuzzy match, as in `a{e<=1}`, and `[` of a POSIX class, as in `[[:alpha:]]`.
+    """
+    return _REGEX_SYNTAX.sub(_escape, pattern)
+
+
+def _escape(match: re.Match[str]) -> str:
+    if match["set"]:
+        return f"[{match['set'].replace('[:', _BRACKET)}"
+    return r"\{" if match["brace"] else match[0]
 
 
 @lru_cache(maxsize=1_000)

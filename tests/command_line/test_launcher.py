@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import marshal
 import os
+import shutil
+import socket
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +19,12 @@ import pytest
 from oracle import LEGACY
 from stdio_peer import Peer, talking
 from toolwright_runtime import ToolError
+from toolwright_runtime.command_line import launcher_client
 from toolwright_runtime.command_line.chunks import ChunkStore
 from toolwright_runtime.command_line.execute import MAX_PROGRAMS, Outcome, run
+from toolwright_runtime.command_line.launcher import Descriptors, Request
 from toolwright_runtime.command_line.output import reply
+from toolwright_runtime.command_line.sandbox import Access
 from toolwright_runtime.command_line.spec import Invocation
 
 pytestmark = [
@@ -28,6 +35,8 @@ pytestmark = [
 IsRunning = Callable[[int], bool]
 Until = Callable[[Callable[[], bool]], Awaitable[None]]
 Program = Callable[..., tuple[str, ...]]
+SYSTEM = Access(reads=(), writes=(), executes=("sleep",), network=False)
+"""What a program that declares little may use."""
 WORKBENCH = (sys.executable, "-m", "workbench_server", "--classic", "--all")
 
 
@@ -169,6 +178,63 @@ async def test_children_of_a_program_that_kills_its_guardian_end(
 
     assert code == -9
     await until(lambda: not any(map(is_running, left)))
+
+
+@pytest.mark.parametrize("access", [None, SYSTEM], ids=["not confined", "confined"])
+async def test_program_that_stops_its_guardian_ends(
+    access: Access | None, tmp_path: Path, until: Until, is_running: IsRunning
+) -> None:
+    pids = tmp_path / "pids"
+    script = f"echo $$ $PPID > {pids}; kill -STOP $PPID; exec sleep 300"
+    confined = access and replace(access, writes=(str(tmp_path),))
+    code: int | None = -9
+    with suppress(ToolError):  # the guardian may be stopped before it reports that the program runs
+        outcome = await run(Invocation(argv=("sh", "-c", script), access=confined))
+        code = outcome.exit_code
+        outcome.close()
+
+    assert code == -9
+    left = [int(each) for each in pids.read_text(encoding="ascii").split()]
+    await until(lambda: not any(map(is_running, left)))
+    assert await written("echo", "again") == "again\n"
+
+
+async def test_program_of_a_caller_that_was_cancelled_is_not_started(tmp_path: Path) -> None:
+    request = Request(("touch", f"{tmp_path}/begun"), shutil.which("touch") or "", {}, -1, (), None)
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    reader, writer = os.pipe()
+    ours.close()
+    with os.fdopen(reader, "rb") as output:
+        with theirs, os.fdopen(writer, "wb") as stdout, os.fdopen(os.memfd_create("request"), "wb", 0) as file:
+            file.write(marshal.dumps(tuple(request)))
+            folder = os.open("/", os.O_PATH)
+            launcher_client._launcher.send(Descriptors(theirs.fileno(), file.fileno(), folder, *[stdout.fileno()] * 3))
+            os.close(folder)
+        ended = await asyncio.to_thread(output.read)  # until the guardian has closed it
+
+    assert ended == b""
+    assert os.listdir(tmp_path) == []  # noqa: PTH208
+
+
+NO_PROC = """
+import asyncio
+from toolwright_runtime.command_line.execute import run
+from toolwright_runtime.command_line.spec import Invocation
+try:
+    asyncio.run(run(Invocation(argv=("echo", "started"))))
+except Exception as error:
+    print(error)
+"""
+
+
+def test_without_proc_no_program_is_started() -> None:
+    hidden = 'mount -t tmpfs none /proc && exec "$@"'
+    argv = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", hidden, "sh", sys.executable, "-c", NO_PROC]
+    if subprocess.run(["unshare", "--user", "--map-root-user", "--mount", "true"], check=False).returncode:
+        pytest.skip("this system allows no namespaces")
+    done = subprocess.run(argv, capture_output=True, check=True, encoding="utf-8")
+
+    assert "/proc cannot be read, and no program can be ended without it: mount /proc" in done.stdout
 
 
 async def test_control_characters_of_a_program_are_shown_and_not_obeyed() -> None:

@@ -13,7 +13,16 @@ from pathlib import Path
 import pytest
 from toolwright_runtime import ToolError
 from toolwright_runtime.command_line import sandbox
-from toolwright_runtime.command_line.access import SANDBOX, Guarded, confined, isolation, resolve_access, with_program
+from toolwright_runtime.command_line.access import (
+    SANDBOX,
+    Guarded,
+    confined,
+    describe_isolation,
+    isolation,
+    isolation_warnings,
+    resolve_access,
+    with_program,
+)
 from toolwright_runtime.command_line.execute import run
 from toolwright_runtime.command_line.programs import located
 from toolwright_runtime.command_line.sandbox import Access
@@ -104,7 +113,7 @@ async def test_a_program_of_the_project_is_not_started(project: Path, mode: str)
     assert ("started" in said) == (mode != "landlock")
 
 
-async def test_tcp_is_blocked_unless_it_is_declared(project: Path, mode: str) -> None:
+async def test_plain_tcp_is_refused_unless_it_is_declared(project: Path, mode: str) -> None:
     with closing(socket.create_server(("127.0.0.1", 0))) as server:
         connect = (
             f"import socket; socket.create_connection(('127.0.0.1', {server.getsockname()[1]})); print('connected')"
@@ -118,6 +127,40 @@ async def test_tcp_is_blocked_unless_it_is_declared(project: Path, mode: str) ->
     assert ("connected" in closed) != has_rules
 
 
+SEND = """
+import os, socket, sys
+address, path = ("127.0.0.1", int(sys.argv[1])), sys.argv[2]
+def attempt(name, action):
+    try:
+        action()
+        print(name)
+    except OSError:
+        pass
+attempt("fast open", lambda: socket.socket().sendto(b"x", socket.MSG_FASTOPEN, address))
+attempt("MPTCP", lambda: socket.socket(socket.AF_INET, socket.SOCK_STREAM, 262).connect(address))
+attempt("UDP", lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b"x", address))
+attempt("listen", lambda: socket.socket().listen())
+attempt("chmod", lambda: os.chmod(path, 0o600))
+attempt("utime", lambda: os.utime(path, (1, 1)))
+"""
+
+
+async def test_what_landlock_leaves_open_is_what_it_reports(project: Path, mode: str) -> None:
+    outside = project.parent / "outside.txt"
+    with closing(socket.create_server(("127.0.0.1", 0))) as server:
+        argv = (sys.executable, "-IS", "-c", SEND, str(server.getsockname()[1]), str(outside))
+        opened = (await ran(argv, ROOTS, cwd=project)).splitlines()
+
+    said = describe_isolation()
+    if mode == "landlock":
+        assert {"UDP", "chmod", "utime"} <= set(opened)
+        assert all(name in said for name in ("fast open", "MPTCP", "UDP", "may still send data"))
+        assert "blocked" not in said
+    elif mode == "bwrap":
+        assert not {"fast open", "MPTCP", "chmod", "utime"} & set(opened)
+        assert said.startswith("bwrap: files and network as declared")
+
+
 async def test_the_environment_of_the_server_is_not_read_from_proc(
     project: Path, mode: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -127,6 +170,49 @@ async def test_the_environment_of_the_server_is_not_read_from_proc(
     said = await ran((sys.executable, "-IS", "-c", code), ROOTS, cwd=project)
 
     assert mode == "off" or "Error" in said
+
+
+ESCAPE = """
+import ctypes, os
+libc = ctypes.CDLL(None, use_errno=True)
+READABLE, SETTING = {project!r}, "/proc/sys/kernel/core_pattern"
+REMOUNT = 0x20 | 0x1000  # MS_REMOUNT | MS_BIND, without MS_RDONLY
+def attempt(what):
+    print("capabilities:", next(line for line in open("/proc/self/status") if line.startswith("CapEff")).split()[1])
+    print(what, "remount:", libc.mount(None, READABLE.encode(), None, REMOUNT, None))
+    for path in (READABLE + "/planted", SETTING):
+        try:
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT))
+            print(what, "opened", path)
+        except OSError as error:
+            print(what, error.strerror)
+attempt("as started")
+if libc.unshare(0x10000000 | 0x20000) == 0:  # CLONE_NEWUSER | CLONE_NEWNS: all capabilities of a new namespace
+    attempt("in a namespace")
+"""
+
+
+@pytest.mark.skipif(not sandbox.can_use_bwrap(), reason="bwrap does not work here")
+async def test_bwrap_keeps_root_from_changing_what_it_may_read(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(SANDBOX, "bwrap")
+
+    said = await ran((sys.executable, "-IS", "-c", ESCAPE.format(project=str(project))), ROOTS, cwd=project)
+
+    assert said.startswith(f"capabilities: {0:016x}\nas started remount: -1\n")
+    assert "remount: 0" not in said
+    assert "opened" not in said
+    assert not (project / "planted").exists()
+
+
+@pytest.mark.skipif(HERE != "landlock" or os.getuid() != 0, reason="for root in Landlock")
+async def test_root_cannot_change_the_owner_or_mode_of_files_of_others(project: Path) -> None:
+    theirs = project / "inside.txt"
+    os.chown(theirs, 65534, 65534)
+    for argv in (("chown", "0", str(theirs)), ("chmod", "777", str(theirs))):
+        said = await ran(argv, Permissions(writes=("{roots}",)), risk=Risk.WRITE, cwd=project)
+        assert "Operation not permitted" in said
+
+    assert (theirs.stat().st_uid, theirs.stat().st_mode & 0o777) == (65534, 0o644)
 
 
 async def test_no_device_is_made_in_a_directory_that_may_be_written(project: Path, mode: str) -> None:
@@ -198,7 +284,15 @@ def test_the_owner_can_switch_the_sandbox_off(monkeypatch: pytest.MonkeyPatch) -
         found.append(isolation())
 
     bwrap = "bwrap" if sandbox.can_use_bwrap() else ""
-    assert found == [HERE, "", "", bwrap, HERE if HERE == "landlock" else "", ""]
+    assert found == [HERE, "", "", bwrap, HERE if HERE == "landlock" else "", HERE]
+
+
+def test_an_unknown_choice_of_sandbox_is_reported_and_switches_nothing_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(SANDBOX, "offf")
+
+    assert isolation() == HERE
+    warning = f"{SANDBOX} is ignored: `offf` is unknown; use one of off, landlock, bwrap."
+    assert isolation_warnings(()) == (*(() if HERE else (f"Isolation of programs: {describe_isolation()}.",)), warning)
 
 
 def test_a_bare_interpreter_loads_the_sandbox_by_its_path() -> None:

@@ -134,6 +134,49 @@ def test_whatever_python_compiles_can_be_matched(pattern: str) -> None:
         assert is_found(pattern, "ab 1\n") in {True, False}
 
 
+OF_REGEX = ("{e}", "{d}", "{i<2}", "{e<=1}", "{s:[a]}", "{}", "{ 1}", "{", "[[:alpha:]]", "[^[:a:]]", r"\N{DIGIT ONE}")
+"""Syntax of the package `regex` that is literal in `re`, and an escape that is equal in both."""
+IN_BOTH = ("a", "b", "^", "$", "(?:", ")", "|", "{2}", r"\{", r"\[", "[{]")
+mixed = st.lists(st.sampled_from((*IN_BOTH, *OF_REGEX)), max_size=6)
+
+
+@given(mixed.map("".join), st.lists(st.text("ab1{}e:d<=is[] alph", max_size=8), min_size=1, max_size=8))
+def test_syntax_of_the_regex_package_means_what_it_means_to_python(pattern: str, samples: list[str]) -> None:
+    theirs = compiled(pattern)
+    if theirs is None:
+        return
+    for text in samples:
+        assert is_found(f"(?=){pattern}", text) == bool(theirs.search(text)), (pattern, text)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [
+        ("^(?=a)abc{e<=1}$", "abd"),
+        ("^(?=a)abc{e<=1}$", "abc{e<=1}"),
+        ("^(?=a)(?:abc){d}$", "ab"),
+        ("^(?=a)(?:abc){i}$", "abxc"),
+        ("^(?=.)[[:alpha:]]$", "b"),
+        ("^(?=.)[[:alpha:]]$", "a]"),
+        ("^(?=.)[^[:alpha:]]$", "1]"),
+        (r"(?=.)\{e}$", "{e}"),
+        ("(?#[)(?=a)a{e}", "b"),
+    ],
+)
+def test_fuzzy_matches_and_posix_classes_are_no_syntax(pattern: str, text: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        expected = bool(re.search(pattern, text))
+    assert not is_linear(pattern)
+    assert is_found(pattern, text) == expected
+
+
+@pytest.mark.parametrize("pattern", [r"(?=a)[\w-z]", r"(?=a)\p{L}", "(?=a)(?e)a", "(?<=a+)b", "(?=a)(?R)?"])
+def test_a_pattern_that_python_does_not_compile_is_refused(pattern: str) -> None:
+    with pytest.raises(ValueError, match="cannot be matched with a time limit"):
+        is_found(pattern, "ab")
+
+
 def test_linear_pattern_is_done_with_any_text() -> None:
     assert not is_found(SLUG, "a" * 1_000_000 + "!")
 

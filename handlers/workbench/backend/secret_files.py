@@ -18,6 +18,11 @@ _LONGEST: Final = 256 * 1024
 _QUOTED: Final = re.compile(r"'([^']+)'|\"([^\"]+)\"|`([^`]+)`")
 _PIECE: Final = re.compile(r"[\w+/=.~-]{16,}")
 _MEMBER: Final = re.compile(r'("(?:[^"\\]|\\.)*")\s*:\s*("(?:[^"\\]|\\.)*")')
+_COMMENT: Final = re.compile(r'("(?:[^"\\]|\\.)*")|//[^\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL)
+"""A comment, or a string (its only group), which may contain the signs of a comment."""
+_STRING: Final = re.compile(r'("(?:[^"\\]|\\.)*(?:"|\Z))(\s*:)?', re.DOTALL)
+"""A string; a colon follows the name of a member."""
+_REFERENCE: Final = re.compile(r"\$(?:\w+|\{[^}]*\})")
 _SCHEME: Final = re.compile(r"^(?:bearer|basic|token)\s+", re.IGNORECASE)
 
 Pairs = tuple[tuple[str, str], ...]
@@ -84,15 +89,29 @@ def _fields(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _settings(text: str) -> Iterator[tuple[str, str]]:
-    """Find the members whose value is a text. The file may have comments, which no reader of JSON takes.
+    """Return the strings with the names of their members. The file may have comments, and settings in them.
 
-    The environment and the headers of MCP servers are there. `$NAME` is a reference and no secret.
+    The environment, headers and arguments of MCP servers are there. `$NAME` is a reference and no secret. All strings
+    of an invalid file count as secrets.
     """
-    for match in _MEMBER.finditer(text):
-        name, value = (json.loads(match[number], strict=False) for number in (1, 2))
-        if not value.startswith("$"):
+    plain = _COMMENT.sub(lambda match: match[1] or " ", text)
+    try:
+        pairs = list(_leaves(json.loads(plain, strict=False), ""))
+    except (ValueError, RecursionError):
+        pairs = [("SECRET", _unquoted(match[1])) for match in _STRING.finditer(plain) if not match[2]]
+    pairs += [(_unquoted(match[1]), _unquoted(match[2])) for match in _MEMBER.finditer(text)]
+    for name, value in pairs:
+        if not _REFERENCE.fullmatch(value):
             yield name, value
             yield name, _SCHEME.sub("", value)
+
+
+def _unquoted(text: str) -> str:
+    """Return the value of a JSON string; the text between its quotes if it is invalid."""
+    try:
+        return str(json.loads(text, strict=False))
+    except ValueError:
+        return text.strip('"')
 
 
 def _all(text: str) -> Iterator[tuple[str, str]]:
@@ -109,7 +128,13 @@ def _leaves(value: Any, name: str) -> Iterator[tuple[str, str]]:
         for key, each in value.items():
             yield from _leaves(each, str(key))
     elif isinstance(value, list):
+        flag = ""
         for each in value:
-            yield from _leaves(each, name)
+            yield from _leaves(each, f"{name}{flag}")
+            # The value of `--token` is the next argument, or follows `=`.
+            flag, _, rest = each.partition("=") if isinstance(each, str) and each.startswith("-") else ("", "", "")
+            if rest:
+                yield flag, rest
+                flag = ""
     elif isinstance(value, str):
         yield name, value

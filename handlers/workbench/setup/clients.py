@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import sys
@@ -10,6 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
+
+from toolwright_runtime.command_line.search_path import SearchPath, working_directory
 
 from workbench.backend.choice import BACKEND, COMMANDS
 from workbench.setup import auth
@@ -108,7 +111,8 @@ CLIENTS: Final = ("claude-code", "vscode", "gemini-cli", "claude-desktop", "code
 
 def here(environ: Mapping[str, str], folder: Path) -> dict[str, Snippet]:
     """Give the configuration of each client for the server as it is installed here."""
-    found = shutil.which(NAME, path=environ.get("PATH"))
+    search = SearchPath.of(environ, (folder, *working_directory()))
+    found = shutil.which(NAME, path=os.pathsep.join(search.kept)) if search.kept else None
     path = found or str(Path(sys.executable).with_name(NAME))
     set_here = [name for name in VARIABLES if environ.get(name)]
     return snippets(NAME if found else path, path=path, folder=str(folder), variables=set_here)

@@ -24,7 +24,11 @@ from toolwright_runtime.command_line.spec import Invocation, Permissions, Risk
 from toolwright_runtime.errors import ToolError
 
 SANDBOX: Final = "TOOLWRIGHT_SANDBOX"
-"""Environment variable of the server: `off`, `landlock` or `bwrap`; if the chosen one is unavailable, none is used."""
+"""Environment variable of the server: `off`, `landlock` or `bwrap`; if the chosen one is unavailable, none is used.
+
+Any other value counts as unset: a typing error must not switch the sandbox off.
+"""
+_CHOICES: Final = ("off", "landlock", "bwrap")
 ROOTS: Final = "{roots}"
 """Placeholder of the project directories of the call."""
 CWD: Final = "{cwd}"
@@ -35,6 +39,7 @@ STORES: Final = ("/nix/store", "/gnu/store", "/home/linuxbrew/.linuxbrew")
 MAX_INTERPRETERS: Final = 4
 """Maximum depth of scripts whose interpreter is a script, the same as the kernel's."""
 
+_OPEN_NETWORK: Final = "TCP fast open, MPTCP, UDP and everything else are not covered, so a program may still send data"
 _HEAD: Final = 4096
 _PROGRAM_FOLDERS: Final = frozenset({"bin", "sbin", "libexec"})
 _VARIABLE = re.compile(r"\$(?:(?P<plain>[A-Za-z_]\w*)|\{(?P<braced>[A-Za-z_]\w*)\})", re.ASCII)
@@ -58,28 +63,36 @@ class Guarded:
 
 def isolation() -> str:
     """Return the sandbox for programs that declare their access: "landlock", "bwrap", or "" for none."""
-    chosen = os.environ.get(SANDBOX, "").strip().casefold()
+    chosen = _choice()
     if chosen == "bwrap":
         return chosen if sandbox.can_use_bwrap() else ""
     supported = sandbox.supported()
     return supported if chosen in {"", supported} else ""
 
 
+def _choice() -> str:
+    """Return the owner's choice; empty if there is none."""
+    value = os.environ.get(SANDBOX, "").strip().casefold()
+    return value if value in _CHOICES else ""
+
+
 def describe_isolation() -> str:
     """Describe the sandbox of this machine in one sentence."""
     how = isolation()
     if how == "landlock":
-        tcp = "blocked" if sandbox.abi() >= sandbox.TCP_ABI else "not blocked"
-        return f"Landlock: files and programs as declared; TCP is {tcp} where no network is declared"
+        refused = "" if sandbox.abi() < sandbox.TCP_ABI else "plain TCP `connect` and `bind` are refused; "
+        return f"Landlock: files and programs as declared; where no network is declared, {refused}{_OPEN_NETWORK}"
     if how == "bwrap":
         return "bwrap: files and network as declared; programs that can be read can be started"
-    why = f"{SANDBOX} is set" if os.environ.get(SANDBOX) else "this system has neither Landlock nor a working bwrap"
+    why = f"{SANDBOX} is set" if _choice() else "this system has neither Landlock nor a working bwrap"
     return f"none, since {why}: programs are not isolated, and have limits only"
 
 
 def isolation_warnings(unconfined: Sequence[str]) -> tuple[str, ...]:
     """Return warnings: no sandbox on this machine, or programs that declare no access."""
     warnings = [] if isolation() else [f"Isolation of programs: {describe_isolation()}."]
+    if not _choice() and (value := os.environ.get(SANDBOX, "").strip()):
+        warnings.append(f"{SANDBOX} is ignored: `{value[:40]}` is unknown; use one of {', '.join(_CHOICES)}.")
     if unconfined:
         names = ", ".join(f"`{each}`" for each in unconfined)
         warnings.append(f"Not isolated, since [clis] declares neither files nor network for them: {names}.")

@@ -16,7 +16,8 @@ Invariants:
    by SIGKILL; the guardian then ends its descendants.
 4. Only the guardian receives the descriptors of a request. It closes those of the program once the program runs, so a
    pipe closes when the last process of the command has closed it.
-5. The launcher is a subreaper as well. It adopts the processes of a killed guardian, and kills them.
+5. The launcher is a subreaper as well. It adopts the processes of a killed guardian, and kills them. A program can signal
+   its guardian, so the launcher kills a guardian that is stopped.
 
 Control socket, guardian to server: `marshal` of ("started", pid), ("failed", errno, stage) or ("exited", code), then
 end of file when no process of the command is left. Server to guardian: b"k" kills all processes; on end of file the
@@ -125,7 +126,10 @@ def _serve(server: socket.socket, events: _ChildEvents) -> None:
             is_open = is_open and pid != 0
             idle.discard(pid)
         events.clear()
-        for pid, status in _reap():
+        for pid, status in _reap(os.WUNTRACED):
+            if os.WIFSTOPPED(status):
+                _send_to([pid], signal.SIGKILL)
+                continue
             # A status other than 0: the guardian was killed or gave up.
             if pid in guardians and status != 0:
                 strays_until = time.monotonic() + KILL_TIMEOUT_S
@@ -164,6 +168,8 @@ def _fork_guardian(server: socket.socket, launcher: int) -> int:
 def _guard(descriptors: Descriptors, events: _ChildEvents) -> int:
     """Start the program, report its end, and end its descendants. Return 0 if none of them is left."""
     control = socket.socket(fileno=descriptors.control)
+    if select.select([control], [], [], 0)[0]:  # the caller was cancelled in the meantime
+        return 0
     try:
         program = _start(_read_request(descriptors.request), descriptors)
     except StartError as error:
@@ -273,15 +279,15 @@ def _limit(kind: int, limit: int) -> None:
 
 
 class _Reaped(list[tuple[int, int]]):
-    """Process ids and statuses of ended children. `is_last` is true if no child is left."""
+    """Process ids and statuses of ended children (WUNTRACED: also stopped ones). `is_last` is true if no child is left."""
 
     is_last = False
 
 
-def _reap() -> _Reaped:
+def _reap(options: int = 0) -> _Reaped:
     reaped = _Reaped()
     try:
-        while (ended := os.waitpid(-1, os.WNOHANG))[0]:
+        while (ended := os.waitpid(-1, os.WNOHANG | options))[0]:
             reaped.append(ended)
     except ChildProcessError:
         reaped.is_last = True

@@ -29,6 +29,8 @@ CPU_MARGIN_S: Final = 10
 _SCRIPT: Final = Path(__file__).with_name("launcher.py")
 _SOCKET: Final = 3
 """Number of the socket's descriptor in the launcher."""
+_PROCESSES: Final = "/proc/self/stat"
+"""A file that is readable where the launcher can find the descendants of a program."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -227,10 +229,12 @@ def launch(execution: Execution, streams: Sequence[int]) -> Child:
     """Start a program in a new session with the three descriptors `streams`, which the caller closes.
 
     Raises:
-        OSError: the directory cannot be entered, or the launcher cannot be started.
+        OSError: the directory cannot be entered, the launcher cannot be started, or there is no /proc.
     """
     from toolwright_runtime.command_line.launcher import Descriptors, Request
 
+    if not os.access(_PROCESSES, os.R_OK):
+        raise SandboxError(errno.ENOSYS, "/proc cannot be read, and no program can be ended without it: mount /proc")
     access = execution.access
     request = Request(
         argv=execution.argv,

@@ -3,8 +3,19 @@
 Linux only: Landlock if the kernel has it, else `bwrap` if a trial run succeeds. Imports only the standard library, so
 `python -I -S` can load this file by its path.
 
-Not confined by Landlock: names, sizes and times of files (`stat`), the kernel's key rings, Unix sockets with a path,
-and every protocol except TCP. Not confined by `bwrap`: running any readable program.
+What Landlock leaves open:
+
+- Network: plain TCP `connect` and `bind` are refused (from Linux 6.7 on). TCP fast open, MPTCP, UDP and everything else
+  (`listen` without `bind`, sockets that are files) are not covered, so a confined program may still send data.
+- Files outside of the declared directories: names, sizes and times can be read (`stat`); mode, owner, times and
+  extended attributes of the user's own files can be changed (`chmod`, `chown`, `utime`, `setxattr`). Before 6.2, these
+  files can also be truncated.
+- Programs: any file that can be read is started through the ELF loader, or from a copy in memory (`memfd_create`).
+- Processes: `prlimit` changes the limits of the user's other processes. Before 6.12, these also get signals, and
+  abstract sockets can be reached. `/proc` shows the processes that it shows any user.
+- The kernel's key rings.
+
+What `bwrap` leaves open: running any program that can be read, and the kernel's key rings.
 """
 
 from __future__ import annotations
@@ -51,7 +62,10 @@ FILES: Final = (
 
 MIN_ABI: Final = 1
 TCP_ABI: Final = 4
-"""The first version of Landlock that has rules for TCP."""
+"""The first version of Landlock with rules for TCP: plain `connect` and `bind` alone."""
+
+_KERNEL_SETTINGS: Final = ("/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus")
+"""Files of the whole machine that root could write to in `bwrap`, even without capabilities."""
 
 _CREATE_RULESET: Final = 444
 _ADD_RULE: Final = 445
@@ -59,9 +73,9 @@ _RESTRICT_SELF: Final = 446
 _OPENAT2: Final = 437
 _SET_NO_NEW_PRIVS: Final = 38
 _DROP_CAPABILITY: Final = 24
-_KEPT_CAPABILITIES: Final = frozenset({0, 1, 3, 4, 5, 6, 7})
-"""Capabilities of root to own, read and write files, to signal, and to become another user. Dropped are, among others,
-the capabilities to read the memory of another process, to make devices and to open files by their inode."""
+_KEPT_CAPABILITIES: Final = frozenset({1, 4, 5, 6, 7})
+"""Capabilities of root to read and write files, to signal, and to become another user. Dropped are, among others, those to
+change the owner or mode of any file, to read the memory of another process, and to make devices."""
 _AT_FDCWD: Final = -100
 _NO_LINKS: Final = 0x02 | 0x04
 """`RESOLVE_NO_MAGICLINKS` and `RESOLVE_NO_SYMLINKS` of openat2(2)."""
@@ -160,10 +174,12 @@ def wrap(access: Access, argv: Sequence[str]) -> list[str]:
     writes = set(access.writes)
     reads = {*LIBRARIES, *FILES, *access.reads, *access.executes} - {"/proc", "/dev/urandom", "/dev/random"} - writes
     binds = [*(("--ro-bind-try", path) for path in reads), *(("--bind-try", path) for path in writes)]
+    binds += [("--ro-bind-try", path) for path in _KERNEL_SETTINGS]
     binds.sort(key=lambda each: each[1])  # a directory before its entries, which it would hide otherwise
     return [
         *(_bwrap(), "--die-with-parent", "--unshare-all", *(["--share-net"] if access.network else [])),
-        *("--proc", "/proc", "--dev", "/dev"),
+        # Root keeps its capabilities otherwise, with which it could mount these directories again to write to them.
+        *("--cap-drop", "ALL", "--proc", "/proc", "--dev", "/dev"),
         *(word for kind, path in binds for word in (kind, path, path)),
         *("--", *argv),
     ]

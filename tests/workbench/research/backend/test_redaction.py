@@ -198,6 +198,30 @@ def test_secrets_of_mcp_servers_in_the_settings_are_taken_out(home: Path) -> Non
     assert secrets_hidden([said], {"HOME": str(home)}) == [f"<{HIDDEN}> <{HIDDEN}> npx $FROM_ELSEWHERE"]
 
 
+WITH_SECRETS = [
+    '// "dir": "C:\\Users"\n{"env": {"GITHUB_TOKEN": "correct-horse-battery"}}',
+    '/* "dir": "C:\\Users */{"env": {"GITHUB_TOKEN": "correct-horse-battery"}}',
+    '{"url": "https://docs.example//x", "env": {"GITHUB_TOKEN": "correct-horse-battery"}} // "',
+    '{"dir": "C:\\Users", "GITHUB_TOKEN": "correct-horse-battery"}',
+    '{"unnamed": ["correct-horse-battery",], }',
+    '{"unnamed": "correct-horse-battery',
+    '{} // "GITHUB_TOKEN": "correct-horse-battery"',
+    '{"args": ["run", "--token", "correct-horse-battery"]}',
+    '{"args": ["run", "--api-key=correct-horse-battery"]}',
+    '{"DB_PASSWORD": "$correct-horse-battery"}',
+]
+
+
+@pytest.mark.parametrize("settings", WITH_SECRETS)
+def test_secrets_of_settings_are_taken_out_however_they_are_written(home: Path, settings: str) -> None:
+    (home / ".gemini" / "settings.json").write_text(settings, encoding="utf-8")
+
+    shown = redact("<$correct-horse-battery> npx docs.example", {"HOME": str(home)})
+
+    assert "correct-horse-battery" not in shown
+    assert shown.endswith("> npx docs.example")
+
+
 def test_credentials_of_a_service_are_taken_out(home: Path) -> None:
     (home / "service.json").write_text(json.dumps({"client_secret": "correct-horse-battery"}), encoding="utf-8")
     environ = {"GOOGLE_APPLICATION_CREDENTIALS": str(home / "service.json")}

@@ -63,11 +63,30 @@ def test_command_on_path_is_named_shortly_but_for_clients_without_our_path(tmp_p
     program.write_text("")
     program.chmod(0o755)
 
-    found = here({"PATH": str(tmp_path)}, tmp_path)
+    project = tmp_path / "project"
+    found = here({"PATH": str(tmp_path)}, project)
 
     assert json.loads(found["cursor"].content)["mcpServers"]["workbench"]["command"] == "workbench"
     desktop = json.loads(found["claude-desktop"].content)["mcpServers"]["workbench"]
-    assert desktop == {"command": str(program), "args": ["--root", str(tmp_path)]}
+    assert desktop == {"command": str(program), "args": ["--root", str(project)]}
+
+
+@pytest.mark.parametrize("is_working_directory", [False, True])
+def test_command_that_a_project_plants_on_path_is_not_written_into_files_of_clients(
+    is_working_directory: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project, elsewhere = tmp_path / "project", tmp_path / "elsewhere"
+    planted = project / "node_modules" / ".bin" / "workbench"
+    planted.parent.mkdir(parents=True)
+    elsewhere.mkdir()
+    planted.write_text("")
+    planted.chmod(0o755)
+    monkeypatch.chdir(project if is_working_directory else elsewhere)
+
+    found = here({"PATH": str(planted.parent)}, elsewhere if is_working_directory else project)
+
+    assert "node_modules" not in repr(found)
+    assert Path(json.loads(found["cursor"].content)["mcpServers"]["workbench"]["command"]).is_absolute()
 
 
 def test_path_with_a_blank_is_quoted_for_the_shell() -> None:
