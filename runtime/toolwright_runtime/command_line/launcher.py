@@ -16,8 +16,8 @@ Invariants:
    by SIGKILL; the guardian then ends its descendants.
 4. Only the guardian receives the descriptors of a request. It closes those of the program once the program runs, so a
    pipe closes when the last process of the command has closed it.
-5. The launcher is a subreaper as well. It adopts the processes of a killed guardian, and kills them. A program can signal
-   its guardian, so the launcher kills a guardian that is stopped.
+5. The launcher is a subreaper as well. It adopts the processes of a killed guardian, and kills them. A program can
+   signal its guardian, so the launcher kills a guardian that is stopped.
 
 Control socket, guardian to server: `marshal` of ("started", pid), ("failed", errno, stage) or ("exited", code), then
 end of file when no process of the command is left. Server to guardian: b"k" kills all processes; on end of file the
@@ -279,7 +279,10 @@ def _limit(kind: int, limit: int) -> None:
 
 
 class _Reaped(list[tuple[int, int]]):
-    """Process ids and statuses of ended children (WUNTRACED: also stopped ones). `is_last` is true if no child is left."""
+    """Process ids and statuses of ended children, with WUNTRACED also of stopped ones.
+
+    `is_last` is true if no child is left.
+    """
 
     is_last = False
 

@@ -74,8 +74,8 @@ _OPENAT2: Final = 437
 _SET_NO_NEW_PRIVS: Final = 38
 _DROP_CAPABILITY: Final = 24
 _KEPT_CAPABILITIES: Final = frozenset({1, 4, 5, 6, 7})
-"""Capabilities of root to read and write files, to signal, and to become another user. Dropped are, among others, those to
-change the owner or mode of any file, to read the memory of another process, and to make devices."""
+"""Capabilities of root to read and write files, to signal, and to become another user. Dropped are, among others, those
+to change the owner or mode of any file, to read the memory of another process, and to make devices."""
 _AT_FDCWD: Final = -100
 _NO_LINKS: Final = 0x02 | 0x04
 """`RESOLVE_NO_MAGICLINKS` and `RESOLVE_NO_SYMLINKS` of openat2(2)."""
