@@ -330,7 +330,7 @@ params.commit = { type = "string", positional = true }
     ),
     Rule(
         code="TW219",
-        title="A path that a program may use depends on where the server was started",
+        title="Path in `reads`, `writes` or `executes` is relative or has an unknown placeholder",
         why="`reads`, `writes` and `executes` confine a program. A relative path would confine it to something else each time, "
         "and an unknown placeholder to nothing that exists.",
         bad="""
@@ -373,7 +373,7 @@ ext = { "com.example/cost" = 3 }
     Rule(
         code="TW223",
         title="A bare word is the flag of a parameter that is not a boolean",
-        why="A boolean writes the word alone. Before a value, the word and the value would be two words that any program could read otherwise.",
+        why="Only a boolean can have a bare word as flag; before a value, the word would be a separate argument.",
         bad="""
 [tools.git_log]
 summary = "Show the latest commits"
@@ -1098,8 +1098,8 @@ network = false
     ),
     Rule(
         code="TW607",
-        title="The generated folder or the lock leads elsewhere",
-        why="Through a link that came with a clone, a run would read and write files outside of the project.",
+        title="`generated/` or the lock file is a symbolic link or not a regular file",
+        why="Through a link in a clone, a run would read and write files outside the project.",
         bad="# generated/ is a link to /home/me/bin",
         good="# generated/ is a folder, or is not there yet",
     ),

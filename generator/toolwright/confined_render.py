@@ -1,8 +1,8 @@
-"""Render with the templates of a project, which may be a stranger's, in a process of its own.
+"""Render a project's own templates in a separate process, since the project may be a stranger's.
 
-The sandbox of jinja bounds what a template can reach, but not its time and memory, and what it prints can keep a
-formatter or a parser busy too. The process does all of that, has limits of time and memory, and is ended when it
-exceeds one. Where the system knows no such limits (Windows), the time limit of this side remains.
+Jinja's sandbox restricts the objects that a template can reach, but not its time and memory, and its output can keep a
+formatter or a parser busy too. The process renders, formats and parses under limits for both, and is ended when it
+exceeds one. On Windows, which has no such limits, the parent enforces the time limit.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from toolwright.selfcheck import SelfCheckError, self_check, unchanged
 _MIB: Final = 1024 * 1024
 
 
-class TemplateMistake(Exception):  # noqa: N818 - says what is the case
-    """A template of the project is wrong. The text names it and the line."""
+class TemplateError(Exception):
+    """A template of the project is invalid. The message has its name and line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The seconds and bytes of memory that rendering may take, and the bytes of all its output."""
+    """Maximum seconds and bytes of memory for rendering, and maximum bytes of all output."""
 
     time_s: float
     memory_bytes: int
@@ -42,7 +42,7 @@ class Limits:
 
 
 def default_limits(server: Server) -> Limits:
-    """Return limits that are ten times what the packaged templates need for `server`."""
+    """Return limits of about ten times the needs of the packaged templates for `server`."""
     tools = len(server.tools)
     return Limits(
         time_s=30 + 0.1 * tools,
@@ -57,14 +57,14 @@ def confined_render(
     """Return the same as `render.render` with the templates of `project`, rendered and checked under `limits`.
 
     Raises:
-        TemplateMistake: one of the templates is wrong.
+        TemplateError: one of the templates is wrong.
         TemplateRefused: one of them cannot be read safely, or a limit was exceeded.
         SyntaxError: a file is no Python or no JSON; the message names the file and the place in it.
         SelfCheckError: a file does not parse.
     """
     bounds = limits or default_limits(server)
     # `-P` keeps the working directory, which is often the project, off the path of imports.
-    command = [sys.executable, "-P", "-c", f"import sys; sys.path[:] = {sys.path!r}; import {__name__} as m; m.child()"]
+    command = [sys.executable, "-P", "-c", f"import sys; sys.path[:] = {sys.path!r}; import {__name__} as m; m.main()"]
     request = pickle.dumps((project, server, dict(models), part, bounds))
     with subprocess.Popen(  # noqa: S603 - our own interpreter and code
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
@@ -81,18 +81,18 @@ def confined_render(
             raise
     lines = list(_answers(output))
     last = lines[-1] if lines else {}
-    begun = next((line["template"] for line in reversed(lines) if "template" in line), "")
+    current_template = next((line["template"] for line in reversed(lines) if "template" in line), "")
     if is_late or process.returncode == -getattr(signal, "SIGXCPU", 0):
-        raise _exceeded(project, begun, f"it takes more than {bounds.time_s:g} s")
+        raise _exceeded(project, current_template, f"it takes more than {bounds.time_s:g} s")
     if "memory" in last:
-        raise _exceeded(project, begun, f"it takes more than {bounds.memory_bytes // _MIB:,} MiB of memory")
+        raise _exceeded(project, current_template, f"it takes more than {bounds.memory_bytes // _MIB:,} MiB of memory")
     if process.returncode < 0:
-        raise _exceeded(project, begun, f"its process was ended by signal {-process.returncode}")
+        raise _exceeded(project, current_template, f"its process was ended by signal {-process.returncode}")
     return _files_of(last, errors)
 
 
 def _answers(output: bytes) -> Iterator[dict[str, Any]]:
-    """Parse the lines of the process, of which the last may be cut off."""
+    """Parse the output of the process; the last line may be incomplete."""
     for line in output.splitlines():
         with suppress(ValueError):
             yield json.loads(line)
@@ -105,7 +105,7 @@ def _files_of(answer: Mapping[str, Any], errors: bytes) -> tuple[RenderedFile, .
         case {"faults": list(faults)}:
             raise SelfCheckError(faults)
         case {"mistake": str(text)}:
-            raise TemplateMistake(text)
+            raise TemplateError(text)
         case {"refused": [str(code), str(path), str(reason)]}:
             raise TemplateRefused(code, PurePosixPath(path), reason)
         case {"syntax": str(text)}:
@@ -120,7 +120,7 @@ def _exceeded(project: Project, template: str, reason: str) -> TemplateRefused:
     return TemplateRefused("TW609", shown, f"rendering was stopped: {reason}")
 
 
-def child() -> None:
+def main() -> None:
     """Answer one request of `confined_render` on stdin: a line before each file, and one with the result."""
     project, server, models, part, limits = pickle.load(sys.stdin.buffer)  # noqa: S301 - from our parent
     _apply(limits)
@@ -176,6 +176,6 @@ def _apply(limits: Limits) -> None:
         return
     seconds = int(limits.time_s) + 1
     for kind, bound in ((resource.RLIMIT_DATA, limits.memory_bytes), (resource.RLIMIT_CPU, seconds)):
-        # macOS refuses a limit on memory; a limit of the user's own may be lower already.
+        # macOS rejects a memory limit; the user's own limit may be lower already.
         with suppress(ValueError, OSError):
             resource.setrlimit(kind, (bound, bound if kind == resource.RLIMIT_DATA else bound + 1))

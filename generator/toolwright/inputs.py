@@ -1,7 +1,7 @@
 """Read the input files of a project: regular files inside it, of bounded size.
 
-A project may be a stranger's clone. Its links can lead to the user's own files, a pipe never ends, and a sparse file
-of a few bytes in version control can fill the memory.
+A project may be a stranger's clone. A link can lead to the user's own files, a pipe never ends, and a large file can
+fill the memory.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from typing import BinaryIO, Final
 MAX_INPUT_BYTES: Final = 16 * 1024 * 1024
 """Maximum size of a manifest, schema, handler module or template."""
 _PIECE_BYTES: Final = 1024 * 1024
-# A pipe that is opened without this waits for a writer, and a link put there meanwhile would be followed.
+# Without O_NONBLOCK, opening a pipe waits for a writer; without O_NOFOLLOW, a link created meanwhile is followed.
 _OPEN_FLAGS: Final = (
     os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 )
 
 
-class RefusedInput(OSError):  # noqa: N818 - an OSError, so that it is reported as any other file that cannot be read
-    """A file that must not be read. `reason` is the same as `strerror`, `filename` is the path."""
+class RefusedInput(OSError):  # noqa: N818 - an OSError, so that it is reported like any other unreadable file
+    """A file that must not be read. `reason` equals `strerror`; `filename` is the path."""
 
     def __init__(self, path: Path, reason: str) -> None:
         super().__init__(None, reason, str(path))
@@ -47,7 +47,7 @@ def read_input(path: Path, root: Path, *, max_bytes: int = MAX_INPUT_BYTES) -> b
 
 
 def hash_input(path: Path, root: Path) -> tuple[int, str]:
-    """Return the size and the SHA-256 of a file without holding it in memory. Raises the same as `read_input`."""
+    """Return the size and SHA-256 of a file without loading it into memory. Raises the same errors as `read_input`."""
     digest = sha256()
     size = 0
     with _open_input(path, root, MAX_INPUT_BYTES) as file:
@@ -60,7 +60,7 @@ def hash_input(path: Path, root: Path) -> tuple[int, str]:
 
 
 def is_inside(path: Path, root: Path) -> bool:
-    """Whether `path` is in `root`, links followed."""
+    """Return whether `path` is in `root` after links are resolved."""
     return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root))
 
 

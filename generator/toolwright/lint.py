@@ -249,8 +249,8 @@ def programs_declare_their_access(server: Server) -> Iterator[Finding]:
 def the_command_is_installed(server: Server) -> Iterator[Finding]:
     """TW525: client files can only use a command that the project installs."""
     if server.command != server.name and server.launch != (server.command,):
-        message = f"`{server.command}` is no script of pyproject.toml: client files say `{' '.join(server.launch)}`"
-        hint = "add it to `[project.scripts]`, or leave `command` out"
+        message = f"`{server.command}` is not in `[project.scripts]`; client files use `{' '.join(server.launch)}`"
+        hint = "add it to pyproject.toml, or leave `command` out"
         yield Finding(code="TW525", tool="", message=message, hint=hint, at=("server", "command"), value=True)
 
 

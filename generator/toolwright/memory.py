@@ -1,11 +1,10 @@
-"""What the last run made of which inputs, so that a run that would change nothing need not make it all again.
+"""The record of the last run: if no input and no output has changed since, rendering is skipped.
 
-A record holds hashes only: one of everything a run reads (the manifest and the schemas it names, handlers,
-templates, the toolkit itself and the libraries that shape its output), and one of each file it made. Unless all of
-them fit what is there now, it is worth nothing, and the run goes the whole way.
+A record has only hashes: one of all inputs (the manifest and its schemas, handlers, templates, the toolkit and the
+libraries that shape its output), and one of each generated file. Unless all of them match, the record is ignored.
 
-It is in the user's cache directory, and losing it costs only time. One that came with the project could declare any
-output right, so none is read there. In CI there is none: a cache that is restored there is what some earlier job left.
+It is in the user's cache directory, and losing it costs only time. A record inside the project could declare any
+output valid, so it is not read there. CI has no record: a restored cache may come from any earlier job.
 
 The record also has the hashes of the Pydantic models that our generator made. Models on disk are used again only if
 they have one of these hashes.
@@ -26,9 +25,9 @@ import toolwright_runtime
 
 import toolwright
 import toolwright_templates
+from toolwright.client_launch import PYPROJECT
 from toolwright.files import RenderedFile
 from toolwright.inputs import RefusedInput, hash_input, is_inside, read_input
-from toolwright.launch import PYPROJECT
 from toolwright.project import Project
 from toolwright.signature import LISTING, Listing, State, parse_listing, verify
 from toolwright.snapshot import MAX_FILE_BYTES
@@ -51,7 +50,9 @@ def recall(project: Project) -> tuple[RenderedFile, ...] | None:
         record = json.loads(read_cached(path))
         if record["inputs"] == fingerprint(project):
             listed = _listing(project.generated)
-            files = [_as_made(project.generated, name, digest, listed) for name, digest in record["files"].items()]
+            files = [
+                _read_recorded_file(project.generated, name, digest, listed) for name, digest in record["files"].items()
+            ]
             return tuple(file for file in files if file) if all(files) else None
     return None
 
@@ -126,7 +127,7 @@ def _listing(folder: Path) -> Listing:
     return parse_listing(read_input(path, folder, max_bytes=MAX_FILE_BYTES)) if path.exists() else {}
 
 
-def _as_made(folder: Path, name: str, digest: str, listed: Listing) -> RenderedFile | None:
+def _read_recorded_file(folder: Path, name: str, digest: str, listed: Listing) -> RenderedFile | None:
     path = PurePosixPath(name)
     # A record is no authority: what it names must lie in the folder and be signed there.
     if path.is_absolute() or ".." in path.parts:

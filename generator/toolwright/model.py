@@ -13,7 +13,7 @@ from toolwright_runtime.answer_size import VARIABLE as MAX_ANSWER_CHARS
 from toolwright_runtime.command_line.settings import POLICY
 from toolwright_runtime.command_line.spec import CommandTool, Program
 
-from toolwright.launch import is_withheld_by_gemini_cli
+from toolwright.client_launch import is_withheld_by_gemini_cli
 from toolwright.paths import KeyPath
 
 Identifier = NewType("Identifier", str)

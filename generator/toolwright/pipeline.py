@@ -68,7 +68,7 @@ def render_files(
 
     Raises:
         SelfCheckError: what came out does not parse.
-        TemplateMistake: a template of the project is wrong.
+        TemplateError: a template of the project is wrong.
         TemplateRefused: one cannot be read safely, or takes too much time or memory.
     """
     made = _make(project, diagnostics=diagnostics, only=only, progress=progress)
@@ -167,7 +167,7 @@ def generate(
         MisplacedFolder: `generated/` or the lock leads elsewhere. Nothing was written.
         WriteFailed: the disk refused. The tree is as it was, or the next run repairs it.
         SelfCheckError: what was rendered does not parse. Nothing was written.
-        TemplateMistake: a template of the project is wrong. Nothing was written.
+        TemplateError: a template of the project is wrong. Nothing was written.
         TemplateRefused: one cannot be read safely, or takes too much time or memory. Nothing was written.
     """
     made = _make(project, diagnostics=diagnostics, only=only, progress=progress)
@@ -188,7 +188,7 @@ def compare(
         ReadFailed: `generated/` cannot be read.
         MisplacedFolder: it leads elsewhere.
         SelfCheckError: what was rendered does not parse.
-        TemplateMistake: a template of the project is wrong.
+        TemplateError: a template of the project is wrong.
         TemplateRefused: one cannot be read safely, or takes too much time or memory.
     """
     made = _make(project, diagnostics=diagnostics, only=only, progress=progress)

@@ -10,9 +10,9 @@ from toolwright_runtime.renaming import renamed
 
 from toolwright import compile_schema, resolve_commands, resolve_types
 from toolwright.call_syntax import invocation
+from toolwright.client_launch import PYPROJECT, PyprojectError, declared_scripts
 from toolwright.diagnostics import Diagnostics
 from toolwright.handlers import HandlerIndex
-from toolwright.launch import PYPROJECT, PyprojectError, declared_scripts
 from toolwright.load import Document
 from toolwright.model import (
     Category,

@@ -196,15 +196,15 @@ def command_line(run: Resolution, name: str, table: ToolTable, params: Sequence[
 
 
 def check_confirm(run: Resolution, table: ToolTable) -> None:
-    """Refuse a question with a place for a value that is no parameter, or with a brace that is no place."""
+    """Report placeholders in `confirm` that are not parameters, and other braces."""
     at = (*table.at, "confirm")
     known = run.written(*map(str, table.at), "params")
     for found in CONFIRM_PLACEHOLDER.finditer(table.confirm):
         if (name := found["name"]) and name not in known and not table.is_uncertain("params"):
             run.unknown("TW339", "parameter in `confirm`:", name, known, at)
     if re.search(r"[{}]", CONFIRM_PLACEHOLDER.sub("", table.confirm)):
-        hint = "write the name of a parameter in braces, `{path}`, and a brace itself twice, `{{`"
-        run.error("TW339", "`confirm` has a brace that belongs to no parameter", at, hint=hint)
+        hint = "write the name of a parameter in braces, `{path}`, and a literal brace twice, `{{`"
+        run.error("TW339", "`confirm` contains a brace outside of a placeholder", at, hint=hint)
 
 
 def command_params(table: ToolTable) -> Mapping[str, ParamTable]:

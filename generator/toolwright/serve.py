@@ -1,4 +1,4 @@
-"""Serve a project as it stands: import its package from `generated/` and its handlers from `handlers/`."""
+"""Run a project's server without installing it: import `generated/` and `handlers/` directly."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from toolwright.project import Project
 
 
 class CannotServe(Exception):  # noqa: N818 - says what is the case
-    """Nothing can be served. The text says what to do."""
+    """The project's server cannot be started. The message has the way to fix it."""
 
 
 def serve(project: Project, arguments: Sequence[str]) -> int:
-    """Run the project's server with the `arguments` of its own command line; return its exit status.
+    """Run the project's server with the command-line `arguments`; return its exit status.
 
     Raises:
-        CannotServe: the manifest names no package, or its package is not in `generated/`.
+        CannotServe: the manifest has no `package`, or the package is not in `generated/`.
     """
     package = _package(project)
     if not (project.generated / package / "__main__.py").is_file():
         shown = f"generated/{package}/__main__.py"
         raise CannotServe(f"no {shown}; make it with: toolwright generate --manifest {project.shown_manifest}")
-    # Before everything installed, so that the project's own files are served.
+    # Before installed packages, so that the project's own files are imported.
     sys.path[:0] = [str(project.generated), str(project.root / "handlers")]
     sys.argv[1:] = arguments
     module = importlib.import_module(f"{package}.__main__")
@@ -33,7 +33,7 @@ def serve(project: Project, arguments: Sequence[str]) -> int:
 
 
 def _package(project: Project) -> str:
-    """Read the name of the generated package. The rest of the manifest is in `generated/`, checked already."""
+    """Return the name of the generated package. The rest of the manifest was checked by `generate`."""
     try:
         server = tomllib.loads(project.manifest.read_text(encoding="utf-8")).get("server")
     except (OSError, ValueError, RecursionError) as error:

@@ -110,28 +110,28 @@ class ServerTable(PartialTable):
     website: str = ""
     """Address of a page about the server."""
     lifespan: str = key(matching(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", "`module:function`"), default="")
-    """`module:function` under `handlers`: an async context manager, given the options; it yields the state.
+    """`module:function` under `handlers`: an async context manager that receives the options and yields the state.
 
     The state is one object or a tuple of objects, made at the first call of a tool and closed when the server ends;
     `call.state(Type)` returns the object of a type. `atexit` hooks do not run, so close here what must be closed.
     """
     guard: str = key(matching(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", "`module:function`"), default="")
-    """`module:function` under `handlers`: sees the arguments of each command line before anything is decided of it.
+    """`module:function` under `handlers`: checks the arguments of each call before the policy and the approval.
 
-    It refuses what must not be run, such as paths outside of the folders it knows, and gives the values to put in place
-    of those that were sent.
+    It raises `ToolError` to refuse the call, such as for a path outside the allowed folders, and returns the values
+    that replace those of the call.
     """
     startup_check: str = key(matching(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", "`module:function`"), default="")
-    """`module:function` under `handlers`: called in the background once the server runs; what it gives is logged.
+    """`module:function` under `handlers`: called in the background once the server runs.
 
-    It takes nothing and gives the warnings, one text each. Nobody waits for it.
+    It takes no arguments and returns warnings, one text each, which are logged. Nothing waits for it.
     """
     page_size: int = key({"minimum": 1}, default=250)
     """Tools on one page of `tools/list`."""
     tool_timeout: float | None = key({"minimum": 1}, default=None)
-    """Seconds a client should wait for a tool; it is written into the files of clients that have a clock, as Codex.
+    """Seconds a client should wait for a tool call; written to client files that support it, such as Codex's.
 
-    Left out, it is 30 more than the longest `timeout` of a command tool, and at least Codex's own 300.
+    Default: 30 more than the longest `timeout` of a command tool, and at least Codex's own 300.
     """
     options: Mapping[str, OptionTable] = key(default={})
     """Settings of the running server."""

@@ -1,6 +1,6 @@
-"""The user's private cache directory: the one place outside of a project where the toolkit keeps something.
+"""The user's private cache directory, the only place outside a project where the toolkit stores files.
 
-What is in a project came with it and proves nothing. What is here, only this user can have written.
+Files in a project may come from a stranger. Files in this directory can only come from this user.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _KEY_BYTES: Final = 32
 
 
 def cache_directory(project: Path) -> Path | None:
-    """Return the directory, which need not exist, or None if there is none that `project` could not have brought."""
+    """Return the cache directory, which may not exist yet; None if it is unknown, relative or in `project`."""
     base = _base()
     if base is None or not base.is_absolute() or is_inside(base / "toolwright", _checkout(project)):
         return None
@@ -37,7 +37,7 @@ def read_cached(path: Path) -> bytes:
 
 
 def write_cached(path: Path, data: bytes) -> None:
-    """Write a file of the cache directory in one step; the directory is made if need be, for this user alone.
+    """Write a file of the cache directory atomically; create the directory, private to this user, if necessary.
 
     Raises:
         OSError: it cannot be written, or the directory is not the user's own.
@@ -57,7 +57,7 @@ def write_cached(path: Path, data: bytes) -> None:
 
 
 def user_key(project: Path, *, make: bool = False) -> bytes | None:
-    """Return the user's secret key, or None if there is none; with `make` it is made where it can be kept."""
+    """Return the user's secret key, or None if there is none; with `make`, create it if it can be stored."""
     directory = cache_directory(project)
     if directory is None:
         return None
@@ -92,10 +92,7 @@ def _base() -> Path | None:
 
 
 def _require_private(directory: Path) -> None:
-    """Refuse a directory that another user owns or can open. Windows keeps such directories per user itself.
-
-    A directory from version control is usually open to others.
-    """
+    """Raise PermissionError if another user owns or can open the directory. On Windows it is always per user."""
     if sys.platform == "win32":
         return
     status = directory.lstat()

@@ -246,7 +246,7 @@ def _check_meta_keys(here: Here) -> None:
             hint = "write a name such as `cost` or `com.example/cost`: letters, digits and inner `-`, `_` and `.`"
             report_at(here, "TW221", message, path, hint=hint, value=False)
         elif reserved := [each for each in (match["prefix"] or "").split(".")[:2] if each.lower() in _RESERVED_LABELS]:
-            message = f"MCP reserves prefixes with `{reserved[0]}`, such as that of `{key}`"
+            message = f"`{key}` uses the prefix label `{reserved[0]}`, which MCP reserves"
             hint = "use a prefix of your own, such as `com.example/`"
             report_at(here, "TW222", message, path, hint=hint, value=False)
 

@@ -166,16 +166,18 @@ def _check_words(here: Here, key: str) -> None:
 
 
 def _check_paths(here: Here, key: str) -> None:
-    """Refuse a path that depends on where the server was started, and a placeholder that is unknown."""
+    """Report relative paths and unknown placeholders."""
     written = here.data.get(key)
     for place, path in enumerate(written if isinstance(written, list) else ()):
         if not isinstance(path, str) or _PATH.fullmatch(path):
             continue
         if key == "executes" and _PROGRAM_NAME.fullmatch(path):
             continue
-        message = f"{quoted(path)} in `{key}` of {table_name(here.at)} is not a path that stays the same everywhere"
-        names = "; a program also as its name alone" if key == "executes" else ""
-        hint = f"write `/...`, `~/...`, `$VAR/...`, `{{roots}}` or `{{cwd}}`{names}"
+        message = (
+            f"{quoted(path)} in `{key}` of {table_name(here.at)} must be absolute or start with `~/`, `$VAR/`, "
+            f"`{{roots}}` or `{{cwd}}`"
+        )
+        hint = "write an absolute path, or the program's name alone" if key == "executes" else "write an absolute path"
         report_at(here, "TW219", message, (key, place), hint=hint)
 
 

@@ -12,7 +12,7 @@ from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 from typing import Final
 
-from toolwright_runtime.command_line.launching import Execution
+from toolwright_runtime.command_line.launcher_client import Execution
 from toolwright_runtime.command_line.streams import StreamedProcess, start_streamed
 
 from workbench.ignoring import ALWAYS_IGNORED

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from toolwright_runtime import ToolError
-from toolwright_runtime.command_line.launching import Execution, Limits
+from toolwright_runtime.command_line.launcher_client import Execution, Limits
 from toolwright_runtime.command_line.streams import StreamedProcess, start_streamed
 
 from workbench.packages import require

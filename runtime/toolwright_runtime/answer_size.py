@@ -1,8 +1,8 @@
-"""How large one answer may be, so that every client shows a model all of it.
+"""Maximum size of one answer that every client passes to its model completely.
 
-Clients count what they show: the JSON text of a result, in which quotes, line breaks and control characters are
-escaped. Measured limits of four clients: 50,000 characters (Claude Code), 51,200 bytes (opencode), 40,000 characters
-(Gemini CLI) and 10,000 tokens (Codex). What is longer loses its middle or its end, often silently.
+Clients measure the JSON text of a result, in which quotes, line breaks and control characters are escaped. Limits of
+four clients: 50,000 characters (Claude Code), 51,200 bytes (opencode), 40,000 characters (Gemini CLI) and 10,000 tokens
+(Codex). Longer answers lose their middle or end, often silently.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from typing import Final
 from toolwright_runtime.tokens import estimate_tokens
 
 VARIABLE: Final = "TOOLWRIGHT_MAX_ANSWER_CHARS"
-"""Environment variable with the maximum size of one answer, for every generated server."""
+"""Environment variable of generated servers: the maximum size of one answer."""
 DEFAULT_SIZE: Final = 36_000
-"""Characters of one answer as serialised; the same number of tokens times `CHARACTERS_PER_TOKEN`."""
+"""Characters of one serialised answer, or tokens times `CHARACTERS_PER_TOKEN`."""
 MIN_SIZE: Final = 4_000
 MAX_SIZE: Final = 500_000
 """The largest value of `anthropic/maxResultSizeChars` that Claude Code accepts."""
 CHARACTERS_PER_TOKEN: Final = 3.6
-"""36,000 characters go with 10,000 tokens, whichever is reached first."""
+"""36,000 characters / 10,000 tokens."""
 OVERHEAD: Final = 1_500
-"""Left free for the wrapper of a result, its first line and the notes that the server adds."""
+"""Size reserved for the wrapper of a result, its first line and the server's notes."""
 MAX_CHARACTER_SIZE: Final = 15
-"""Size of one character at most: JSON escapes a control character with six, which are four tokens."""
+"""Maximum size of one character: JSON escapes a control character with six characters, which are four tokens."""
 BLOCK_OVERHEAD: Final = 40
 """Size of `{"type": "text", "text": ""},` around one more block."""
 
@@ -36,7 +36,7 @@ _PIECE: Final = 256
 
 
 def max_answer_size(environ: Mapping[str, str] | None = None) -> int:
-    """Return the maximum size of one answer; a value that is no number, or out of range, counts as not set."""
+    """Return the maximum size of one answer; an invalid or out-of-range value is ignored."""
     value = (os.environ if environ is None else environ).get(VARIABLE, "").strip()
     if value.isascii() and value.isdecimal() and len(value) <= len(str(MAX_SIZE)):
         return int(value) if MIN_SIZE <= int(value) <= MAX_SIZE else DEFAULT_SIZE
@@ -44,15 +44,15 @@ def max_answer_size(environ: Mapping[str, str] | None = None) -> int:
 
 
 def text_budget(environ: Mapping[str, str] | None = None) -> int:
-    """Return the size that the text of one answer may have; see `size_of`."""
+    """Return the maximum size of the text of one answer; see `size_of`."""
     return max_answer_size(environ) - OVERHEAD
 
 
 def size_of(text: str) -> int:
-    """Return the size of `text` inside a serialised result: its UTF-8 bytes as JSON, or its tokens if those are more.
+    """Return the size of `text` in a serialised result: its UTF-8 bytes as JSON, or its scaled tokens if that is more.
 
-    Bytes are never fewer than characters, and opencode counts bytes. Sizes add up: a text is at most as large as its
-    parts together.
+    opencode counts bytes, and bytes are never fewer than characters. The size of a text is at most the sum of the
+    sizes of its parts.
     """
     escaped = json.dumps(text, ensure_ascii=False)[1:-1]
     tokens = estimate_tokens(escaped)
@@ -60,7 +60,7 @@ def size_of(text: str) -> int:
 
 
 def fitting_length(text: str, budget: int) -> int:
-    """Return how many characters of the beginning of `text` have at most the size `budget`."""
+    """Return the number of characters from the beginning of `text` that fit into the size `budget`."""
     length = 0
     for piece in _pieces(text[: max(budget, 0)]):
         size = size_of(piece)

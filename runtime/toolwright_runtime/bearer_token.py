@@ -1,4 +1,4 @@
-"""The bearer token of a server over HTTP: read from a file, or created once and used by every start."""
+"""The bearer token of an HTTP server: read from a file, or created once and reused at every start."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from pathlib import Path
 from toolwright_runtime.http_access import AccessError
 
 MIN_LENGTH = 16
-"""Characters below which a token can be guessed."""
+"""Minimum characters of a token; shorter tokens can be guessed."""
 MAX_BYTES = 4096
-"""Bytes read of a token file."""
+"""Maximum bytes read from a token file."""
 _TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*")
 
 
 def read_token(path: Path) -> str:
-    """Return the token in the file `path`: one line, without the white space around it.
+    """Return the token in the file `path`, without the white space around it.
 
     Raises:
-        AccessError: it cannot be read, or contains something else.
+        AccessError: the file cannot be read or does not contain a token.
     """
     try:
         with path.open("rb") as file:
@@ -32,7 +32,7 @@ def read_token(path: Path) -> str:
 
 
 def own_token(program: str) -> tuple[str, Path]:
-    """Return the token that `program` has created for this user, and its file; create both at the first start.
+    """Return the token of `program` for this user, and its file; create both at the first start.
 
     Raises:
         AccessError: the file cannot be created or read, or other users can read it.
@@ -46,7 +46,7 @@ def own_token(program: str) -> tuple[str, Path]:
 
 
 def _created(path: Path) -> str:
-    """Create the file with a new token; return an empty text if it exists."""
+    """Create the file with a new token and return it; return an empty text if the file exists."""
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
@@ -75,7 +75,7 @@ def _checked(text: bytes, path: Path) -> str:
 
 
 def _state_directory() -> Path:
-    """Return the directory for what a program keeps for this user.
+    """Return the directory for the user's state of programs.
 
     A relative `XDG_STATE_HOME` is invalid, and one within the working directory may be part of a project.
     """

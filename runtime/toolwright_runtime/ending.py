@@ -50,7 +50,7 @@ class Ending:
         signal.set_wakeup_fd(told.fileno(), warn_on_full_buffer=False)
         for number in SIGNALS:
             if number is signal.SIGINT or signal.getsignal(number) is not signal.SIG_IGN:
-                signal.signal(number, _bound_the_end)
+                signal.signal(number, _arm_watchdog)
         threading.Thread(target=self._listen, args=(heard, told), daemon=True).start()
 
     def serve(self, stop: Callable[[], None]) -> None:
@@ -94,10 +94,10 @@ class Ending:
         self.stop()
 
 
-def _bound_the_end(_number: int, _frame: FrameType | None) -> None:
-    """Keep the signal from ending the process: its number has reached the thread that listens.
+def _arm_watchdog(_number: int, _frame: FrameType | None) -> None:
+    """Arm the watchdog; the listening thread handles the signal itself.
 
-    That thread cannot run while another holds the interpreter's lock, so the watchdog is armed here.
+    That thread cannot run while another thread holds the interpreter's lock.
     """
     end_in(BUSY_GRACE_S)
 

@@ -36,6 +36,8 @@ RETRY_MS = 500
 """Milliseconds after which a client that lost its connection should come back."""
 REQUEST_TIMEOUT_S = 30.0
 """Seconds from the first byte of a request, or from the connection, to the last byte of its body."""
+MAX_SESSIONS = 1000
+"""Sessions at the same time, 40 kB each. The SDK ends a session that is idle for half an hour."""
 _TICK_S = 1.0
 """Seconds between updates of the `Date` header."""
 _HOPS = 20
@@ -105,7 +107,7 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def _app(server: Server[Any]) -> Starlette:
-    manager = _Sessions(server, retry_interval=RETRY_MS)
+    manager = _Sessions(server, retry_interval=RETRY_MS, max_sessions=MAX_SESSIONS)
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:  # noqa: ARG001  Starlette gives it
@@ -133,8 +135,7 @@ class _Sessions(StreamableHTTPSessionManager):
 
         Where `run` cancels them, each call that runs tries for a second to write to a stream that nobody reads.
         """
-        for transport in list(self._server_instances.values()):
-            await transport.terminate()
+        await asyncio.gather(*(transport.terminate() for transport in list(self._server_instances.values())))
 
 
 class _Protocol(H11Protocol):

@@ -1,4 +1,4 @@
-"""Decides whose HTTP requests are answered: by Host, by Origin and by bearer token, before a body is read."""
+"""Check Host, Origin and bearer token of HTTP requests before their bodies are read."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _ORIGIN = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://" + _HOST.pattern)
 
 
 class AccessError(ValueError):
-    """A setting of who may use a server that cannot be used."""
+    """An access setting of a server is invalid."""
 
 
 def host_values(name: str, port: int) -> tuple[str, ...]:
     """Return the `Host` headers that `name` allows for a server on `port`.
 
-    `tools.example` allows the name alone, which a proxy on a standard port sends, and the name with the server's port.
-    `tools.example:9000` allows that port only.
+    `tools.example` allows the name without a port, as behind a proxy on a standard port, and with the server's port.
+    `tools.example:9000` allows only that port.
 
     Raises:
         AccessError: `name` is neither a host name nor an address.
@@ -58,26 +58,28 @@ def bracketed(host: str) -> str:
 def guarded(app: ASGIApp, *, hosts: Sequence[str], origins: Sequence[str] = (), token: str = "") -> ASGIApp:
     """Return `app` behind all three checks.
 
-    `hosts` are the exact `Host` headers that are served, in lower case: this is what stops DNS rebinding. A request
-    without `Origin` comes from a program and passes; one with it must come from a page of the same host, or of one of
-    `origins`. `token` is required of every request unless it is empty.
+    `hosts` are the allowed `Host` headers in lower case; this check prevents DNS rebinding. A request without `Origin`
+    comes from a program and passes; any other must come from a page of the same host, or of one of `origins`. Every
+    request needs `token`, unless it is empty.
     """
     if token:
         app = _WithToken(app, token)
     if origins:
-        # A preflight carries no token, so it is answered before that is asked for.
+        # A preflight request has no token, so it is answered before the token check.
         app = CORSMiddleware(
             app,
             allow_origins=origins,
             allow_methods=["GET", "POST", "DELETE"],
             allow_headers=["*"],
+            # A browser asks for it before a public page reaches a loopback address. The origin was named, so it may.
+            allow_private_network=True,
             expose_headers=["Mcp-Session-Id", "WWW-Authenticate"],
         )
-    return _FromKnownPlaces(app, frozenset(hosts), frozenset(origins))
+    return _HostOriginMiddleware(app, frozenset(hosts), frozenset(origins))
 
 
-class _FromKnownPlaces:
-    """Refuses requests for other hosts and from pages of other origins."""
+class _HostOriginMiddleware:
+    """Reject requests for other hosts and from pages of other origins."""
 
     def __init__(self, app: ASGIApp, hosts: frozenset[str], origins: frozenset[str]) -> None:
         self._app = app
@@ -102,7 +104,7 @@ class _FromKnownPlaces:
 
 
 class _WithToken:
-    """Refuses requests without the bearer token (RFC 6750)."""
+    """Reject requests without the bearer token (RFC 6750)."""
 
     def __init__(self, app: ASGIApp, token: str) -> None:
         self._app = app

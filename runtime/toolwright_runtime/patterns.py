@@ -1,8 +1,8 @@
-"""Regular expressions that no text can keep busy.
+"""Match regular expressions in bounded time.
 
-The time that Python's `re` takes can double with each character, a model chooses the text, and no other code runs in
-the meantime. Rust's `regex`, part of pydantic-core, takes time that grows with the length of the text and no faster, so
-it matches what it matches in the same way. The package `regex` matches the rest, with a time limit.
+Python's `re` can take exponential time, blocks all other code meanwhile, and a model chooses the text. Rust's `regex`,
+part of pydantic-core, takes linear time; it matches every pattern that means the same in its dialect. The package
+`regex` matches the other patterns, with a time limit.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from regex import Pattern
 
 TIMEOUT_S: Final = 0.5
-"""How long the patterns of one call may take together, unless Rust's engine matches them."""
+"""Seconds for all patterns of one call together, except those that Rust's engine matches."""
 MAX_STEPS: Final = 20_000_000
-"""Size of a pattern times length of a text, up to which Rust's engine is quick: about 0.2 s in the worst case."""
+"""Maximum size of a pattern times length of a text for Rust's engine: about 0.2 s in the worst case."""
 
 _deadline: ContextVar[float | None] = ContextVar("deadline", default=None)
 
 
 class PatternTimeoutError(Exception):
-    """`text` could not be matched in time. No `ValueError`, so that validation stops at once."""
+    """`text` could not be matched in time. Not a `ValueError`, so that validation stops at once."""
 
     def __init__(self, pattern: str, text: str) -> None:
         super().__init__(f"could not be matched with {pattern} in time; send a shorter value")
@@ -39,7 +39,7 @@ class PatternTimeoutError(Exception):
 
 @contextmanager
 def time_limit(seconds: float = TIMEOUT_S) -> Iterator[None]:
-    """Limit the time of all matches inside together. Otherwise each match has a limit of its own."""
+    """Limit the total time of all matches in the context. Outside of it, each match has its own limit."""
     token = _deadline.set(time.monotonic() + seconds)
     try:
         yield
@@ -51,14 +51,14 @@ def is_found(pattern: str, text: str) -> bool:
     """Return whether `pattern` is found in `text`, as Python's `re.search` would.
 
     Raises:
-        PatternTimeoutError: this could not be decided in time.
-        ValueError: neither engine takes the pattern.
+        PatternTimeoutError: the match took too long.
+        ValueError: neither engine accepts the pattern.
     """
     return _matcher(pattern).is_found(text)
 
 
 def is_linear(pattern: str) -> bool:
-    """Return whether Rust's engine matches `pattern`, at least in texts of ASCII."""
+    """Return whether Rust's engine can match `pattern`, at least in ASCII texts."""
     return _matcher(pattern).in_ascii is not None
 
 
@@ -66,7 +66,7 @@ def compile_linear(pattern: str) -> Callable[[str], bool]:
     """Compile a pattern in Rust's dialect to a function that returns whether it is found in a text.
 
     Raises:
-        pydantic_core.SchemaError: Rust's engine does not take it.
+        pydantic_core.SchemaError: Rust's engine does not accept it.
     """
     from pydantic_core import SchemaValidator, core_schema
 
@@ -81,7 +81,7 @@ class _Linear:
 
 
 class _Matcher:
-    """Matches one pattern of Python's dialect; each engine is prepared when a text needs it."""
+    """Matches one pattern in Python's dialect; each engine is compiled at its first use."""
 
     def __init__(self, pattern: str) -> None:
         self._pattern = pattern
@@ -109,7 +109,7 @@ class _Matcher:
 
     @cached_property
     def timed(self) -> Pattern[str]:
-        import regex  # 50 ms, and few patterns need it
+        import regex  # takes 50 ms; few patterns need it
 
         try:
             return regex.compile(self._pattern)
@@ -122,7 +122,7 @@ class _Matcher:
         try:
             rust = translate(self._pattern, is_ascii=is_ascii)
             return _Linear(compile_linear(rust.text), rust.size)
-        except (ValueError, SchemaError):  # also for a repeat of more digits than `int` reads
+        except (ValueError, SchemaError):  # includes a repeat with more digits than `int` parses
             return None
 
 

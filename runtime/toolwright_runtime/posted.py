@@ -1,8 +1,7 @@
-"""Treats what is posted over HTTP as a line over stdio: the same messages pass, and others get the same error.
+"""Validate HTTP POST bodies like stdio lines.
 
-The SDK's parser for older connections refuses half a character, though JSON can write one, and tells no model why. It
-refuses a malformed answer, so that the call which waits for it would wait for ever. And what it answers to a malformed
-request has no id, or it takes that for a notification and is silent.
+The SDK's parser rejects unpaired surrogates, drops malformed responses (the call that waits for one would wait for
+ever) and loses the request ids of malformed requests.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ _log = logging.getLogger(__name__)
 
 
 def as_lines(app: ASGIApp) -> ASGIApp:
-    """Give `app` what is posted to it as it would come over stdio."""
+    """Return `app` behind the validation of POST bodies."""
 
     async def whole(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and scope["method"] == "POST":
@@ -41,7 +40,7 @@ async def _posted(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> N
     try:
         read = message(first["body"])
     except MalformedError as malformed:
-        _log.warning("passed over what was posted: %s", malformed)
+        _log.warning("skipped a malformed POST body: %s", malformed)
         if malformed.outcome is not None:
             await app(dict(scope), _giving(_body(malformed.outcome), receive), _unsent)
         await _refusal(malformed)(scope, receive, send)
@@ -61,7 +60,7 @@ def _refusal(malformed: MalformedError) -> Response:
 
 
 def _is_readable(body: bytes) -> bool:
-    """Whether the SDK's parser takes `body` for JSON."""
+    """Whether the SDK's parser accepts `body` as JSON."""
     try:
         from_json(body)
     except ValueError:
@@ -78,7 +77,7 @@ def _encoded(read: JSONRPCMessage) -> bytes:
 
 
 def _giving(first: Message, receive: Receive) -> Receive:
-    """Give `first`, and then what comes."""
+    """Return a `receive` that yields `first`, then the messages of `receive`."""
     left = [first]
 
     async def received() -> Message:
@@ -88,4 +87,4 @@ def _giving(first: Message, receive: Receive) -> Receive:
 
 
 async def _unsent(message: Any) -> None:
-    """Send nothing: who posted is answered for what was posted."""
+    """Send nothing: the client gets the error response instead."""

@@ -1,7 +1,7 @@
-r"""Translate regular expressions from Python's dialect to that of Rust's `regex`, where both mean the same.
+r"""Translate regular expressions from Python's dialect to Rust's `regex`, if both mean the same.
 
-Only constructs whose meaning is known to be equal are translated. Look-around, backreferences, inline flags, possessive
-repeats, `\B` and octal escapes are not. A lazy repeat becomes a greedy one: only whether a text matches counts here.
+Only constructs with the same meaning are translated. Look-around, backreferences, inline flags, possessive repeats,
+`\B` and octal escapes are not. A lazy repeat becomes a greedy one: the result is only whether a text matches.
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ _CONTROLS: Final = {"a": 7, "f": 12, "n": 10, "r": 13, "t": 9, "v": 11}
 _SURROGATES: Final = range(0xD800, 0xE000)
 
 _AGE: Final = rf"&&\p{{age={unicodedata.unidata_version.rpartition('.')[0]}}}"
-"""Excludes characters that are newer than Python's own tables; an engine with older tables refuses it."""
+"""Excludes characters newer than Python's Unicode tables; an engine with older tables rejects it."""
 _CLASSES: Final = {
     False: {"d": rf"\p{{Nd}}{_AGE}", "w": rf"[\p{{L}}\p{{N}}_]{_AGE}", "s": r"\s\x1c-\x1f"},
     True: {"d": "0-9", "w": "0-9A-Za-z_", "s": r"\t-\r\x1c-\x20"},
 }
-"""The members of a class of characters, in any text and in ASCII text."""
+"""The members of character classes by `is_ascii`: for any text, and for ASCII text."""
 
 
 class UntranslatableError(ValueError):
-    """The pattern may mean something else in Rust's dialect, or is not a pattern at all."""
+    """The pattern is invalid, or may mean something else in Rust's dialect."""
 
 
 @dataclass(frozen=True, slots=True)
 class RustPattern:
-    """A pattern in Rust's dialect. `size` is the number of its single characters and classes, with repeats expanded."""
+    """A pattern in Rust's dialect. `size` is its number of characters and classes, with repeats expanded."""
 
     text: str
     size: int
@@ -54,7 +54,7 @@ class RustPattern:
 
 @dataclass(slots=True)
 class _Group:
-    """A group that is being read. `is_ended` says that `$` was the last thing in the current alternative."""
+    """A group under translation. `is_ended`: `$` was the last token of the current alternative."""
 
     size: int = 0
     is_ended: bool = False
@@ -62,13 +62,13 @@ class _Group:
 
 
 def translate(pattern: str, *, is_ascii: bool) -> RustPattern:
-    r"""Return the pattern that is found in the same texts, or with `is_ascii` in the same ASCII texts.
+    r"""Return a pattern that matches the same texts, or with `is_ascii` the same ASCII texts.
 
     `$` also matches before a final newline in Python and does not in Rust: `^a$` becomes `\Aa(?:\n?\z)`. This is equal
     only if nothing follows the `$`.
 
     Raises:
-        UntranslatableError: no pattern is known to be equal.
+        UntranslatableError: no equal pattern is known.
     """
     return _Translator(pattern, is_ascii=is_ascii).translate()
 
@@ -82,7 +82,7 @@ class _Translator:
         self._groups = [_Group()]
         self._names: set[str] = set()
         self._last_size = 0
-        """Size of what a repeat would repeat; 0 where nothing can be repeated."""
+        """Size of the preceding atom or group; 0 if a repeat is not allowed here."""
 
     def translate(self) -> RustPattern:
         written = []
@@ -148,13 +148,13 @@ class _Translator:
         return repeat
 
     def _anchor(self, text: str) -> str:
-        """Return what matches at a place, not a character; empty for anything else."""
+        """Return the translation of an anchor; empty for any other token."""
         if text == r"\b" and self._is_ascii:
             return r"(?-u:\b)"
         return {"^": r"\A", r"\A": r"\A", r"\Z": r"\z"}.get(text, "")
 
     def _atom(self, token: re.Match[str]) -> str:
-        """Return what matches one character."""
+        """Return the translation of a token that matches one character."""
         match token.lastgroup:
             case "any":
                 return r"[^\n]"
@@ -164,7 +164,7 @@ class _Translator:
 
 
 def _repeat(token: re.Match[str]) -> tuple[str, int]:
-    """Return a repeat in Rust's dialect, and how often what is repeated is compiled."""
+    """Return a repeat in Rust's dialect, and the number of copies that the engine compiles."""
     if token[0][0] in "*+?":
         return token[0][0], 1
     least = int(token["least"] or 0)
@@ -211,7 +211,7 @@ def _code_in_class(member: str) -> int:
 
 
 def _code(text: str) -> int:
-    """Return the character that `text`, itself or an escape, stands for."""
+    """Return the code point of `text`, a character or an escape."""
     if len(text) == 1:
         return ord(text)
     sign = text[1]

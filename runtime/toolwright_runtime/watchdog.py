@@ -1,7 +1,7 @@
 """End the process even if no Python code can run.
 
-A regular expression in a handler holds the interpreter's lock until it has matched, so no other thread runs. The main
-thread still runs its signal handlers in the meantime, and what a handler arms here is a thread of C.
+A regular expression in a handler holds the interpreter's lock until it has matched, so no other Python thread runs. If
+it runs in the main thread, signal handlers still run. They start a thread in C here, which needs no lock.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _files: Final[list[BinaryIO]] = []
 
 
 def end_in(seconds: float) -> None:
-    """End the process with status 1 in `seconds`, silently, unless it comes to its own end before.
+    """End the process silently with status 1 in `seconds`, unless it ends earlier.
 
     A later call replaces the time.
     """

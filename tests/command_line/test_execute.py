@@ -497,8 +497,8 @@ async def test_program_that_only_a_project_has_is_told_with_the_way_out(tmp_path
 
     assert error.code == "NOT_INSTALLED"
     assert error.message == (
-        f'the program "tool" is only in "{tmp_path}", a directory of PATH inside a project, which does not choose '
-        "programs here: ask the user to install it elsewhere, or to name it by its absolute path"
+        f'program "tool" was found only in "{tmp_path}"; PATH directories inside a project are skipped. '
+        "Ask the user to install it elsewhere or to set an absolute `command`."
     )
     assert await ran((str(tmp_path / "tool"), "found"), environ=environ, projects=(str(tmp_path),)) == (
         "found\n",

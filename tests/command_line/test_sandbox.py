@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from toolwright_runtime import ToolError
 from toolwright_runtime.command_line import sandbox
-from toolwright_runtime.command_line.access import SANDBOX, Guarded, access_of, confined, isolation, with_program
+from toolwright_runtime.command_line.access import SANDBOX, Guarded, confined, isolation, resolve_access, with_program
 from toolwright_runtime.command_line.execute import run
 from toolwright_runtime.command_line.programs import located
 from toolwright_runtime.command_line.sandbox import Access
@@ -36,7 +36,7 @@ def mode(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str
 async def ran(argv: tuple[str, ...], permissions: Permissions, *, risk: Risk = Risk.READ, cwd: Path) -> str:
     """Run a program that declares `permissions`, and give all that it wrote."""
     prepared = Invocation(argv=argv, cwd=str(cwd), projects=(str(cwd),))
-    access = access_of(permissions, Guarded(values={}), prepared, risk=risk, environ=ENVIRON)
+    access = resolve_access(permissions, Guarded(values={}), prepared, risk=risk, environ=ENVIRON)
     async with confined(prepared, access) as invocation:
         outcome = await run(invocation, environ=ENVIRON)
     try:
@@ -159,7 +159,7 @@ async def test_a_missing_path_and_an_unset_variable_grant_nothing(project: Path,
 
     assert await ran(("cat", "inside.txt"), permissions, cwd=project) == "inside", mode
     prepared = Invocation(argv=("cat",), cwd=str(project))
-    access = access_of(permissions, Guarded(values={}), prepared, risk=Risk.READ, environ={})
+    access = resolve_access(permissions, Guarded(values={}), prepared, risk=Risk.READ, environ={})
     assert access.reads == (str(project), "/nowhere/at/all")
 
 
@@ -170,7 +170,7 @@ def test_a_home_or_disk_is_nobodys_project(monkeypatch: pytest.MonkeyPatch, tmp_
     for folder in (Path("/"), tmp_path, tmp_path / "project"):
         folder.mkdir(exist_ok=True)
         monkeypatch.chdir(folder)
-        found.append(access_of(ROOTS, Guarded(values={}), prepared, risk=Risk.READ, environ={}).reads)
+        found.append(resolve_access(ROOTS, Guarded(values={}), prepared, risk=Risk.READ, environ={}).reads)
 
     assert found == [(), (), (str(tmp_path / "project"),)]
 

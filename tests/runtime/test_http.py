@@ -169,6 +169,7 @@ def test_pages_of_a_named_origin_may_ask_and_their_browser_is_told_so() -> None:
     preflight = page | {
         "Access-Control-Request-Method": "POST",
         "Access-Control-Request-Headers": "authorization, mcp-protocol-version",
+        "Access-Control-Request-Private-Network": "true",
     }
     with serving("--allow-origin", "https://App.example", "--token-file", TOKEN_FILE) as (_, address):
         asked = answer(address, preflight, "OPTIONS")
@@ -179,6 +180,7 @@ def test_pages_of_a_named_origin_may_ask_and_their_browser_is_told_so() -> None:
     assert (asked.status, allowed, refused, without_token) == (200, 200, 403, 401)
     assert asked.headers["Access-Control-Allow-Origin"] == "https://app.example"
     assert "authorization" in asked.headers["Access-Control-Allow-Headers"]
+    assert asked.headers["Access-Control-Allow-Private-Network"] == "true"
 
 
 @pytest.mark.parametrize(

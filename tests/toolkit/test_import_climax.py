@@ -712,8 +712,8 @@ def test_tools_that_state_no_risk_are_destructive_and_counted(tmp_path: Path) ->
         "b": "write",
     }
     assert result.stderr.splitlines()[-1] == (
-        "1 of 2 tools states no risk, imported as `destructive`: --unstated-risk read takes them for `read`, "
-        "as CLImax does."
+        "1 of 2 tools states no risk and was imported as `destructive`; `--unstated-risk read` imports it as `read`, "
+        "the default of CLImax."
     )
 
 
@@ -724,7 +724,9 @@ def test_tools_that_state_no_risk_can_be_imported_as_reading(tmp_path: Path) -> 
         "a": "read",
         "b": "write",
     }
-    assert result.stderr.splitlines()[-1] == "1 of 2 tools states no risk, imported as `read`: as CLImax takes them."
+    assert result.stderr.splitlines()[-1] == (
+        "1 of 2 tools states no risk and was imported as `read`, the default of CLImax."
+    )
     assert "nothing says its risk" not in result.stderr
     assert climax(GIT, "--unstated-risk", "write").exit_code == 2
 

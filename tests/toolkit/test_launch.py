@@ -14,9 +14,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from toolwright.cli import toolwright
+from toolwright.client_launch import PyprojectError, declared_scripts, is_withheld_by_gemini_cli
 from toolwright.diagnostics import Diagnostics
 from toolwright.inputs import MAX_INPUT_BYTES
-from toolwright.launch import PyprojectError, declared_scripts, is_withheld_by_gemini_cli
 from toolwright.model import Server
 from toolwright.pipeline import read
 from toolwright.project import Project, find_project

@@ -189,7 +189,7 @@ CALLS: dict[str, tuple[dict[str, Any], str | re.Pattern[str], str]] = {
 
 
 def only_these(folder: Path) -> str:
-    """Give a PATH with the programs that every machine has, and no other: what the tools answer is then the same."""
+    """Return a PATH with the programs of every machine alone. `folder` is outside the project, which chooses none."""
     folder.mkdir()
     for name in ("git", "wc", "du", "df"):
         found = shutil.which(name)
@@ -208,7 +208,10 @@ def answers_of_every_tool(environment: Environment, converse: Converse, folder: 
     (folder / "log.md").write_text("# Log\n", encoding="utf-8")
     calls = [(tool, arguments) for tool, (arguments, *_) in CALLS.items()]
     listed, *answers = converse(
-        environment, *calls, options=["--classic", "--all"], path=only_these(folder / "programs")
+        environment,
+        *calls,
+        options=["--classic", "--all"],
+        path=only_these(folder.with_name(f"{folder.name}-programs")),
     )
     assert listed.split() == list(CALLS)
     return dict(zip(CALLS, answers, strict=True))

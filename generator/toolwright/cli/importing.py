@@ -110,8 +110,10 @@ def climax(
 def _unstated(count: int, total: int, risk: str) -> str:
     """Return the line on the tools that state no risk."""
     verb = "states" if count == 1 else "state"
-    advice = "as CLImax takes them" if risk == "read" else "--unstated-risk read takes them for `read`, as CLImax does"
-    return f"{count} of {total} tools {verb} no risk, imported as `{risk}`: {advice}."
+    was, them = ("was", "it") if count == 1 else ("were", "them")
+    default = "the default of CLImax"
+    advice = f", {default}" if risk == "read" else f"; `--unstated-risk read` imports {them} as `read`, {default}"
+    return f"{count} of {total} tools {verb} no risk and {was} imported as `{risk}`{advice}."
 
 
 def _beside(output: Path | None) -> Path:

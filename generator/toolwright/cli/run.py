@@ -131,10 +131,10 @@ class Run:
             return Exit.REFUSED
         except Exception as error:
             # They are imported with jinja2, which a run that goes well may not need.
-            from toolwright.confined_render import TemplateMistake
+            from toolwright.confined_render import TemplateError
             from toolwright.render import TemplateRefused
 
-            if isinstance(error, TemplateMistake):
+            if isinstance(error, TemplateError):
                 return _fail(f"{error}; nothing was written")
             if isinstance(error, TemplateRefused):
                 self._print_refused_path(diagnostics, error.code, error.path, error.reason)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from toolwright_runtime.command_line.execute import Command
-from toolwright_runtime.command_line.launching import Limits
+from toolwright_runtime.command_line.launcher_client import Limits
 
 from workbench.backend.events import EventReader
 from workbench.backend.question import Question

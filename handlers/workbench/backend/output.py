@@ -15,7 +15,7 @@ from typing import Final
 
 import anyio.to_thread
 from toolwright_runtime.command_line.capture import Capture
-from toolwright_runtime.command_line.launching import Execution
+from toolwright_runtime.command_line.launcher_client import Execution
 from toolwright_runtime.command_line.processes import Process
 
 MOST_WRITTEN: Final = 512 * 1024 * 1024

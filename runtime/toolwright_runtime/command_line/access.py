@@ -1,4 +1,4 @@
-"""Decide what a program may use: from its declaration, the call, and the files that it cannot run without."""
+"""Resolve the access of a program from its declaration, the call, and the files that it needs to run."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from toolwright_runtime.command_line.spec import Invocation, Permissions, Risk
 from toolwright_runtime.errors import ToolError
 
 SANDBOX: Final = "TOOLWRIGHT_SANDBOX"
-"""Environment variable of the server: `off`, or `landlock` or `bwrap` to use that one or none."""
+"""Environment variable of the server: `off`, `landlock` or `bwrap`; if the chosen one is unavailable, none is used."""
 ROOTS: Final = "{roots}"
-"""Stands for the directories that the call may work on."""
+"""Placeholder of the project directories of the call."""
 CWD: Final = "{cwd}"
-"""Stands for the directory that the program runs in."""
+"""Placeholder of the working directory of the program."""
 
 STORES: Final = ("/nix/store", "/gnu/store", "/home/linuxbrew/.linuxbrew")
-"""Directories in which each program uses libraries of its neighbours."""
+"""Package stores, in which a program uses libraries of other packages."""
 MAX_INTERPRETERS: Final = 4
-"""Scripts whose interpreter is a script, as the kernel counts them."""
+"""Maximum depth of scripts whose interpreter is a script, the same as the kernel's."""
 
 _HEAD: Final = 4096
 _PROGRAM_FOLDERS: Final = frozenset({"bin", "sbin", "libexec"})
@@ -45,9 +45,9 @@ Locate = Callable[[str], str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Guarded:
-    """What a guard returns that knows more than values.
+    """The result of a guard that allows a call more access.
 
-    `reads`, `writes` and `executes` are what the program of this call may use beyond its declaration.
+    `reads`, `writes` and `executes` are paths that the program may use in this call beyond its declaration.
     """
 
     values: Mapping[str, Any]
@@ -57,7 +57,7 @@ class Guarded:
 
 
 def isolation() -> str:
-    """Return the way in which declared programs are confined: "landlock", "bwrap", or "" for none."""
+    """Return the sandbox for programs that declare their access: "landlock", "bwrap", or "" for none."""
     chosen = os.environ.get(SANDBOX, "").strip().casefold()
     if chosen == "bwrap":
         return chosen if sandbox.can_use_bwrap() else ""
@@ -66,7 +66,7 @@ def isolation() -> str:
 
 
 def describe_isolation() -> str:
-    """Return in one sentence what confines declared programs here. The network is never closed entirely."""
+    """Describe the sandbox of this machine in one sentence."""
     how = isolation()
     if how == "landlock":
         tcp = "blocked" if sandbox.abi() >= sandbox.TCP_ABI else "not blocked"
@@ -78,7 +78,7 @@ def describe_isolation() -> str:
 
 
 def isolation_warnings(unconfined: Sequence[str]) -> tuple[str, ...]:
-    """Return what an owner should know: that nothing is confined here, or which programs declare no access."""
+    """Return warnings: no sandbox on this machine, or programs that declare no access."""
     warnings = [] if isolation() else [f"Isolation of programs: {describe_isolation()}."]
     if unconfined:
         names = ", ".join(f"`{each}`" for each in unconfined)
@@ -86,13 +86,13 @@ def isolation_warnings(unconfined: Sequence[str]) -> tuple[str, ...]:
     return tuple(warnings)
 
 
-def access_of(
+def resolve_access(
     permissions: Permissions, guarded: Guarded, invocation: Invocation, *, risk: Risk, environ: Mapping[str, str]
 ) -> Access:
-    """Return what a call may use. Names of programs are left in `executes`, to be looked up by `with_program`.
+    """Return the access of a call. `executes` may contain program names, which `with_program` looks up.
 
-    Without projects, `{roots}` stands for the server's own directory, unless that is a whole disk or home. An entry
-    with a variable that is not set is left out.
+    Without projects, `{roots}` is the server's working directory, unless that is a disk or the home directory. An entry
+    with an unset variable is omitted.
     """
     roots = invocation.projects or tuple(str(each) for each in working_directory() if not is_too_wide(each))
 
@@ -127,8 +127,8 @@ def _paths(entry: str, roots: Sequence[str], cwd: str, environ: Mapping[str, str
 
 @asynccontextmanager
 async def confined(invocation: Invocation, access: Access) -> AsyncIterator[Invocation]:
-    """Give `invocation` its access and a temporary directory of its own, which is removed afterwards."""
-    folder = _made()
+    """Yield `invocation` with its access and a temporary directory, which is removed afterwards."""
+    folder = _make_temp_dir()
     try:
         yield replace(
             invocation,
@@ -137,20 +137,20 @@ async def confined(invocation: Invocation, access: Access) -> AsyncIterator[Invo
         )
     finally:
         try:
-            os.rmdir(folder)  # noqa: PTH106  as nearly always: nothing is in it
+            os.rmdir(folder)  # noqa: PTH106  nearly always empty
         except OSError:
             with anyio.CancelScope(shield=True):
                 await anyio.to_thread.run_sync(shutil.rmtree, folder, True)
 
 
-def _made() -> str:
+def _make_temp_dir() -> str:
     return os.path.realpath(tempfile.mkdtemp(prefix="toolwright-"))
 
 
 def with_program(access: Access, executable: str, locate: Locate) -> Access:
-    """Return `access` with what the program itself needs, and the programs that are named in `executes`.
+    """Return `access` with the files that `executable` and the programs in `executes` need.
 
-    That is the file, its interpreters and loader, and the directory that it is installed in.
+    These are the program, its interpreters and loader, and its installation directory.
     """
     reads, executes = list(access.reads), list[str]()
     waiting = [executable, *access.executes]
@@ -167,7 +167,7 @@ def with_program(access: Access, executable: str, locate: Locate) -> Access:
 
 
 def _located(name: str, locate: Locate) -> str:
-    """Return the path of a program; empty if it is not installed, so that nothing can run it either."""
+    """Return the path of a program; empty if it is not installed."""
     try:
         return name if os.path.isabs(name) else locate(name)  # noqa: PTH117  a text
     except ToolError:
@@ -183,9 +183,9 @@ def _modified(path: str) -> int:
 
 @lru_cache(maxsize=64)
 def _interpreters(path: str, _modified: int) -> tuple[str, ...]:
-    """Return what the kernel starts to run a file: the interpreter of a script, the loader of a program.
+    """Return the files that the kernel starts to run a file: a script's interpreter, or a program's loader.
 
-    For a script that uses `env`, the name of its interpreter as well.
+    For a script that uses `env`, the name of its interpreter is included.
     """
     try:
         with Path(path).open("rb") as file:
@@ -203,7 +203,7 @@ def _interpreters(path: str, _modified: int) -> tuple[str, ...]:
 
 
 def _loader(file: BinaryIO, head: bytes) -> tuple[str, ...]:
-    """Return the loader that an ELF file names (`PT_INTERP`); none if it is linked statically."""
+    """Return the loader of an ELF file (`PT_INTERP`); none if the file is statically linked."""
     order = "<" if head[5] == 1 else ">"
     is_64 = head[4] == 2
     (table,) = struct.unpack_from(f"{order}{'Q' if is_64 else 'I'}", head, 32 if is_64 else 28)
@@ -219,7 +219,7 @@ def _loader(file: BinaryIO, head: bytes) -> tuple[str, ...]:
 
 
 def _prefix(path: str) -> list[str]:
-    """Return the directories that a program is installed in, besides those of the system."""
+    """Return the installation directories of a program outside the system's directories."""
     if path.startswith(tuple(f"{each}/" for each in sandbox.LIBRARIES)):
         return []
     if store := next((each for each in STORES if path.startswith(f"{each}/")), ""):

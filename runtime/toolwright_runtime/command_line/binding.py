@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from toolwright_runtime.binding import Binding
 from toolwright_runtime.call import ToolCall
 from toolwright_runtime.catalogue import Catalogue
-from toolwright_runtime.command_line.access import Guarded, access_of, confined
+from toolwright_runtime.command_line.access import Guarded, confined, resolve_access
 from toolwright_runtime.command_line.approval import approve
 from toolwright_runtime.command_line.argv import invocation, values_used
 from toolwright_runtime.command_line.execute import run
@@ -74,7 +74,7 @@ class CommandRun:
         if permissions is None or docker is not None:
             outcome = await run(prepared, executor=commands.executor, environ=environ)
         else:
-            access = access_of(permissions, guarded, prepared, risk=risk, environ=environ)
+            access = resolve_access(permissions, guarded, prepared, risk=risk, environ=environ)
             async with confined(prepared, access) as prepared:
                 outcome = await run(prepared, executor=commands.executor, environ=environ)
         return await reply(outcome, commands.chunks, ok_exit_codes=self.tool.ok_exit_codes)

@@ -8,7 +8,7 @@ import secrets
 from collections.abc import Iterator
 
 from toolwright_runtime.command_line.execute import Command, Environ, Executor, base_environment, declared
-from toolwright_runtime.command_line.launching import Limits
+from toolwright_runtime.command_line.launcher_client import Limits
 from toolwright_runtime.command_line.policy import Docker
 from toolwright_runtime.command_line.programs import located
 from toolwright_runtime.command_line.search_path import SearchPath, working_directory

@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 import anyio
 from toolwright_runtime.command_line.access import isolation, with_program
 from toolwright_runtime.command_line.capture import MOST_IN_FILE, MOST_IN_MEMORY, Capture
-from toolwright_runtime.command_line.launching import Execution, Limits
+from toolwright_runtime.command_line.launcher_client import Execution, Limits
 from toolwright_runtime.command_line.processes import Process, RunningProcess, apart
 from toolwright_runtime.command_line.programs import check_folder, located, unstarted
 from toolwright_runtime.command_line.sandbox import Access, wrap

@@ -1,4 +1,4 @@
-"""The launcher process: starts the programs of one server, and ends every process that they start.
+"""The launcher process: starts the programs of one server, and ends all their descendants.
 
 Run as `python -I -S launcher.py FD`, with the standard library alone. FD is a Unix socket (SOCK_SEQPACKET) to the
 server. Each packet on it is one request: a byte, and the descriptors of `Descriptors`. The launcher forks *guardians*.
@@ -11,16 +11,16 @@ Invariants:
 1. The launcher and its guardians have one thread, so Python code may run after a fork.
 2. A guardian is a child subreaper. A descendant of its program cannot leave its tree, not even by a double fork with
    `setsid`: an orphan becomes a child of the guardian. So the descendants of a guardian are the processes of one
-   command, and a guardian without children (ECHILD) has nothing left to end.
-3. The server alone holds the other end of a guardian's control socket. It closes when the server ends, however that
-   happens; the guardian then ends its descendants.
-4. Only the guardian receives the descriptors of a request, and it closes those of the program when that runs. So a
+   command, and a guardian without children (ECHILD) has no process left to end.
+3. Only the server holds the other end of a guardian's control socket. The kernel closes it when the server ends, even
+   by SIGKILL; the guardian then ends its descendants.
+4. Only the guardian receives the descriptors of a request. It closes those of the program once the program runs, so a
    pipe closes when the last process of the command has closed it.
-5. The launcher is a subreaper as well. It adopts the processes of a guardian that was killed, and kills them.
+5. The launcher is a subreaper as well. It adopts the processes of a killed guardian, and kills them.
 
 Control socket, guardian to server: `marshal` of ("started", pid), ("failed", errno, stage) or ("exited", code), then
-end of file when no process of the command is left. Server to guardian: b"k" kills all processes; end of file ends them
-with SIGTERM, then SIGKILL after a grace period.
+end of file when no process of the command is left. Server to guardian: b"k" kills all processes; on end of file the
+guardian sends them SIGTERM, then SIGKILL after a grace period.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ from typing import Any, Final, NamedTuple
 
 GRACE_S: Final = 1.0
 """Seconds from SIGTERM to SIGKILL."""
-LAST_S: Final = 5.0
-"""Seconds of repeated SIGKILL, after which a guardian gives up: a process may belong to another user."""
+KILL_TIMEOUT_S: Final = 5.0
+"""Seconds of repeated SIGKILL before a guardian gives up: a process may belong to another user."""
 
 _LIBC: Final = ctypes.CDLL(None, use_errno=True)
 _SCAN_S: Final = 0.02
@@ -52,13 +52,13 @@ _PID_BYTES: Final = 8
 _PR_SET_DUMPABLE: Final = 4
 _PR_SET_CHILD_SUBREAPER: Final = 36
 _IGNORED: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-"""End of file is what ends a launcher or a guardian."""
+"""Signals that a launcher or guardian ignores: only end of file ends it."""
 _DEFAULT: Final = (*_IGNORED, signal.SIGPIPE, signal.SIGXFSZ, signal.SIGCHLD)
-"""Signals that Python or this module handles, and that a program gets with their default action."""
+"""Signals that Python or this module handles; a program starts with their default action."""
 
 
 class Descriptors(NamedTuple):
-    """The descriptors of one request, in their order."""
+    """The descriptors of one request, in the order of the packet."""
 
     control: int
     request: int
@@ -69,15 +69,15 @@ class Descriptors(NamedTuple):
 
     @property
     def program(self) -> tuple[int, ...]:
-        """Those that the program gets."""
+        """The descriptors of the program."""
         return self.cwd, self.stdin, self.stdout, self.stderr
 
 
 class Request(NamedTuple):
     """One program to start, as `marshal` in the file `Descriptors.request`.
 
-    `access` holds the fields of `sandbox.Access`; None starts it without a sandbox. `limits` has pairs of a resource
-    and its limit. A negative `umask` keeps that of the server.
+    `access` has the fields of `sandbox.Access`; None means no sandbox. `limits` has pairs of a resource and its limit.
+    A negative `umask` keeps the server's.
     """
 
     argv: tuple[str, ...]
@@ -98,7 +98,7 @@ def main(descriptor: int) -> None:
     _become_subreaper()
     for number in _IGNORED:
         signal.signal(number, signal.SIG_IGN)
-    # A program could read the environment of another one in the memory of this process.
+    # Otherwise a program could read the environments of other programs in the memory of this process.
     _prctl(_PR_SET_DUMPABLE, 0)
     gc.freeze()
     _serve(server, _ChildEvents())
@@ -117,7 +117,7 @@ def _serve(server: socket.socket, events: _ChildEvents) -> None:
             pid = _fork_guardian(server, writer)
             guardians.add(pid)
             idle.add(pid)
-            with suppress(ImportError, OSError):  # a guardian that needs it reports the failure
+            with suppress(ImportError, OSError):  # the guardian that needs it reports the failure
                 _sandbox()
         ready = {descriptor for descriptor, _ in poll.poll(_SCAN_S * 1000 if strays_until else None)}
         if reader in ready:
@@ -126,9 +126,9 @@ def _serve(server: socket.socket, events: _ChildEvents) -> None:
             idle.discard(pid)
         events.clear()
         for pid, status in _reap():
-            # A guardian that ends with another status than 0 was killed or has given up.
+            # A status other than 0: the guardian was killed or gave up.
             if pid in guardians and status != 0:
-                strays_until = time.monotonic() + LAST_S
+                strays_until = time.monotonic() + KILL_TIMEOUT_S
             guardians.discard(pid)
             idle.discard(pid)
         if strays_until:
@@ -141,7 +141,7 @@ def _serve(server: socket.socket, events: _ChildEvents) -> None:
 def _fork_guardian(server: socket.socket, launcher: int) -> int:
     """Fork a guardian that waits for the next request, and return its process id.
 
-    It writes its process id to `launcher` when it takes the request, or 0 when the server has closed its end.
+    The guardian writes its process id to `launcher` when it takes the request, or 0 when the server has closed its end.
     """
     pid = os.fork()
     if pid == 0:
@@ -167,11 +167,11 @@ def _guard(descriptors: Descriptors, events: _ChildEvents) -> int:
     try:
         program = _start(_read_request(descriptors.request), descriptors)
     except StartError as error:
-        _tell(control, ("failed", *error.args))
+        _report(control, ("failed", *error.args))
         return 0
     for descriptor in descriptors.program:
         os.close(descriptor)
-    _tell(control, ("started", program))
+    _report(control, ("started", program))
     poll = select.poll()
     poll.register(control, select.POLLIN)
     poll.register(events.fileno(), select.POLLIN)
@@ -179,14 +179,14 @@ def _guard(descriptors: Descriptors, events: _ChildEvents) -> int:
     while True:
         for pid, status in (reaped := _reap()):
             if pid == program:
-                _tell(control, ("exited", os.waitstatus_to_exitcode(status)))
+                _report(control, ("exited", os.waitstatus_to_exitcode(status)))
         if reaped.is_last:
             return 0
         now = time.monotonic()
         if now >= give_up_at:
             return 1
         if now >= kill_at:
-            give_up_at = min(give_up_at, now + LAST_S)
+            give_up_at = min(give_up_at, now + KILL_TIMEOUT_S)
             _send_to(_descendants(), signal.SIGKILL)
         wait_s = _SCAN_S if now >= kill_at else kill_at - now
         ready = {descriptor for descriptor, _ in poll.poll(None if wait_s == float("inf") else wait_s * 1000)}
@@ -216,7 +216,7 @@ def _read_request(descriptor: int) -> Request:
 
 @cache
 def _sandbox() -> ModuleType:
-    """Return the module beside this file, prepared for the forks that follow."""
+    """Return the module `sandbox` beside this file, prepared for later forks."""
     import sandbox  # type: ignore[import-not-found,unused-ignore]  # found by the path below
 
     sandbox.supported()
@@ -226,10 +226,10 @@ def _sandbox() -> ModuleType:
 def _start(request: Request, descriptors: Descriptors) -> int:
     """Start the program and return its process id.
 
-    Directory, limits and sandbox are those of the guardian, from which the program inherits them.
+    The guardian applies directory, limits and sandbox to itself; the program inherits them.
 
     Raises:
-        StartError: a step of this failed.
+        StartError: a step failed.
     """
     streams = enumerate((descriptors.stdin, descriptors.stdout, descriptors.stderr))
     with _stage("start"):
@@ -255,7 +255,7 @@ def _start(request: Request, descriptors: Descriptors) -> int:
 
 
 class StartError(Exception):
-    """A program was not started; the arguments are an errno and the stage."""
+    """A program was not started. Arguments: errno, stage."""
 
 
 @contextmanager
@@ -273,7 +273,7 @@ def _limit(kind: int, limit: int) -> None:
 
 
 class _Reaped(list[tuple[int, int]]):
-    """Process ids and statuses of ended children. `is_last`: no child is left."""
+    """Process ids and statuses of ended children. `is_last` is true if no child is left."""
 
     is_last = False
 
@@ -289,9 +289,9 @@ def _reap() -> _Reaped:
 
 
 def _descendants(without: set[int] | frozenset[int] = frozenset()) -> list[int]:
-    """Return the descendants of this process, except the processes `without` and theirs.
+    """Return the descendants of this process, except the processes in `without` and their descendants.
 
-    Zombies are included: one whose first thread has ended may have others.
+    Zombies are included: a zombie whose first thread has ended may have other threads.
     """
     children: dict[int, list[int]] = {}
     for name in os.listdir("/proc"):  # noqa: PTH208  pathlib is not imported
@@ -317,7 +317,7 @@ def _send_to(pids: list[int], number: signal.Signals) -> None:
             os.kill(pid, number)
 
 
-def _tell(control: socket.socket, message: tuple[Any, ...]) -> None:
+def _report(control: socket.socket, message: tuple[Any, ...]) -> None:
     with suppress(OSError):  # the server is gone
         control.send(marshal.dumps(message))
 

@@ -1,6 +1,6 @@
-"""Regular expressions that no text can keep busy: those of Rust's `regex`, which comes along with pydantic.
+"""Regular expressions of policies, matched in linear time by Rust's `regex`, which is part of pydantic-core.
 
-The time that Python's `re` takes can double with each character, and a model chooses the text.
+Python's `re` can take exponential time, and a model chooses the text.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _HINTS: Final = {
 
 
 class PatternError(ValueError):
-    """A text is no regular expression, or one that cannot be matched quickly."""
+    """A text is not a regular expression of Rust's `regex`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,18 +29,18 @@ class Pattern:
     """A regular expression that a text must match as a whole.
 
     Raises:
-        PatternError: it is none; the text says why, and what to write instead if that can be said.
+        PatternError: it is invalid; the message has the reason and, if possible, a replacement.
     """
 
     text: str
     _whole: Callable[[str], bool] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        _compiled(self.text)  # alone as well: `a)|(?:b` would be sound between the brackets below
+        _compiled(self.text)  # compiled alone too: `a)|(?:b` is valid only inside the brackets below
         object.__setattr__(self, "_whole", _compiled(rf"\A(?:{self.text})\z"))
 
     def matches(self, text: str) -> bool:
-        """Tell whether all of `text` matches, in time that grows with its length and no faster."""
+        """Return whether all of `text` matches, in linear time."""
         return self._whole(text)
 
 

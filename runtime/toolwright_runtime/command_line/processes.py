@@ -14,7 +14,7 @@ from typing import IO, Any, Final
 
 import anyio
 from toolwright_runtime.command_line.capture import Capture
-from toolwright_runtime.command_line.launching import Child, Execution, launch
+from toolwright_runtime.command_line.launcher_client import Child, Execution, launch
 from toolwright_runtime.ending import before_leaving
 
 GRACE_S: Final = 1.0

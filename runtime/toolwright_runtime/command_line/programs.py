@@ -81,8 +81,8 @@ def _unlocated(name: str, wanted: str, path: str | None, skipped: Sequence[str])
         return ToolError(f"{_shown(name)} is there, but this server may not execute it", code="NOT_EXECUTABLE")
     if path is not None and (there := next((each for each in skipped if shutil.which(wanted, path=each)), "")):
         message = (
-            f"the program {_shown(name)} is only in {_shown(there)}, a directory of PATH inside a project, which does "
-            f"not choose programs here: ask the user to install it elsewhere, or to name it by its absolute path"
+            f"program {_shown(name)} was found only in {_shown(there)}; PATH directories inside a project are skipped. "
+            f"Ask the user to install it elsewhere or to set an absolute `command`."
         )
         return ToolError(message, code="NOT_INSTALLED")
     where = "there is no such file" if path is None else "no folder of PATH has it"

@@ -1,10 +1,10 @@
 """Confine a program to the files and the network that its manifest declares.
 
-Linux only: Landlock where the kernel has it, else `bwrap` where a trial run of it succeeds. Uses nothing but the
-standard library and imports nothing of this package, so that a bare `python -I -S` can load it by its path.
+Linux only: Landlock if the kernel has it, else `bwrap` if a trial run succeeds. Imports only the standard library, so
+`python -I -S` can load this file by its path.
 
-What Landlock leaves open: names, sizes and times of files (`stat`), the kernel's key rings, sockets that are files,
-and every protocol but TCP. What `bwrap` leaves open: running any program that can be read.
+Not confined by Landlock: names, sizes and times of files (`stat`), the kernel's key rings, Unix sockets with a path,
+and every protocol except TCP. Not confined by `bwrap`: running any readable program.
 """
 
 from __future__ import annotations
@@ -22,9 +22,10 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """What a program may use: absolute paths without links. What lies below a directory is included.
+    """The files and the network that a program may use.
 
-    `writes` and `executes` can also be read. A path that does not exist, or has become a link, grants nothing.
+    Paths are absolute and without links; a directory includes everything below it. `writes` and `executes` are
+    readable too. A path that does not exist, or has become a link, grants nothing.
     """
 
     reads: tuple[str, ...]
@@ -34,7 +35,7 @@ class Access:
 
 
 LIBRARIES: Final = ("/usr", "/lib", "/lib32", "/lib64", "/libx32", "/bin", "/sbin")
-"""Directories that every program may read: none of them holds anything private."""
+"""Directories that every program may read; they contain no private files."""
 DEVICES: Final = ("/dev/null", "/dev/zero", "/dev/full")
 """Devices that every program may read and write."""
 FILES: Final = (
@@ -46,7 +47,7 @@ FILES: Final = (
     *("/etc/pki/tls/certs", "/etc/pki/tls/cert.pem", "/etc/pki/tls/openssl.cnf", "/etc/pki/ca-trust"),
     *("/etc/gitconfig", "/etc/gitattributes", "/etc/mime.types", "/etc/os-release", "/etc/machine-info"),
 )
-"""What every program may read besides: the accounts, the time zone, the certificates and the like."""
+"""Other files that every program may read: accounts, time zone, certificates and similar."""
 
 MIN_ABI: Final = 1
 TCP_ABI: Final = 4
@@ -59,8 +60,8 @@ _OPENAT2: Final = 437
 _SET_NO_NEW_PRIVS: Final = 38
 _DROP_CAPABILITY: Final = 24
 _KEPT_CAPABILITIES: Final = frozenset({0, 1, 3, 4, 5, 6, 7})
-"""Those of root to own, read and write files, to signal, and to become another user. Not kept are, among others, those
-to read the memory of another process, to make devices and to open files by their inode."""
+"""Capabilities of root to own, read and write files, to signal, and to become another user. Dropped are, among others,
+the capabilities to read the memory of another process, to make devices and to open files by their inode."""
 _AT_FDCWD: Final = -100
 _NO_LINKS: Final = 0x02 | 0x04
 """`RESOLVE_NO_MAGICLINKS` and `RESOLVE_NO_SYMLINKS` of openat2(2)."""
@@ -79,7 +80,7 @@ _ON_FILES: Final = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | _IOCTL_DEV
 """The rights that a rule for a single file may have."""
 _READ: Final = _READ_FILE | _READ_DIR
 _MAX_FS_RIGHT: Final = {1: 12, 2: 13, 3: 14, 4: 14}
-"""The highest right on files of each version; 15 from the fifth on."""
+"""The highest file right of each Landlock version; 15 from version 5 on."""
 _TCP: Final = 1 << 0 | 1 << 1
 _ABSTRACT_SOCKETS: Final = 1 << 0
 _SIGNALS: Final = 1 << 1
@@ -101,9 +102,9 @@ class _OpenHow(ctypes.Structure):
 
 @cache
 def supported() -> str:
-    """Return the way this machine confines programs: "landlock", "bwrap", or "" for none.
+    """Return the sandbox of this machine: "landlock", "bwrap", or "" for none.
 
-    Called once before a fork, it also prepares what `restrict` needs each time.
+    Call it once before a fork: it fills the caches that `restrict` uses.
     """
     if abi() >= MIN_ABI:
         _base_reads()
@@ -113,7 +114,7 @@ def supported() -> str:
 
 @cache
 def abi() -> int:
-    """Return the version of Landlock of this kernel; 0 if it cannot be used."""
+    """Return the kernel's version of Landlock; 0 if it cannot be used."""
     if sys.platform != "linux":
         return 0
     try:
@@ -125,10 +126,10 @@ def abi() -> int:
 
 
 def restrict(access: Access) -> None:
-    """Confine this process, and all that it starts, for good. To be called between fork and exec.
+    """Confine this process and its descendants permanently. Call it between fork and exec.
 
     Raises:
-        OSError: it could not be done; the process must not go on.
+        OSError: it failed; the process must not continue.
     """
     version = abi()
     if version < MIN_ABI:
@@ -155,11 +156,11 @@ def restrict(access: Access) -> None:
 
 
 def wrap(access: Access, argv: Sequence[str]) -> list[str]:
-    """Return the command line that runs `argv` inside of bwrap, in the directory in which it is started."""
+    """Return the command line that runs `argv` in bwrap, in the current working directory."""
     writes = set(access.writes)
     reads = {*LIBRARIES, *FILES, *access.reads, *access.executes} - {"/proc", "/dev/urandom", "/dev/random"} - writes
     binds = [*(("--ro-bind-try", path) for path in reads), *(("--bind-try", path) for path in writes)]
-    binds.sort(key=lambda each: each[1])  # a directory before what lies below it, which would be hidden otherwise
+    binds.sort(key=lambda each: each[1])  # a directory before its entries, which it would hide otherwise
     return [
         *(_bwrap(), "--die-with-parent", "--unshare-all", *(["--share-net"] if access.network else [])),
         *("--proc", "/proc", "--dev", "/dev"),
@@ -170,7 +171,7 @@ def wrap(access: Access, argv: Sequence[str]) -> list[str]:
 
 @cache
 def can_use_bwrap() -> bool:
-    """Whether `bwrap` is there and runs a program; many systems have it and forbid what it needs."""
+    """Return whether `bwrap` can run a program; many systems install it and forbid user namespaces."""
     import subprocess
 
     if sys.platform != "linux" or not _bwrap():
@@ -184,19 +185,19 @@ def can_use_bwrap() -> bool:
 
 @cache
 def _bwrap() -> str:
-    """Return the path of `bwrap`, which is not looked for on PATH: a project may have put itself there."""
+    """Return the path of `bwrap`. PATH is not searched: it may contain directories of a project."""
     folders = ("/usr/bin", "/bin", "/usr/local/bin", "/run/current-system/sw/bin")
     return next((path for path in (f"{each}/bwrap" for each in folders) if os.access(path, os.X_OK)), "")
 
 
 @cache
 def _base_reads() -> tuple[str, ...]:
-    """Return what every program may read, links followed: `/lib` is one on most systems."""
+    """Return the real paths that every program may read: `/lib` is a link on most systems."""
     return tuple({os.path.realpath(path): None for path in (*LIBRARIES, *FILES)})
 
 
 def _allow(ruleset: int, paths: Iterable[str], rights: int) -> None:
-    """Add a rule for each of `paths` that exists. A link on the way would lead elsewhere, and grants nothing."""
+    """Add a rule for each existing path. A path with a link in it grants nothing."""
     for path in paths:
         try:
             descriptor = _open(path)
@@ -213,14 +214,14 @@ def _allow(ruleset: int, paths: Iterable[str], rights: int) -> None:
 
 
 def _drop_capabilities() -> None:
-    """Take from root what leads past the rules. Nobody else has it, nor may take it away."""
+    """Drop the capabilities that bypass the rules. Only root has them and may drop them."""
     for number in range(64):
         if number not in _KEPT_CAPABILITIES and _libc().prctl(_DROP_CAPABILITY, number, 0, 0, 0):
-            return  # the kernel knows no more of them, or this is not root
+            return  # no further capabilities, or not root
 
 
 def _open(path: str) -> int:
-    """Return a descriptor of `path` that stands for the place alone, if no link leads there."""
+    """Open `path` with `O_PATH`; fail if it contains a link."""
     how = _OpenHow(os.O_PATH | os.O_CLOEXEC, 0, _NO_LINKS)
     return _call(_OPENAT2, _AT_FDCWD, os.fsencode(path), ctypes.byref(how), ctypes.sizeof(how))
 

@@ -1,6 +1,6 @@
-"""The directories of PATH that may choose a program: those of no project.
+"""Split PATH: programs are looked up only in directories outside of projects.
 
-npm scripts, direnv and virtual environments put directories of a project on PATH. The author of the project would then
+npm scripts, direnv and virtual environments add directories of a project to PATH. The author of the project would then
 choose the programs that run.
 """
 
@@ -16,18 +16,18 @@ from typing import Final
 from toolwright_runtime.call import ToolCall
 
 _OWN: Final = str(Path(sys.prefix, "Scripts" if os.name == "nt" else "bin"))
-"""The environment that this server runs in, whose programs it trusts already."""
+"""The server's own Python environment, whose programs it trusts already."""
 
 
 @dataclass(frozen=True, slots=True)
 class Projects:
-    """What a lifespan yields to tell which directories a call works on: no program is taken from them."""
+    """Yielded by a lifespan: a function that returns a call's project directories. Programs in them are not used."""
 
     of: Callable[[ToolCall], Awaitable[Sequence[Path]]]
 
 
 async def project_directories(call: ToolCall) -> tuple[str, ...]:
-    """Return the directories that a call works on, as the server's `Projects` tell; none without them."""
+    """Return the project directories of a call from the server's `Projects`; none without them."""
     try:
         projects = call.state(Projects)
     except LookupError:
@@ -37,14 +37,14 @@ async def project_directories(call: ToolCall) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class SearchPath:
-    """PATH, split into the absolute directories that choose programs, and those that lie in a project."""
+    """The absolute directories of PATH: `kept` are searched for programs, `skipped` are inside a project."""
 
     kept: tuple[str, ...]
     skipped: tuple[str, ...]
 
     @classmethod
     def of(cls, environ: Mapping[str, str], projects: Iterable[str | Path]) -> SearchPath:
-        """Split the PATH of an environment. Relative directories are neither kept nor skipped."""
+        """Split the PATH of an environment. Relative directories are in neither part."""
         tops = _tops(projects)
         named = [each for each in environ.get("PATH", os.defpath).split(os.pathsep) if os.path.isabs(each)]  # noqa: PTH117
         skipped = {each for each in named if _is_inside(each, tops)}
@@ -53,12 +53,12 @@ class SearchPath:
         )
 
     def narrow(self, environ: Mapping[str, str]) -> dict[str, str]:
-        """Return the environment with the kept directories alone."""
+        """Return the environment with only the kept directories on PATH."""
         return {**environ, "PATH": os.pathsep.join(self.kept)}
 
 
 def working_directory() -> tuple[Path, ...]:
-    """Return the directory of this process; nothing if it was removed."""
+    """Return the directory of this process; empty if it was removed."""
     try:
         return (Path.cwd(),)
     except OSError:
@@ -66,12 +66,12 @@ def working_directory() -> tuple[Path, ...]:
 
 
 def is_outside(directory: str, project: Path | None) -> bool:
-    """Whether a directory of PATH is absolute and not in `project`."""
+    """Return whether a directory of PATH is absolute and not in `project`."""
     return Path(directory).is_absolute() and (project is None or not _is_inside(directory, _tops((project,))))
 
 
 def is_too_wide(path: Path) -> bool:
-    """Whether `path` is a whole disk, or a home directory or above: it is no project."""
+    """Return whether `path` is a disk, the home directory or a parent of it: too wide for a project."""
     home = Path.home().resolve()
     return path == path.parent or home.is_relative_to(path)
 
@@ -83,7 +83,7 @@ def _tops(projects: Iterable[str | Path]) -> tuple[str, ...]:
 
 
 def _is_inside(directory: str, tops: tuple[str, ...]) -> bool:
-    """Whether a directory lies in one of `tops`: where its name is, or where that leads."""
+    """Return whether a directory is in one of `tops`, before or after links are resolved."""
     path = os.path.normpath(directory)
     if not tops or path == _OWN:
         return False

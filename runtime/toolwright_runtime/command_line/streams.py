@@ -1,4 +1,4 @@
-"""Programs that a handler talks to while they run: asyncio streams in place of captures."""
+"""Programs with asyncio streams, for handlers that read and write while the program runs."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import sys
 from typing import IO, Final, Protocol
 
 import anyio
-from toolwright_runtime.command_line.launching import Execution, launch
+from toolwright_runtime.command_line.launcher_client import Execution, launch
 from toolwright_runtime.command_line.processes import apart
 
 _KILL_S: Final = 1.0
-"""Seconds that SIGKILL may take."""
+"""Seconds to wait for the end after SIGKILL."""
 
 
 class StreamedProcess(Protocol):
-    """A program with its streams; None for one that is the null device."""
+    """A running program. A stream is None if it is the null device."""
 
     @property
     def stdin(self) -> asyncio.StreamWriter | None:
@@ -35,11 +35,11 @@ class StreamedProcess(Protocol):
         ...
 
     async def wait(self) -> int:
-        """Wait until it has ended, with all it started, and return its exit code."""
+        """Wait until the program and its descendants have ended; return its exit code."""
         ...
 
     def kill(self) -> None:
-        """Kill it, with all it started.
+        """Kill the program and its descendants.
 
         Raises:
             ProcessLookupError: it has ended.
@@ -50,10 +50,10 @@ class StreamedProcess(Protocol):
 async def start_streamed(
     execution: Execution, *, has_stdin: bool = False, has_stderr: bool = False, max_line_bytes: int = 2**16
 ) -> StreamedProcess:
-    """Start a program. Streams that it does not have are the null device.
+    """Start a program. Streams that are not requested are the null device.
 
     Raises:
-        OSError: the system does not start it.
+        OSError: it could not be started.
     """
     if sys.platform != "linux":
         return await asyncio.create_subprocess_exec(
@@ -73,7 +73,7 @@ async def start_streamed(
 
 
 class _Launched:
-    """A program in the care of the launcher."""
+    """A program that the launcher started."""
 
     stdin: asyncio.StreamWriter | None = None
     stdout: asyncio.StreamReader | None = None
@@ -122,7 +122,7 @@ class _Launched:
         return self._child.exit_code or 0
 
     def kill(self) -> None:
-        # A reader that has paused for its limit would never see the end of its pipe.
+        # A reader that paused at its limit would never see the end of its pipe.
         self._close()
         if self._child.gone.is_set():
             raise ProcessLookupError

@@ -172,19 +172,19 @@ def _versions(whole: dict[str, Any]) -> Iterator[tuple[int, dict[str, Any]]]:
     shorter = dict(whole)
     for count in range(len(whole.get("examples", ())) - 1, 0, -1):
         shorter["examples"] = whole["examples"][:count]
-        yield DESCRIPTION_TOKENS, _said_to_lack(shorter, whole)
+        yield DESCRIPTION_TOKENS, _with_trim_note(shorter, whole)
     shorter["parameters"] = _each(whole["parameters"], _Cut())
-    yield DESCRIPTION_TOKENS, _said_to_lack(shorter, whole)
+    yield DESCRIPTION_TOKENS, _with_trim_note(shorter, whole)
     if "examples" in whole:
         shorter["examples"] = []
-        yield DESCRIPTION_TOKENS, _said_to_lack(shorter, whole)
+        yield DESCRIPTION_TOKENS, _with_trim_note(shorter, whole)
     shorter["related_tools"] = []
     for cut in (_Cut(), _Cut(has_rules=False), _Cut(has_rules=False, has_members=False)):
         shorter["parameters"] = _each(whole["parameters"], cut)
-        yield STRUCTURE_TOKENS, _said_to_lack(shorter, whole)
+        yield STRUCTURE_TOKENS, _with_trim_note(shorter, whole)
 
 
-def _said_to_lack(shorter: dict[str, Any], whole: dict[str, Any]) -> dict[str, Any]:
+def _with_trim_note(shorter: dict[str, Any], whole: dict[str, Any]) -> dict[str, Any]:
     trimmed = [key for key in whole if shorter[key] != whole[key]]
     return shorter | ({"trimmed": trimmed, "note": NOTE} if trimmed else {})
 

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from toolwright_runtime.command_line.capture import Capture
-from toolwright_runtime.command_line.launching import Execution
+from toolwright_runtime.command_line.launcher_client import Execution
 
 from workbench.backend.output import Filed
 

@@ -1,4 +1,4 @@
-"""The server's side of the launcher: one program from its start to the end of all that it started. Linux only."""
+"""Client of the launcher process: starts a program and follows it until all its descendants have ended. Linux only."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ DEFAULT_MEMORY_MB: Final = 1024
 MAX_FILE_BYTES: Final = 4 * 1024**3
 """Largest file that a program may write."""
 CPU_MARGIN_S: Final = 10
-"""Seconds of processor time that a program has beyond its timeout on all processors."""
+"""Seconds of processor time added to the timeout times the number of processors."""
 
 _SCRIPT: Final = Path(__file__).with_name("launcher.py")
 _SOCKET: Final = 3
-"""The launcher's descriptor of its socket."""
+"""Number of the socket's descriptor in the launcher."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,9 +59,9 @@ class Limits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Execution:
-    """A program as it is executed. `executable` is its absolute path, `cwd` is empty for the server's directory.
+    """A program to execute. `executable` is its absolute path; an empty `cwd` means the server's directory.
 
-    `access` is its sandbox (None: no sandbox); `umask` is negative for the server's.
+    `access` is the sandbox (None: no sandbox); a negative `umask` keeps the server's.
     """
 
     argv: tuple[str, ...]
@@ -74,14 +74,14 @@ class Execution:
 
 
 class SandboxError(OSError):
-    """The program was not started, because the system did not apply its sandbox or its limits."""
+    """The program was not started: its sandbox or its limits could not be applied."""
 
 
 class Child:
-    """A program in the care of the launcher.
+    """A program that the launcher started.
 
-    `exit_code` is that of the program, negative for a signal; None while it runs. `gone` is set when all that it
-    started has ended too.
+    `exit_code` is None while the program runs, and negative if a signal ended it. `gone` is set when its descendants
+    have ended too.
     """
 
     def __init__(self, control: socket.socket) -> None:
@@ -102,7 +102,7 @@ class Child:
         """Wait until the program runs.
 
         Raises:
-            OSError: it does not.
+            OSError: it could not be started.
         """
         await asyncio.shield(self._started)
 
@@ -139,7 +139,7 @@ class Child:
                 self._has_exited(code)
             case _:
                 self.close()
-                self._settle(OSError(errno.EPIPE, "the process that starts programs was ended"))
+                self._settle(OSError(errno.EPIPE, "the launcher process was ended"))
                 self._has_exited(-signal.SIGKILL)
                 self.gone.set()
 
@@ -156,7 +156,7 @@ class Child:
             self._started.set_result(None)
         else:
             self._started.set_exception(error)
-            self._started.exception()  # marks it as retrieved: a cancelled caller does not wait for it
+            self._started.exception()  # mark it as retrieved: a cancelled caller does not await it
 
 
 def _error(number: int, stage: str) -> OSError:
@@ -166,14 +166,14 @@ def _error(number: int, stage: str) -> OSError:
 
 
 class _Launcher:
-    """The launcher process of this one, started when it is first needed."""
+    """The launcher of this server process, started at the first request."""
 
     def __init__(self) -> None:
         self._socket: socket.socket | None = None
         self._pid = 0
 
     def send(self, descriptors: Sequence[int]) -> None:
-        """Hand over the descriptors of a request; start the launcher first if there is none.
+        """Send the descriptors of a request; start the launcher first if none runs.
 
         Raises:
             OSError: it cannot be started.
@@ -185,7 +185,7 @@ class _Launcher:
                 socket.send_fds(self._socket, [b"r"], list(descriptors))
                 return
             self._forget()
-        raise OSError(errno.EPIPE, "the launcher of programs ended")
+        raise OSError(errno.EPIPE, "the launcher process ended")
 
     def _start(self) -> socket.socket:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -213,7 +213,7 @@ class _Launcher:
             os.waitpid(self._pid, 0)
 
     def close(self) -> None:
-        """Let the launcher end when nothing runs any more."""
+        """Close the socket: the launcher ends when no program is left."""
         if self._socket is not None:
             self._socket.close()
             self._socket = None
@@ -224,7 +224,7 @@ atexit.register(_launcher.close)
 
 
 def launch(execution: Execution, streams: Sequence[int]) -> Child:
-    """Have a program started in a session of its own, with the three descriptors `streams`, which the caller closes.
+    """Start a program in a new session with the three descriptors `streams`, which the caller closes.
 
     Raises:
         OSError: the directory cannot be entered, or the launcher cannot be started.

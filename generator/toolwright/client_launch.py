@@ -1,4 +1,4 @@
-"""How a client starts a server, and what it has to be told for that."""
+"""Command line and environment that client files use to start a server."""
 
 from __future__ import annotations
 
