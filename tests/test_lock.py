@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 import tomllib
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, distribution
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -56,6 +62,33 @@ def wanted() -> list[Requirement]:
     return [Requirement(text) for text in texts]
 
 
+def needed(inside: dict[str, str]) -> list[str]:
+    """Return the names of what is needed directly and by others, as far as the metadata installed here says."""
+    pending = wanted()
+    seen: set[tuple[str, str]] = set()
+    while pending:
+        requirement = pending.pop()
+        name = canonicalize_name(requirement.name)
+        new = {(name, extra) for extra in ("", *requirement.extras)} - seen
+        seen |= new
+        with suppress(PackageNotFoundError):
+            texts = distribution(name).requires or []
+            for each, (_, extra) in product(map(Requirement, texts), new):
+                if each.marker is None or each.marker.evaluate({**inside, "extra": extra}):
+                    pending.append(each)
+    return sorted({name for name, _ in seen})
+
+
+@pytest.mark.parametrize("platform", PLATFORMS)
+@pytest.mark.parametrize("python", ["3.11", "3.12", "3.13"])
+def test_lock_has_what_the_requirements_require(python: str, platform: str) -> None:
+    inside = environment(python, platform)
+    names = needed(inside)
+
+    assert {"rpds-py", "pydantic-core", "markupsafe"} <= set(names)
+    assert [name for name in names if name not in pinned(inside)] == [], "run `nox -s lock`"
+
+
 @pytest.mark.parametrize("platform", PLATFORMS)
 @pytest.mark.parametrize("python", ["3.11", "3.12", "3.13"])
 def test_lock_satisfies_what_the_toolkit_and_its_build_need(python: str, platform: str) -> None:
@@ -106,3 +139,50 @@ def test_action_installs_the_lock_and_nothing_else() -> None:
         '"$GITHUB_ACTION_PATH/requirements/action.txt"',
         '"$GITHUB_ACTION_PATH"',
     ]
+
+
+BACKEND = """
+import zipfile
+
+def build_wheel(directory, config_settings=None, metadata_directory=None):
+    name = "stub-1.dist-info"
+    with zipfile.ZipFile(f"{directory}/stub-1-py3-none-any.whl", "w") as wheel:
+        wheel.writestr(f"{name}/METADATA", "Metadata-Version: 2.1\\nName: stub\\nVersion: 1\\n")
+        wheel.writestr(f"{name}/WHEEL", "Wheel-Version: 1.0\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n")
+        wheel.writestr(f"{name}/RECORD", "")
+    return "stub-1-py3-none-any.whl"
+"""
+"""Builds an empty package, so that the step of the action can run without a network."""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the environment of the step has other directories there")
+def test_action_runs_nothing_of_the_repository_that_it_checks(tmp_path: Path) -> None:
+    clone, action, canary = tmp_path / "clone", tmp_path / "action", tmp_path / "canary"
+    for folder in (clone / "pip", action / "requirements", tmp_path / "temp"):
+        folder.mkdir(parents=True)
+    code = f"open({str(canary)!r}, 'a').write(__file__ + chr(10))\n"
+    for name in ("venv.py", "json.py", "ensurepip.py", "sitecustomize.py", "pip/__init__.py", "pip/__main__.py"):
+        (clone / name).write_text(code, encoding="utf-8")
+    (action / "requirements" / "action.txt").write_text("", encoding="utf-8")
+    (action / "backend.py").write_text(BACKEND, encoding="utf-8")
+    build = '[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n'
+    (action / "pyproject.toml").write_text(build, encoding="utf-8")
+
+    step = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))["runs"]["steps"][0]
+    ran = subprocess.run(
+        ["bash", "-c", step["run"]],
+        cwd=clone,
+        env={
+            "PATH": os.environ["PATH"],
+            "PYTHON": sys.executable,
+            "RUNNER_TEMP": str(tmp_path / "temp"),
+            "GITHUB_ACTION_PATH": str(action),
+        },
+        capture_output=True,
+        check=False,
+        encoding="utf-8",
+    )
+
+    assert ran.returncode == 0, ran.stderr
+    assert not canary.exists(), canary.read_text(encoding="utf-8")
+    assert list((tmp_path / "temp").glob("toolwright-schema/lib/*/site-packages/stub-1.dist-info"))

@@ -49,7 +49,7 @@ def declared_scripts(root: Path) -> frozenset[str]:
         raise PyprojectError(error.strerror or str(error)) from error
     except UnicodeDecodeError as error:
         raise PyprojectError(f"not UTF-8 at byte {error.start}") from error
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise PyprojectError(str(error)) from error
     project = content.get("project")
     scripts = project.get("scripts") if isinstance(project, dict) else None

@@ -8,7 +8,7 @@ from typing import Final
 
 from toolwright.files import Change, ChangeKind, RenderedFile
 from toolwright.signature import LISTING, Listing, State, is_signable, listing, parse_listing, verify
-from toolwright.snapshot import Kind, Snapshot, is_hidden
+from toolwright.snapshot import MAX_FILE_BYTES, Kind, Snapshot, is_hidden
 
 Part = Callable[[PurePosixPath], bool]
 """Says which paths a run is about. Files outside are neither written nor pruned nor reported."""
@@ -100,7 +100,9 @@ def _compared(name: str, wanted: bytes, snapshot: Snapshot, listed: Listing, pru
     if kind is Kind.FILE:
         is_list_missing = LISTING.as_posix() not in snapshot.kinds and not is_signable(path)
         note = UNLISTED if is_list_missing else _NOTES[Kind.FILE]
-        return _compared_file(path, wanted, snapshot.read(name), listed, note)
+        # Our own may be larger than others; twice, for CRLF line ends.
+        found = snapshot.read(name, max_bytes=max(MAX_FILE_BYTES, 2 * len(wanted)))
+        return _compared_file(path, wanted, found, listed, note)
     if kind is Kind.FOLDER:
         below = [entry for entry in snapshot.kinds if entry.startswith(f"{name}/")]
         if all(entry in pruned or snapshot.kinds[entry] is Kind.FOLDER or _is_bytecode(entry) for entry in below):

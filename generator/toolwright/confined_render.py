@@ -1,7 +1,8 @@
 """Render a project's own templates in a separate process, since the project may be a stranger's.
 
-Jinja's sandbox restricts the objects that a template can reach, but not its time and memory. The process has limits for
-both, and is ended when it exceeds one. On Windows, which has no such limits, the parent enforces the time limit.
+Jinja's sandbox restricts the objects that a template can reach, but not its time and memory, and its output can keep a
+formatter or a parser busy too. The process renders, formats and parses under limits for both, and is ended when it
+exceeds one. On Windows, which has no such limits, the parent enforces the time limit.
 """
 
 from __future__ import annotations
@@ -18,9 +19,11 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any, Final
 
+from toolwright.files import RenderedFile
 from toolwright.model import Server
 from toolwright.project import Project
-from toolwright.render import TemplateRefused, drafts
+from toolwright.render import TemplateRefused, drafts, finish
+from toolwright.selfcheck import SelfCheckError, self_check, unchanged
 
 _MIB: Final = 1024 * 1024
 
@@ -31,37 +34,38 @@ class TemplateError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Maximum seconds and bytes of memory for rendering."""
+    """Maximum seconds and bytes of memory for rendering, and maximum bytes of all output."""
 
     time_s: float
     memory_bytes: int
+    output_bytes: int = 16 * _MIB
 
 
 def default_limits(server: Server) -> Limits:
     """Return limits of about ten times the needs of the packaged templates for `server`."""
     tools = len(server.tools)
-    return Limits(time_s=30 + 0.1 * tools, memory_bytes=1024 * _MIB + tools * _MIB // 4)
+    return Limits(
+        time_s=30 + 0.1 * tools,
+        memory_bytes=1024 * _MIB + tools * _MIB // 4,
+        output_bytes=16 * _MIB + tools * _MIB // 8,
+    )
 
 
-def confined_drafts(
-    project: Project,
-    server: Server,
-    *,
-    previous: Mapping[PurePosixPath, str],
-    part: str | None,
-    limits: Limits | None = None,
-) -> dict[PurePosixPath, str]:
-    """Return `render.drafts` with the templates of `project`, rendered under `limits`.
+def confined_render(
+    project: Project, server: Server, *, models: Mapping[str, str], part: str | None, limits: Limits | None = None
+) -> tuple[RenderedFile, ...]:
+    """Return the same as `render.render` with the templates of `project`, rendered and checked under `limits`.
 
     Raises:
-        TemplateError: a template is invalid.
-        TemplateRefused: a template cannot be read safely, or a limit was exceeded.
-        SyntaxError: a rendered file is not JSON; the message has its path and the position.
+        TemplateError: one of the templates is wrong.
+        TemplateRefused: one of them cannot be read safely, or a limit was exceeded.
+        SyntaxError: a file is no Python or no JSON; the message names the file and the place in it.
+        SelfCheckError: a file does not parse.
     """
     bounds = limits or default_limits(server)
-    # `-P` keeps the working directory, often the project, off the import path.
+    # `-P` keeps the working directory, which is often the project, off the path of imports.
     command = [sys.executable, "-P", "-c", f"import sys; sys.path[:] = {sys.path!r}; import {__name__} as m; m.main()"]
-    request = pickle.dumps((project, server, dict(previous), part, bounds))
+    request = pickle.dumps((project, server, dict(models), part, bounds))
     with subprocess.Popen(  # noqa: S603 - our own interpreter and code
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as process:
@@ -84,7 +88,7 @@ def confined_drafts(
         raise _exceeded(project, current_template, f"it takes more than {bounds.memory_bytes // _MIB:,} MiB of memory")
     if process.returncode < 0:
         raise _exceeded(project, current_template, f"its process was ended by signal {-process.returncode}")
-    return _drafts_of(last, errors)
+    return _files_of(last, errors)
 
 
 def _answers(output: bytes) -> Iterator[dict[str, Any]]:
@@ -94,35 +98,52 @@ def _answers(output: bytes) -> Iterator[dict[str, Any]]:
             yield json.loads(line)
 
 
-def _drafts_of(answer: Mapping[str, Any], errors: bytes) -> dict[PurePosixPath, str]:
+def _files_of(answer: Mapping[str, Any], errors: bytes) -> tuple[RenderedFile, ...]:
     match answer:
-        case {"drafts": dict(texts)}:
-            return {PurePosixPath(path): text for path, text in texts.items()}
+        case {"files": dict(texts)}:
+            return tuple(RenderedFile(PurePosixPath(path), text) for path, text in texts.items())
+        case {"faults": list(faults)}:
+            raise SelfCheckError(faults)
         case {"mistake": str(text)}:
             raise TemplateError(text)
-        case {"refused": [str(path), str(reason)]}:
-            raise TemplateRefused("TW608", PurePosixPath(path), reason)
+        case {"refused": [str(code), str(path), str(reason)]}:
+            raise TemplateRefused(code, PurePosixPath(path), reason)
         case {"syntax": str(text)}:
             raise SyntaxError(text)
     raise RuntimeError(f"rendering failed:\n{errors.decode('utf-8', 'replace')}")
 
 
 def _exceeded(project: Project, template: str, reason: str) -> TemplateRefused:
-    shown = PurePosixPath(project.override_folder.name, template)
+    folder = project.override_folder
+    # One of ours includes or extends theirs: which of them it was is not known.
+    shown = PurePosixPath(folder.name, template if (folder / template).exists() else "")
     return TemplateRefused("TW609", shown, f"rendering was stopped: {reason}")
 
 
 def main() -> None:
-    """Render the request of `confined_drafts` on stdin; print one JSON line per file, then the result."""
-    project, server, previous, part, limits = pickle.load(sys.stdin.buffer)  # noqa: S301 - from our parent
+    """Answer one request of `confined_render` on stdin: a line before each file, and one with the result."""
+    project, server, models, part, limits = pickle.load(sys.stdin.buffer)  # noqa: S301 - from our parent
     _apply(limits)
     try:
-        texts = drafts(server, templates=project.templates, previous=previous, part=part, begin=_begin)
-        _answer({"drafts": {path.as_posix(): text for path, text in texts.items()}})
+        texts = drafts(
+            server,
+            templates=project.templates,
+            models=models,
+            part=part,
+            begin=_begin,
+            max_bytes=limits.output_bytes,
+        )
+        _begin("")
+        # A third, so that there is time to find the file that cannot be laid out.
+        files = finish(texts, timeout_s=limits.time_s / 3)
+        self_check(server, files, previous=unchanged(files, project.generated))
+        _answer({"files": {file.path.as_posix(): file.text for file in files}})
     except MemoryError:
         _answer({"memory": True})
     except TemplateRefused as error:
-        _answer({"refused": [error.path.as_posix(), error.reason]})
+        _answer({"refused": [error.code, error.path.as_posix(), error.reason]})
+    except SelfCheckError as error:
+        _answer({"faults": error.faults})
     except Exception as error:  # noqa: BLE001 - whatever a template can raise
         _answer_mistake(error, project)
 

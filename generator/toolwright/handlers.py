@@ -8,12 +8,16 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Final
 
 from toolwright.filters import docstring
 from toolwright.inputs import read_input
 from toolwright.model import Handler, Tool
 from toolwright.names import identifier
 from toolwright.wording import nearest
+
+MAX_MODULE_BYTES: Final = 1024 * 1024
+"""Maximum size of a module. Parsing takes about 700 times as much memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +82,7 @@ def _parsed(path: Path, root: Path) -> _Module:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            names = frozenset(_defined(ast.parse(read_input(path, root)).body))
+            names = frozenset(_defined(ast.parse(read_input(path, root, max_bytes=MAX_MODULE_BYTES)).body))
     except SyntaxError as error:
         line = f"line {error.lineno}: " if error.lineno else ""
         return _Module(fault=f"{path.name}: {line}{error.msg}")

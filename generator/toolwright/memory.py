@@ -5,6 +5,9 @@ libraries that shape its output), and one of each generated file. Unless all of 
 
 It is in the user's cache directory, and losing it costs only time. A record inside the project could declare any
 output valid, so it is not read there. CI has no record: a restored cache may come from any earlier job.
+
+The record also has the hashes of the Pydantic models that our generator made. Models on disk are used again only if
+they have one of these hashes.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ import json
 import os
 import sys
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
@@ -54,8 +57,16 @@ def recall(project: Project) -> tuple[RenderedFile, ...] | None:
     return None
 
 
-def remember(project: Project, files: Sequence[RenderedFile], before: str) -> None:
-    """Note what a run made, whose inputs had the fingerprint `before` when it began.
+def recorded_models(project: Project) -> frozenset[str]:
+    """Return the fingerprints of the Pydantic models that the last run made, whatever has changed since."""
+    with suppress(OSError, ValueError, KeyError, TypeError, RecursionError):
+        if path := record_path(project):
+            return frozenset(json.loads(read_cached(path))["models"])
+    return frozenset()
+
+
+def remember(project: Project, files: Sequence[RenderedFile], before: str, models: Iterable[str] = ()) -> None:
+    """Note what a run made, whose inputs had the fingerprint `before` when it began, and its Pydantic models.
 
     Nothing is noted if they have another one now, since nobody knows which of their states was read. A disk that
     refuses is no mistake.
@@ -67,6 +78,7 @@ def remember(project: Project, files: Sequence[RenderedFile], before: str) -> No
         record = {
             "inputs": before,
             "files": {file.path.as_posix(): _digest(file.text.encode()) for file in files},
+            "models": [_digest(text.encode()) for text in models],
         }
         write_cached(path, json.dumps(record).encode())
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from typing import Final
 
 from toolwright import memory
@@ -22,11 +22,9 @@ from toolwright.files import Changes, RenderedFile
 from toolwright.inputs import read_input
 from toolwright.load import Document, load
 from toolwright.model import Server
-from toolwright.plan import plan
 from toolwright.project import Project
 from toolwright.resolve import resolve
 from toolwright.signature import is_signable
-from toolwright.snapshot import MAX_FILE_BYTES
 from toolwright.validate import validate
 from toolwright.write import write
 
@@ -83,10 +81,11 @@ class _Made:
 
     files: tuple[RenderedFile, ...]
     inputs: str = ""
+    models: tuple[str, ...] = ()
 
     def remember(self, project: Project) -> None:
         if self.inputs:
-            memory.remember(project, self.files, self.inputs)
+            memory.remember(project, self.files, self.inputs, self.models)
 
 
 def _make(project: Project, *, diagnostics: Diagnostics, only: str | None, progress: Progress) -> _Made | None:
@@ -101,41 +100,48 @@ def _make(project: Project, *, diagnostics: Diagnostics, only: str | None, progr
     if reading is None:
         return None
     # Imported late: a mistake in the manifest is told without waiting for the templates.
-    from toolwright.render import finish
-    from toolwright.selfcheck import SelfCheckError, self_check
+    from toolwright.selfcheck import SelfCheckError
 
     progress("rendering")
-    previous = _texts(reading.server, project.generated)
+    models = _models(project, reading.server) if only in {None, "python"} else {}
     try:
-        files = finish(_drafts(project, reading.server, previous, only))
+        files = _rendered(project, reading.server, models, only)
     except SyntaxError as error:
         # Layout parses too, and sees it first.
         raise SelfCheckError([str(error)]) from error
-    progress("checking what was rendered")
-    self_check(reading.server, files, previous=previous)
-    return _Made(files, inputs)
+    return _Made(files, inputs, tuple(models.values()))
 
 
-def _drafts(
-    project: Project, server: Server, previous: Mapping[PurePosixPath, str], only: str | None
-) -> dict[PurePosixPath, str]:
-    from toolwright.render import drafts, has_overrides
+def _rendered(
+    project: Project, server: Server, models: Mapping[str, str], only: str | None
+) -> tuple[RenderedFile, ...]:
+    """Render the files and check that they parse."""
+    from toolwright.render import has_overrides, render
+    from toolwright.selfcheck import self_check, unchanged
 
-    if project.templates is None or not has_overrides(project.templates):
-        return drafts(server, previous=previous, part=only)
-    from toolwright.confined_render import confined_drafts
+    if project.templates is not None and has_overrides(project.templates):
+        from toolwright.confined_render import confined_render
 
-    return confined_drafts(project, server, previous=previous, part=only)
+        return confined_render(project, server, models=models, part=only)
+    files = render(server, models=models, part=only)
+    self_check(server, files, previous=unchanged(files, project.generated))
+    return files
 
 
-def _texts(server: Server, folder: Path) -> dict[PurePosixPath, str]:
-    """Read what now stands where files are planned; what cannot be read is as good as absent."""
-    texts = {}
-    for planned in plan(server):
-        with suppress(OSError, UnicodeDecodeError):
-            data = read_input(folder / planned.path, folder, max_bytes=MAX_FILE_BYTES)
-            texts[planned.path] = data.decode().replace("\r\n", "\n")
-    return texts
+def _models(project: Project, server: Server) -> dict[str, str]:
+    """Return the models of each category by its name, those on disk if the record of the last run has them."""
+    from toolwright import python_models
+
+    recorded = memory.recorded_models(project)
+    models = {}
+    for category in server.categories:
+        before = ""
+        if recorded:
+            path = project.generated / server.package / category.module / "models.py"
+            with suppress(OSError, UnicodeDecodeError):
+                before = read_input(path, project.generated).decode().replace("\r\n", "\n")
+        models[category.name] = python_models.models(category, before, recorded)
+    return models
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,9 @@
 """Pydantic models of one category, written by datamodel-code-generator.
 
-Importing that costs about a second, so it is asked only when a schema or the generator itself has changed. The
-models say so themselves: a mark above them holds the hash of what they were made from, and that of their own text,
-so that nothing a template or a person put beside them is taken for ours.
+Importing that costs about a second, so models are taken from the file on disk if neither a schema nor the generator
+itself has changed. A mark above them holds the hash of what they were made from, and that of their own text, which
+says where they end. Anybody can write such a mark: only models in the record of the last run are taken
+(`toolwright.memory`).
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import ast
 import hashlib
 import json
 import re
+from collections.abc import Container
 from functools import cache
 from importlib.metadata import version
 from pathlib import PurePosixPath
@@ -66,14 +68,23 @@ def _version() -> str:
     return version("datamodel-code-generator")
 
 
-def models(category: Category, before: str) -> str:
-    """Give the models of `category` as source below the module's docstring: a mark, imports and classes.
+def models(category: Category, before: str = "", recorded: Container[str] = ()) -> str:
+    """Return the models of `category` as source below the module's docstring: a mark, imports and classes.
 
-    `before` is the file of an earlier run, or empty: where its mark says that they would be the same, the models
-    are taken from there.
+    Args:
+        category: The category.
+        before: The file on disk. Its models are taken if they are made of the same schemas and `recorded`.
+        recorded: Fingerprints of models that an earlier run made, from where nobody else can write.
     """
     source = schemas(category)
-    return reusable(source, before) or marked(source, _laid_out(_sorted_imports(_generated(source), source)))
+    if (found := reusable(source, before)) and fingerprint(found) in recorded:
+        return found
+    return marked(source, _laid_out(_sorted_imports(_generated(source), source)))
+
+
+def fingerprint(text: str) -> str:
+    """Return the hash by which models, with their mark, are recorded."""
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def marked(source: dict[str, Any], text: str) -> str:
@@ -82,7 +93,7 @@ def marked(source: dict[str, Any], text: str) -> str:
 
 
 def reusable(source: dict[str, Any], before: str) -> str:
-    """Give the mark and the models that stand in `before`, empty unless they are what we made of `source`."""
+    """Return the mark and the models in `before`, empty unless the mark says that they are made of `source`."""
     mark = _MARK.search(before)
     if mark is None or mark[1] != digest(source):
         return ""
@@ -137,7 +148,32 @@ def _modules(node: ast.Import | ast.ImportFrom) -> frozenset[str]:
     return frozenset(each.name for each in node.names)
 
 
+_VALUES: Final = frozenset({"const", "default", "enum", "examples"})
+"""Keywords with values instead of schemas. A `$ref` in a value is text like any other."""
+
+
+def _require_local(schema: object, *, is_table: bool = False) -> None:
+    """Check that no `$ref` leads to another document, which datamodel-code-generator would read or download.
+
+    A table of schemas has names where a schema has keywords.
+
+    Raises:
+        ValueError: one does.
+    """
+    if isinstance(schema, dict):
+        target = schema.get("$ref", "#/")
+        if isinstance(target, str) and not target.startswith("#/"):
+            raise ValueError(f"`$ref` leads to another document: {target}")
+        for keyword, inner in schema.items():
+            if is_table or keyword not in _VALUES:
+                _require_local(inner, is_table=not is_table and keyword in {"$defs", "properties"})
+    if isinstance(schema, list):
+        for inner in schema:
+            _require_local(inner)
+
+
 def _generated(source: dict[str, Any]) -> str:
+    _require_local(source)
     if not source["$defs"]:
         return "from __future__ import annotations\n"
     from datamodel_code_generator import InputFileType, LiteralType, PythonVersion, generate

@@ -40,7 +40,7 @@ from toolwright.schema.projecting import projected
 from toolwright.schema.reading import Reader
 from toolwright.schema_rows import Row, rows
 from toolwright.search_index import build_index
-from toolwright.signature import State, sign, verify
+from toolwright.signature import sign
 from toolwright.stats import Stats, stats
 
 PACKAGED = "toolwright"
@@ -60,9 +60,10 @@ class TemplateRefused(Exception):  # noqa: N818 - says what is the case
 class Facts:
     """What several templates print and is costly to work out: made once a run, when first asked for."""
 
-    def __init__(self, server: Server, previous: Mapping[PurePosixPath, str]) -> None:
+    def __init__(self, server: Server, models: Mapping[str, str]) -> None:
         self._server = server
-        self._previous = previous
+        self._models = models
+        self._tools = {tool.name: tool for tool in server.tools}
         self._readers: dict[str, Reader] = {}
 
     @cached_property
@@ -86,7 +87,13 @@ class Facts:
         return stats(self.catalogue)
 
     def projected(self, tool: Tool, target: str) -> Projection:
-        """Give the arguments of `tool` as a provider takes them (`toolwright.schema.Target`)."""
+        """Give the arguments of `tool` as a provider takes them (`toolwright.schema.Target`).
+
+        Raises:
+            TypeError: `tool` is not one of the server. A template can make objects that look like it.
+        """
+        if self._tools.get(tool.name) is not tool:
+            raise TypeError("`facts.projected` takes a tool of `server`")
         if tool.name not in self._readers:
             self._readers[tool.name] = Reader(tool.schema)
         return projected(self._readers[tool.name], Target(target))
@@ -96,65 +103,74 @@ class Facts:
         return rows(schema)
 
     def models(self, category: Category) -> str:
-        """The Pydantic models of `category`, from the last run where they would be made the same."""
-        path = PurePosixPath(self._server.package, category.module, "models.py")
-        before = self._previous.get(path, "")
-        # A hand-edited file must not lend its text to the one that replaces it.
-        if verify(path, before.encode()) is not State.VALID:
-            before = ""
-        return python_models.models(category, before)
+        """Return the Pydantic models of `category`.
+
+        Raises:
+            TypeError: `category` is not one of the server. A template can make objects that look like it.
+        """
+        if not any(category is own for own in self._server.categories):
+            raise TypeError("`facts.models` takes a category of `server`")
+        return self._models.get(category.name) or python_models.models(category)
 
 
 def render(
     server: Server,
     *,
     templates: Path | None = None,
-    previous: Mapping[PurePosixPath, str] | None = None,
+    models: Mapping[str, str] | None = None,
     part: str | None = None,
 ) -> tuple[RenderedFile, ...]:
     """Give the text of each file of `server`, in path order, or of those in one `part` of the plan.
 
-    `templates` is the folder that goes before the packaged templates. `previous` is what stands on disk now:
-    models are taken from it where their schemas have not changed. It is never needed.
+    `templates` is the folder that goes before the packaged templates. `models` are the Pydantic models of
+    categories, by name, if they are made already.
 
     Raises:
         jinja2.TemplateError: an override is wrong.
         TemplateRefused: an override cannot be read safely.
         SyntaxError: what came out is no Python or no JSON; the message names the file and the place in it.
     """
-    return finish(drafts(server, templates=templates, previous=previous, part=part))
+    return finish(drafts(server, templates=templates, models=models, part=part))
 
 
 def drafts(
     server: Server,
     *,
     templates: Path | None = None,
-    previous: Mapping[PurePosixPath, str] | None = None,
+    models: Mapping[str, str] | None = None,
     part: str | None = None,
     begin: Callable[[str], None] | None = None,
+    max_bytes: int | None = None,
 ) -> dict[PurePosixPath, str]:
-    """Return the text of each file as its template gives it. `begin` is called with the name of each template.
+    """Return the text of each file as its template gives it.
 
-    The rest is as for `render`.
+    `begin` is called with the name of each template. All texts together have at most `max_bytes`, else
+    `TemplateRefused` is raised. The rest is as for `render`.
     """
     environment = make_environment(templates)
-    facts = Facts(server, previous or {})
+    facts = Facts(server, models or {})
     texts = {}
+    total = 0
     for planned in plan(server):
         if part in (None, planned.part):
             if begin:
                 begin(planned.template)
-            texts[planned.path] = _draft(environment, planned, server, facts)
+            text = texts[planned.path] = _draft(environment, planned, server, facts)
+            total += len(text.encode())
+            if max_bytes is not None and total > max_bytes:
+                reason = f"rendering was stopped: the output has more than {max_bytes // 1024**2:,} MiB"
+                raise TemplateRefused("TW609", PurePosixPath("templates", planned.template), reason)
     return texts
 
 
-def finish(texts: Mapping[PurePosixPath, str]) -> tuple[RenderedFile, ...]:
-    """Lay out and sign drafts.
+def finish(texts: Mapping[PurePosixPath, str], *, timeout_s: float | None = None) -> tuple[RenderedFile, ...]:
+    """Lay out and sign drafts. `timeout_s` is for laying out.
 
     Raises:
-        SyntaxError: one is no Python; the message names the file and the place in it.
+        SyntaxError: one is no Python, or takes too long; the message names the file and the place in it.
     """
-    formatted = {**texts, **format_python({path: text for path, text in texts.items() if path.suffix == ".py"})}
+    code = {path: text for path, text in texts.items() if path.suffix == ".py"}
+    formatted = {**texts, **format_python(code, timeout_s=timeout_s)}
     return tuple(RenderedFile(path, sign(path, text)) for path, text in formatted.items())
 
 
@@ -224,6 +240,8 @@ def _laid_out_json(path: PurePosixPath, text: str) -> str:
         return json.dumps(json.loads(text), indent=2, ensure_ascii=False)
     except json.JSONDecodeError as error:
         raise SyntaxError(f"{path}:{error.lineno}:{error.colno}: {error.msg}") from error
+    except (RecursionError, ValueError) as error:  # Such as an integer of too many digits.
+        raise SyntaxError(f"{path}: {error}") from error
 
 
 class NotThere(StrictUndefined):

@@ -11,10 +11,12 @@ import re
 import tomllib
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from pathlib import PurePosixPath
+from contextlib import suppress
+from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
 from toolwright.files import RenderedFile
+from toolwright.inputs import read_input
 from toolwright.model import Category, Server
 
 
@@ -24,6 +26,19 @@ class SelfCheckError(Exception):
     def __init__(self, faults: Iterable[str]) -> None:
         self.faults = tuple(faults)
         super().__init__("; ".join(self.faults))
+
+
+def unchanged(files: Iterable[RenderedFile], folder: Path) -> dict[PurePosixPath, str]:
+    """Return the texts of those `files` that are in `folder` already. At most their own size is read."""
+    found = {}
+    for file in files:
+        wanted = file.text.encode()
+        with suppress(OSError):
+            # Twice, for CRLF line ends.
+            data = read_input(folder / file.path, folder, max_bytes=2 * len(wanted))
+            if data.replace(b"\r\n", b"\n") == wanted:
+                found[file.path] = file.text
+    return found
 
 
 def self_check(
@@ -53,6 +68,8 @@ def _syntax_faults(files: Iterable[RenderedFile]) -> Iterator[str]:
             parse(file.text)
         except (SyntaxError, ValueError) as error:
             yield f"{file.path}: {error}"
+        except (RecursionError, MemoryError):
+            yield f"{file.path}: it is nested too deep or too large to be parsed"
 
 
 def _compile(text: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from pathlib import Path, PurePosixPath
@@ -15,8 +16,9 @@ STAGING = ".toolwright-staging"
 
 _UNSEEN = frozenset({"__pycache__", ".git", STAGING})
 _CACHE_TAG = "CACHEDIR.TAG"  # https://bford.info/cachedir/
-MAX_FILE_BYTES: Final = 256 * 1024 * 1024
-"""Maximum size of a file that is compared. A larger one cannot be read."""
+MAX_FILE_BYTES: Final = 16 * 1024 * 1024
+MAX_TOTAL_BYTES: Final = 256 * 1024 * 1024
+"""Maximum size of a file that is compared, and of all of them. The others cannot be read."""
 
 
 class DiskFailure(Exception):  # noqa: N818 - says what is the case
@@ -62,13 +64,18 @@ class Snapshot:
     contents: dict[str, bytes | None] = field(default_factory=dict)
     """What has been read so far, or what an interrupted run will yet write; None if it cannot be read."""
 
-    def read(self, name: str) -> bytes | None:
-        """Give the bytes of the file `name`, read once; None if it cannot be read."""
+    unread_bytes: int = MAX_TOTAL_BYTES
+    """How much may still be read."""
+
+    def read(self, name: str, *, max_bytes: int = MAX_FILE_BYTES) -> bytes | None:
+        """Return the bytes of the file `name`, read once; None if it cannot be read or is larger than `max_bytes`."""
         if name not in self.contents:
-            try:
-                self.contents[name] = read_input(locate(self.folder, name), self.folder, max_bytes=MAX_FILE_BYTES)
-            except OSError:
-                self.contents[name] = None
+            data = None
+            with suppress(OSError):
+                bound = min(max_bytes, self.unread_bytes)
+                data = read_input(locate(self.folder, name), self.folder, max_bytes=bound)
+                self.unread_bytes -= len(data)
+            self.contents[name] = data
         return self.contents[name]
 
     def put(self, name: str, content: bytes) -> None:

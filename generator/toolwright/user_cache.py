@@ -21,7 +21,7 @@ _KEY_BYTES: Final = 32
 def cache_directory(project: Path) -> Path | None:
     """Return the cache directory, which may not exist yet; None if it is unknown, relative or in `project`."""
     base = _base()
-    if base is None or not base.is_absolute() or is_inside(base / "toolwright", project):
+    if base is None or not base.is_absolute() or is_inside(base / "toolwright", _checkout(project)):
         return None
     return base / "toolwright"
 
@@ -70,6 +70,12 @@ def user_key(project: Path, *, make: bool = False) -> bytes | None:
     return None
 
 
+def _checkout(project: Path) -> Path:
+    """Return the repository that `project` belongs to, or `project` itself if it is in none."""
+    real = Path(os.path.realpath(project))
+    return next((folder for folder in (real, *real.parents) if os.path.lexists(folder / ".git")), real)
+
+
 def _base() -> Path | None:
     if sys.platform == "win32":
         named = os.environ.get("LOCALAPPDATA", "")
@@ -86,9 +92,9 @@ def _base() -> Path | None:
 
 
 def _require_private(directory: Path) -> None:
-    """Raise PermissionError if another user owns or may write to the directory. On Windows it is always per user."""
+    """Raise PermissionError if another user owns or can open the directory. On Windows it is always per user."""
     if sys.platform == "win32":
         return
     status = directory.lstat()
-    if status.st_uid != os.getuid() or status.st_mode & 0o022:
+    if status.st_uid != os.getuid() or status.st_mode & 0o077:
         raise PermissionError(None, "it is not private to this user", str(directory))

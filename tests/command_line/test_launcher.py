@@ -237,6 +237,15 @@ def test_without_proc_no_program_is_started() -> None:
     assert "/proc cannot be read, and no program can be ended without it: mount /proc" in done.stdout
 
 
+async def test_characters_that_change_the_direction_of_text_are_shown() -> None:
+    store = ChunkStore()
+    outcome = await run(Invocation(argv=("printf", "%s", "a\u202egpj.exe \u2066b\u2069 \u200f \u05d0")))
+    answer = await reply(outcome, store)
+    store.close()
+
+    assert answer.content == "a\ufffdgpj.exe \ufffdb\ufffd \ufffd \u05d0"
+
+
 async def test_control_characters_of_a_program_are_shown_and_not_obeyed() -> None:
     store = ChunkStore()
     outcome = await run(Invocation(argv=("printf", r"\033]0;title\007 \302\233 a\tb\r\n\177end")))

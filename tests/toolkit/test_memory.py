@@ -48,6 +48,27 @@ def test_a_recalled_run_imports_neither_templates_nor_the_model_generator(known:
     assert ran.stdout.split() == ["False", "False"]
 
 
+@pytest.mark.parametrize(("ci", "is_imported"), [("", False), ("1", True)])
+def test_models_on_disk_are_used_again_where_the_record_has_them(known: Project, ci: str, is_imported: bool) -> None:
+    text = known.manifest.read_text(encoding="utf-8")
+    assert "Measure texts" in text
+    known.manifest.write_text(text.replace("Measure texts", "Measure all texts"), encoding="utf-8")
+    script = (
+        "import sys; from click.testing import CliRunner; from toolwright.cli import toolwright;"
+        "result = CliRunner().invoke(toolwright, ['generate', '--manifest', sys.argv[1]]);"
+        "assert result.exit_code == 0, result.output;"
+        "print('datamodel_code_generator' in sys.modules)"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", script, str(known.manifest)],
+        capture_output=True,
+        check=True,
+        encoding="utf-8",
+        env={**os.environ, "CI": ci},
+    )
+    assert ran.stdout.split() == [str(is_imported)]
+
+
 @pytest.mark.parametrize("name", ["manifest", "handler", "new handler", "template"])
 def test_a_changed_input_is_not_recalled(known: Project, name: str) -> None:
     assert known.handlers
@@ -252,6 +273,39 @@ def test_a_cache_directory_that_the_project_could_have_brought_is_not_used(
     assert recall(known) is None
     assert run("check").exit_code == 0
     assert tree(known.root) == before
+
+
+def test_a_relative_cache_directory_outside_the_project_is_not_used(
+    known: Project, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    monkeypatch.setenv("XDG_CACHE_HOME", "cache")
+
+    assert record_path(known) is None
+
+
+def test_a_cache_directory_in_the_repository_of_the_project_is_not_used(
+    project: Project, run: Callable[..., Result], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / ".cache").mkdir(mode=0o700)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / ".cache"))
+    assert run("check").exit_code == 0
+    assert recall(project) is not None
+    (tmp_path / ".git").mkdir()
+
+    assert record_path(project) is None
+    assert recall(project) is None
+
+
+@pytest.mark.parametrize("mode", [0o755, 0o750, 0o701])
+def test_a_cache_directory_that_others_can_open_is_not_used(known: Project, mode: int) -> None:
+    directory = record(known).parent
+    directory.chmod(mode)
+    try:
+        assert recall(known) is None
+    finally:
+        directory.chmod(0o700)
 
 
 def test_a_cache_directory_that_others_may_write_to_is_not_used(known: Project) -> None:

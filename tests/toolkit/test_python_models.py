@@ -10,7 +10,7 @@ import pytest
 
 from toolwright import python_models
 from toolwright.model import Category, ClassName, Identifier, ListOf, ObjectType, Primitive, Value
-from toolwright.python_models import OPTIONS, digest, marked, models, reusable, schemas
+from toolwright.python_models import OPTIONS, digest, fingerprint, marked, models, reusable, schemas
 
 SOURCE: dict[str, Any] = {"$defs": {"Note": {"type": "object"}}}
 
@@ -29,10 +29,23 @@ def category(*fields: Value) -> Category:
     )
 
 
-def test_text_made_of_the_same_schemas_is_given_again() -> None:
+def test_text_made_of_the_same_schemas_is_given_again_if_it_is_recorded() -> None:
     notes = category()
     made = marked(schemas(notes), "class Note:\n    kept = 1\n")
-    assert models(notes, f'"""Docstring."""\n\n{made}\n\nMINE = 1\n# signature\n') == made
+    before = f'"""Docstring."""\n\n{made}\n\nMINE = 1\n# signature\n'
+    assert models(notes, before, {fingerprint(made)}) == made
+    # Anybody can write a mark whose hashes are right.
+    assert models(notes, before) == models(notes)
+    assert models(notes, before, {fingerprint(before)}) == models(notes)
+
+
+@pytest.mark.parametrize("target", ["file:///etc/passwd", "http://127.0.0.1:1/a.json", "other.json#/A", "#anchor"])
+def test_no_reference_to_another_document_reaches_the_model_generator(target: str) -> None:
+    source: dict[str, Any] = {
+        "$defs": {"Note": {"type": "object", "properties": {"default": {"items": {"$ref": target}}}}}
+    }
+    with pytest.raises(ValueError, match="leads to another document"):
+        python_models._generated(source)
 
 
 @pytest.mark.parametrize(
@@ -65,7 +78,7 @@ def test_field_named_as_a_builtin_stands_beside_one_that_uses_it(name: str, monk
         Value(name="counts", type=ListOf(Primitive("integer"))),
         Value(name="free", type=Primitive("object")),
     ]
-    text = models(category(*fields), "")
+    text = models(category(*fields))
     made = ModuleType("made_models")
     monkeypatch.setitem(sys.modules, made.__name__, made)
     exec(compile(text, "models.py", "exec"), vars(made))
@@ -75,7 +88,7 @@ def test_field_named_as_a_builtin_stands_beside_one_that_uses_it(name: str, monk
 
 def test_description_that_reads_like_an_import_stays_where_it_is() -> None:
     note = Value(name="a", type=Primitive("string"), description="One\nfrom os import path\nimport re")
-    assert "from os import path" in models(category(note), "").partition("class Note")[2]
+    assert "from os import path" in models(category(note)).partition("class Note")[2]
 
 
 def test_class_that_was_not_made_is_told_as_our_fault() -> None:

@@ -21,7 +21,6 @@ from toolwright.model import Server
 from toolwright.python_models import reusable, schemas
 from toolwright.render import render
 from toolwright.resolve import resolve
-from toolwright.signature import State, sign, verify
 from toolwright.validate import validate
 
 ROOT = Path(__file__).parents[2]
@@ -67,19 +66,13 @@ def test_rendering_twice_gives_the_same_text(small: Server) -> None:
     assert render(small) == render(small)
 
 
-def test_models_are_taken_from_the_last_run_where_their_schemas_are_the_same(small: Server) -> None:
+def test_models_are_found_in_the_file_and_rendered_as_they_are(small: Server) -> None:
     fresh = render(small)
     path = PurePosixPath("catalog_server/books/models.py")
-    previous = {file.path: file.text for file in fresh}
-    assert render(small, previous=previous) == fresh
     (books,) = small.categories
-    assert reusable(schemas(books), previous[path])
-    # Text that is signed anew, but is not what the mark above the models says, is not ours to give again.
-    edited = sign(path, previous[path].replace("What was found", "What was kept").rsplit("\n", 2)[0])
-    assert verify(path, edited.encode()) is State.VALID
-    assert render(small, previous={path: edited}) == fresh
-    assert verify(path, edited.replace("kept", "lost").encode()) is State.EDITED
-    assert render(small, previous={path: edited.replace("kept", "lost")}) == fresh
+    found = reusable(schemas(books), {file.path: file.text for file in fresh}[path])
+    assert found
+    assert render(small, models={"books": found}) == fresh
 
 
 def test_what_a_template_puts_after_the_models_is_neither_doubled_nor_kept(small: Server, tmp_path: Path) -> None:
@@ -89,10 +82,13 @@ def test_what_a_template_puts_after_the_models_is_neither_doubled_nor_kept(small
         encoding="utf-8",
     )
     extended = render(small, templates=tmp_path)
-    previous = {file.path: file.text for file in extended}
-    assert previous[PurePosixPath("catalog_server/books/models.py")].count("MINE = 1") == 1
-    assert render(small, templates=tmp_path, previous=previous) == extended
-    assert render(small, previous=previous) == render(small)
+    text = {file.path: file.text for file in extended}[PurePosixPath("catalog_server/books/models.py")]
+    assert text.count("MINE = 1") == 1
+    (books,) = small.categories
+    models = {"books": reusable(schemas(books), text)}
+    assert models["books"]
+    assert render(small, templates=tmp_path, models=models) == extended
+    assert render(small, models=models) == render(small)
 
 
 def test_one_part_alone_is_rendered_as_it_is_among_all(small: Server) -> None:

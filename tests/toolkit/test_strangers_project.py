@@ -4,24 +4,28 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from hashlib import sha256
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import pytest
 from click.testing import CliRunner, Result
 
+from toolwright import python_models
 from toolwright.cli import toolwright
-from toolwright.confined_render import Limits, confined_drafts
+from toolwright.confined_render import Limits, confined_render
 from toolwright.diagnostics import Diagnostics
+from toolwright.model import Server
 from toolwright.pipeline import read
 from toolwright.project import Project
 from toolwright.render import TemplateRefused, render
 from toolwright.report import MAX_SHOWN
-from toolwright.snapshot import STAGING
+from toolwright.signature import sign
+from toolwright.snapshot import MAX_TOTAL_BYTES, STAGING, take_snapshot
 
 Toolwright = Callable[..., Result]
 TOOLWRIGHT = str(Path(sys.executable).with_name("toolwright"))
@@ -184,6 +188,41 @@ def test_a_template_reaches_nothing_outside_of_its_sandbox(
     assert tree(project.root) == before
 
 
+LOOK_ALIKES = {
+    "models": """
+{% set value = namespace(name="a", type=namespace(name="string")) %}
+{% set look_alike = namespace(name="text", module="text", tools=(), types=(value,)) %}
+{{ facts.models(look_alike) }}
+""",
+    "projected": """
+{% set schema = {"type": "object", "properties": {"a": {"$ref": "file:///etc/passwd"}}} %}
+{% set look_alike = namespace(name="count_words", schema=schema) %}
+{{ facts.projected(look_alike, "openai").schema }}
+""",
+}
+
+
+@pytest.mark.parametrize("name", LOOK_ALIKES)
+def test_a_template_cannot_bring_schemas_of_its_own(name: str, run: Toolwright, project: Project) -> None:
+    override(project, LOOK_ALIKES[name])
+    result = run("check")
+
+    assert result.exit_code == 1
+    assert f"templates/docs/index.md.jinja:4: TypeError: `facts.{name}` takes a " in result.stderr
+
+
+@pytest.mark.parametrize("key", ["default", "example"])
+def test_a_reference_in_a_value_of_the_manifest_is_not_followed(key: str, run: Toolwright, project: Project) -> None:
+    text = project.manifest.read_text(encoding="utf-8")
+    reference = 'params.a = { type = "object", description = "A", KEY = { "$ref" = "file:///etc/hostname" } }\n'
+    text = text.replace("params.", reference.replace("KEY", key) + "params.", 1)
+    project.manifest.write_text(text, encoding="utf-8")
+    result = run("check")
+
+    assert isinstance(result.exception, SystemExit), result.exception
+    assert result.exit_code in {1, 3}
+
+
 # Templates have limits
 
 
@@ -220,8 +259,49 @@ def test_a_template_that_takes_all_time_is_stopped(text: str, project: Project) 
     assert reading is not None
 
     with pytest.raises(TemplateRefused, match=r"templates/docs/index\.md\.jinja: .* it takes more than 5 s") as caught:
-        confined_drafts(project, reading.server, previous={}, part="docs", limits=Limits(5, 1 << 30))
+        confined_render(project, reading.server, models={}, part="docs", limits=Limits(5, 1 << 30))
     assert caught.value.code == "TW609"
+
+
+OUTPUTS = "{{ ('x' * 1000000 ~ '\\n') * 20 }}"
+LONG_CHAIN = 'a{{ ".b" * 300000 }}'
+NESTED = '{{ "[" * 200000 }}'
+TAKES_TOO_LONG = "it is nested too deep or too large to be laid out|laying it out takes more than"
+
+
+@pytest.mark.parametrize(
+    ("template", "text", "told"),
+    [
+        ("docs/index.md.jinja", OUTPUTS, r"templates/docs/index\.md\.jinja:1:1: error\[TW609\]: .* more than 16 MiB"),
+        ("python/server.py.jinja", LONG_CHAIN, rf"generated/notes_server/server\.py: ({TAKES_TOO_LONG})"),
+        ("python/server.py.jinja", NESTED, r"generated/notes_server/server\.py:"),
+        ("schemas/manifest.schema.json.jinja", NESTED, r"generated/schemas/manifest\.schema\.json: "),
+        ("schemas/openai.json.jinja", NESTED, r"generated/schemas/openai\.json: it is nested too deep"),
+        ("clients/codex.toml.jinja", "a = " + NESTED, r"generated/clients/codex.*\.toml: it is nested too deep"),
+    ],
+    ids=["large", "long chain", "nested Python", "nested JSON", "nested JSON in one line", "nested TOML"],
+)
+def test_output_of_a_template_that_cannot_be_laid_out_or_parsed_is_told(
+    template: str, text: str, told: str, run: Toolwright, project: Project
+) -> None:
+    put(project.override_folder / template, text)
+    result = run("check")
+
+    assert result.exit_code == 1
+    assert isinstance(result.exception, SystemExit), result.exception
+    assert re.search(told, result.stderr), result.stderr[:2000]
+    assert len(result.stderr) < 2000
+    assert "overflow" not in result.stderr
+
+
+def test_differences_in_a_file_of_many_lines_are_shown_in_part(run: Toolwright, project: Project) -> None:
+    page = project.generated / "docs" / "index.md"
+    page.write_text("".join(f"{number * 7919 % 60013}\n" for number in range(60_000)), encoding="utf-8")
+    result = run("check", "--diff")
+
+    assert result.exit_code == 3
+    assert result.stdout.count("\n") < 3000
+    assert re.search(r"^\.\.\. 5\d,\d{3} more lines are not compared$", result.stdout, re.MULTILINE)
 
 
 # Nothing outside is read
@@ -354,6 +434,36 @@ def test_a_generated_file_that_is_a_pipe_or_too_large_is_not_read(project: Proje
     assert "TW605 in the way  docs/index.md (a file that cannot be read)" in result.stderr
 
 
+def test_planted_files_are_read_up_to_a_limit(project: Project) -> None:
+    for number in range(40):
+        path = PurePosixPath(f"copy{number}.md")
+        put(project.generated / path, sign(path, "x" * 15 * 1024**2))
+    put(project.generated / "docs" / "index.md", "x" * 17 * 1024**2)
+    snapshot = take_snapshot(project.generated)
+    contents = [snapshot.read(f"copy{number}.md") for number in range(40)]
+
+    assert sum(len(content or b"") for content in contents) <= MAX_TOTAL_BYTES
+    assert snapshot.read("docs/index.md") is None
+    assert in_project(project, ["check"]).returncode == 3
+
+
+def test_a_handler_larger_than_one_mebibyte_is_not_parsed(project: Project) -> None:
+    put(project.root / "handlers" / "notes" / "text.py", "[" + "0," * 8_000_000 + "]\n")
+    result = in_project(project, ["check"])
+
+    assert result.returncode == 1
+    assert "text.py: it is larger than 1 MiB" in result.stderr
+
+
+@pytest.mark.parametrize("text", ["a = 1" + "0" * 5000, "a = " + "[" * 5000])
+def test_a_pyproject_that_python_cannot_hold_is_told(text: str, run: Toolwright, project: Project) -> None:
+    put(project.root / "pyproject.toml", text)
+    result = run("check")
+
+    assert result.exit_code == 1
+    assert "error[TW337]" in result.stderr
+
+
 @needs_links
 def test_folders_nested_deeper_than_calls_are_compared(run: Toolwright, project: Project) -> None:
     descriptors = [os.open(project.generated, os.O_RDONLY)]
@@ -449,6 +559,54 @@ def test_a_staging_journal_of_a_pull_request_turns_no_check_green_and_moves_noth
 
 def digest(text: str) -> str:
     return sha256(text.encode()).hexdigest()
+
+
+def tampered(project: Project) -> Path:
+    """Put code into the models of a category, with each hash made anew."""
+    path = next(project.generated.glob("*/*/models.py"))
+    text = path.read_text(encoding="utf-8")
+    (category,) = server(project).categories
+    found = python_models.reusable(python_models.schemas(category), text)
+    body = found.partition("\n")[2].replace("import annotations", "import annotations\n\nimport os", 1)
+    hostile = python_models.marked(python_models.schemas(category), f'{body}\n\nos.system("id")\n')
+    whole = text.replace(found, hostile).rpartition("# toolwright: sha256")[0]
+    path.write_text(sign(PurePosixPath(path.relative_to(project.generated)), whole), encoding="utf-8")
+    return path
+
+
+def server(project: Project) -> Server:
+    reading = read(project, diagnostics=Diagnostics())
+    assert reading is not None
+    return reading.server
+
+
+@pytest.mark.parametrize("ci", ["", "1"], ids=["on a desk", "in CI"])
+@pytest.mark.parametrize("is_known", [True, False], ids=["with a record", "without a record"])
+def test_models_with_code_of_a_pull_request_and_right_hashes_are_stale(
+    ci: str, is_known: bool, run: Toolwright, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if is_known:
+        assert run("check").exit_code == 0
+    path = tampered(project)
+    monkeypatch.setenv("CI", ci)
+    result = run("check")
+
+    assert result.exit_code == 3
+    assert f"TW602 stale       {path.relative_to(project.generated).as_posix()}" in result.stderr
+    assert run("generate").exit_code == 0
+    assert "os.system" not in path.read_text(encoding="utf-8")
+
+
+def test_models_that_a_template_printed_do_not_outlive_it(run: Toolwright, project: Project) -> None:
+    path = tampered(project)
+    printed = path.read_text(encoding="utf-8").rpartition("# toolwright: sha256")[0]
+    template = put(project.override_folder / "python" / "models.py.jinja", f"{{% raw %}}\n{printed}{{% endraw %}}\n")
+    assert run("generate").exit_code == 0
+    assert run("check").exit_code == 0
+    assert "os.system" in path.read_text(encoding="utf-8")
+    template.unlink()
+
+    assert run("check").exit_code == 3
 
 
 # Mistakes are bounded

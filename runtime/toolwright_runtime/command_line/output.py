@@ -15,9 +15,14 @@ _WIDEST = 4
 _VISIBLE = {
     **{code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\n\r"},
     0x7F: 0x2421,
-    **dict.fromkeys(range(0x80, 0xA0), 0xFFFD),
+    **dict.fromkeys(
+        [*range(0x80, 0xA0), 0x61C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)], 0xFFFD
+    ),
 }
-"""Control characters, which a terminal would obey (ESC sets its title, or worse), to the pictures of them."""
+"""Control characters, which a terminal would obey (ESC sets its title, or worse), to the pictures of them.
+
+Those that change the direction of text can make it read as another, so they are among them.
+"""
 
 
 async def reply(outcome: Outcome, store: ChunkStore, *, ok_exit_codes: Container[int] = (0,)) -> Reply:
