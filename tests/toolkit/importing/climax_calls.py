@@ -1,6 +1,6 @@
 """Random calls of every tool that climax-mcp ships, each with the command line that CLImax itself builds, as JSON.
 
-https://pypi.org/project/climax-mcp/, MIT. It runs in a process of its own, since its import sets up logging.
+`climax-mcp`, MIT licence. It runs in a process of its own, since its import sets up logging.
 """
 
 from __future__ import annotations
