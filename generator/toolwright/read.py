@@ -13,7 +13,7 @@ import re
 import types
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, dataclass
-from typing import Any, Final, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, Final, Literal, TypeGuard, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from toolwright.diagnostics import Diagnostics
 from toolwright.load import Document
@@ -195,7 +195,7 @@ def _sample(hint: Any) -> str:
         return '"..."'
     if hint is int:
         return "1"
-    if isinstance(hint, type) and issubclass(hint, Table):
+    if _is_table(hint):
         inner = get_type_hints(hint)
         needed = [field.name for name, field in keys_of(hint).items() if is_required(field)]
         return "{ " + ", ".join(f"{name} = {_sample(inner[name])}" for name in needed) + " }"
@@ -235,7 +235,7 @@ def _reader(hint: Any) -> _Reader:
         return _read_free
     if hint in _SCALARS:
         return _scalar(hint)
-    if isinstance(hint, type) and issubclass(hint, Table):
+    if _is_table(hint):
         return _table(hint)
     if origin is Literal:
         return _choice(arguments)
@@ -291,10 +291,12 @@ def _choice(choices: tuple[str, ...]) -> _Reader:
     return choice
 
 
-def _array(item: Any) -> _Reader:
-    inner = _reader(item)
+def _is_table(hint: Any) -> TypeGuard[type[Table]]:
+    return isinstance(hint, type) and issubclass(hint, Table)
 
-    holds_tables = isinstance(item, type) and issubclass(item, Table)
+
+def _array(item: Any) -> _Reader:
+    inner, holds_tables = _reader(item), _is_table(item)
 
     def array(run: _Run, value: Any, at: KeyPath, key: str | int) -> Any:
         if not isinstance(value, list):
@@ -309,9 +311,7 @@ def _array(item: Any) -> _Reader:
 
 
 def _mapping(item: Any) -> _Reader:
-    inner = _reader(item)
-
-    holds_tables = isinstance(item, type) and issubclass(item, Table)
+    inner, holds_tables = _reader(item), _is_table(item)
 
     def mapping(run: _Run, value: Any, at: KeyPath, key: str | int) -> Any:
         if not isinstance(value, dict):
