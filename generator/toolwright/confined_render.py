@@ -153,7 +153,7 @@ def _begin(template: str) -> None:
 
 
 def _answer_mistake(error: Exception, project: Project) -> None:
-    from toolwright.cli.override_mistake import override_mistake
+    from toolwright.override_mistake import override_mistake
 
     if (mistake := override_mistake(error, project)) is not None:
         _answer({"mistake": mistake})

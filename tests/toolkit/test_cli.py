@@ -18,12 +18,12 @@ from toolwright.__main__ import EXTRA, main
 from toolwright.cli import toolwright
 from toolwright.cli.generating import PARTS
 from toolwright.cli.group import LAYOUTS
-from toolwright.cli.override_mistake import override_mistake
 from toolwright.cli.run import CODES, INTERRUPTED, PATH_HINTS
 from toolwright.codes import RULES
 from toolwright.console import paint, progress, wants_colour
 from toolwright.diagnostics import Diagnostics
 from toolwright.disk import LocalDisk
+from toolwright.override_mistake import override_mistake
 from toolwright.pipeline import part_of, read, render_files
 from toolwright.project import Project
 from toolwright.report import Layout
