@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import shutil
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -30,8 +29,8 @@ class Workspace:
 
     def ripgrep(self, roots: Sequence[Root]) -> str:
         """Path of the `rg` program, which none of the roots may choose, or empty."""
-        path = SearchPath.of(os.environ, (*(root.path for root in roots), self.working_directory))
-        return shutil.which("rg", path=os.pathsep.join(path.kept)) or ""
+        projects = (*(root.path for root in roots), self.working_directory)
+        return SearchPath.of(os.environ, projects).find("rg") or ""
 
 
 @asynccontextmanager

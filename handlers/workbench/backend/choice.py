@@ -34,4 +34,4 @@ def located(command: str, environ: Mapping[str, str]) -> str | None:
     """Give the executable of a name or a path. In relative folders of PATH, the project would choose it."""
     if Path(command).name != command:
         return shutil.which(str(Path(command).expanduser().absolute()))
-    return shutil.which(command, path=without_projects(environ, ())["PATH"])
+    return SearchPath.of(environ, ()).find(command)

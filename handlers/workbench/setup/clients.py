@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -111,8 +109,7 @@ CLIENTS: Final = ("claude-code", "vscode", "gemini-cli", "claude-desktop", "code
 
 def here(environ: Mapping[str, str], folder: Path) -> dict[str, Snippet]:
     """Give the configuration of each client for the server as it is installed here."""
-    search = SearchPath.of(environ, (folder, *working_directory()))
-    found = shutil.which(NAME, path=os.pathsep.join(search.kept)) if search.kept else None
+    found = SearchPath.of(environ, (folder, *working_directory())).find(NAME)
     path = found or str(Path(sys.executable).with_name(NAME))
     set_here = [name for name in VARIABLES if environ.get(name)]
     return snippets(NAME if found else path, path=path, folder=str(folder), variables=set_here)

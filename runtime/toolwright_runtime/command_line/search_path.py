@@ -7,6 +7,7 @@ choose the programs that run.
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -55,6 +56,10 @@ class SearchPath:
     def narrow(self, environ: Mapping[str, str]) -> dict[str, str]:
         """Return the environment with only the kept directories on PATH."""
         return {**environ, "PATH": os.pathsep.join(self.kept)}
+
+    def find(self, name: str) -> str | None:
+        """Return the program `name` in the kept directories; None if no directory has it."""
+        return shutil.which(name, path=os.pathsep.join(self.kept))
 
 
 def working_directory() -> tuple[Path, ...]:
