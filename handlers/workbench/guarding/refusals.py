@@ -15,6 +15,7 @@ from toolwright_runtime import ToolError
 from toolwright_runtime.command_line.spec import Program
 
 from workbench.guarding.asking import Setting, ask, ask_settings
+from workbench.guarding.user_settings import FILTER
 from workbench.roots import RefusedPathError
 
 MAX_ENTRIES: Final = 500_000
@@ -22,7 +23,7 @@ MAX_ENTRIES: Final = 500_000
 PASSED_OVER: Final = frozenset({"hooks", "lfs", "annex"})
 """Directories there that git does not use in these tools."""
 
-FILTERS: Final = re.compile(r"filter\..*\.(clean|smudge|process)|lfs\..*")
+FILTERS: Final = re.compile(rf"{FILTER.pattern}|lfs\..*")
 """Settings that name a program for files to go through; Git LFS runs those of its own settings in turn."""
 PROGRAMS: Final = re.compile(r"remote\..*\.vcs|hook\..*\.command")
 """Settings that name a program for any tool, and that no setting of ours overrides."""
