@@ -121,10 +121,10 @@ def wheel(session: nox.Session) -> None:
 
 @nox.session(tags=["gen"])
 def goldens(session: nox.Session) -> None:
-    """Rewrite what the golden cases and docs/schemas.md expect. Review the difference as a colleague's."""
+    """Rewrite the expected files of golden cases, the transcripts and docs/schemas.md. Review the diff afterwards."""
     session.install(EVERYTHING, *_group("tests"))
     # A case that is rewritten counts as failed.
-    pages = ("tests/test_golden.py", "tests/test_schema_docs.py")
+    pages = ("tests/test_golden.py", "tests/transcripts", "tests/test_schema_docs.py")
     session.run("pytest", *pages, "--regen-all", *session.posargs, success_codes=[0, 1])
 
 

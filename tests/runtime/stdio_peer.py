@@ -20,7 +20,10 @@ Message = dict[str, Any]
 
 
 class Peer:
-    """A client of `command` in the era of `version`. `capabilities` are what it says it can do."""
+    """A client of `command` in the era of `version`. `capabilities` are what it says it can do.
+
+    `env` is added to the environment of this process, or is all of it without `inherit`.
+    """
 
     def __init__(
         self,
@@ -29,6 +32,8 @@ class Peer:
         *,
         capabilities: Mapping[str, Any] | None = None,
         env: Mapping[str, str] | None = None,
+        inherit: bool = True,
+        cwd: str | None = None,
     ) -> None:
         self.oracle = Oracle(version)
         self.version = version
@@ -41,7 +46,8 @@ class Peer:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env={**os.environ, **(env or {})},
+            env={**(os.environ if inherit else {}), **(env or {})},
+            cwd=cwd,
         )
         self._lines: SimpleQueue[bytes | None] = SimpleQueue()
         self._errors: list[bytes] = []

@@ -1,0 +1,6 @@
+"""Make the fake Gemini CLI importable."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "workbench" / "research" / "support"))

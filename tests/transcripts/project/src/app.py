@@ -1,0 +1,5 @@
+"""Takes orders."""
+
+
+def main() -> str:
+    return "orders"
