@@ -22,4 +22,4 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-# toolmason: sha256 dcdcfa328d65d936c3e0c457001fd13d
+# toolmason: sha256 a9822050a7da1ef425fff0dc18af24e8

@@ -29,7 +29,7 @@ def main() -> int:
         options=OPTIONS,
         subcommands=SUBCOMMANDS,
         startup_check="workbench_handlers.setup.checks:startup_report",
-        prog="workbench",
+        prog="toolmason-workbench",
         version=CATALOGUE["server"]["version"],
     )
 
@@ -38,4 +38,4 @@ if __name__ == "__main__":
     sys.exit(main())
 
 
-# toolmason: sha256 a3ce59fce09c0dcb418bbf0c43fbc62e
+# toolmason: sha256 f216599ac9e2f5f3170c33ef906f081b

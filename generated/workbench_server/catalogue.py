@@ -4427,4 +4427,4 @@ CATALOGUE: Final[Catalogue] = {
 }
 
 
-# toolmason: sha256 267a7596369b103fc02dfb33d72ba6f0
+# toolmason: sha256 650c88177a7b6203fc06ee2f60b95bd4

@@ -76,4 +76,4 @@ def build_server(
     return sdk_server(build_dispatcher(selection, state=state, options=options, commands=commands))
 
 
-# toolmason: sha256 662cf6e8fe61e418eed41bec1cb3d19d
+# toolmason: sha256 7fe6d5d65d3fc0bd384a7186add1778c

@@ -24,8 +24,9 @@ from toolmason.diagnostics.rules import RULES
 from toolmason.diagnostics.terminal import paint, progress, wants_colour
 from toolmason.pipeline import part_of, read, render_files
 from toolmason.project import Project
-from toolmason.render import plan
 from toolmason.render.override_errors import override_mistake
+from toolmason.render.plan import PARTS as PLANNED_PARTS
+from toolmason.render.plan import plan
 from toolmason.write import write
 from toolmason.write.disk import LocalDisk
 
@@ -107,7 +108,7 @@ def test_module_that_is_no_part_of_the_toolkit_is_a_bug_and_a_traceback() -> Non
 
 def test_words_repeated_for_speed_are_those_of_their_modules() -> None:
     assert get_args(Layout) == LAYOUTS
-    assert plan.PARTS == PARTS
+    assert PLANNED_PARTS == PARTS
 
 
 @pytest.mark.parametrize(
@@ -289,7 +290,7 @@ def test_only_one_part_is_written_and_pruned(part: str, run: Toolmason, project:
 def test_parts_of_paths_are_those_of_the_plan(project: Project) -> None:
     reading = read(project, diagnostics=Diagnostics())
     assert reading is not None
-    planned = plan.plan(reading.server)
+    planned = plan(reading.server)
 
     assert {each.path: part_of(each.path) for each in planned} == {each.path: each.part for each in planned}
 

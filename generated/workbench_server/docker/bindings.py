@@ -87,4 +87,4 @@ BINDINGS: Final[Mapping[str, Binding]] = {
 }
 
 
-# toolmason: sha256 192212d2a493d50acbd2f7ffef7d3444
+# toolmason: sha256 c059e438368c1d6788939e14b6b3fe69

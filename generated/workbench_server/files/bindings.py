@@ -34,4 +34,4 @@ BINDINGS: Final[Mapping[str, Binding]] = {
 }
 
 
-# toolmason: sha256 736593d371596e4f8636e14562ce69c7
+# toolmason: sha256 309253844ccc56bd28811f7676f40b73

@@ -89,4 +89,4 @@ class GrepContent(Protocol):
         ...
 
 
-# toolmason: sha256 c8f5b3117bf274f434846dc6c18d35b5
+# toolmason: sha256 c45465540a5d922e526410430a1b8e7a

@@ -239,4 +239,4 @@ BINDINGS: Final[Mapping[str, Binding]] = {
 }
 
 
-# toolmason: sha256 23bad6ad31993d2f463c8dadba8d4f4e
+# toolmason: sha256 a3deed2e3788e3c142dc678c0bf41b49

@@ -156,4 +156,4 @@ BINDINGS: Final[Mapping[str, Binding]] = {
 }
 
 
-# toolmason: sha256 7099820ea88bb682ad93fa47b9696197
+# toolmason: sha256 3fd580def7f3cf554f0419aceb86a3c0

@@ -20,4 +20,4 @@ BINDINGS: Final[Mapping[str, Binding]] = {
 }
 
 
-# toolmason: sha256 55b627aa109f710637343a82b45beb60
+# toolmason: sha256 19e5f4a299779b4242277bee666ee4c4

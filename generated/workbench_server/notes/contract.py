@@ -23,4 +23,4 @@ class AnalyzeWorkLog(Protocol):
         ...
 
 
-# toolmason: sha256 dbe9fdbc76f9f2f58cf9fc26e82bcd69
+# toolmason: sha256 32c9d18e0f342f753e3c664fd0990694

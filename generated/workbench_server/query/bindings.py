@@ -22,4 +22,4 @@ BINDINGS: Final[Mapping[str, Binding]] = {
 }
 
 
-# toolmason: sha256 ffc5706d3870505a9654862c5a0a51d4
+# toolmason: sha256 473cae5c4a96ae046824de09c8f57511

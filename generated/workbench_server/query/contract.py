@@ -31,4 +31,4 @@ class QueryYaml(Protocol):
         ...
 
 
-# toolmason: sha256 ab41e5dccf0b835faaa027af8b82953f
+# toolmason: sha256 5ea06b1fd237f0db2d13ff80fd447bc5

@@ -42,4 +42,4 @@ BINDINGS: Final[Mapping[str, Binding]] = {
 }
 
 
-# toolmason: sha256 ed87430b82d2d5510ecc07decf269f4b
+# toolmason: sha256 fcb4993ff15cd3b087d7db190e1322de

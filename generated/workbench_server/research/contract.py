@@ -132,4 +132,4 @@ class ListErrorPatterns(Protocol):
         ...
 
 
-# toolmason: sha256 a61586cc6790a105ecd535b74471dbee
+# toolmason: sha256 43f4347acba0897d3a0d31028f35058c

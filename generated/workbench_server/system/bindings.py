@@ -88,4 +88,4 @@ BINDINGS: Final[Mapping[str, Binding]] = {
 }
 
 
-# toolmason: sha256 e2b0f4ddb2733639c8c1d6a37ec63efc
+# toolmason: sha256 5a28a6d5abfc4c80355e89ea4fa4ff0b

@@ -24,4 +24,4 @@ BINDINGS: Final[Mapping[str, Binding]] = {
 }
 
 
-# toolmason: sha256 a01d105b863e220a2a6bdd14be8266a2
+# toolmason: sha256 99c37abe9ef1c9315f7aa53cc408ac3d

@@ -33,4 +33,4 @@ class CheckConsistency(Protocol):
         ...
 
 
-# toolmason: sha256 dd10a479f371a04dc1fb901eb310b207
+# toolmason: sha256 21c8e6aa0004c3c8f04c56cfaef8e40c

@@ -22,4 +22,4 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-# toolmason: sha256 4ffb6d080d8f30bc90a175717ccb2ddf
+# toolmason: sha256 c53c0253a9123f260b643b89087ab1cb

@@ -27,4 +27,4 @@ if __name__ == "__main__":
     sys.exit(main())
 
 
-# toolmason: sha256 f7bc0b83236b0e667667b124d0612683
+# toolmason: sha256 1972de24c99b09c103863245dcd3426e

@@ -213,4 +213,4 @@ CATALOGUE: Final[Catalogue] = {
 }
 
 
-# toolmason: sha256 2ef180f96f4e5cd18229f7d8ebe6bc08
+# toolmason: sha256 cf2c36870a526afa2e3d765f43b58d76

@@ -57,4 +57,4 @@ def build_server(
     return sdk_server(build_dispatcher(selection, state=state, options=options, commands=commands))
 
 
-# toolmason: sha256 ee915397a829ffcbf27be95c8aedeae5
+# toolmason: sha256 a5a662acf8b7dcdcdb15cbf92e5e0ff3

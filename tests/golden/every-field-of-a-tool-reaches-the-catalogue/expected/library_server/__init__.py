@@ -22,4 +22,4 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-# toolmason: sha256 36d0c886cf2147249a56fbf2682d6f8b
+# toolmason: sha256 cb3416840e43aae74b641df964e841aa

@@ -32,4 +32,4 @@ if __name__ == "__main__":
     sys.exit(main())
 
 
-# toolmason: sha256 d67649658f9a2ead6709e005bc31d4e8
+# toolmason: sha256 ea7dcbb6f36fa2bdd7d56144b65f0f1b

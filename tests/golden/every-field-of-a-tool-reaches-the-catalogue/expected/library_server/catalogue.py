@@ -251,4 +251,4 @@ CATALOGUE: Final[Catalogue] = {
 }
 
 
-# toolmason: sha256 3f2b3865bb42090549ccf4a61bc23d1d
+# toolmason: sha256 468907aed20c7977a879dc161f172202

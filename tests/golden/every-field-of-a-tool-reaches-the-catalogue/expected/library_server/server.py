@@ -64,4 +64,4 @@ def build_server(
     return sdk_server(build_dispatcher(selection, state=state, options=options))
 
 
-# toolmason: sha256 430e52cd7b1fd4d2a41b15f79a6538d7
+# toolmason: sha256 3937e9bfaee5de142691b0aaf3f34895

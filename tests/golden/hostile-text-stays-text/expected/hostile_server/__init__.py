@@ -22,4 +22,4 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-# toolmason: sha256 8364d7e406233601523fa93d3475a53c
+# toolmason: sha256 77cffab6fd53e942ec8d19935909f602

@@ -28,4 +28,4 @@ if __name__ == "__main__":
     sys.exit(main())
 
 
-# toolmason: sha256 75ab479745579fbec51d041487941b49
+# toolmason: sha256 90758f82c55549be7c8be068ea007640

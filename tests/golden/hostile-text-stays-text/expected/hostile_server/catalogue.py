@@ -94,4 +94,4 @@ CATALOGUE: Final[Catalogue] = {
 }
 
 
-# toolmason: sha256 8127bcc795183e4e025b1218d0dd6e90
+# toolmason: sha256 8c64bf76a3e902838d3be03d28168d82

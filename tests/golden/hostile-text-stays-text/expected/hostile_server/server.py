@@ -58,4 +58,4 @@ def build_server(
     return sdk_server(build_dispatcher(selection, state=state, options=options))
 
 
-# toolmason: sha256 00a6c20819ab657223404e1c59a93db3
+# toolmason: sha256 44cb198a2b55e58b971059996f2ef255

@@ -27,4 +27,4 @@ if __name__ == "__main__":
     sys.exit(main())
 
 
-# toolmason: sha256 894cd9ab85cccdecc1d3d2a483b7dcaf
+# toolmason: sha256 22879fef9619bd9f27dcbce145a7212e

@@ -76,4 +76,4 @@ CATALOGUE: Final[Catalogue] = {
 }
 
 
-# toolmason: sha256 a23651a166081ca94875ea995c62d0b1
+# toolmason: sha256 5fa8583559ba2d2990a48c36f582fd67

@@ -45,4 +45,4 @@ def build_server(
     return sdk_server(build_dispatcher(selection, state=state, options=options))
 
 
-# toolmason: sha256 1c29eccd37cd5dc4349cbd39bfd99a3c
+# toolmason: sha256 ac8965fac64caf0bf5c8138de6c48f72

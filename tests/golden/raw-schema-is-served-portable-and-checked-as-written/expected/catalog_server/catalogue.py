@@ -217,4 +217,4 @@ CATALOGUE: Final[Catalogue] = {
 }
 
 
-# toolmason: sha256 1174e92ae520533d5e752ddff131539f
+# toolmason: sha256 c17cf3d2f96fcc510e8b35bf44b8dc12

@@ -64,4 +64,4 @@ BINDINGS: Final[Mapping[str, Binding]] = {
 }
 
 
-# toolmason: sha256 420a07a6087a7095b9a70c27845ddd62
+# toolmason: sha256 7ce1b36543ad0f787ead3fc57e11f3f6

@@ -22,4 +22,4 @@ class Describe(Protocol):
         ...
 
 
-# toolmason: sha256 3624b7feae512a1868d814bf72cf83c9
+# toolmason: sha256 9ab9bed3f1cfb128c9a2ce5684ae5a36

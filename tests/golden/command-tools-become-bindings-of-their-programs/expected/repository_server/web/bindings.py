@@ -57,4 +57,4 @@ BINDINGS: Final[Mapping[str, Binding]] = {
 }
 
 
-# toolmason: sha256 2e29378decc193b7f8c7fe908d6896d1
+# toolmason: sha256 5fa094fa416551cd9792c8f0ce9d27d4

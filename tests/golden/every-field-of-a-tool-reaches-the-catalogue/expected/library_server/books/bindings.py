@@ -20,4 +20,4 @@ BINDINGS: Final[Mapping[str, Binding]] = {
 }
 
 
-# toolmason: sha256 d6816f025ca4443d326a83793e6f811e
+# toolmason: sha256 05a07743ccc0780192571d57a144beca

@@ -23,4 +23,4 @@ class FindBooks(Protocol):
         ...
 
 
-# toolmason: sha256 ad1f286e27911ab780c56fdd6e2fe11a
+# toolmason: sha256 f779cb29a5e2567653162e9aa96c6204

@@ -22,4 +22,4 @@ BINDINGS: Final[Mapping[str, Binding]] = {
 }
 
 
-# toolmason: sha256 713193d6ace1aa0801631331127bfee1
+# toolmason: sha256 ac53812f80fedaf8eb9c36ef4df00a2c

@@ -31,4 +31,4 @@ class Reserve(Protocol):
         ...
 
 
-# toolmason: sha256 853f1b2bac3654240c96d10b1f7ea434
+# toolmason: sha256 e224e4d1533fa5834daadef3a6a42bb5

@@ -20,4 +20,4 @@ BINDINGS: Final[Mapping[str, Binding]] = {
 }
 
 
-# toolmason: sha256 690e9576011bb66c7005b5252840dd0b
+# toolmason: sha256 f4a4d960d726be32f4e59811b64d5908

@@ -22,4 +22,4 @@ class Import(Protocol):
         ...
 
 
-# toolmason: sha256 52ff95c0135a7dadaf65d7a9037587da
+# toolmason: sha256 91c59dea070187d8abb63c73dbb9e522

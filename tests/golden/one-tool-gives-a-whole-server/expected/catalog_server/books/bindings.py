@@ -20,4 +20,4 @@ BINDINGS: Final[Mapping[str, Binding]] = {
 }
 
 
-# toolmason: sha256 f0a6c36eea59a68a139be0bedee89ba1
+# toolmason: sha256 005edd852d533f19a942f6306d445afd

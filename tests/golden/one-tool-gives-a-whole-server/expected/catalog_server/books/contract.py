@@ -23,4 +23,4 @@ class FindBooks(Protocol):
         ...
 
 
-# toolmason: sha256 99c20995ea6765686200077bc780b8d7
+# toolmason: sha256 ed4b0cb54388ddbe37d991792218165f

@@ -22,4 +22,4 @@ BINDINGS: Final[Mapping[str, Binding]] = {
 }
 
 
-# toolmason: sha256 f8552bac62de401bdb35f8836012b0d9
+# toolmason: sha256 1163ef9b85a3325a954e623545ff0303

@@ -26,4 +26,4 @@ class CountBooks(Protocol):
         ...
 
 
-# toolmason: sha256 8e77054e07119b7866836294a8e5254c
+# toolmason: sha256 17221e5dafcd0c9c29ed25ec319cd656
