@@ -1,26 +1,65 @@
-"""What a generated MCP server stands on.
+"""Runtime library of generated MCP servers: the names that handlers use.
 
-Importing this costs next to nothing: pydantic, the SDK and handlers come in when a call needs them.
+Importing this package loads none of its modules: each name is imported when it is first used. Generated code imports
+`toolmason_runtime.serving`, handlers that run programs import `toolmason_runtime.programs`, and tests of a server
+import `toolmason_runtime.testing`. Everything else is private.
 """
 
 from __future__ import annotations
 
-from toolmason_runtime.protocol.binding import Binding
-from toolmason_runtime.protocol.call import ServerInfo, ToolCall
-from toolmason_runtime.protocol.content import Audio, Content, Image, Reply, Resource, ResourceLink, Text
-from toolmason_runtime.protocol.errors import MethodError, ToolError
+from typing import TYPE_CHECKING, Final
 
-__all__ = [
-    "Audio",
-    "Binding",
-    "Content",
-    "Image",
-    "MethodError",
-    "Reply",
-    "Resource",
-    "ResourceLink",
-    "ServerInfo",
-    "Text",
-    "ToolCall",
-    "ToolError",
-]
+from toolmason_runtime._lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from toolmason_runtime.protocol.answer_size import BLOCK_OVERHEAD as BLOCK_OVERHEAD
+    from toolmason_runtime.protocol.answer_size import fitting_length as fitting_length
+    from toolmason_runtime.protocol.answer_size import size_of as size_of
+    from toolmason_runtime.protocol.answer_size import text_budget as text_budget
+    from toolmason_runtime.protocol.call import ServerInfo as ServerInfo
+    from toolmason_runtime.protocol.call import ToolCall as ToolCall
+    from toolmason_runtime.protocol.content import Audio as Audio
+    from toolmason_runtime.protocol.content import Content as Content
+    from toolmason_runtime.protocol.content import Image as Image
+    from toolmason_runtime.protocol.content import Reply as Reply
+    from toolmason_runtime.protocol.content import Resource as Resource
+    from toolmason_runtime.protocol.content import ResourceLink as ResourceLink
+    from toolmason_runtime.protocol.content import Text as Text
+    from toolmason_runtime.protocol.errors import MethodError as MethodError
+    from toolmason_runtime.protocol.errors import ToolError as ToolError
+    from toolmason_runtime.protocol.tokens import estimate_tokens as estimate_tokens
+    from toolmason_runtime.server.logging import FIELDS as FIELDS
+    from toolmason_runtime.server.logging import LogLines as LogLines
+
+EXPORTS: Final = {
+    "toolmason_runtime.protocol.call": (
+        "ServerInfo",
+        "ToolCall",
+    ),
+    "toolmason_runtime.protocol.content": (
+        "Audio",
+        "Content",
+        "Image",
+        "Reply",
+        "Resource",
+        "ResourceLink",
+        "Text",
+    ),
+    "toolmason_runtime.protocol.errors": (
+        "MethodError",
+        "ToolError",
+    ),
+    "toolmason_runtime.protocol.answer_size": (
+        "BLOCK_OVERHEAD",
+        "fitting_length",
+        "size_of",
+        "text_budget",
+    ),
+    "toolmason_runtime.protocol.tokens": ("estimate_tokens",),
+    "toolmason_runtime.server.logging": (
+        "FIELDS",
+        "LogLines",
+    ),
+}
+
+__getattr__ = lazy_exports(__name__, EXPORTS)

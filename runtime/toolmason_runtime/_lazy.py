@@ -1,0 +1,22 @@
+"""Import public names when they are first used (PEP 562)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from typing import Any
+
+
+def lazy_exports(package: str, exports: Mapping[str, Sequence[str]]) -> Callable[[str], Any]:
+    """Return a module-level `__getattr__` for `package`; `exports` lists the public names of each module.
+
+    Only the module of the requested name is imported, so that a server pays for the names it uses.
+    """
+    modules = {name: module for module, names in exports.items() for name in names}
+
+    def getattr_(name: str) -> Any:
+        if name not in modules:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        return getattr(import_module(modules[name]), name)
+
+    return getattr_

@@ -1,0 +1,62 @@
+"""The names that generated code imports. Handlers import `toolmason_runtime`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from toolmason_runtime._lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from toolmason_runtime.programs.handler import command as command
+    from toolmason_runtime.programs.settings import Commands as Commands
+    from toolmason_runtime.programs.spec import CommandTool as CommandTool
+    from toolmason_runtime.programs.spec import Permissions as Permissions
+    from toolmason_runtime.programs.spec import Place as Place
+    from toolmason_runtime.programs.spec import Placement as Placement
+    from toolmason_runtime.programs.spec import Program as Program
+    from toolmason_runtime.programs.spec import Risk as Risk
+    from toolmason_runtime.protocol.binding import Binding as Binding
+    from toolmason_runtime.protocol.catalogue import Catalogue as Catalogue
+    from toolmason_runtime.protocol.model import Model as Model
+    from toolmason_runtime.protocol.selection import Selection as Selection
+    from toolmason_runtime.server.command import Subcommand as Subcommand
+    from toolmason_runtime.server.command import main as main
+    from toolmason_runtime.server.dispatch import Dispatcher as Dispatcher
+    from toolmason_runtime.server.lifespan import LifespanFactory as LifespanFactory
+    from toolmason_runtime.server.lifespan import Options as Options
+    from toolmason_runtime.server.options import OptionSpec as OptionSpec
+    from toolmason_runtime.server.options import option_values as option_values
+    from toolmason_runtime.server.sdk import sdk_server as sdk_server
+
+EXPORTS: Final = {
+    "toolmason_runtime.programs.handler": ("command",),
+    "toolmason_runtime.programs.settings": ("Commands",),
+    "toolmason_runtime.programs.spec": (
+        "CommandTool",
+        "Permissions",
+        "Place",
+        "Placement",
+        "Program",
+        "Risk",
+    ),
+    "toolmason_runtime.protocol.binding": ("Binding",),
+    "toolmason_runtime.protocol.catalogue": ("Catalogue",),
+    "toolmason_runtime.server.dispatch": ("Dispatcher",),
+    "toolmason_runtime.protocol.model": ("Model",),
+    "toolmason_runtime.protocol.selection": ("Selection",),
+    "toolmason_runtime.server.command": (
+        "Subcommand",
+        "main",
+    ),
+    "toolmason_runtime.server.lifespan": (
+        "LifespanFactory",
+        "Options",
+    ),
+    "toolmason_runtime.server.options": (
+        "OptionSpec",
+        "option_values",
+    ),
+    "toolmason_runtime.server.sdk": ("sdk_server",),
+}
+
+__getattr__ = lazy_exports(__name__, EXPORTS)
