@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import sys
 
-from toolmason_runtime.server import command
+from toolmason_runtime import serving
 
 from workbench_server.catalogue import CATALOGUE
 from workbench_server.server import OPTIONS, load_index
 
 SUBCOMMANDS = (
-    command.Subcommand(
+    serving.Subcommand(
         "init",
         "Check what the research tools need, and show how to register the server",
         "workbench_handlers.setup.wizard:main",
@@ -22,8 +22,8 @@ SUBCOMMANDS = (
 
 
 def main() -> int:
-    """Serve until the client leaves; give the exit status."""
-    return command.main(
+    """Serve until the client disconnects. Return the exit status."""
+    return serving.main(
         catalogue=CATALOGUE,
         load_index=load_index,
         options=OPTIONS,
@@ -38,4 +38,4 @@ if __name__ == "__main__":
     sys.exit(main())
 
 
-# toolmason: sha256 f216599ac9e2f5f3170c33ef906f081b
+# toolmason: sha256 4461e40993b68f9db12fff1c5fc16aba

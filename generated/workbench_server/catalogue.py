@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from toolmason_runtime.protocol.catalogue import Catalogue
+from toolmason_runtime.serving import Catalogue
 
 CATALOGUE: Final[Catalogue] = {
     "server": {
@@ -4427,4 +4427,4 @@ CATALOGUE: Final[Catalogue] = {
 }
 
 
-# toolmason: sha256 650c88177a7b6203fc06ee2f60b95bd4
+# toolmason: sha256 ccb1ade45641f4643d597ad93c200b4a

@@ -10,17 +10,20 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from toolmason_runtime.programs.settings import Commands
-from toolmason_runtime.protocol.selection import Selection
-from toolmason_runtime.server.dispatch import Dispatcher
-from toolmason_runtime.server.lifespan import Options
-from toolmason_runtime.server.options import OptionSpec, option_values
+from toolmason_runtime.serving import (
+    Commands,
+    Dispatcher,
+    Options,
+    OptionSpec,
+    Selection,
+    option_values,
+)
 
 from workbench_server.catalogue import CATALOGUE
 
 if TYPE_CHECKING:
     from mcp.server.lowlevel import Server
-    from toolmason_runtime.server.lifespan import LifespanFactory
+    from toolmason_runtime.serving import LifespanFactory
 
     import workbench_handlers.state
 
@@ -40,7 +43,7 @@ OPTIONS: Final = (
 
 
 def load_index() -> Any:
-    """Read the search index. It waits for the first search."""
+    """Load the search index. Called on the first search."""
     return json.loads(Path(__file__).with_name("search_index.json").read_text(encoding="utf-8"))
 
 
@@ -51,11 +54,13 @@ def build_dispatcher(
     options: Options | None = None,
     commands: Commands | None = None,
 ) -> Dispatcher:
-    """Give what answers requests, bound to no transport.
+    """Return a transport-independent dispatcher.
 
-    `selection` says what is visible, `state` stands beside what the lifespan yields, and `options` are the settings
-    the lifespan is given; those left out come from the environment.
-    `commands` says how programs are run; left out, the environment names the policy for them.
+    Args:
+        selection: the visible tools; all of tier `core` by default.
+        state: extra state objects, beside those that the lifespan yields.
+        options: settings for the lifespan; missing ones come from the environment.
+        commands: settings for running programs; by default the environment names the policy file.
     """
     values = option_values(OPTIONS, options or {})
     return Dispatcher(
@@ -70,10 +75,10 @@ def build_server(
     options: Options | None = None,
     commands: Commands | None = None,
 ) -> Server[None]:
-    """Give the server as the official SDK's: for `mcp.Client`, an ASGI app, or a transport of your own."""
-    from toolmason_runtime.server.sdk import sdk_server
+    """Return a server of the official SDK: for `mcp.Client`, an ASGI app, or a transport of your own."""
+    from toolmason_runtime.serving import sdk_server
 
     return sdk_server(build_dispatcher(selection, state=state, options=options, commands=commands))
 
 
-# toolmason: sha256 7fe6d5d65d3fc0bd384a7186add1778c
+# toolmason: sha256 fcc767d998a6bd34ada0028655d0948f

@@ -11,22 +11,22 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from toolmason.diagnostics import Diagnostics
 from toolmason.diagnostics.terminal import Progress, no_progress
-from toolmason.manifest.document import Document, load
 from toolmason.manifest.input_files import read_input
-from toolmason.manifest.validate import validate
 from toolmason.model.checksum import is_signable
 from toolmason.model.rendered_file import RenderedFile
-from toolmason.model.server import Server
 from toolmason.project import Project
-from toolmason.resolve import resolve
 from toolmason.write import cache, write
 from toolmason.write.changes import Changes
 from toolmason.write.check import check
 from toolmason.write.compare import Part, everything
+
+if TYPE_CHECKING:
+    from toolmason.manifest.document import Document
+    from toolmason.model.server import Server
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,12 @@ class Reading:
 
 
 def read(project: Project, *, diagnostics: Diagnostics, progress: Progress = no_progress) -> Reading | None:
-    """Take the manifest of `project` as far as the model."""
+    """Read the manifest of `project` and resolve it to the model."""
+    # Imported late: a run that finds nothing changed needs none of these stages.
+    from toolmason.manifest.document import load
+    from toolmason.manifest.validate import validate
+    from toolmason.resolve import resolve
+
     progress("reading the manifest")
     document = load(project.manifest, root=project.root, diagnostics=diagnostics)
     if document is None:

@@ -8,9 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from toolmason_runtime import Binding
-from toolmason_runtime.programs.handler import command
-from toolmason_runtime.programs.spec import CommandTool, Place, Placement, Program, Risk
+from toolmason_runtime.serving import Binding, CommandTool, Place, Placement, Program, Risk, command
 
 import workbench_handlers.git
 from workbench_server.docker import models
@@ -87,4 +85,4 @@ BINDINGS: Final[Mapping[str, Binding]] = {
 }
 
 
-# toolmason: sha256 c059e438368c1d6788939e14b6b3fe69
+# toolmason: sha256 d5cccd251d959afe13ff21c7bf36a510

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from toolmason_runtime import Binding
+from toolmason_runtime.serving import Binding
 
 import workbench_handlers.files
 from workbench_server.files import contract, models
@@ -34,4 +34,4 @@ BINDINGS: Final[Mapping[str, Binding]] = {
 }
 
 
-# toolmason: sha256 309253844ccc56bd28811f7676f40b73
+# toolmason: sha256 694b8ad7bc339b9f94c9d4f25793ae3e

@@ -8,9 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from toolmason_runtime import Binding
-from toolmason_runtime.programs.handler import command
-from toolmason_runtime.programs.spec import CommandTool, Permissions, Place, Placement, Program, Risk
+from toolmason_runtime.serving import Binding, CommandTool, Permissions, Place, Placement, Program, Risk, command
 
 import workbench_handlers.git
 from workbench_server.git import models
@@ -239,4 +237,4 @@ BINDINGS: Final[Mapping[str, Binding]] = {
 }
 
 
-# toolmason: sha256 a3deed2e3788e3c142dc678c0bf41b49
+# toolmason: sha256 5434d56484386728f5bfd2e9c116e03f

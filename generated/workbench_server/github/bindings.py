@@ -8,9 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from toolmason_runtime import Binding
-from toolmason_runtime.programs.handler import command
-from toolmason_runtime.programs.spec import CommandTool, Permissions, Place, Placement, Program, Risk
+from toolmason_runtime.serving import Binding, CommandTool, Permissions, Place, Placement, Program, Risk, command
 
 import workbench_handlers.git
 from workbench_server.github import models
@@ -156,4 +154,4 @@ BINDINGS: Final[Mapping[str, Binding]] = {
 }
 
 
-# toolmason: sha256 3fd580def7f3cf554f0419aceb86a3c0
+# toolmason: sha256 c86086ac5bdbb3964761f1cd63f5e143

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from toolmason_runtime import Binding
+from toolmason_runtime.serving import Binding
 
 import workbench_handlers.notes
 from workbench_server.notes import contract, models
@@ -20,4 +20,4 @@ BINDINGS: Final[Mapping[str, Binding]] = {
 }
 
 
-# toolmason: sha256 19e5f4a299779b4242277bee666ee4c4
+# toolmason: sha256 014010770aae400d60344aa99b3ef84d

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from toolmason_runtime import Binding
+from toolmason_runtime.serving import Binding
 
 import workbench_handlers.query
 from workbench_server.query import contract, models
@@ -22,4 +22,4 @@ BINDINGS: Final[Mapping[str, Binding]] = {
 }
 
 
-# toolmason: sha256 473cae5c4a96ae046824de09c8f57511
+# toolmason: sha256 2233aab692ca30b0c38ae4c16f05ad89

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from toolmason_runtime import Binding
+from toolmason_runtime.serving import Binding
 
 import workbench_handlers.research.tools
 from workbench_server.research import contract, models
@@ -42,4 +42,4 @@ BINDINGS: Final[Mapping[str, Binding]] = {
 }
 
 
-# toolmason: sha256 fcb4993ff15cd3b087d7db190e1322de
+# toolmason: sha256 1e66dfe9d5897976f1a264c13ea79d2b

@@ -8,9 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from toolmason_runtime import Binding
-from toolmason_runtime.programs.handler import command
-from toolmason_runtime.programs.spec import CommandTool, Permissions, Place, Placement, Program, Risk
+from toolmason_runtime.serving import Binding, CommandTool, Permissions, Place, Placement, Program, Risk, command
 
 import workbench_handlers.git
 from workbench_server.system import models
@@ -88,4 +86,4 @@ BINDINGS: Final[Mapping[str, Binding]] = {
 }
 
 
-# toolmason: sha256 5a28a6d5abfc4c80355e89ea4fa4ff0b
+# toolmason: sha256 01f0307cf4901bd3f5ea4af3ead99289

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from toolmason_runtime import Binding
+from toolmason_runtime.serving import Binding
 
 import workbench_handlers.research.tools
 from workbench_server.validation import contract, models
@@ -24,4 +24,4 @@ BINDINGS: Final[Mapping[str, Binding]] = {
 }
 
 
-# toolmason: sha256 99c37abe9ef1c9315f7aa53cc408ac3d
+# toolmason: sha256 c8a1188b5257d3bf3b41c1bdd5e36209

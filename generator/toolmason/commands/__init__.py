@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from toolmason.commands.completion import completion
+from toolmason.commands.explain import explain
 from toolmason.commands.generate import check, generate
 from toolmason.commands.import_ import importing
-from toolmason.commands.inspect import completion, explain, lint, search, stats
-from toolmason.commands.new import init, templates
+from toolmason.commands.init import init
+from toolmason.commands.lint import lint
 from toolmason.commands.options import toolmason
 from toolmason.commands.run import run
 from toolmason.commands.schema import schema
+from toolmason.commands.search import search
+from toolmason.commands.stats import stats
+from toolmason.commands.templates import templates
 
 for _command in (generate, check, run, lint, stats, search, explain, schema, init, importing, templates, completion):
     toolmason.add_command(_command)

@@ -20,6 +20,7 @@ from toolmason.project import Project, ProjectError, find_project
 if TYPE_CHECKING:
     from toolmason.diagnostics import Diagnostics
     from toolmason.diagnostics.printers import Layout
+    from toolmason.model.server import Server
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -150,6 +151,19 @@ def project_here(manifest: Path | None) -> Project:
         return find_project(working_folder(), manifest)
     except ProjectError as error:
         raise CommandLineError(str(error)) from error
+
+
+def server_here(manifest: Path | None) -> Server:
+    """Return the model of the project's manifest, or print its errors and exit."""
+    from toolmason.diagnostics import Diagnostics
+    from toolmason.pipeline import read
+
+    diagnostics = Diagnostics()
+    reading = read(project_here(manifest), diagnostics=diagnostics)
+    if reading is None:
+        print_findings(diagnostics, "text")
+        end_with(Exit.FINDINGS)
+    return reading.server
 
 
 def print_findings(diagnostics: Diagnostics, layout: Layout) -> None:

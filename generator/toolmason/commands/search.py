@@ -1,84 +1,103 @@
-"""The search index from a terminal: what a model would find, and why each hit came."""
+"""`toolmason search`: the hits that a model would get, and the reason for each."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, cast
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
 
-from toolmason_runtime.discovery import style_for
-from toolmason_runtime.protocol.selection import Selection
-from toolmason_runtime.search.index import Reason
-from toolmason_runtime.search.text import terms
+import click
 
-from toolmason.catalogue.search_index import FIELDS, build_index, field_terms
-from toolmason.catalogue.table import catalogue
-from toolmason.model.server import Server
+from toolmason.commands.options import manifest_option, server_here
 
-_REASONS: dict[Reason, str] = {
+if TYPE_CHECKING:
+    from toolmason.model.server import Server
+
+_REASONS = {
     "name": "its name, as typed",
     "literal": "its text contains the query as typed",
     "spelling": "words spelled alike",
     "rest": "few tools: all are shown",
     "browse": "no query: all are shown",
 }
-_FIELD_WORDS = {
+_FIELD_LABELS = {
     "parameter_texts": "parameter descriptions",
     "parameters": "parameter names",
     "use_cases": "use cases",
     "values": "choices",
 }
-"""What people call the fields of the index; the rest are called what they are."""
+"""Labels of index fields. Every other field is labelled with its own name."""
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """A hit. `fields` says where the query's terms stand: `("term", ("name", "summary"))`, terms as in the query."""
+class Hit:
+    """A hit. `fields` lists the fields that contain each query term: `("term", ("name", "summary"))`."""
 
     tool: str
     summary: str
-    reason: Reason
+    reason: str
     fields: tuple[tuple[str, tuple[str, ...]], ...]
 
     @property
-    def why(self) -> tuple[str, ...]:
-        """Say in words why it came, a line a term."""
+    def explanation(self) -> tuple[str, ...]:
+        """Lines that explain the hit: the reason, then one line per term."""
         width = max((len(term) for term, _ in self.fields), default=0)
-        said = _REASONS.get(self.reason)
-        matched = (
-            f"{term:{width}}  in {', '.join(_FIELD_WORDS.get(name, name) for name in names)}"
+        reason = _REASONS.get(self.reason)
+        terms = (
+            f"{term:{width}}  in {', '.join(_FIELD_LABELS.get(name, name) for name in names)}"
             for term, names in self.fields
         )
-        return (*([said] if said else []), *matched)
+        return (*([reason] if reason else []), *terms)
 
 
-def search(server: Server, query: str, *, limit: int) -> tuple[tuple[Found, ...], int]:
-    """Give the first `limit` hits for `query` among all enabled tools of `server`, and how many there are."""
-    served = catalogue(server)
+@click.command()
+@click.argument("words", nargs=-1, required=True)
+@click.option("--limit", type=click.IntRange(min=1), default=10, show_default=True, help="Maximum number of hits.")
+@manifest_option
+def search(words: tuple[str, ...], limit: int, manifest: Path | None) -> None:
+    """Search the tools as a model would.
+
+    Shows the reason for each hit: the words that match, and the fields that contain them.
+    """
+    server = server_here(manifest)
+    click.echo(report_search(server, " ".join(words), limit=limit), nl=False)
+
+
+def find_tools(server: Server, query: str, *, limit: int) -> tuple[tuple[Hit, ...], int]:
+    """Return the first `limit` hits for `query` among all enabled tools of `server`, and the number of all hits."""
+    from toolmason_runtime.discovery import style_for
+    from toolmason_runtime.protocol.selection import Selection
+    from toolmason_runtime.search.text import terms
+
+    from toolmason.catalogue.search_index import FIELDS, build_index, field_terms
+    from toolmason.catalogue.table import catalogue
+
+    table = catalogue(server)
 
     def load_index() -> dict[str, Any]:
-        return cast("dict[str, Any]", build_index(served))
+        return cast("dict[str, Any]", build_index(table))
 
     selection = Selection(server.discovery.style, all_tools=True)
-    hits = style_for(served, selection, load_index).index.search(query)
-    asked = dict.fromkeys(terms(query))
-    found = []
-    for hit in hits[:limit]:
-        held = field_terms(hit.entry, served)
-        places = ((term, tuple(name for name in FIELDS if term in held[name])) for term in asked)
-        matched = tuple((term, names) for term, names in places if names)
-        found.append(Found(hit.name, hit.entry["summary"], hit.reason, matched))
-    return tuple(found), len(hits)
+    entries = style_for(table, selection, load_index).index.search(query)
+    query_terms = dict.fromkeys(terms(query))
+    hits = []
+    for entry in entries[:limit]:
+        terms_of = field_terms(entry.entry, table)
+        fields = ((term, tuple(name for name in FIELDS if term in terms_of[name])) for term in query_terms)
+        matches = tuple((term, names) for term, names in fields if names)
+        hits.append(Hit(entry.name, entry.entry["summary"], entry.reason, matches))
+    return tuple(hits), len(entries)
 
 
 def report_search(server: Server, query: str, *, limit: int) -> str:
-    """Write the hits for `query`, each with its summary and why it came."""
-    found, total = search(server, query, limit=limit)
-    if not found:
+    """Return the hits for `query` as text, each with its summary and explanation."""
+    hits, total = find_tools(server, query, limit=limit)
+    if not hits:
         return f"nothing found for `{query}` in {len(server.tools)} tools\n"
     lines = []
-    for place, each in enumerate(found, 1):
-        lines.append(f"{place:>2}. {each.tool}  {each.summary}\n")
-        lines += [f"    {why}\n" for why in each.why]
-    if total > len(found):
-        lines.append(f"{total - len(found)} more; --limit shows them\n")
+    for rank, hit in enumerate(hits, 1):
+        lines.append(f"{rank:>2}. {hit.tool}  {hit.summary}\n")
+        lines += [f"    {line}\n" for line in hit.explanation]
+    if total > len(hits):
+        lines.append(f"{total - len(hits)} more; --limit shows them\n")
     return "".join(lines)

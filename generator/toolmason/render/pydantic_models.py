@@ -25,7 +25,7 @@ from toolmason.render.format_python import format_python
 _MARK = re.compile(r"^# schemas: sha256 ([0-9a-f]{32}), models: sha256 ([0-9a-f]{32})\n", re.MULTILINE)
 
 OPTIONS: Final = {
-    "base_class": "toolmason_runtime.protocol.model.Model",
+    "base_class": "toolmason_runtime.serving.Model",
     "custom_file_header": " ",
     "disable_timestamp": True,
     "enum_field_as_literal": "all",
@@ -118,7 +118,7 @@ def _laid_out(text: str) -> str:
     return format_python({path: text})[path]
 
 
-_OURS: Final = frozenset({"pydantic", "toolmason_runtime.protocol.model"})
+_OURS: Final = frozenset({"pydantic", "toolmason_runtime.serving"})
 _GROUPS: Final = (frozenset({"__future__"}), frozenset({"builtins", "typing"}), _OURS)
 """Modules that models import, in the order of their groups. Of `builtins` those that a field's name hides."""
 

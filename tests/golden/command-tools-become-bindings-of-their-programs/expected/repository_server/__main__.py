@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import sys
 
-from toolmason_runtime.server import command
+from toolmason_runtime import serving
 
 from repository_server.catalogue import CATALOGUE
 from repository_server.server import load_index
 
 
 def main() -> int:
-    """Serve until the client leaves; give the exit status."""
-    return command.main(
+    """Serve until the client disconnects. Return the exit status."""
+    return serving.main(
         catalogue=CATALOGUE,
         load_index=load_index,
         prog="repository",
@@ -27,4 +27,4 @@ if __name__ == "__main__":
     sys.exit(main())
 
 
-# toolmason: sha256 1972de24c99b09c103863245dcd3426e
+# toolmason: sha256 40c63ed2f09b92c173be3dac21ac30e2

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from toolmason_runtime.protocol.catalogue import Catalogue
+from toolmason_runtime.serving import Catalogue
 
 CATALOGUE: Final[Catalogue] = {
     "server": {
@@ -213,4 +213,4 @@ CATALOGUE: Final[Catalogue] = {
 }
 
 
-# toolmason: sha256 cf2c36870a526afa2e3d765f43b58d76
+# toolmason: sha256 d69b00cdb9ee2836895eab077f7b41ca

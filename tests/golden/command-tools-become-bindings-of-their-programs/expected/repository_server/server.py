@@ -10,10 +10,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from toolmason_runtime.programs.settings import Commands
-from toolmason_runtime.server.dispatch import Dispatcher
-from toolmason_runtime.server.lifespan import Options
-from toolmason_runtime.protocol.selection import Selection
+from toolmason_runtime.serving import (
+    Commands,
+    Dispatcher,
+    Options,
+    Selection,
+)
 
 from repository_server.catalogue import CATALOGUE
 
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def load_index() -> Any:
-    """Read the search index. It waits for the first search."""
+    """Load the search index. Called on the first search."""
     return json.loads(Path(__file__).with_name("search_index.json").read_text(encoding="utf-8"))
 
 
@@ -33,11 +35,13 @@ def build_dispatcher(
     options: Options | None = None,
     commands: Commands | None = None,
 ) -> Dispatcher:
-    """Give what answers requests, bound to no transport.
+    """Return a transport-independent dispatcher.
 
-    `selection` says what is visible, `state` stands beside what the lifespan yields, and `options` are the settings
-    the lifespan is given.
-    `commands` says how programs are run; left out, the environment names the policy for them.
+    Args:
+        selection: the visible tools; all of tier `core` by default.
+        state: extra state objects, beside those that the lifespan yields.
+        options: settings for the lifespan.
+        commands: settings for running programs; by default the environment names the policy file.
     """
     return Dispatcher(
         CATALOGUE, selection=selection, load_index=load_index, state=state, options=options, commands=commands
@@ -51,10 +55,10 @@ def build_server(
     options: Options | None = None,
     commands: Commands | None = None,
 ) -> Server[None]:
-    """Give the server as the official SDK's: for `mcp.Client`, an ASGI app, or a transport of your own."""
-    from toolmason_runtime.server.sdk import sdk_server
+    """Return a server of the official SDK: for `mcp.Client`, an ASGI app, or a transport of your own."""
+    from toolmason_runtime.serving import sdk_server
 
     return sdk_server(build_dispatcher(selection, state=state, options=options, commands=commands))
 
 
-# toolmason: sha256 a5a662acf8b7dcdcdb15cbf92e5e0ff3
+# toolmason: sha256 957c08b31807f9c68754a9556c118c7d

@@ -7,17 +7,17 @@ from __future__ import annotations
 
 import sys
 
-from toolmason_runtime.server import command
+from toolmason_runtime import serving
 
 from library_server.catalogue import CATALOGUE
 from library_server.server import OPTIONS, load_index
 
-SUBCOMMANDS = (command.Subcommand("count", "Count the books", "library.tools.state:count"),)
+SUBCOMMANDS = (serving.Subcommand("count", "Count the books", "library.tools.state:count"),)
 
 
 def main() -> int:
-    """Serve until the client leaves; give the exit status."""
-    return command.main(
+    """Serve until the client disconnects. Return the exit status."""
+    return serving.main(
         catalogue=CATALOGUE,
         load_index=load_index,
         options=OPTIONS,
@@ -32,4 +32,4 @@ if __name__ == "__main__":
     sys.exit(main())
 
 
-# toolmason: sha256 ea7dcbb6f36fa2bdd7d56144b65f0f1b
+# toolmason: sha256 a1080dce86d4c8c70db431592c376033

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from toolmason_runtime.protocol.catalogue import Catalogue
+from toolmason_runtime.serving import Catalogue
 
 CATALOGUE: Final[Catalogue] = {
     "server": {
@@ -251,4 +251,4 @@ CATALOGUE: Final[Catalogue] = {
 }
 
 
-# toolmason: sha256 468907aed20c7977a879dc161f172202
+# toolmason: sha256 797297982b118fd713df1763438ab58b

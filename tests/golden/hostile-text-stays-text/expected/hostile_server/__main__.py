@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import sys
 
-from toolmason_runtime.server import command
+from toolmason_runtime import serving
 
 from hostile_server.catalogue import CATALOGUE
 from hostile_server.server import OPTIONS, load_index
 
 
 def main() -> int:
-    """Serve until the client leaves; give the exit status."""
-    return command.main(
+    """Serve until the client disconnects. Return the exit status."""
+    return serving.main(
         catalogue=CATALOGUE,
         load_index=load_index,
         options=OPTIONS,
@@ -28,4 +28,4 @@ if __name__ == "__main__":
     sys.exit(main())
 
 
-# toolmason: sha256 90758f82c55549be7c8be068ea007640
+# toolmason: sha256 e66cfc67efa767b13e536e5d1352ed3a

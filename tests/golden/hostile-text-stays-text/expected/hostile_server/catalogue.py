@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from toolmason_runtime.protocol.catalogue import Catalogue
+from toolmason_runtime.serving import Catalogue
 
 CATALOGUE: Final[Catalogue] = {
     "server": {
@@ -94,4 +94,4 @@ CATALOGUE: Final[Catalogue] = {
 }
 
 
-# toolmason: sha256 8c64bf76a3e902838d3be03d28168d82
+# toolmason: sha256 c258481142b013fef7325c4131ac82f8

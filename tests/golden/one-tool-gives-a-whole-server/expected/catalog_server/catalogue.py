@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from toolmason_runtime.protocol.catalogue import Catalogue
+from toolmason_runtime.serving import Catalogue
 
 CATALOGUE: Final[Catalogue] = {
     "server": {
@@ -76,4 +76,4 @@ CATALOGUE: Final[Catalogue] = {
 }
 
 
-# toolmason: sha256 5fa8583559ba2d2990a48c36f582fd67
+# toolmason: sha256 1a522d63fe1c1fcd7dfe4a4329831a84

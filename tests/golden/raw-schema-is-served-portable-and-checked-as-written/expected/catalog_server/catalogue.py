@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from toolmason_runtime.protocol.catalogue import Catalogue
+from toolmason_runtime.serving import Catalogue
 
 CATALOGUE: Final[Catalogue] = {
     "server": {
@@ -217,4 +217,4 @@ CATALOGUE: Final[Catalogue] = {
 }
 
 
-# toolmason: sha256 c17cf3d2f96fcc510e8b35bf44b8dc12
+# toolmason: sha256 c14e0beaa7ad319e6977c8293f494c4d

@@ -8,9 +8,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from toolmason_runtime import Binding
-from toolmason_runtime.programs.handler import command, fetch_chunk
-from toolmason_runtime.programs.spec import CommandTool, Permissions, Place, Placement, Program, Risk
+from toolmason_runtime.serving import (
+    Binding,
+    CommandTool,
+    Permissions,
+    Place,
+    Placement,
+    Program,
+    Risk,
+    command,
+    fetch_chunk,
+)
 
 import repository.about
 from repository_server.git import contract, models
@@ -64,4 +72,4 @@ BINDINGS: Final[Mapping[str, Binding]] = {
 }
 
 
-# toolmason: sha256 7ce1b36543ad0f787ead3fc57e11f3f6
+# toolmason: sha256 a13a04e121a3f157f235e9c557ead387

@@ -8,9 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from toolmason_runtime import Binding
-from toolmason_runtime.programs.handler import command
-from toolmason_runtime.programs.spec import CommandTool, Permissions, Place, Placement, Program, Risk
+from toolmason_runtime.serving import Binding, CommandTool, Permissions, Place, Placement, Program, Risk, command
 
 from repository_server.web import models
 
@@ -57,4 +55,4 @@ BINDINGS: Final[Mapping[str, Binding]] = {
 }
 
 
-# toolmason: sha256 5fa094fa416551cd9792c8f0ce9d27d4
+# toolmason: sha256 68f0b0f9f1541150cf464d23c982d550

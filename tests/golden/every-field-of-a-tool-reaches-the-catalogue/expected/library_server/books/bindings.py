@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from toolmason_runtime import Binding
+from toolmason_runtime.serving import Binding
 
 import library.tools.books
 from library_server.books import contract, models
@@ -20,4 +20,4 @@ BINDINGS: Final[Mapping[str, Binding]] = {
 }
 
 
-# toolmason: sha256 05a07743ccc0780192571d57a144beca
+# toolmason: sha256 b43f793243c9c0df6eead3780ba18cf8

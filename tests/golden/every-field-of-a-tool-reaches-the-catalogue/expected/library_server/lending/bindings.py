@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from toolmason_runtime import Binding
+from toolmason_runtime.serving import Binding
 
 import library.tools.lending
 from library_server.lending import contract, models
@@ -22,4 +22,4 @@ BINDINGS: Final[Mapping[str, Binding]] = {
 }
 
 
-# toolmason: sha256 ac53812f80fedaf8eb9c36ef4df00a2c
+# toolmason: sha256 4881db53a004657da3421c4e42c40720

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from toolmason_runtime import Binding
+from toolmason_runtime.serving import Binding
 
 import hostile.odd
 from hostile_server.odd import contract, models
@@ -20,4 +20,4 @@ BINDINGS: Final[Mapping[str, Binding]] = {
 }
 
 
-# toolmason: sha256 f4a4d960d726be32f4e59811b64d5908
+# toolmason: sha256 8d2623641084d7efeeab07cc3895e206

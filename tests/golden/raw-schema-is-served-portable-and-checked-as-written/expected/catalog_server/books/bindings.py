@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from toolmason_runtime import Binding
+from toolmason_runtime.serving import Binding
 
 import catalog.books
 from catalog_server.books import contract
@@ -22,4 +22,4 @@ BINDINGS: Final[Mapping[str, Binding]] = {
 }
 
 
-# toolmason: sha256 1163ef9b85a3325a954e623545ff0303
+# toolmason: sha256 772faf1fcaf117e3721a4e86273a7fde

@@ -1,0 +1,23 @@
+"""`toolmason stats`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from toolmason.commands.options import manifest_option, server_here
+
+
+@click.command()
+@manifest_option
+def stats(manifest: Path | None) -> None:
+    """Show the cost of each tool and style.
+
+    In bytes on the wire and estimated tokens: each tool, and the result of `tools/list` in each style.
+    """
+    server = server_here(manifest)
+
+    from toolmason.catalogue.stats import report_stats
+
+    click.echo(report_stats(server), nl=False)
