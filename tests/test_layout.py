@@ -1,4 +1,4 @@
-"""What holds for every file of the repository, whoever writes it."""
+"""Rules that hold for every file of the repository: which package may import which, and no file names one machine."""
 
 from __future__ import annotations
 
@@ -13,22 +13,39 @@ from pathlib import Path
 
 import pytest
 
-from toolmason.commands.scaffold import lay_out, project_names
+from toolmason.scaffold import lay_out, project_names
 
 REPOSITORY = Path(__file__).parents[1]
 PROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-OF_AUTHORS = {"toolmason", "toolmason_templates"} | {
+TOOLKIT = {"toolmason", "toolmason_templates"} | {
     re.split(r"[^\w-]", requirement)[0].replace("-", "_") for requirement in PROJECT["optional-dependencies"]["toolkit"]
 }
-"""Packages that an author of servers has, and a server that runs has not."""
-SERVED = ("runtime", "handlers", "generated", "templates")
+"""Packages that an author of servers installs and that a running server does not have."""
+ROOTS = {
+    "generator": "toolmason",
+    "runtime": "toolmason_runtime",
+    "handlers": "workbench_handlers",
+    "generated": "workbench_server",
+}
+STAGES = (
+    *("diagnostics", "project", "manifest", "model", "schema", "resolve", "catalogue", "lint", "render", "write"),
+    *("pipeline", "watch", "scaffold", "importers", "audit", "commands", "__main__"),
+)
+"""Packages of the toolkit: each imports only packages before it."""
+LAYERS = (
+    *("_lazy", "toml", "protocol", "search", "discovery", "transports", "chunks", "programs", "server"),
+    *("serving", "testing"),
+)
+"""Packages of the runtime: each imports only packages before it."""
+PUBLIC = {"toolmason_runtime", "toolmason_runtime.programs", "toolmason_runtime.serving", "toolmason_runtime.testing"}
+"""The modules of the runtime that handlers and generated code may import."""
 BINARY = {".png", ".jpg", ".gif", ".wav", ".ico", ".pdf", ".zip"}
 OF_ONE_MACHINE = tuple(f"{place}/" for place in (REPOSITORY, Path.home(), Path(sys.prefix)))
-"""Where things lie here, and so nowhere else."""
+"""Paths that exist on this machine only."""
 
 
 def committed() -> list[Path]:
-    """Every file that is committed, or would be."""
+    """Every file that is committed or that `git add` would add."""
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=REPOSITORY,
@@ -45,7 +62,7 @@ TEXTS = [path for path in FILES if path.suffix not in BINARY]
 
 
 def imported(source: str) -> Iterator[str]:
-    """The dotted names that a module imports, anywhere in it: modules, and what is taken from them."""
+    """The dotted names that a module imports, lazily or not: modules, and names from them."""
     for node in ast.walk(ast.parse(source)):
         match node:
             case ast.Import():
@@ -57,139 +74,144 @@ def imported(source: str) -> Iterator[str]:
                     yield name
 
 
-def forbidden_to_handlers(source: str, package: str) -> list[str]:
-    """What handlers must not import: of the package generated for them all but the models, and nothing of authors."""
-    models = re.compile(rf"{package}\.\w+\.models(\.|$)")
-    names = [name for name in imported(source) if not models.match(name)]
-    return [name for name in names if top(name) in OF_AUTHORS | {package}]
-
-
-def forbidden_to_the_runtime(source: str) -> list[str]:
-    """What the runtime must not import: any server, and nothing of authors."""
-    return [name for name in imported(source) if top(name) in OF_AUTHORS | {"workbench", "workbench_server"}]
-
-
-def forbidden_to_what_is_served(source: str) -> list[str]:
-    """What nothing that a server runs may import."""
-    return [name for name in imported(source) if top(name) in OF_AUTHORS]
-
-
-def forbidden_to_the_toolkit(source: str) -> list[str]:
-    """What the toolkit must not import: the server we ship is one of many."""
-    return [name for name in imported(source) if top(name) in {"workbench", "workbench_server"}]
-
-
-def top(name: str) -> str:
-    return name.partition(".")[0]
-
-
 def sources(root: str) -> dict[str, str]:
-    """The text of each Python file below a folder."""
-    found = [path for path in FILES if path.suffix == ".py" and path.is_relative_to(REPOSITORY / root)]
-    assert found
-    return {path.relative_to(REPOSITORY).as_posix(): path.read_text(encoding="utf-8") for path in found}
+    """The text of each Python file in a directory."""
+    paths = [path for path in FILES if path.suffix == ".py" and path.is_relative_to(REPOSITORY / root)]
+    assert paths
+    return {path.relative_to(REPOSITORY).as_posix(): path.read_text(encoding="utf-8") for path in paths}
 
 
-def broken(found: dict[str, list[str]]) -> dict[str, list[str]]:
-    return {path: names for path, names in found.items() if names}
+def modules(root: str) -> dict[str, set[str]]:
+    """Each module of a source root with the modules of the same root that it imports."""
+    texts = {
+        path.removeprefix(f"{root}/").removesuffix(".py").removesuffix("/__init__").replace("/", "."): text
+        for path, text in sources(root).items()
+    }
+    return {
+        name: {found for used in imported(text) if (found := _module(used, texts)) and found != name}
+        for name, text in texts.items()
+    }
 
 
-@pytest.mark.parametrize("root", SERVED)
-def test_what_a_server_runs_imports_nothing_of_authors(root: str) -> None:
-    assert broken({path: forbidden_to_what_is_served(source) for path, source in sources(root).items()}) == {}
+def _module(name: str, known: dict[str, str]) -> str:
+    """Return the module that the dotted `name` is, or that it is a name of; empty if there is none in `known`."""
+    return name if name in known else parent if (parent := name.rpartition(".")[0]) in known else ""
 
 
-def test_the_runtime_knows_no_server() -> None:
-    assert broken({path: forbidden_to_the_runtime(source) for path, source in sources("runtime").items()}) == {}
+def packages(graph: dict[str, set[str]]) -> dict[str, set[str]]:
+    """The graph of modules as one of the packages directly below the top."""
+    result: dict[str, set[str]] = {}
+    for name, used in graph.items():
+        package = _package(name)
+        result.setdefault(package, set()).update(_package(other) for other in used)
+        result[package].discard(package)
+    return result
 
 
-def test_the_toolkit_knows_no_server() -> None:
-    assert broken({path: forbidden_to_the_toolkit(source) for path, source in sources("generator").items()}) == {}
+def _package(module: str) -> str:
+    return module.split(".")[1] if "." in module else ""
 
 
-def test_handlers_import_only_models_of_what_is_generated_for_them() -> None:
-    found = sources("handlers")
-    assert "workbench_server.files.models.FileInfo" in {name for source in found.values() for name in imported(source)}
-    assert broken({path: forbidden_to_handlers(source, "workbench_server") for path, source in found.items()}) == {}
+def cycle(graph: dict[str, set[str]]) -> list[str]:
+    """Nodes that import each other, directly or through others; empty if there are none."""
+    remaining = {name: set(used) for name, used in graph.items()}
+    while leaves := [name for name, used in remaining.items() if not used & remaining.keys()]:
+        for name in leaves:
+            del remaining[name]
+    return sorted(remaining)
 
 
-def test_handlers_of_a_new_project_do_so_too() -> None:
-    names = project_names("notes")
-    found = {path: text for path, text in lay_out(names).items() if path.startswith("handlers/") and text}
-    assert f"{names.package}.text.models.TextSize" in {name for source in found.values() for name in imported(source)}
-    assert broken({path: forbidden_to_handlers(source, names.package) for path, source in found.items()}) == {}
+@pytest.mark.parametrize("root", ROOTS)
+def test_no_module_imports_itself_through_others(root: str) -> None:
+    assert cycle(modules(root)) == []
 
 
-def test_packages_of_authors_are_those_of_the_extra() -> None:
-    assert {"toolmason", "jinja2", "datamodel_code_generator", "jsonref", "tomli_w", "click", "filelock"} <= OF_AUTHORS
+@pytest.mark.parametrize("root", ["generator", "runtime", "handlers"])
+def test_no_package_imports_itself_through_others(root: str) -> None:
+    graph = packages(modules(root))
+    graph.pop("", None)  # The top package exports names of the others lazily.
+    assert cycle(graph) == []
 
 
-def test_only_who_makes_and_measures_servers_imports_the_toolkit() -> None:
+@pytest.mark.parametrize(("root", "order"), [("generator", STAGES), ("runtime", LAYERS)])
+def test_packages_import_only_earlier_ones(root: str, order: tuple[str, ...]) -> None:
+    graph = packages(modules(root))
+    assert set(graph) - {""} == set(order)
+    later = {(name, used) for name in order for used in graph[name] - {""} if order.index(used) > order.index(name)}
+    assert later == set()
+
+
+@pytest.mark.parametrize("root", ["handlers", "generated"])
+def test_a_server_imports_only_public_modules_of_the_runtime(root: str) -> None:
+    public = {
+        name: re.findall(r"import \w+ as (\w+)", (REPOSITORY / "runtime" / _file(name)).read_text("utf-8"))
+        for name in PUBLIC
+    }
+    private = {
+        (path, name)
+        for path, source in sources(root).items()
+        for name in imported(source)
+        if name.startswith("toolmason_runtime.")
+        if name not in PUBLIC and name.rpartition(".")[2] not in public.get(name.rpartition(".")[0], [])
+    }
+    assert private == set()
+
+
+def _file(module: str) -> str:
+    path = module.replace(".", "/")
+    return f"{path}/__init__.py" if (REPOSITORY / "runtime" / path).is_dir() else f"{path}.py"
+
+
+@pytest.mark.parametrize("root", ["runtime", "handlers", "generated", "templates"])
+def test_a_server_imports_no_package_of_the_toolkit(root: str) -> None:
+    found = {
+        (path, name) for path, source in sources(root).items() for name in imported(source) if top(name) in TOOLKIT
+    }
+    assert found == set()
+
+
+def test_the_toolkit_and_the_runtime_import_no_server() -> None:
+    found = {
+        (path, name)
+        for root in ("generator", "runtime")
+        for path, source in sources(root).items()
+        for name in imported(source)
+        if top(name) in {"workbench_handlers", "workbench_server"}
+    }
+    assert found == set()
+
+
+@pytest.mark.parametrize(
+    ("texts", "package"),
+    [
+        (sources("handlers"), "workbench_server"),
+        ({path: text for path, text in lay_out(project_names("notes")).items() if text}, "notes_server"),
+    ],
+    ids=["ours", "new project"],
+)
+def test_handlers_import_only_models_of_their_generated_package(texts: dict[str, str], package: str) -> None:
+    used = {
+        name
+        for path, text in texts.items()
+        if path.startswith("handlers/") and path.endswith(".py")
+        for name in imported(text)
+        if top(name) == package
+    }
+    assert used
+    assert {name for name in used if not re.match(rf"{package}\.(\w+\.models|types)\b", name)} == set()
+
+
+def test_only_generator_tests_and_bench_import_the_toolkit() -> None:
     importing = {
         path.partition("/")[0]
         for path, source in sources(".").items()
-        if "tests/golden/" not in path and forbidden_to_what_is_served(source)
+        if "tests/golden/" not in path and any(top(name) == "toolmason" for name in imported(source))
     }
     assert importing == {"generator", "tests", "bench"}
 
 
-@pytest.mark.parametrize(
-    "source",
-    [
-        "import workbench_server",
-        "import workbench_server.server as server",
-        "from workbench_server import files",
-        "from workbench_server.catalogue import CATALOGUE",
-        "from workbench_server.files import contract",
-        "from workbench_server.files.contract import ReadFiles",
-        "from workbench_server.files.models_of_old import ReadFiles",
-        "from workbench_server import models",
-        "def late():\n    import workbench_server.files.bindings",
-        "importlib.import_module('workbench_server.server')",
-        "from toolmason.model.identifiers import identifier",
-        "import os, jinja2",
-        "if TYPE_CHECKING:\n    import filelock",
-    ],
-)
-def test_a_handler_that_imports_more_is_found(source: str) -> None:
-    assert forbidden_to_handlers(source, "workbench_server")
-
-
-@pytest.mark.parametrize(
-    "source",
-    [
-        "from workbench_server.files.models import ReadFilesParams, ReadFilesResult",
-        "from workbench_server.files import models",
-        "import workbench_server.files.models",
-        "from toolmason_runtime import ToolCall",
-        "from workbench_handlers.workspace.roots import Root",
-        "from . import toolmason",
-        "print('import jinja2')",
-    ],
-)
-def test_a_handler_that_imports_what_it_may_is_not_found(source: str) -> None:
-    assert forbidden_to_handlers(source, "workbench_server") == []
-
-
-@pytest.mark.parametrize(
-    ("source", "found"),
-    [
-        ("import workbench", True),
-        ("from workbench_server.files.models import PathCheck", True),
-        ("from toolmason import names", True),
-        ("from toolmason_runtime.protocol.call import ToolCall", False),
-        ("import toolmason_runtime", False),
-    ],
-)
-def test_a_runtime_that_imports_a_server_or_the_toolkit_is_found(source: str, found: bool) -> None:
-    assert bool(forbidden_to_the_runtime(source)) is found
-
-
-@pytest.mark.parametrize("package", sorted(OF_AUTHORS))
-def test_each_package_of_authors_is_found_wherever_it_is_imported(package: str) -> None:
-    for source in (f"import {package}", f"from {package}.inner import name", f"def late():\n    import {package}"):
-        assert forbidden_to_what_is_served(source)
-        assert forbidden_to_the_runtime(source)
+def top(name: str) -> str:
+    return name.partition(".")[0]
 
 
 def test_no_file_names_a_place_on_one_machine() -> None:

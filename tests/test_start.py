@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-HEAVY = {"pydantic", "mcp", "mcp_types", "jinja2", "workbench", "jsonschema", "datamodel_code_generator"}
+HEAVY = {"pydantic", "mcp", "mcp_types", "jinja2", "workbench_handlers", "jsonschema", "datamodel_code_generator"}
 
 ANSWERING = """
 import asyncio, json, sys
@@ -64,7 +64,7 @@ def test_listing_and_searching_need_nothing_heavy() -> None:
 def test_the_first_call_of_a_tool_brings_in_its_handler_and_models() -> None:
     loaded = packages_after(LIST, SEARCH, CALL)
 
-    assert {"pydantic", "workbench"} <= loaded
+    assert {"pydantic", "workbench_handlers"} <= loaded
     assert "jinja2" not in loaded
 
 

@@ -591,7 +591,7 @@ def test_lint_of_a_clean_manifest_says_so(run: Toolmason) -> None:
     result = run("lint")
 
     assert (result.exit_code, result.stderr) == (0, "")
-    assert result.stdout == "manifest/notes.toml: nothing to complain of in 1 tool\n"
+    assert result.stdout == "manifest/notes.toml: no problems in 1 tool\n"
 
 
 def test_lint_warning_ends_with_1_and_a_note_does_not(run: Toolmason, project: Project) -> None:

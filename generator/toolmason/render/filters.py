@@ -12,6 +12,8 @@ from typing import Any
 
 import tomli_w
 
+from toolmason.model.python_text import docstring, escape_unprintable
+
 _INLINE_CODE = re.compile(r"((?<![`\\])(`+)(?!`)[^\n]*?(?<!`)\2(?!`))")
 """A code span (CommonMark section 6.1) that ends on its line."""
 _PLAIN_YAML = re.compile(r"[A-Za-z][A-Za-z0-9 ,.()/'_-]*[A-Za-z0-9.)]")
@@ -28,35 +30,19 @@ def literal(value: Any) -> str:
     return repr(value)
 
 
-def docstring(text: str) -> str:
-    """Write `text` as a docstring, quotes included.
-
-    Text that ends in a quote, holds three of them or holds backslashes is where others slip.
-    """
-    body = re.sub(r'"{3,}|"+\Z', lambda run: '\\"' * len(run[0]), text.replace("\\", "\\\\"))
-    return f'"""{_escaped(body, keep=chr(10))}"""'
-
-
 def comment(text: str) -> str:
     """Write `text` behind a `#`: on one line, without control characters."""
-    return _escaped(one_line(text), keep="")
-
-
-def _escaped(text: str, *, keep: str) -> str:
-    """Replace what does not print (control characters, overrides of the writing direction) by its escape."""
-    return "".join(
-        each if each.isprintable() or each in keep else each.encode("unicode_escape").decode("ascii") for each in text
-    )
+    return escape_unprintable(one_line(text))
 
 
 def cell(text: str) -> str:
     """Write `text` into a cell of a Markdown table (GFM section 4.10)."""
-    return _without_html(_escaped(one_line(text), keep="").replace("\\|", "|").replace("|", "\\|"))
+    return _without_html(escape_unprintable(one_line(text)).replace("\\|", "|").replace("|", "\\|"))
 
 
 def markdown(text: str) -> str:
     """Write `text` as paragraphs of a Markdown page: no heading, HTML or fence of it can change the page."""
-    lines = _without_html(_escaped(text, keep="\n")).split("\n")
+    lines = _without_html(escape_unprintable(text, keep="\n")).split("\n")
     return "\n".join(re.sub(r"^(\s*)(#{1,6}\s|```|~~~|---|===|\|)", r"\1\\\2", line) for line in lines)
 
 
@@ -88,7 +74,7 @@ def yaml(text: str) -> str:
     if _PLAIN_YAML.fullmatch(text) and text.lower() not in _YAML_WORDS and ": " not in text:
         return text
     quoted = json.dumps(text, ensure_ascii=False)
-    return _escaped(quoted, keep="")
+    return escape_unprintable(quoted)
 
 
 def toml(table: Mapping[str, Any]) -> str:

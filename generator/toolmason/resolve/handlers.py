@@ -13,8 +13,8 @@ from typing import Final
 from toolmason.diagnostics.wording import nearest
 from toolmason.manifest.input_files import read_input
 from toolmason.model.identifiers import identifier
+from toolmason.model.python_text import docstring
 from toolmason.model.tool import Handler, Tool
-from toolmason.render.filters import docstring
 
 MAX_MODULE_BYTES: Final = 1024 * 1024
 """Maximum size of a module. Parsing takes about 700 times as much memory."""

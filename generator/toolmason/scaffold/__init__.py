@@ -15,9 +15,9 @@ from importlib.metadata import Distribution, PackageNotFoundError, distribution,
 from pathlib import Path
 from typing import Final
 
-from toolmason.commands import install_source
 from toolmason.project import Project
 from toolmason.render import make_environment
+from toolmason.scaffold import install_source
 from toolmason.write import LOCK
 from toolmason.write.cache import record_path
 
@@ -40,7 +40,7 @@ MAX_NAME_LENGTH = 32
 """Characters of a server's name that leave room for those of its tools."""
 
 OWN_MODULES: Final = frozenset(
-    {"toolmason", "toolmason_runtime", "toolmason_templates", "workbench", "workbench_server"}
+    {"toolmason", "toolmason_runtime", "toolmason_templates", "workbench_handlers", "workbench_server"}
 )
 """What the wheel of toolmason holds; an editable installation does not tell."""
 INSTALLED_BESIDE: Final = frozenset({"hatchling", "mypy", "nox", "pip", "pytest"})
