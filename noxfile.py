@@ -1,4 +1,4 @@
-"""What there is to run: `nox -l` lists it. Nothing runs in CI that cannot be run here by the same name."""
+"""Sessions: `nox -l` lists them. CI runs the same sessions by the same names."""
 
 from __future__ import annotations
 
@@ -9,23 +9,22 @@ from pathlib import Path
 import nox
 
 nox.needs_version = ">=2025.2.9"
-nox.options.default_venv_backend = "uv|virtualenv"  # uv if it is there; nothing needs it
+nox.options.default_venv_backend = "uv|virtualenv"
 nox.options.sessions = ["check", "lint", "types", "tests"]
 
 ROOT = Path(__file__).parent
 PYPROJECT = nox.project.load_toml("pyproject.toml")
 EVERYTHING = "-e.[toolkit,workbench]"
+TYPED = ("generator", "runtime", "handlers", "templates", "generated", "tests", "noxfile.py")
 PARALLEL = ("-n", "auto", "--dist", "worksteal")
-FROM_ELSEWHERE = ("--ignore=tests/wheel", "--ignore=tests/converters")
-"""Tests that need what only a session of their own installs: the built wheel, the converters of clients."""
+OTHER_SESSIONS = ("--ignore=tests/wheel", "--ignore=tests/converters")
+"""Tests that need packages of another session: the built wheel, the converters of clients."""
+COVERED = ("tests/test_golden.py", "tests/generator", "tests/schema")
+"""Tests whose branch coverage of generator/ has a floor, `fail_under` in pyproject.toml."""
+PACKAGED = ("tests/test_golden.py", "tests/test_start.py", "tests/transcripts", "tests/clients")
+"""Tests that packaging can break: they read templates, generated files and other package data."""
 CLIMAX = "climax-mcp==0.5.0"
-"""The oracle of `toolmason import climax`. It asks for mcp 1.x, of which the test uses nothing."""
-SAME_IN_A_WHEEL = (
-    *("--ignore=tests/schema/test_properties.py", "--ignore=tests/schema/test_judging.py"),
-    "--ignore=tests/generator/test_climax_oracle.py",
-    *(f"--ignore=tests/workbench/research/{part}" for part in ("analysis", "answers", "backend", "paths")),
-)
-"""Long tests of the parts alone, which no packaging can change; those of whole servers stay."""
+"""Oracle of `toolmason import climax`. Installed without dependencies: it requires mcp 1.x, which the test does not use."""
 
 
 @nox.session(tags=["gen"])
@@ -36,47 +35,82 @@ def generate(session: nox.Session) -> None:
 
 
 @nox.session
+def ci(session: nox.Session) -> None:
+    """Run `check`, `lint`, `types` and `tests` in one environment."""
+    _install_for_tests(session)
+    _check(session)
+    _lint(session)
+    _types(session)
+    _tests(session)
+
+
+@nox.session
 def check(session: nox.Session) -> None:
-    """Compare generated/ with what manifest/ gives and lint the manifest. Writes nothing."""
+    """Compare generated/ with the manifest, and lint the manifest. Writes nothing."""
     session.install("-e.[toolkit]")
+    _check(session)
+
+
+def _check(session: nox.Session) -> None:
     session.run("toolmason", "check", *session.posargs)
     session.run("toolmason", "lint")
 
 
 @nox.session
 def lint(session: nox.Session) -> None:
-    """Let ruff look at every Python file: the version that also formats what is generated."""
+    """Check every Python file with ruff."""
     session.install(*_requirements("ruff"))
+    _lint(session)
+
+
+def _lint(session: nox.Session) -> None:
     session.run("ruff", "check", *session.posargs)
     session.run("ruff", "format", "--check")
 
 
 @nox.session
 def types(session: nox.Session) -> None:
-    """Prove with mypy that everything fits, handlers to the contract that is generated for them included."""
+    """Check types with mypy; this proves that each handler fits its generated contract."""
     session.install(EVERYTHING, *_group("tests"))
-    session.run("mypy", "generator", "runtime", "handlers", "templates", "generated", "tests", "noxfile.py")
+    _types(session)
+
+
+def _types(session: nox.Session) -> None:
+    session.run("mypy", *TYPED)
 
 
 @nox.session
 def tests(session: nox.Session) -> None:
-    """Run the tests. Takes arguments of pytest instead: `nox -s tests -- tests/test_golden.py -k sumary`."""
+    """Run the tests. Arguments go to pytest: `nox -s tests -- tests/test_golden.py -k sumary`."""
+    _install_for_tests(session)
+    if session.posargs:
+        session.run("pytest", *session.posargs)
+    else:
+        _tests(session)
+
+
+def _tests(session: nox.Session) -> None:
+    session.run("pytest", *PARALLEL, "--cov", "--cov-report=term:skip-covered", *COVERED)
+    rest = (f"--ignore={path}" for path in COVERED)
+    session.run("pytest", *PARALLEL, *OTHER_SESSIONS, *rest)
+
+
+def _install_for_tests(session: nox.Session) -> None:
     session.install(EVERYTHING, *_group("tests"))
     session.install("--no-deps", CLIMAX)
     _install_npm_packages(session)
-    session.run("pytest", *(session.posargs or (*PARALLEL, *FROM_ELSEWHERE)))
 
 
 @nox.session
 def fuzz(session: nox.Session) -> None:
-    """Run the property tests with random examples, ten rounds. `nox -s fuzz -- 3 tests/schema` runs three of some.
+    """Run the property tests with random examples: `nox -s fuzz -- 3 tests/schema` runs three rounds of some.
 
-    Not part of CI: what it finds may be as old as the project. It prints how to repeat each failure.
+    Not part of CI, which must not fail by chance. Prints how to repeat each failure.
     """
     session.install(EVERYTHING, *_group("tests"))
     rounds, *paths = session.posargs or ("10",)
     for _ in range(int(rounds)):
-        session.run("pytest", "-m", "hypothesis", "--hypothesis-profile=fuzz", *PARALLEL, *FROM_ELSEWHERE, *paths)
+        session.run("pytest", "-m", "hypothesis", "--hypothesis-profile=fuzz", *PARALLEL, *OTHER_SESSIONS, *paths)
 
 
 @nox.session
@@ -96,7 +130,7 @@ def conformance(session: nox.Session) -> None:
 
 @nox.session
 def converters(session: nox.Session) -> None:
-    """Run the schemas we send through the converters of real clients, in Python and JavaScript."""
+    """Run our schemas through the converters of real clients, in Python and JavaScript."""
     session.install(EVERYTHING, *_group("converters"))
     _install_npm_packages(session, ROOT / "tests" / "converters")
     session.run("pytest", "tests/converters", *session.posargs)
@@ -104,19 +138,19 @@ def converters(session: nox.Session) -> None:
 
 @nox.session
 def wheel(session: nox.Session) -> None:
-    """Build the wheel, look at it in fresh environments, and run the tests against it instead of the checkout."""
-    # Not session.create_tmp(), in which the tests would then make their own folders: inside this project.
-    folder = Path(session.virtualenv.location).resolve() / "wheels"
-    shutil.rmtree(folder, ignore_errors=True)
+    """Build the wheel, check it in fresh environments, and run the tests that packaging can break against it."""
+    # Not session.create_tmp(): the tests would create their own directories in it, inside this project.
+    directory = Path(session.virtualenv.location).resolve() / "wheels"
+    shutil.rmtree(directory, ignore_errors=True)
     session.install("build", *_group("tests"))
-    session.run("python", "-m", "build", "--wheel", "--outdir", str(folder), ".")
-    built = next(folder.glob("*.whl"))
-    # By hand, since pip would keep an installed wheel of the same version.
+    session.run("python", "-m", "build", "--wheel", "--outdir", str(directory), ".")
+    built = next(directory.glob("*.whl"))
+    # `--force-reinstall`, because an installed wheel of the same version would be kept.
     session.install("--force-reinstall", "--no-deps", str(built))
     session.install(f"{built}[toolkit,workbench]")
     _install_npm_packages(session)
     session.run("pytest", "tests/wheel", env={"TOOLMASON_WHEEL": str(built)})
-    session.run("pytest", *(session.posargs or (*PARALLEL, *FROM_ELSEWHERE, *SAME_IN_A_WHEEL)))
+    session.run("pytest", *PARALLEL, *(session.posargs or PACKAGED))
 
 
 @nox.session(tags=["gen"])
@@ -148,21 +182,19 @@ def _group(name: str) -> tuple[str, ...]:
 
 
 def _requirements(name: str) -> list[str]:
-    """Give what the toolkit requires of the package `name`."""
+    """Return the requirements of the extra `toolkit` for the package `name`."""
     extras: dict[str, list[str]] = PYPROJECT["project"]["optional-dependencies"]
     return [requirement for requirement in extras["toolkit"] if requirement.startswith(name)]
 
 
-def _install_npm_packages(session: nox.Session, folder: Path = ROOT / "tests") -> None:
-    """Install what the package-lock.json in `folder` names, unless it was installed before."""
+def _install_npm_packages(session: nox.Session, directory: Path = ROOT / "tests") -> None:
+    """Install the packages of package-lock.json in `directory`, unless they are installed."""
     if shutil.which("npm") is None:
-        session.error(
-            "npm is missing: the tests drive our servers with programs of others. Install Node.js 20 or later"
-        )
-    lock = hashlib.sha256((folder / "package-lock.json").read_bytes()).hexdigest()
-    stamp = folder / "node_modules" / ".installed"
+        session.error("npm is missing; the tests run clients from npm. Install Node.js 20 or later")
+    lock = hashlib.sha256((directory / "package-lock.json").read_bytes()).hexdigest()
+    stamp = directory / "node_modules" / ".installed"
     if stamp.is_file() and stamp.read_text(encoding="utf-8") == lock:
         return
-    with session.chdir(folder):
+    with session.chdir(directory):
         session.run("npm", "ci", external=True)
     stamp.write_text(lock, encoding="utf-8")
