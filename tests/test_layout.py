@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from toolmason.commands.scaffold import lay_out, project_names
+from toolmason.scaffold import lay_out, project_names
 
 REPOSITORY = Path(__file__).parents[1]
 PROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from mcp import Client, StdioServerParameters
 
 from toolmason.commands import toolmason
-from toolmason.commands.scaffold import OWN_MODULES, InitError, lay_out, project_names, taken_names
 from toolmason.project import Project
+from toolmason.scaffold import OWN_MODULES, InitError, lay_out, project_names, taken_names
 
 PYPROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))
 SOURCES = [path for path in sys.path if path]

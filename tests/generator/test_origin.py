@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from toolmason.commands.install_source import direct_address, requirement
+from toolmason.scaffold.install_source import direct_address, requirement
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ def init(folder: Path, name: str | None) -> None:
 
     It generates, serves and passes its own tests at once.
     """
-    from toolmason.commands.scaffold import InitError, NotEmpty, init, project_names
+    from toolmason.scaffold import InitError, NotEmpty, init, project_names
 
     working_folder()
     try:

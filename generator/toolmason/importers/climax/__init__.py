@@ -15,7 +15,6 @@ from typing import Any, Final
 
 from toolmason_runtime.programs.spec import Program
 
-from toolmason.commands.scaffold import MAX_NAME_LENGTH
 from toolmason.diagnostics.wording import either, quoted
 from toolmason.importers.climax.mapping_reader import Fields
 from toolmason.importers.climax.params import Global, Params, global_params, tool_params
@@ -35,6 +34,7 @@ from toolmason.manifest.validate_clis import RISKS
 from toolmason.model.identifiers import class_name, constant_name, program_constant_name
 from toolmason.resolve import RESERVED_MODULES
 from toolmason.resolve.tool_names import refusal
+from toolmason.scaffold import MAX_NAME_LENGTH
 
 SEVERAL: Final = "climax"
 """What a server of several files is called there."""

@@ -15,9 +15,9 @@ from importlib.metadata import Distribution, PackageNotFoundError, distribution,
 from pathlib import Path
 from typing import Final
 
-from toolmason.commands import install_source
 from toolmason.project import Project
 from toolmason.render import make_environment
+from toolmason.scaffold import install_source
 from toolmason.write import LOCK
 from toolmason.write.cache import record_path
 
