@@ -19,10 +19,10 @@ PARALLEL = ("-n", "auto", "--dist", "worksteal")
 FROM_ELSEWHERE = ("--ignore=tests/wheel", "--ignore=tests/converters")
 """Tests that need what only a session of their own installs: the built wheel, the converters of clients."""
 CLIMAX = "climax-mcp==0.5.0"
-"""The oracle of `toolwright import climax`. It asks for mcp 1.x, of which the test uses nothing."""
+"""The oracle of `toolmason import climax`. It asks for mcp 1.x, of which the test uses nothing."""
 SAME_IN_A_WHEEL = (
     *("--ignore=tests/schema/test_properties.py", "--ignore=tests/schema/test_judging.py"),
-    "--ignore=tests/toolkit/test_climax_oracle.py",
+    "--ignore=tests/generator/test_climax_oracle.py",
     *(f"--ignore=tests/workbench/research/{part}" for part in ("analysis", "answers", "backend", "paths")),
 )
 """Long tests of the parts alone, which no packaging can change; those of whole servers stay."""
@@ -30,17 +30,17 @@ SAME_IN_A_WHEEL = (
 
 @nox.session(tags=["gen"])
 def generate(session: nox.Session) -> None:
-    """Rewrite generated/ from manifest/. Takes the options of `toolwright generate`, such as --watch."""
+    """Rewrite generated/ from manifest/. Takes the options of `toolmason generate`, such as --watch."""
     session.install("-e.[toolkit]")
-    session.run("toolwright", "generate", *session.posargs)
+    session.run("toolmason", "generate", *session.posargs)
 
 
 @nox.session
 def check(session: nox.Session) -> None:
     """Compare generated/ with what manifest/ gives and lint the manifest. Writes nothing."""
     session.install("-e.[toolkit]")
-    session.run("toolwright", "check", *session.posargs)
-    session.run("toolwright", "lint")
+    session.run("toolmason", "check", *session.posargs)
+    session.run("toolmason", "lint")
 
 
 @nox.session
@@ -115,7 +115,7 @@ def wheel(session: nox.Session) -> None:
     session.install("--force-reinstall", "--no-deps", str(built))
     session.install(f"{built}[toolkit,workbench]")
     _install_npm_packages(session)
-    session.run("pytest", "tests/wheel", env={"TOOLWRIGHT_WHEEL": str(built)})
+    session.run("pytest", "tests/wheel", env={"TOOLMASON_WHEEL": str(built)})
     session.run("pytest", *(session.posargs or (*PARALLEL, *FROM_ELSEWHERE, *SAME_IN_A_WHEEL)))
 
 

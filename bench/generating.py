@@ -19,10 +19,10 @@ from bench.project import SyntheticProject
 from bench.rounds import Ratio, alternate, ratio
 from bench.session import PATIENCE_S, Room, run
 from bench.workshop import Workshop
-from toolwright.diagnostics import Diagnostics
-from toolwright.pipeline import read
-from toolwright.project import find_project
-from toolwright.python_models import schemas
+from toolmason.diagnostics import Diagnostics
+from toolmason.pipeline import read
+from toolmason.project import find_project
+from toolmason.render.pydantic_models import schemas
 
 ALONE = "datamodel-code-generator alone"
 FULL = "full, nothing there"
@@ -31,7 +31,7 @@ CHECK = "check"
 TEXT = "description of one tool edited"
 SCHEMA = "parameter of one tool edited"
 REFUSED = 4
-"""Exit code of `toolwright generate` when work would be lost."""
+"""Exit code of `toolmason generate` when work would be lost."""
 
 _ALONE = (
     "--input-file-type",
@@ -118,25 +118,25 @@ class _Bench:
 
     def full(self) -> float:
         shutil.rmtree(self._project.generated, ignore_errors=True)
-        return self._toolwright("generate")
+        return self._toolmason("generate")
 
     def nothing(self) -> float:
-        return self._toolwright("generate")
+        return self._toolmason("generate")
 
     def check(self) -> float:
-        return self._toolwright("check")
+        return self._toolmason("check")
 
     def edited_text(self) -> float:
         with self._edited(edited=f" Edition {next(self._numbers)}."):
-            return self._toolwright("generate")
+            return self._toolmason("generate")
 
     def edited_schema(self) -> float:
         with self._edited(narrowed=100 + next(self._numbers)):
-            return self._toolwright("generate")
+            return self._toolmason("generate")
 
     def settle(self) -> None:
         """Bring the tree to the manifest."""
-        self._toolwright("generate")
+        self._toolmason("generate")
 
     def stages(self, rounds: int) -> dict[str, dict[str, float]]:
         """Give the seconds of each stage, for a full run and a check, each the median of several."""
@@ -150,7 +150,7 @@ class _Bench:
     def rewritten(self) -> int:
         """Count the files that a run with nothing to do writes again."""
         before = _states(self._project.generated)
-        self._toolwright("generate")
+        self._toolmason("generate")
         after = _states(self._project.generated)
         return sum(after.get(path) != state for path, state in before.items())
 
@@ -161,14 +161,14 @@ class _Bench:
         edited = f"{before}\nA line that somebody wrote.\n"
         path.write_text(edited, encoding="utf-8", newline="\n")
         self._project.write(edited=" Edited.")
-        run(self._room, ["toolwright", "generate"], cwd=self._project.folder, expected=(0, REFUSED))
+        run(self._room, ["toolmason", "generate"], cwd=self._project.folder, expected=(0, REFUSED))
         is_lost = path.read_text(encoding="utf-8") != edited
         path.write_text(before, encoding="utf-8", newline="\n")
         self._project.write()
         return int(is_lost)
 
-    def _toolwright(self, *arguments: str) -> float:
-        return run(self._room, ["toolwright", *arguments], cwd=self._project.folder)[0]
+    def _toolmason(self, *arguments: str) -> float:
+        return run(self._room, ["toolmason", *arguments], cwd=self._project.folder)[0]
 
     @contextmanager
     def _edited(self, *, edited: str = "", narrowed: int = 100) -> Iterator[None]:
@@ -176,7 +176,7 @@ class _Bench:
         self._project.write(edited=edited, narrowed=narrowed)
         yield
         self._project.write()
-        self._toolwright("generate")
+        self._toolmason("generate")
 
     def _stages(self, work: str) -> dict[str, float]:
         ran = subprocess.run(  # noqa: S603  our own module

@@ -13,8 +13,8 @@ IMPORTED: Final = {
     "Python itself": "sys",
     "the SDK's low-level server": "mcp.server.lowlevel",
     "FastMCP": "fastmcp",
-    "a generated server's dispatcher": "toolwright_runtime.dispatch",
-    "the toolkit's pipeline": "toolwright.pipeline",
+    "a generated server's dispatcher": "toolmason_runtime.server.dispatch",
+    "the toolkit's pipeline": "toolmason.pipeline",
     "datamodel-code-generator": "datamodel_code_generator.parser.jsonschema",
 }
 """What is imported, each in a process of its own."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from toolwright_runtime.tokens import estimate_tokens
+from toolmason_runtime.protocol.tokens import estimate_tokens
 
 from bench.session import Room, session, start
 from bench.workshop import OURS_DEFAULT, Workshop

@@ -69,7 +69,7 @@ in one call, laid out by ruff; a full run makes all artefacts, those models amon
 _STAGES = """\
 ### Where the time goes
 
-Seconds within the process, by the stages that `toolwright.pipeline` names, at {size} tools. "Imports" is what comes
+Seconds within the process, by the stages that `toolmason.pipeline` names, at {size} tools. "Imports" is what comes
 before the first stage; what a stage imports itself counts to it.
 """
 

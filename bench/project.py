@@ -57,7 +57,7 @@ fields.revision = {{ type = "integer", description = "Revision to start from", m
 
 @dataclass(frozen=True, slots=True)
 class SyntheticProject:
-    """A folder with a manifest of `tools` and their handlers; `generated/` is what toolwright makes of it."""
+    """A folder with a manifest of `tools` and their handlers; `generated/` is what toolmason makes of it."""
 
     folder: Path
     tools: tuple[SyntheticTool, ...]
@@ -65,7 +65,7 @@ class SyntheticProject:
 
     @property
     def generated(self) -> Path:
-        """The folder that `toolwright generate` writes."""
+        """The folder that `toolmason generate` writes."""
         return self.folder / "generated"
 
     @property
@@ -111,7 +111,7 @@ def make_project(folder: Path, tools: Sequence[SyntheticTool], *, split_calls: b
     handlers.joinpath("__init__.py").touch()
     for noun in categories_of(tools):
         names = [tool.name for tool in tools if tool.noun is noun]
-        text = "from toolwright_runtime import ToolCall\n" + "".join(_handler(name) for name in names)
+        text = "from toolmason_runtime import ToolCall\n" + "".join(_handler(name) for name in names)
         handlers.joinpath(f"{noun.many}.py").write_text(text, encoding="utf-8", newline="\n")
     return project
 

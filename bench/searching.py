@@ -11,14 +11,14 @@ from statistics import median, quantiles
 from time import perf_counter
 from typing import Any
 
-from toolwright_runtime.index import ToolIndex
+from toolmason_runtime.search.index import ToolIndex
 
 from bench.session import Room, Session, session
 from bench.workshop import FASTMCP_SEARCH, OURS_DEFAULT, Workshop, module_folder
 
-MOST_QUERIES = 60
+MAX_QUERIES = 60
 """Queries of one round; evenly drawn from what the tools are for."""
-MOST_NAMES = 40
+MAX_NAMES = 40
 """Names looked up over stdio; in process all are."""
 
 
@@ -49,12 +49,12 @@ class Search:
 
 def measure_search(room: Room, shop: Workshop, rounds: int) -> Search:
     """Ask the same questions of our index, our server and FastMCP's, in turn."""
-    queries = _drawn([tool.use_case for tool in shop.project.tools], MOST_QUERIES)
+    queries = _drawn([tool.use_case for tool in shop.project.tools], MAX_QUERIES)
     names = [tool.name for tool in shop.project.tools]
     index = _index(shop)
     ours, fastmcp = _over_stdio(room, shop, queries, rounds)
     with session(room, shop.programs[FASTMCP_SEARCH]) as running:
-        asked = _drawn(names, MOST_NAMES)
+        asked = _drawn(names, MAX_NAMES)
         fastmcp_named = sum(_fastmcp_first(running, name) == name for name in asked) / len(asked)
         fastmcp_spaced = sum(_fastmcp_first(running, _spaced(name)) == name for name in asked) / len(asked)
     return Search(

@@ -15,7 +15,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import IO, Any, Final
 
-from toolwright_runtime.tokens import estimate_tokens
+from toolmason_runtime.protocol.tokens import estimate_tokens
 
 PROTOCOL: Final = "2025-11-25"
 """The newest revision with a handshake: all who are compared here speak it."""

@@ -14,9 +14,9 @@ BEGUN = perf_counter()
 
 def main() -> None:
     """Run the pipeline once and print `[[stage, seconds], ...]`, as `pipeline` itself names its stages."""
-    from toolwright import pipeline
-    from toolwright.diagnostics import Diagnostics
-    from toolwright.project import find_project
+    from toolmason import pipeline
+    from toolmason.diagnostics import Diagnostics
+    from toolmason.project import find_project
 
     marks = [("imports", BEGUN)]
     work = {"generate": pipeline.generate, "compare": pipeline.compare}[sys.argv[1]]

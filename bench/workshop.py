@@ -10,8 +10,8 @@ from bench.rivals import wire_table, write_bare, write_fastmcp, write_sdk_decora
 from bench.session import Program, Room, run
 from bench.synthetic import synthetic_tools
 
-OURS = "toolwright, classic"
-OURS_DEFAULT = "toolwright, default"
+OURS = "toolmason, classic"
+OURS_DEFAULT = "toolmason, default"
 BARE = "bare SDK server"
 DECORATORS = "SDK decorators"
 FASTMCP = "FastMCP"
@@ -28,14 +28,14 @@ class Workshop:
 
     def ours(self, *arguments: str) -> Program:
         """Give the generated server with flags of its own."""
-        return Program(" ".join(("toolwright", *arguments)), PACKAGE, arguments, self.project.import_path)
+        return Program(" ".join(("toolmason", *arguments)), PACKAGE, arguments, self.project.import_path)
 
 
 def workshop(room: Room, size: int, *, split_calls: bool = False) -> Workshop:
     """Lay out and generate a project of `size` tools, and write the others' programs."""
     folder = room.folder / f"tools-{size}{'-split' if split_calls else ''}"
     project = make_project(folder / "project", synthetic_tools(size), split_calls=split_calls)
-    run(room, ["toolwright", "generate"], cwd=project.folder)
+    run(room, ["toolmason", "generate"], cwd=project.folder)
     others = folder / "others"
     modules = {
         BARE: write_bare(others, wire_table(project.generated)),

@@ -15,17 +15,15 @@ from typing import Any
 import pytest
 import tomli_w
 from click.testing import CliRunner
-from toolwright_runtime import answer_size
-from toolwright_runtime.command_line import approval, capture, chunks, processes, sandbox
-from toolwright_runtime.command_line.access import SANDBOX
-from toolwright_runtime.command_line.approval import question
-from toolwright_runtime.command_line.argv import LONGEST_ELEMENT, invocation
-from toolwright_runtime.command_line.binding import Guard
-from toolwright_runtime.command_line.chunks import ChunkStore
-from toolwright_runtime.command_line.docker import in_container
-from toolwright_runtime.command_line.execute import base_environment, run
-from toolwright_runtime.command_line.output import reply
-from toolwright_runtime.command_line.policy import (
+from toolmason_runtime.programs import approval, chunks, output_buffer, process_group, sandbox
+from toolmason_runtime.programs.access import SANDBOX
+from toolmason_runtime.programs.approval import question
+from toolmason_runtime.programs.argv import MAX_ELEMENT_LENGTH, invocation
+from toolmason_runtime.programs.chunks import ChunkStore
+from toolmason_runtime.programs.docker import in_container
+from toolmason_runtime.programs.execute import base_environment, run
+from toolmason_runtime.programs.handler import Guard
+from toolmason_runtime.programs.policy import (
     Approval,
     ArgumentRule,
     Docker,
@@ -35,19 +33,21 @@ from toolwright_runtime.command_line.policy import (
     Policy,
     ToolRule,
 )
-from toolwright_runtime.command_line.policy_file import PolicyError, load_policy
-from toolwright_runtime.command_line.risk import risk_of
-from toolwright_runtime.command_line.settings import POLICY, Commands
-from toolwright_runtime.command_line.spec import CommandTool, Invocation, Permissions, Risk
-from toolwright_runtime.errors import ToolError
+from toolmason_runtime.programs.policy_file import PolicyError, load_policy
+from toolmason_runtime.programs.result_text import reply
+from toolmason_runtime.programs.risk import risk_of
+from toolmason_runtime.programs.settings import POLICY, Commands
+from toolmason_runtime.programs.spec import CommandTool, Invocation, Permissions, Risk
+from toolmason_runtime.protocol import answer_size
+from toolmason_runtime.protocol.errors import ToolError
 
-from toolwright.cli import toolwright
-from toolwright.codes import RULES
-from toolwright.diagnostics import Diagnostics
-from toolwright.load import load
-from toolwright.resolve import resolve
-from toolwright.tables import CliTable
-from toolwright.validate import validate
+from toolmason.commands import toolmason
+from toolmason.diagnostics import Diagnostics
+from toolmason.diagnostics.rules import RULES
+from toolmason.manifest.document import load
+from toolmason.manifest.tables import CliTable
+from toolmason.manifest.validate import validate
+from toolmason.resolve import resolve
 
 PAGE = (Path(__file__).parents[1] / "docs" / "command-tools.md").read_text(encoding="utf-8")
 HOME = {"HOME": "/home/ada"}
@@ -216,7 +216,7 @@ def test_the_page_names_the_ways_to_isolate_and_the_switch() -> None:
     assert {row.split(" | ")[0].strip("| ") for row in PAGE.splitlines() if row.startswith("|") and refused in row} == {
         "Linux with Landlock (5.13 or later)"
     }
-    assert RULES["TW522"].title == "A program is not isolated"
+    assert RULES["TM522"].title == "A program is not isolated"
 
 
 @pytest.mark.anyio
@@ -267,16 +267,16 @@ async def test_a_long_output_begins_with_the_line_of_the_page() -> None:
 @pytest.mark.parametrize(
     ("said", "limit"),
     [
-        ("longer than {:,} bytes", LONGEST_ELEMENT),
-        ("longer than {:,} characters", approval.LONGEST_COMMAND),
-        ("or {:,} of input", approval.LONGEST_INPUT),
+        ("longer than {:,} bytes", MAX_ELEMENT_LENGTH),
+        ("longer than {:,} characters", approval.MAX_COMMAND_LENGTH),
+        ("or {:,} of input", approval.MAX_INPUT_LENGTH),
         ("at most {:,} characters", answer_size.DEFAULT_SIZE),
         ("from {:,} to", answer_size.MIN_SIZE),
         ("to {:,}; the bound", answer_size.MAX_SIZE),
-        ("{} KiB of each stream", capture.MOST_IN_MEMORY // 1024),
-        ("{} MiB in a temporary file", capture.MOST_IN_FILE // 1024**2),
-        ("newest {} outputs", chunks.MOST_CHUNKS),
-        ("{} MiB together", chunks.MOST_BYTES // 1024**2),
+        ("{} KiB of each stream", output_buffer.MAX_IN_MEMORY // 1024),
+        ("{} MiB in a temporary file", output_buffer.MAX_IN_FILE // 1024**2),
+        ("newest {} outputs", chunks.MAX_CHUNKS),
+        ("{} MiB together", chunks.MAX_BYTES // 1024**2),
     ],
 )
 def test_limits_are_those_of_the_page(said: str, limit: int) -> None:
@@ -284,7 +284,7 @@ def test_limits_are_those_of_the_page(said: str, limit: int) -> None:
 
 
 def test_a_program_has_the_grace_of_the_page() -> None:
-    assert processes.GRACE_S == 1
+    assert process_group.GRACE_S == 1
     assert "SIGTERM, one second, SIGKILL" in " ".join(PAGE.split())
 
 
@@ -361,7 +361,7 @@ def test_a_container_is_made_as_the_page_says(policy: Policy, tools: Mapping[str
     argv = in_container(policy.docker)(there, {"PATH": str(tmp_path)}).argv
     (shown,) = re.findall(r"`(docker run [^`]+) git \.\.\.`", PAGE.replace("\n", " "))
     made = shlex.join(["docker", *argv[1:]])
-    assert re.sub(r"toolwright-[0-9a-f]+", "NAME", made).startswith(f"{shown} git --no-pager log ")
+    assert re.sub(r"toolmason-[0-9a-f]+", "NAME", made).startswith(f"{shown} git --no-pager log ")
 
 
 # Imports
@@ -372,7 +372,7 @@ def test_the_yaml_of_the_page_comes_to_a_manifest_with_the_notes_of_the_page(
 ) -> None:
     (tmp_path / "tools.yaml").write_text(the("yaml"), encoding="utf-8")
     monkeypatch.chdir(tmp_path)
-    result = CliRunner().invoke(toolwright, ["import", "climax", "tools.yaml"])
+    result = CliRunner().invoke(toolmason, ["import", "climax", "tools.yaml"])
     assert result.exit_code == 0
     assert result.stderr == text_with("tools.yaml:2")
     assert tomllib.loads(result.stdout)["clis"]["notes"]["env"] == {"NOTES_COLOR": "off"}
@@ -381,6 +381,6 @@ def test_the_yaml_of_the_page_comes_to_a_manifest_with_the_notes_of_the_page(
 def test_help_is_proposed_as_the_page_shows() -> None:
     shown = text_with("# Proposed from")
     (command,) = re.findall(r"`(.+) --help`", shown)
-    result = CliRunner().invoke(toolwright, ["import", "help", "--", *command.split()])
+    result = CliRunner().invoke(toolmason, ["import", "help", "--", *command.split()])
     pattern = ".*".join(re.escape(part) for part in shown.split("...\n"))
     assert re.match(pattern, result.stdout, re.DOTALL), result.output

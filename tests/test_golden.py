@@ -11,16 +11,16 @@ from pathlib import Path, PurePosixPath
 import pytest
 from pytest_regressions.file_regression import FileRegressionFixture
 
-from toolwright.codes import RULES
-from toolwright.diagnostics import Diagnostics, Severity
-from toolwright.files import RenderedFile
-from toolwright.lint import lint
-from toolwright.load import load
-from toolwright.render import render
-from toolwright.report import report
-from toolwright.resolve import resolve
-from toolwright.selfcheck import self_check
-from toolwright.validate import validate
+from toolmason.diagnostics import Diagnostics, Severity
+from toolmason.diagnostics.printers import report
+from toolmason.diagnostics.rules import RULES
+from toolmason.lint import lint
+from toolmason.manifest.document import load
+from toolmason.manifest.validate import validate
+from toolmason.model.rendered_file import RenderedFile
+from toolmason.render import render
+from toolmason.render.self_check import self_check
+from toolmason.resolve import resolve
 
 GOLDEN = Path(__file__).parent / "golden"
 CASES = sorted(path for path in GOLDEN.iterdir() if path.is_dir())
@@ -86,10 +86,10 @@ def test_every_code_of_a_manifest_has_a_case_and_every_code_in_a_case_is_registe
         word
         for path in GOLDEN.glob("*/expected.stderr")
         for word in path.read_text(encoding="utf-8").replace("[", " ").replace("]", " ").split()
-        if word.startswith("TW") and word[2:].isdigit()
+        if word.startswith("TM") and word[2:].isdigit()
     }
-    # TW6xx is about the folder that is written, not the manifest: see tests/toolkit/test_cli.py.
-    of_manifests = {code for code in RULES if not code.startswith("TW6")}
+    # TM6xx is about the folder that is written, not the manifest: see tests/generator/test_cli.py.
+    of_manifests = {code for code in RULES if not code.startswith("TM6")}
     assert shown == of_manifests
 
 

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from toolwright.init import lay_out, project_names
+from toolmason.scaffold import lay_out, project_names
 
 REPOSITORY = Path(__file__).parents[1]
 PROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-OF_AUTHORS = {"toolwright", "toolwright_templates"} | {
+OF_AUTHORS = {"toolmason", "toolmason_templates"} | {
     re.split(r"[^\w-]", requirement)[0].replace("-", "_") for requirement in PROJECT["optional-dependencies"]["toolkit"]
 }
 """Packages that an author of servers has, and a server that runs has not."""
@@ -121,7 +121,7 @@ def test_handlers_of_a_new_project_do_so_too() -> None:
 
 
 def test_packages_of_authors_are_those_of_the_extra() -> None:
-    assert {"toolwright", "jinja2", "datamodel_code_generator", "jsonref", "tomli_w", "click", "filelock"} <= OF_AUTHORS
+    assert {"toolmason", "jinja2", "datamodel_code_generator", "jsonref", "tomli_w", "click", "filelock"} <= OF_AUTHORS
 
 
 def test_only_who_makes_and_measures_servers_imports_the_toolkit() -> None:
@@ -146,7 +146,7 @@ def test_only_who_makes_and_measures_servers_imports_the_toolkit() -> None:
         "from workbench_server import models",
         "def late():\n    import workbench_server.files.bindings",
         "importlib.import_module('workbench_server.server')",
-        "from toolwright.names import identifier",
+        "from toolmason.model.identifiers import identifier",
         "import os, jinja2",
         "if TYPE_CHECKING:\n    import filelock",
     ],
@@ -161,9 +161,9 @@ def test_a_handler_that_imports_more_is_found(source: str) -> None:
         "from workbench_server.files.models import ReadFilesParams, ReadFilesResult",
         "from workbench_server.files import models",
         "import workbench_server.files.models",
-        "from toolwright_runtime import ToolCall",
-        "from workbench.roots import Root",
-        "from . import toolwright",
+        "from toolmason_runtime import ToolCall",
+        "from workbench_handlers.workspace.roots import Root",
+        "from . import toolmason",
         "print('import jinja2')",
     ],
 )
@@ -176,9 +176,9 @@ def test_a_handler_that_imports_what_it_may_is_not_found(source: str) -> None:
     [
         ("import workbench", True),
         ("from workbench_server.files.models import PathCheck", True),
-        ("from toolwright import names", True),
-        ("from toolwright_runtime.call import ToolCall", False),
-        ("import toolwright_runtime", False),
+        ("from toolmason import names", True),
+        ("from toolmason_runtime.protocol.call import ToolCall", False),
+        ("import toolmason_runtime", False),
     ],
 )
 def test_a_runtime_that_imports_a_server_or_the_toolkit_is_found(source: str, found: bool) -> None:

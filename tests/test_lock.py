@@ -185,4 +185,4 @@ def test_action_runs_nothing_of_the_repository_that_it_checks(tmp_path: Path) ->
 
     assert ran.returncode == 0, ran.stderr
     assert not canary.exists(), canary.read_text(encoding="utf-8")
-    assert list((tmp_path / "temp").glob("toolwright-schema/lib/*/site-packages/stub-1.dist-info"))
+    assert list((tmp_path / "temp").glob("toolmason-schema/lib/*/site-packages/stub-1.dist-info"))

@@ -25,7 +25,7 @@ from typing import Any
 import pytest
 from mcp import Client, StdioServerParameters, stdio_client, types
 from mcp.client.context import ClientRequestContext
-from toolwright_runtime.tokens import estimate_tokens
+from toolmason_runtime.protocol.tokens import estimate_tokens
 
 sys.path.insert(0, str(Path(__file__).parent / "workbench" / "research" / "support"))
 
@@ -168,8 +168,8 @@ most.
 
 ## Files Referenced
 
-- runtime/toolwright_runtime/command_line/processes.py
-- runtime/toolwright_runtime/command_line/execute.py
+- runtime/toolmason_runtime/programs/process_group.py
+- runtime/toolmason_runtime/programs/execute.py
 """
 _MODULE = re.compile(r'^Content from @(\S+\.py):\n+"""(.*)', re.MULTILINE)
 _KEY = "cache_9f86d081884c7d659a2feaa0c55ad015"
@@ -181,7 +181,7 @@ def stand_in(request: Request) -> list[Step]:
     asked = "\n".join(request.texts).partition("USER REQUEST:\n")[2][:200]
     if "How does a program" in asked:
         looked = bool(request.results)
-        path = "runtime/toolwright_runtime/command_line/processes.py"
+        path = "runtime/toolmason_runtime/programs/process_group.py"
         return [Say(ENDS)] if looked else [Call("read_file", file_path=path)]
     if "What is each module" in asked:
         return [Say("\n".join(f"- `{path}`: {said}" for path, said in _MODULE.findall("\n".join(request.texts))))]

@@ -22,21 +22,21 @@ sys.path.insert(0, str(Path(__file__).parent / "workbench" / "research" / "suppo
 
 from gemini_api import GeminiApi
 from gemini_homes import KEY
-from toolwright_runtime.log_lines import LogLines
+from toolmason_runtime.server.logging import LogLines
 
-from workbench.answers import limits, memory, store
-from workbench.answers.redis_store import PREFIX
-from workbench.backend import environment, gemini, logs, probing, readonly
-from workbench.backend.adapter import Program
-from workbench.backend.choice import COMMANDS
-from workbench.backend.environment import child_environment
-from workbench.backend.failures import AttemptError, classify, tool_error
-from workbench.backend.gemini import Gemini
-from workbench.backend.question import TIMEOUT_S, Question
-from workbench.backend.retrying import RetryConfig
-from workbench.backend.running import attempt
-from workbench.research import operations, places, state, telling, tools
-from workbench.setup import checks, wizard
+from workbench_handlers.answers import limits, memory, store
+from workbench_handlers.answers.redis_store import PREFIX
+from workbench_handlers.model_backends import environment, gemini, logs, probing, readonly
+from workbench_handlers.model_backends.adapter import Program
+from workbench_handlers.model_backends.choice import COMMANDS
+from workbench_handlers.model_backends.environment import child_environment
+from workbench_handlers.model_backends.failures import AttemptError, classify, tool_error
+from workbench_handlers.model_backends.gemini import Gemini
+from workbench_handlers.model_backends.question import TIMEOUT_S, Question
+from workbench_handlers.model_backends.retrying import RetryConfig
+from workbench_handlers.model_backends.running import attempt
+from workbench_handlers.research import operations, progress, slots, state, tools
+from workbench_handlers.setup import checks, wizard
 from workbench_server.catalogue import CATALOGUE
 from workbench_server.research.models import CodeReference
 
@@ -137,7 +137,7 @@ def defaults() -> dict[str, str]:
         "WORKBENCH_PRO_MODELS": names("pro"),
         "WORKBENCH_LINGER_SECONDS": f"{operations.LINGER_S:g}",
         "WORKBENCH_WAIT_SECONDS": f"{operations.WAIT_S:g}",
-        "WORKBENCH_MAX_PROGRAMS": str(places.MOST_PROGRAMS),
+        "WORKBENCH_MAX_PROGRAMS": str(slots.MAX_PROGRAMS),
         "RESPONSE_CHUNK_SIZE_KB": str(sizes.chunk_bytes // 1024),
         "RESPONSE_MAX_SIZE_KB": str(sizes.most_bytes // 1024),
         "GEMINI_RETRY_ENABLED": str(retry.enabled).lower(),
@@ -231,12 +231,12 @@ def test_the_error_of_the_page_is_what_a_429_comes_to() -> None:
     ("said", "value"),
     [
         ("or than {:,} tokens", limits.CHUNK_TOKENS),
-        ("at most {} |", limits.MOST_KB),
-        ("after {:.0f} seconds of silence", telling.SIGN_OF_LIFE_S),
+        ("at most {} |", limits.MAX_KB),
+        ("after {:.0f} seconds of silence", progress.SIGN_OF_LIFE_S),
         ("One attempt may take {:.0f} seconds", TIMEOUT_S),
-        ("the newest {}", memory.MOST_ANSWERS),
-        ("{} MiB together", store.MOST_ANSWER_BYTES // 1024**2),
-        ("It may have {} MiB", gemini.LONGEST_PROMPT // 1024**2),
+        ("the newest {}", memory.MAX_ANSWERS),
+        ("{} MiB together", store.MAX_ANSWER_BYTES // 1024**2),
+        ("It may have {} MiB", gemini.MAX_PROMPT_LENGTH // 1024**2),
         ("Version {} or later can be asked", ".".join(map(str, probing.OLDEST_AGY))),
         ("`{}KEY`", PREFIX),
         ("It exits with {} if all is well", wizard.READY),
@@ -378,7 +378,7 @@ def test_the_log_line_of_the_page_is_one() -> None:
         logger.removeHandler(handler)
     assert list(json.loads(stream.getvalue())) == list(shown)
     assert json.loads(stream.getvalue()) | {"time": shown["time"]} == shown
-    assert shown["logger"] == "workbench.backend.asking"
+    assert shown["logger"] == "workbench_handlers.model_backends.asking"
     assert shown["message"] in inspect.getsource(importlib.import_module(shown["logger"]))
 
 

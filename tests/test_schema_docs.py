@@ -19,21 +19,21 @@ from typing import Any, Final
 import pytest
 from pytest_regressions.file_regression import FileRegressionFixture
 
-from toolwright.schema import (
+from toolmason.schema import (
     Finding,
     Projection,
     Severity,
     Target,
     advertise,
     check,
+    emit,
+    normalize,
     project,
-    reading,
     references,
-    sightings,
-    writing,
+    scan,
 )
-from toolwright.schema.keywords import HOLDS, SILENT
-from toolwright.schema.rulebook import KEYWORDS, RULES
+from toolmason.schema.keywords import HOLDS, SILENT
+from toolmason.schema.provider_rules import KEYWORDS, RULES
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "schemas.md"
@@ -733,7 +733,7 @@ OTHERS: Final = (
     {"type": ["object", "array"], "properties": {}},
     {"type": "object", "properties": {"x": {"type": "datetime", "minLength": -1, "maxLength": None}}},
     {"type": "object", "properties": {"x": {"allOf": [{"type": "string"}, {"type": "integer"}]}}},
-    {"type": "object", "properties": {f"x{each}": {"type": "string"} for each in range(writing.MOST_NODES + 1)}},
+    {"type": "object", "properties": {f"x{each}": {"type": "string"} for each in range(emit.MAX_NODES + 1)}},
 )
 """Schemas that only show what else may be found."""
 
@@ -953,18 +953,18 @@ PATTERNS: Final = (
 )
 
 BUDGETS: Final = (
-    ("Schemas in what is written", writing.MOST_NODES, "`size`; what is beyond takes anything"),
-    ("The same where a schema holds itself", writing.MOST_UNROLLED_NODES, "it is unrolled less often"),
-    ("Times that a schema is written out inside itself", writing.MOST_UNROLLED, "`recursion`"),
-    ("Levels of what is written", writing.MOST_LEVELS, "`depth`"),
-    ("Characters of descriptions and choices", writing.MOST_TEXT, "`size`"),
-    ("References and combinations followed at one place", reading.MOST_NESTED, "`depth`, `refused`"),
-    ("Ranges of integers said as alternatives", writing.MOST_RUNS, "`number-enum`; words"),
-    ("Schemas looked through for anchors", references.MOST_INDEXED, "`dangling-$ref`"),
-    ("Schemas that rules with references lead to", references.MOST_GATHERED, "`not`, `if` and so on; words"),
-    ("Objects of a `oneOf` told apart two by two", reading.MOST_TOLD_APART, "`oneOf`"),
-    ("Levels that `check` goes down", sightings.MOST_LEVELS, "`too-deep`"),
-    ("Keywords, names and choices that `check` looks at", sightings.MOST_STEPS, "`too-large`"),
+    ("Schemas in what is written", emit.MAX_NODES, "`size`; what is beyond takes anything"),
+    ("The same where a schema holds itself", emit.MAX_UNROLLED_NODES, "it is unrolled less often"),
+    ("Times that a schema is written out inside itself", emit.MAX_UNROLLED, "`recursion`"),
+    ("Levels of what is written", emit.MAX_DEPTH, "`depth`"),
+    ("Characters of descriptions and choices", emit.MAX_TEXT, "`size`"),
+    ("References and combinations followed at one place", normalize.MAX_DEPTH, "`depth`, `refused`"),
+    ("Ranges of integers said as alternatives", emit.MAX_RUNS, "`number-enum`; words"),
+    ("Schemas looked through for anchors", references.MAX_INDEXED, "`dangling-$ref`"),
+    ("Schemas that rules with references lead to", references.MAX_DEREFERENCED_SCHEMAS, "`not`, `if` and so on; words"),
+    ("Objects of a `oneOf` told apart two by two", normalize.MAX_COMPARED_BRANCHES, "`oneOf`"),
+    ("Levels that `check` goes down", scan.MAX_DEPTH, "`too-deep`"),
+    ("Keywords, names and choices that `check` looks at", scan.MAX_STEPS, "`too-large`"),
 )
 
 
@@ -1203,7 +1203,7 @@ def test_names_of_constructs_are_names_of_one_heading_each() -> None:
 
 
 def test_every_keyword_that_is_read_or_left_out_is_in_an_example() -> None:
-    sighted = {each.keyword for one in EVERY for each in sightings.look(one.schema) if each.is_keyword}
+    sighted = {each.keyword for one in EVERY for each in scan.look(one.schema) if each.is_keyword}
 
     assert (HOLDS.keys() | SILENT) - sighted == set()
 
@@ -1223,7 +1223,7 @@ def test_every_target_and_every_severity_is_explained() -> None:
 def test_patterns_of_the_work_log_are_all_answered_with_an_example_of_theirs() -> None:
     assert len(PATTERNS) == 22
     for each in PATTERNS:
-        sighted = {found.keyword for found in sightings.look(BY_NAME[each.shown].schema)}
+        sighted = {found.keyword for found in scan.look(BY_NAME[each.shown].schema)}
         assert sighted.intersection(each.keywords), each
 
 

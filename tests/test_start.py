@@ -68,7 +68,7 @@ def test_the_first_call_of_a_tool_brings_in_its_handler_and_models() -> None:
     assert "jinja2" not in loaded
 
 
-@pytest.mark.parametrize("module", ["toolwright", "workbench_server"])
+@pytest.mark.parametrize("module", ["toolmason", "workbench_server"])
 def test_help_needs_nothing_heavy(module: str) -> None:
     run = python("-X", "importtime", "-m", module, "--help")
     loaded = set(re.findall(r"\|\s+(\w+)(?:\.|$)", run.stderr, re.MULTILINE))

@@ -25,8 +25,8 @@ REPEATS = 3
 
 
 def ours(target: str) -> Converter:
-    """Give `toolwright.schema.project` for one target."""
-    from toolwright.schema import project
+    """Give `toolmason.schema.project` for one target."""
+    from toolmason.schema import project
 
     def convert(schema: Any) -> Any:
         made = project(schema, target)

@@ -1,7 +1,7 @@
 """Judges what a converter made of a schema: is it accepted, is everything kept, is it as tight, do answers fit?
 
 The rules of the providers are written here a second time, from their documentation and the texts of their errors, since
-the toolkit's own rules (`toolwright.schema.rules`) are among what is judged.
+the toolkit's own rules (`toolmason.schema.check`) are among what is judged.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _VERTEX_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 _GEMINI_TYPES: Final = frozenset({"STRING", "NUMBER", "INTEGER", "BOOLEAN", "ARRAY", "OBJECT", "NULL"})
 _STRICT_DEPTH: Final = 10
 _STRICT_PROPERTIES: Final = 5000
-_MOST_PATHS: Final = 20_000
+_MAX_PATHS: Final = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -392,7 +392,7 @@ def property_paths(schema: Any) -> Iterator[str]:
     seen = 0
     waiting: list[tuple[Any, str, frozenset[str]]] = [(schema, "", frozenset())]
     given: set[str] = set()
-    while waiting and seen < _MOST_PATHS:
+    while waiting and seen < _MAX_PATHS:
         node, path, followed = waiting.pop()
         if not isinstance(node, dict):
             continue

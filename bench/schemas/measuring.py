@@ -21,7 +21,7 @@ from bench.schemas.sampling import UnsampleableError
 
 PATIENCE_S: Final = 10.0
 """Seconds after which a conversion counts as failed."""
-OURS: Final = "toolwright"
+OURS: Final = "toolmason"
 RIVALS: Final = {
     "google-genai, MCP session": "google-genai-mcp",
     "google-genai, from_json_schema": "google-genai",

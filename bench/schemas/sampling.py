@@ -19,13 +19,13 @@ from urllib.parse import unquote
 from bench.schemas.reading import meaning, nodes, validator
 from bench.schemas.texts import FORMATS, text_of_pattern
 
-_DEEPEST: Final = 40
+_MAX_DEPTH: Final = 40
 """Levels of a value after which a draw is given up."""
-_LEAST_AFTER: Final = 5
+_MIN_AFTER: Final = 5
 """Levels after which only what has to be there is drawn."""
 _STEPS: Final = 3000
 """Nodes that one draw may look at."""
-_LONGEST: Final = 5000
+_MAX_LENGTH: Final = 5000
 _TRIES: Final = 4
 _WORDS: Final = ("alpha", "beta gamma", "x", "Grüße", "a/b.txt", "2024", "true")
 _FOR_LOOKAROUNDS: Final = ("a1b2c3d4", "Abc-1234", "abc", "A", "1")
@@ -193,7 +193,7 @@ class _Draw:
         waiting = list(schemas)
         while waiting:
             schema = waiting.pop(0)
-            if schema is False or len(result) > 300 or depth > _DEEPEST:
+            if schema is False or len(result) > 300 or depth > _MAX_DEPTH:
                 raise _ExhaustedError
             if not isinstance(schema, dict):
                 continue
@@ -208,7 +208,7 @@ class _Draw:
         return result
 
     def _chosen(self, branches: Sequence[Any], depth: int) -> Any:
-        if depth < _LEAST_AFTER:
+        if depth < _MIN_AFTER:
             return self._random.choice(branches)
         simple = [each for each in branches if not (isinstance(each, dict) and {"$ref", "anyOf"} & each.keys())]
         return self._random.choice(simple or branches)
@@ -280,7 +280,7 @@ class _Draw:
         most = _least(schemas, "maxLength", math.inf)
         patterns = [each["pattern"] for each in schemas if isinstance(each.get("pattern"), str)]
         formats = [each["format"] for each in schemas if each.get("format") in FORMATS]
-        if least > min(most, _LONGEST):
+        if least > min(most, _MAX_LENGTH):
             raise _ExhaustedError
         for number in range(12):
             if patterns:
@@ -289,7 +289,9 @@ class _Draw:
                 text = self._random.choice(FORMATS[formats[0]])
             else:
                 text = self._random.choice(_WORDS)
-                text = (text * (int(least) // len(text) + 1) if len(text) < least else text)[: int(min(most, _LONGEST))]
+                text = (text * (int(least) // len(text) + 1) if len(text) < least else text)[
+                    : int(min(most, _MAX_LENGTH))
+                ]
             if least <= len(text) <= most and all(_searches(each, text) for each in patterns):
                 return text
         raise _ExhaustedError
@@ -324,7 +326,7 @@ class _Draw:
     def _array(self, schemas: list[dict[str, Any]], depth: int) -> list[Any]:
         least = int(_most(schemas, "minItems", 0))
         most = int(_least(schemas, "maxItems", least + 3))
-        if least > most or least > _LONGEST:
+        if least > most or least > _MAX_LENGTH:
             raise _ExhaustedError
         places = max((len(each["prefixItems"]) for each in schemas if "prefixItems" in each), default=0)
         length = self._length(least, min(most, max(least + 2, places)), depth)
@@ -341,7 +343,7 @@ class _Draw:
         return result
 
     def _length(self, least: int, most: int, depth: int) -> int:
-        if self._least or depth > _LEAST_AFTER:
+        if self._least or depth > _MIN_AFTER:
             return least
         if self._full:
             return min(max(least, 1), most)
@@ -382,7 +384,7 @@ class _Draw:
     def _is_wanted(self, depth: int) -> bool:
         if self._full and depth <= 2:
             return True
-        return not self._least and depth <= _LEAST_AFTER and self._random.random() < 0.6
+        return not self._least and depth <= _MIN_AFTER and self._random.random() < 0.6
 
     def _fill(
         self, result: dict[str, Any], schemas: list[dict[str, Any]], name: str, depth: int, *, required: bool
@@ -403,10 +405,10 @@ class _Draw:
             return
         is_map = bool(patterns) or any(isinstance(each.get("additionalProperties"), dict) for each in schemas)
         free = is_map or (depth > 0 and not declared)  # a tool without arguments gets none
-        some = not self._least and depth <= _LEAST_AFTER and free
+        some = not self._least and depth <= _MIN_AFTER and free
         wanted = max(int(least) - len(result), self._random.randint(0 if not self._full else 1, 2) if some else 0)
         rules = [each["propertyNames"] for each in schemas if isinstance(each.get("propertyNames"), dict)]
-        for number in range(min(wanted, _LONGEST)):
+        for number in range(min(wanted, _MAX_LENGTH)):
             if rules:
                 name = self.value([*rules, {"type": "string"}], depth + 1)
             elif patterns and (closed or self._random.random() < 0.7):

@@ -26,7 +26,7 @@ FORMATS: Final = {
     "url": ("https://example.org/", "https://example.com/x"),
     "uuid": ("123e4567-e89b-42d3-a456-426614174000", "00000000-0000-4000-8000-000000000000"),
 }
-_MOST_REPEATS: Final = 3
+_MAX_REPEATS: Final = 3
 """Repeats of `*` and `+` beyond what is asked for: enough to tell them from one."""
 _PRINTABLE: Final = string.ascii_letters + string.digits + " .-_/:@!"
 _CATEGORIES: Final = {
@@ -79,7 +79,7 @@ def _one(operation: Any, value: Any, random: Random, groups: dict[int, str]) -> 
             return _sequence(value, random, groups)
         case "MAX_REPEAT" | "MIN_REPEAT" | "POSSESSIVE_REPEAT":
             least, most, inner = value
-            times = random.randint(least, min(most, least + _MOST_REPEATS))
+            times = random.randint(least, min(most, least + _MAX_REPEATS))
             return "".join(_sequence(inner, random, groups) for _ in range(times))
         case _:  # a place or a lookaround
             return ""

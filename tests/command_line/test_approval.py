@@ -14,12 +14,12 @@ from mcp import Client as SdkClient
 from mcp import types
 from mcp.client.context import ClientRequestContext
 from oracle import LEGACY, MODERN, Oracle, watched
-from toolwright_runtime import ToolError
-from toolwright_runtime.command_line.approval import LONGEST_COMMAND, LONGEST_INPUT, command_text, question
-from toolwright_runtime.command_line.policy import Approval, Docker, Headless, Policy, ToolRule
-from toolwright_runtime.command_line.settings import Commands
-from toolwright_runtime.command_line.spec import CommandTool, Invocation, Place, Placement, Program, Risk
-from toolwright_runtime.sdk import sdk_server
+from toolmason_runtime import ToolError
+from toolmason_runtime.programs.approval import MAX_COMMAND_LENGTH, MAX_INPUT_LENGTH, command_text, question
+from toolmason_runtime.programs.policy import Approval, Docker, Headless, Policy, ToolRule
+from toolmason_runtime.programs.settings import Commands
+from toolmason_runtime.programs.spec import CommandTool, Invocation, Place, Placement, Program, Risk
+from toolmason_runtime.server.sdk import sdk_server
 
 pytestmark = pytest.mark.anyio
 both_eras = pytest.mark.parametrize("mode", ["legacy", MODERN])
@@ -367,8 +367,8 @@ def test_a_long_command_is_shown_whole() -> None:
 
 
 def test_a_command_that_nobody_would_look_through_is_not_asked_about() -> None:
-    longest = Invocation(argv=("git", "a" * (LONGEST_COMMAND - len("git "))))
-    longer = Invocation(argv=("git", "a" * (LONGEST_COMMAND - len("git ") + 1)))
+    longest = Invocation(argv=("git", "a" * (MAX_COMMAND_LENGTH - len("git "))))
+    longer = Invocation(argv=("git", "a" * (MAX_COMMAND_LENGTH - len("git ") + 1)))
 
     assert f"$ {' '.join(longest.argv)}\n" in question(TOOL, longest, Risk.WRITE, Commands())
     with pytest.raises(ToolError, match="Not run: push needs the approval of a person, and its command line"):
@@ -390,7 +390,7 @@ async def test_a_command_that_is_too_long_to_be_shown_does_not_run(
 
 
 def test_long_input_is_shown_from_both_ends() -> None:
-    prepared = Invocation(argv=("git", "apply"), stdin="b" * LONGEST_INPUT + "end")
+    prepared = Invocation(argv=("git", "apply"), stdin="b" * MAX_INPUT_LENGTH + "end")
 
     asked = question(TOOL, prepared, Risk.WRITE, Commands())
 

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from toolwright_runtime.command_line.argv import LONGEST_ELEMENT, expanded, invocation, values_used
-from toolwright_runtime.command_line.spec import CommandTool, Invocation, Place, Placement, Program
-from toolwright_runtime.errors import ToolError
+from toolmason_runtime.programs.argv import MAX_ELEMENT_LENGTH, expanded, invocation, values_used
+from toolmason_runtime.programs.spec import CommandTool, Invocation, Place, Placement, Program
+from toolmason_runtime.protocol.errors import ToolError
 
 HOME = {"HOME": "/home/ada"}
 
@@ -222,9 +222,13 @@ def test_fraction_is_read_back_as_the_same_number(value: float) -> None:
         pytest.param(tool(flag("path", "-p=")), {"path": "\0"}, "NUL at character 1", id="NUL in an inline flag"),
         pytest.param(tool(flag("path")), {"path": ["a", "\0"]}, "NUL at character 1", id="NUL in an item"),
         pytest.param(tool(flag("path")), {"path": "\udc80"}, "half a character", id="a lone surrogate"),
-        pytest.param(tool(flag("path")), {"path": "x" * (LONGEST_ELEMENT + 1)}, "is longer than", id="too long"),
-        pytest.param(tool(flag("path", "-p=")), {"path": "x" * LONGEST_ELEMENT}, "is longer than", id="with its flag"),
-        pytest.param(tool(flag("path")), {"path": "\u00e9" * LONGEST_ELEMENT}, "is longer than", id="too many bytes"),
+        pytest.param(tool(flag("path")), {"path": "x" * (MAX_ELEMENT_LENGTH + 1)}, "is longer than", id="too long"),
+        pytest.param(
+            tool(flag("path", "-p=")), {"path": "x" * MAX_ELEMENT_LENGTH}, "is longer than", id="with its flag"
+        ),
+        pytest.param(
+            tool(flag("path")), {"path": "\u00e9" * MAX_ELEMENT_LENGTH}, "is longer than", id="too many bytes"
+        ),
         pytest.param(tool(flag("path")), {"path": math.nan}, "must be a finite number; got nan", id="nan"),
         pytest.param(tool(flag("path")), {"path": -math.inf}, "must be a finite number; got -inf", id="infinity"),
         pytest.param(tool(flag("path")), {"path": 10**5000}, "too many digits", id="a number of 5001 digits"),
@@ -263,8 +267,8 @@ def test_item_of_a_list_is_refused_by_its_place(where: Placement) -> None:
 
 
 def test_longest_element_is_passed() -> None:
-    assert built(tool(flag("a")), {"a": "x" * LONGEST_ELEMENT}).argv[-1] == "x" * LONGEST_ELEMENT
-    assert built(tool(flag("a", "-a=")), {"a": "x" * (LONGEST_ELEMENT - 3)}).argv[-1].startswith("-a=xxx")
+    assert built(tool(flag("a")), {"a": "x" * MAX_ELEMENT_LENGTH}).argv[-1] == "x" * MAX_ELEMENT_LENGTH
+    assert built(tool(flag("a", "-a=")), {"a": "x" * (MAX_ELEMENT_LENGTH - 3)}).argv[-1].startswith("-a=xxx")
 
 
 # Globals and the environment of the server.
@@ -274,7 +278,7 @@ def test_longest_element_is_passed() -> None:
     ("host", "reason"),
     [
         ("-x", "starts with `-`, so that app could take it for an option"),
-        ("a" * (LONGEST_ELEMENT + 1), f"is longer than the {LONGEST_ELEMENT} bytes that a command line can hold"),
+        ("a" * (MAX_ELEMENT_LENGTH + 1), f"is longer than the {MAX_ELEMENT_LENGTH} bytes that a command line can hold"),
     ],
 )
 def test_value_of_the_environment_that_cannot_be_passed_is_for_the_owner_to_mend(host: str, reason: str) -> None:
@@ -433,7 +437,7 @@ def test_text_for_stdin_is_passed_whole(sent: dict[str, Any], expected: str | No
 
 
 def test_text_for_stdin_may_be_longer_than_any_argument() -> None:
-    assert built(tool(STDIN), {"text": "x" * 10 * LONGEST_ELEMENT}).stdin == "x" * 10 * LONGEST_ELEMENT
+    assert built(tool(STDIN), {"text": "x" * 10 * MAX_ELEMENT_LENGTH}).stdin == "x" * 10 * MAX_ELEMENT_LENGTH
 
 
 def test_time_and_environment_are_those_of_the_program_unless_the_tool_says_otherwise() -> None:

@@ -17,14 +17,14 @@ import anyio
 import pytest
 from command_sample import DECLARED, Client, Sample, text_of
 from pydantic import BaseModel, Field
-from toolwright_runtime import MethodError, ToolError
-from toolwright_runtime.answer_size import size_of, text_budget
-from toolwright_runtime.command import main
-from toolwright_runtime.command_line.argv import invocation
-from toolwright_runtime.command_line.binding import check_no_gap, command_tools, given
-from toolwright_runtime.command_line.policy import Listing, Policy, ToolRule
-from toolwright_runtime.command_line.settings import POLICY, Commands, commands_for
-from toolwright_runtime.command_line.spec import CommandTool, Place, Placement, Program
+from toolmason_runtime import MethodError, ToolError
+from toolmason_runtime.programs.argv import invocation
+from toolmason_runtime.programs.handler import check_no_gap, command_tools, given
+from toolmason_runtime.programs.policy import Listing, Policy, ToolRule
+from toolmason_runtime.programs.settings import POLICY, Commands, commands_for
+from toolmason_runtime.programs.spec import CommandTool, Place, Placement, Program
+from toolmason_runtime.protocol.answer_size import size_of, text_budget
+from toolmason_runtime.server.command import main
 
 pytestmark = pytest.mark.anyio
 
@@ -477,7 +477,7 @@ def test_listing_needs_nothing_of_how_programs_are_run(generated: Path) -> None:
         "class Client: capabilities = {}\n"
         "listed = asyncio.run(build_dispatcher().dispatch('tools/list', {}, Client()))\n"
         "assert len(listed['tools']) == 2\n"
-        "print(*(name for name in sys.modules if name.startswith('toolwright_runtime.command_line')))\n"
+        "print(*(name for name in sys.modules if name.startswith('toolmason_runtime.programs')))\n"
         "print('pydantic' in sys.modules)\n"
     )
     environ = {**os.environ, "PYTHONPATH": os.pathsep.join([str(generated), *sys.path])}
@@ -485,6 +485,6 @@ def test_listing_needs_nothing_of_how_programs_are_run(generated: Path) -> None:
     ran = subprocess.run([sys.executable, "-c", code], env=environ, capture_output=True, encoding="utf-8", check=True)
 
     assert ran.stdout.splitlines() == [
-        "toolwright_runtime.command_line toolwright_runtime.command_line.settings",
+        "toolmason_runtime.programs toolmason_runtime.programs.settings",
         "False",
     ]

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from toolwright_runtime import ToolError
-from toolwright_runtime.answer_size import size_of
-from toolwright_runtime.command_line.capture import Capture
-from toolwright_runtime.command_line.chunks import ChunkStore
+from toolmason_runtime import ToolError
+from toolmason_runtime.programs.chunks import ChunkStore
+from toolmason_runtime.programs.output_buffer import Capture
+from toolmason_runtime.protocol.answer_size import size_of
 
 pytestmark = pytest.mark.anyio
 

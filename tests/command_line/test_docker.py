@@ -14,11 +14,11 @@ from typing import Any
 
 import anyio
 import pytest
-from toolwright_runtime import ToolError
-from toolwright_runtime.command_line.docker import in_container
-from toolwright_runtime.command_line.execute import Outcome, run
-from toolwright_runtime.command_line.policy import Docker
-from toolwright_runtime.command_line.spec import Invocation
+from toolmason_runtime import ToolError
+from toolmason_runtime.programs.docker import in_container
+from toolmason_runtime.programs.execute import Outcome, run
+from toolmason_runtime.programs.policy import Docker
+from toolmason_runtime.programs.spec import Invocation
 
 pytestmark = pytest.mark.anyio
 
@@ -169,7 +169,7 @@ async def test_each_container_has_a_name_of_its_own(engine: Engine) -> None:
 
     names = {call["argv"][4] for call in engine.calls}
     assert len(names) == 3
-    assert all(name.startswith("toolwright-") for name in names)
+    assert all(name.startswith("toolmason-") for name in names)
 
 
 async def test_container_is_killed_by_name_when_its_time_is_up(engine: Engine, is_running: IsRunning) -> None:

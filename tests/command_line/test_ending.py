@@ -23,11 +23,11 @@ Until = Callable[[Callable[[], bool]], Awaitable[None]]
 LEAVE = """
 import asyncio, os, sys, threading, time
 from pathlib import Path
-from toolwright_runtime.command_line.execute import run
-from toolwright_runtime.command_line.docker import in_container
-from toolwright_runtime.command_line.policy import Docker
-from toolwright_runtime.command_line.spec import Invocation
-from toolwright_runtime.ending import leave
+from toolmason_runtime.programs.execute import run
+from toolmason_runtime.programs.docker import in_container
+from toolmason_runtime.programs.policy import Docker
+from toolmason_runtime.programs.spec import Invocation
+from toolmason_runtime.transports.shutdown import leave
 
 moment, place, *argv = sys.argv[1:]
 place = Path(place)

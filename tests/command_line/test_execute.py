@@ -20,12 +20,12 @@ from typing import Any
 import anyio
 import anyio.lowlevel
 import pytest
-from toolwright_runtime import ToolError
-from toolwright_runtime.answer_size import DEFAULT_SIZE, size_of
-from toolwright_runtime.command_line.chunks import ChunkStore
-from toolwright_runtime.command_line.execute import run
-from toolwright_runtime.command_line.output import reply
-from toolwright_runtime.command_line.spec import Invocation
+from toolmason_runtime import ToolError
+from toolmason_runtime.programs.chunks import ChunkStore
+from toolmason_runtime.programs.execute import run
+from toolmason_runtime.programs.result_text import reply
+from toolmason_runtime.programs.spec import Invocation
+from toolmason_runtime.protocol.answer_size import DEFAULT_SIZE, size_of
 
 pytestmark = pytest.mark.anyio
 

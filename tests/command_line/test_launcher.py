@@ -18,14 +18,14 @@ from typing import Any
 import pytest
 from oracle import LEGACY
 from stdio_peer import Peer, talking
-from toolwright_runtime import ToolError
-from toolwright_runtime.command_line import launcher_client
-from toolwright_runtime.command_line.chunks import ChunkStore
-from toolwright_runtime.command_line.execute import MAX_PROGRAMS, Outcome, run
-from toolwright_runtime.command_line.launcher import Descriptors, Request
-from toolwright_runtime.command_line.output import reply
-from toolwright_runtime.command_line.sandbox import Access
-from toolwright_runtime.command_line.spec import Invocation
+from toolmason_runtime import ToolError
+from toolmason_runtime.programs import launcher_client
+from toolmason_runtime.programs.chunks import ChunkStore
+from toolmason_runtime.programs.execute import MAX_PROGRAMS, Outcome, run
+from toolmason_runtime.programs.launcher import Descriptors, Request
+from toolmason_runtime.programs.result_text import reply
+from toolmason_runtime.programs.sandbox import Access
+from toolmason_runtime.programs.spec import Invocation
 
 pytestmark = [
     pytest.mark.anyio,
@@ -218,8 +218,8 @@ async def test_program_of_a_caller_that_was_cancelled_is_not_started(tmp_path: P
 
 NO_PROC = """
 import asyncio
-from toolwright_runtime.command_line.execute import run
-from toolwright_runtime.command_line.spec import Invocation
+from toolmason_runtime.programs.execute import run
+from toolmason_runtime.programs.spec import Invocation
 try:
     asyncio.run(run(Invocation(argv=("echo", "started"))))
 except Exception as error:
@@ -257,7 +257,7 @@ async def test_control_characters_of_a_program_are_shown_and_not_obeyed() -> Non
 
 STRANGER = """
 import ctypes, os, subprocess, sys
-from toolwright_runtime.memory import is_protected, protect_memory
+from toolmason_runtime.server.memory import is_protected, protect_memory
 if os.getuid() == 0:
     os.setgroups([])
     os.setgid(65534)
@@ -281,8 +281,8 @@ def test_a_child_cannot_read_the_environment_of_a_protected_server(word: str, ex
 
 SERVE = """
 import sys
-from toolwright_runtime.ending import before_leaving
-from toolwright_runtime.memory import is_protected
+from toolmason_runtime.transports.shutdown import before_leaving
+from toolmason_runtime.server.memory import is_protected
 from workbench_server.__main__ import main
 before_leaving.append(lambda: print("protected:", is_protected(), file=sys.stderr, flush=True))
 main()

@@ -11,17 +11,17 @@ from typing import Any
 
 import pytest
 from command_sample import DECLARED, SAMPLE, Client, Sample, git, text_of
-from toolwright_runtime import MethodError
-from toolwright_runtime.command_line.policy_file import load_policy
-from toolwright_runtime.command_line.settings import Commands, commands_for
-from toolwright_runtime.discovery import style_for
-from toolwright_runtime.selection import Selection
+from toolmason_runtime import MethodError
+from toolmason_runtime.discovery import style_for
+from toolmason_runtime.programs.policy_file import load_policy
+from toolmason_runtime.programs.settings import Commands, commands_for
+from toolmason_runtime.protocol.selection import Selection
 
-from toolwright.diagnostics import Diagnostics
-from toolwright.load import load
-from toolwright.render import render
-from toolwright.resolve import resolve
-from toolwright.validate import validate
+from toolmason.diagnostics import Diagnostics
+from toolmason.manifest.document import load
+from toolmason.manifest.validate import validate
+from toolmason.render import render
+from toolmason.resolve import resolve
 
 pytestmark = pytest.mark.anyio
 
@@ -454,18 +454,18 @@ def test_fr_017_sc_003_a_server_without_programs_loads_nothing_of_them() -> None
     code = (
         "import asyncio, sys\n"
         "from sample_server.server import build_dispatcher\n"
-        "from toolwright_runtime.selection import Selection\n"
+        "from toolmason_runtime.protocol.selection import Selection\n"
         "server = build_dispatcher(Selection('classic'))\n"
         "class Client: capabilities = {}\n"
         "params = {'name': 'shout', 'arguments': {'text': 'a'}}\n"
         "called = asyncio.run(server.dispatch('tools/call', params, Client()))\n"
         "assert called['content'][0]['text'] == 'A', called\n"
-        "print(*sorted(name for name in sys.modules if name.startswith('toolwright_runtime.command_line.')))\n"
+        "print(*sorted(name for name in sys.modules if name.startswith('toolmason_runtime.programs.')))\n"
     )
     environ = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     ran = subprocess.run([sys.executable, "-c", code], env=environ, capture_output=True, encoding="utf-8", check=True)
 
-    assert ran.stdout.split() == ["toolwright_runtime.command_line.settings"]
+    assert ran.stdout.split() == ["toolmason_runtime.programs.settings"]
 
 
 async def test_sc_001_one_search_and_one_call_do_it(sample: Sample, repository: Path) -> None:

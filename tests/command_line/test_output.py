@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from toolwright_runtime import ToolError
-from toolwright_runtime.command_line.capture import Capture
-from toolwright_runtime.command_line.chunks import ChunkStore
-from toolwright_runtime.command_line.execute import Outcome
-from toolwright_runtime.command_line.output import fetched, reply
+from toolmason_runtime import ToolError
+from toolmason_runtime.programs.chunks import ChunkStore
+from toolmason_runtime.programs.execute import Outcome
+from toolmason_runtime.programs.output_buffer import Capture
+from toolmason_runtime.programs.result_text import fetched, reply
 
 pytestmark = pytest.mark.anyio
 

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from toolwright_runtime.command_line.argv import invocation
-from toolwright_runtime.command_line.key_lines import key_lines
-from toolwright_runtime.command_line.patterns import Pattern
-from toolwright_runtime.command_line.policy import (
+from toolmason_runtime.programs.argv import invocation
+from toolmason_runtime.programs.key_lines import key_lines
+from toolmason_runtime.programs.linear_regex import Pattern
+from toolmason_runtime.programs.policy import (
     Approval,
     ArgumentRule,
     Docker,
@@ -25,9 +25,9 @@ from toolwright_runtime.command_line.policy import (
     Policy,
     ToolRule,
 )
-from toolwright_runtime.command_line.policy_file import PolicyError, load_policy
-from toolwright_runtime.command_line.spec import CommandTool, Place, Placement, Program, Risk
-from toolwright_runtime.errors import ToolError
+from toolmason_runtime.programs.policy_file import PolicyError, load_policy
+from toolmason_runtime.programs.spec import CommandTool, Place, Placement, Program, Risk
+from toolmason_runtime.protocol.errors import ToolError
 
 Load = Callable[[str], Policy]
 

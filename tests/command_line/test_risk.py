@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from toolwright_runtime.command_line.risk import risk_of
-from toolwright_runtime.command_line.spec import CommandTool, Place, Placement, Program, Risk
+from toolmason_runtime.programs.risk import risk_of
+from toolmason_runtime.programs.spec import CommandTool, Place, Placement, Program, Risk
 
 METHODS = {"GET": Risk.READ, "POST": Risk.WRITE, "DELETE": Risk.DESTRUCTIVE}
 

@@ -11,9 +11,9 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from toolwright_runtime import ToolError
-from toolwright_runtime.command_line import sandbox
-from toolwright_runtime.command_line.access import (
+from toolmason_runtime import ToolError
+from toolmason_runtime.programs import sandbox
+from toolmason_runtime.programs.access import (
     SANDBOX,
     Guarded,
     confined,
@@ -23,10 +23,10 @@ from toolwright_runtime.command_line.access import (
     resolve_access,
     with_program,
 )
-from toolwright_runtime.command_line.execute import run
-from toolwright_runtime.command_line.programs import located
-from toolwright_runtime.command_line.sandbox import Access
-from toolwright_runtime.command_line.spec import Invocation, Permissions, Risk
+from toolmason_runtime.programs.executable import located
+from toolmason_runtime.programs.execute import run
+from toolmason_runtime.programs.sandbox import Access
+from toolmason_runtime.programs.spec import Invocation, Permissions, Risk
 
 pytestmark = pytest.mark.anyio
 

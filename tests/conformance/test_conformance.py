@@ -35,7 +35,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The fixtures' project, generated a moment ago."""
     project = tmp_path_factory.mktemp("conformance") / "project"
     shutil.copytree(HERE / "project", project)
-    subprocess.run([sys.executable, "-m", "toolwright", "generate"], cwd=project, check=True, timeout=120)
+    subprocess.run([sys.executable, "-m", "toolmason", "generate"], cwd=project, check=True, timeout=120)
     return project
 
 

@@ -13,7 +13,7 @@ from conversions import Conversions
 from hard_schemas import HARD, Schema
 from survival import losses, lost_limits, places, refusals
 
-from toolwright.schema import advertise
+from toolmason.schema import advertise
 from workbench_server.catalogue import CATALOGUE
 
 FIELDS: Final = {

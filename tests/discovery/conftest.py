@@ -10,12 +10,12 @@ from random import Random
 from typing import Any
 
 import pytest
-from toolwright_runtime.catalogue import Catalogue, ExampleEntry, ToolEntry
-from toolwright_runtime.discovery import Style, style_for
-from toolwright_runtime.index import ToolIndex
-from toolwright_runtime.selection import Selection, visible_tools
+from toolmason_runtime.discovery import Style, style_for
+from toolmason_runtime.protocol.catalogue import Catalogue, ExampleEntry, ToolEntry
+from toolmason_runtime.protocol.selection import Selection, visible_tools
+from toolmason_runtime.search.index import ToolIndex
 
-from toolwright.search_index import build_index
+from toolmason.catalogue.search_index import build_index
 
 READS = {"readOnlyHint": True, "destructiveHint": False, "idempotentHint": True, "openWorldHint": False}
 WRITES = {"readOnlyHint": False, "destructiveHint": True, "idempotentHint": False, "openWorldHint": False}

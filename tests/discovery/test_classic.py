@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from toolwright_runtime.catalogue import Catalogue
+from toolmason_runtime.protocol.catalogue import Catalogue
 
 MakeDesk = Callable[..., Any]
 

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-from toolwright_runtime.catalogue import Catalogue
+from toolmason_runtime.protocol.catalogue import Catalogue
 
-from toolwright.discoverability import rank_use_cases
-from toolwright.search_index import build_index
+from toolmason.catalogue.search_index import build_index
+from toolmason.lint.discoverability import rank_use_cases
 
 
 def test_each_use_case_of_each_enabled_tool_is_searched(catalogue: Catalogue) -> None:

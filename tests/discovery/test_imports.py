@@ -3,13 +3,13 @@ from __future__ import annotations
 import subprocess
 import sys
 
-HEAVY = ("pydantic", "mcp", "jinja2", "jsonschema", "snowballstemmer", "asyncio", "toolwright")
+HEAVY = ("pydantic", "mcp", "jinja2", "jsonschema", "snowballstemmer", "asyncio", "toolmason")
 
 
 def test_discovery_starts_without_anything_heavy() -> None:
     program = (
         "import sys\n"
-        "import toolwright_runtime.discovery, toolwright_runtime.registry, toolwright_runtime.wording\n"
+        "import toolmason_runtime.discovery, toolmason_runtime.protocol.registry, toolmason_runtime.protocol.wording\n"
         f"print([name for name in {HEAVY!r} if name in sys.modules])\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, encoding="utf-8")

@@ -9,11 +9,11 @@ from typing import cast
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from toolwright_runtime.catalogue import Catalogue, ToolEntry
-from toolwright_runtime.index import SearchData, ToolIndex
-from toolwright_runtime.text import STOP_WORDS
+from toolmason_runtime.protocol.catalogue import Catalogue, ToolEntry
+from toolmason_runtime.search.index import SearchData, ToolIndex
+from toolmason_runtime.search.text import STOP_WORDS
 
-from toolwright.search_index import build_index
+from toolmason.catalogue.search_index import build_index
 
 MakeIndex = Callable[[Catalogue], ToolIndex]
 

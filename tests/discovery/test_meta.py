@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from toolwright_runtime.catalogue import Catalogue
+from toolmason_runtime.protocol.catalogue import Catalogue
 
 MakeDesk = Callable[..., Any]
 

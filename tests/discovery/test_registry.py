@@ -3,8 +3,8 @@ from __future__ import annotations
 from dataclasses import fields
 
 import pytest
-from toolwright_runtime.catalogue import Catalogue
-from toolwright_runtime.registry import (
+from toolmason_runtime.protocol.catalogue import Catalogue
+from toolmason_runtime.protocol.registry import (
     ParameterSpec,
     ToolExample,
     ToolMetadata,

@@ -8,10 +8,10 @@ from random import Random
 from typing import Any
 
 import pytest
-from toolwright_runtime.catalogue import Catalogue, ToolEntry
-from toolwright_runtime.index import ToolIndex
-from toolwright_runtime.text import STOP_WORDS, folded
-from toolwright_runtime.tokens import estimate_tokens
+from toolmason_runtime.protocol.catalogue import Catalogue, ToolEntry
+from toolmason_runtime.protocol.tokens import estimate_tokens
+from toolmason_runtime.search.index import ToolIndex
+from toolmason_runtime.search.text import STOP_WORDS, folded
 
 MakeIndex = Callable[[Catalogue], ToolIndex]
 

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from toolwright_runtime.catalogue import Catalogue
-from toolwright_runtime.index import SearchData, WordRanker
+from toolmason_runtime.protocol.catalogue import Catalogue
+from toolmason_runtime.search.index import SearchData, WordRanker
 
-from toolwright.search_index import build_index
+from toolmason.catalogue.search_index import build_index
 
 
 def leaves(value: Any) -> set[type]:
@@ -34,7 +34,7 @@ def test_index_does_not_depend_on_the_hash_seed(catalogue: Catalogue, tmp_path: 
     source.write_text(json.dumps(catalogue), encoding="utf-8")
     program = (
         "import json, sys\n"
-        "from toolwright.search_index import build_index\n"
+        "from toolmason.catalogue.search_index import build_index\n"
         "print(json.dumps(build_index(json.load(open(sys.argv[1], encoding='utf-8')))))\n"
     )
     outputs = {

@@ -3,8 +3,8 @@ from __future__ import annotations
 from typing import Any, cast
 
 import pytest
-from toolwright_runtime.catalogue import Catalogue, ToolEntry
-from toolwright_runtime.selection import STYLES, Selection, visible_tools
+from toolmason_runtime.protocol.catalogue import Catalogue, ToolEntry
+from toolmason_runtime.protocol.selection import STYLES, Selection, visible_tools
 
 
 def test_tools_of_the_tier_all_are_served_only_when_asked_for(catalogue: Catalogue) -> None:

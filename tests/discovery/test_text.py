@@ -6,7 +6,7 @@ import sys
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from toolwright_runtime.text import folded, grams, squeezed, terms, words
+from toolmason_runtime.search.text import folded, grams, squeezed, terms, words
 
 
 @pytest.mark.parametrize("name", ["read_files", "readFiles", "ReadFiles", "read-files", "read files", "read.files"])
@@ -67,11 +67,11 @@ def test_squeezing_is_done_once(text: str) -> None:
 def test_stemming_loads_the_english_stemmer_alone() -> None:
     program = (
         "import sys\n"
-        "from toolwright_runtime.text import terms\n"
+        "from toolmason_runtime.search.text import terms\n"
         "assert not [name for name in sys.modules if 'snowball' in name]\n"
         "assert terms('files') == ['file']\n"
         "print([name for name in sys.modules if name.endswith('_stemmer')])\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, encoding="utf-8")
 
-    assert done.stdout.strip() == "['toolwright_runtime._snowball.english_stemmer']"
+    assert done.stdout.strip() == "['toolmason_runtime._snowball.english_stemmer']"

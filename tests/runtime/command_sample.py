@@ -12,16 +12,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from toolwright_runtime.catalogue import Catalogue
-from toolwright_runtime.command_line.settings import POLICY, Commands
-from toolwright_runtime.dispatch import Dispatcher
-from toolwright_runtime.selection import Selection
+from toolmason_runtime.programs.settings import POLICY, Commands
+from toolmason_runtime.protocol.catalogue import Catalogue
+from toolmason_runtime.protocol.selection import Selection
+from toolmason_runtime.server.dispatch import Dispatcher
 
-from toolwright.diagnostics import Diagnostics
-from toolwright.load import load
-from toolwright.render import render
-from toolwright.resolve import resolve
-from toolwright.validate import validate
+from toolmason.diagnostics import Diagnostics
+from toolmason.manifest.document import load
+from toolmason.manifest.validate import validate
+from toolmason.render import render
+from toolmason.resolve import resolve
 
 SAMPLE = Path(__file__).parents[1] / "command_line" / "sample"
 DECLARED: tuple[str, ...] = (

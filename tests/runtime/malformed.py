@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from toolwright_runtime.incoming import LONGEST_LINE
+from toolmason_runtime.transports.incoming import MAX_LINE_LENGTH
 
 
 def nested(depth: int) -> bytes:
@@ -31,9 +31,9 @@ REFUSED = [
     (b'{"params":{"a":%b,"id":"s"},"method":"ping","jsonrpc":"2.0","id":"r"}' % nested(5000), "r"),
     (b'{"a":"\\ud800 \\"}{","params":%b,"method":"ping","jsonrpc":"2.0","id":"r"}' % nested(5000), "r"),
     (nested(5000), None),
-    (b'{"jsonrpc":"2.0","id":"r","method":"ping","params":{"a":"%b"}}' % (b"x" * LONGEST_LINE), "r"),
-    (b'{"method":"ping","params":{"a":"%b"},"jsonrpc":"2.0","id":7}' % (b"x" * LONGEST_LINE), 7),
-    (b"x" * (LONGEST_LINE + 1), None),
+    (b'{"jsonrpc":"2.0","id":"r","method":"ping","params":{"a":"%b"}}' % (b"x" * MAX_LINE_LENGTH), "r"),
+    (b'{"method":"ping","params":{"a":"%b"},"jsonrpc":"2.0","id":7}' % (b"x" * MAX_LINE_LENGTH), 7),
+    (b"x" * (MAX_LINE_LENGTH + 1), None),
 ]
 UNANSWERED = [
     b"",
@@ -44,5 +44,5 @@ UNANSWERED = [
     b'{"jsonrpc":"2.0","id":1,"result":5}',
     b'{"jsonrpc":"2.0","id":true,"result":5}',
     b'{"id":1,"error":{"code":1,"message":"x"}}',
-    b'{"result":{"content":"%b"},"jsonrpc":"2.0","id":1}' % (b"x" * LONGEST_LINE),
+    b'{"result":{"content":"%b"},"jsonrpc":"2.0","id":1}' % (b"x" * MAX_LINE_LENGTH),
 ]

@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
-from toolwright_runtime import MethodError
-from toolwright_runtime.call import InputRequired
+from toolmason_runtime import MethodError
+from toolmason_runtime.protocol.call import InputRequired
 
 
 class QuietContext:

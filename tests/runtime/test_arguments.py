@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 from sample_server.catalogue import CATALOGUE
 from sample_server.text.models import CountWordsParams
-from toolwright_runtime import ToolError
-from toolwright_runtime.arguments import ArgumentReader, Arguments, standing_at
-from toolwright_runtime.catalogue import ToolEntry
-from toolwright_runtime.wording import nearest
+from toolmason_runtime import ToolError
+from toolmason_runtime.protocol.arguments import ArgumentReader, Arguments, standing_at
+from toolmason_runtime.protocol.catalogue import ToolEntry
+from toolmason_runtime.protocol.wording import nearest
 
 COUNT = ArgumentReader(CATALOGUE["tools"]["count_words"], CountWordsParams)
 RAW = ArgumentReader(CATALOGUE["tools"]["raw"], None)

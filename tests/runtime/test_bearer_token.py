@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from toolwright_runtime.bearer_token import own_token, read_token
-from toolwright_runtime.http_access import AccessError
+from toolmason_runtime.transports.bearer_token import own_token, read_token
+from toolmason_runtime.transports.http_access import AccessError
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the directory is that of Linux")
 

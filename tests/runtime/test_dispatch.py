@@ -12,8 +12,8 @@ import pytest
 from quiet_context import QuietContext
 from sample_server.catalogue import CATALOGUE
 from sample_server.server import build_dispatcher
-from toolwright_runtime import MethodError
-from toolwright_runtime.selection import Selection
+from toolmason_runtime import MethodError
+from toolmason_runtime.protocol.selection import Selection
 
 pytestmark = pytest.mark.anyio
 CLASSIC = Selection("classic", all_tools=True)

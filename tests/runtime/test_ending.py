@@ -16,9 +16,9 @@ from stdio_peer import PATIENCE_S, talking
 
 ENDS_BY_ITSELF = """
 import atexit, runpy, sys
-from toolwright_runtime import ending
+from toolmason_runtime.transports import shutdown
 
-ending.GRACE_S = 3600
+shutdown.GRACE_S = 3600
 atexit.register(print, "the interpreter was torn down", file=sys.stderr)
 sys.argv[0] = "sample"
 runpy.run_module("sample_server", run_name="__main__", alter_sys=True)

@@ -11,9 +11,9 @@ from odd_lifespans import Pair
 from quiet_context import QuietContext
 from sample_server.handlers import OPENED, Notebook
 from sample_server.server import build_dispatcher, build_server
-from toolwright_runtime import ToolError
-from toolwright_runtime.lifespan import Lifespan
-from toolwright_runtime.selection import Selection
+from toolmason_runtime import ToolError
+from toolmason_runtime.protocol.selection import Selection
+from toolmason_runtime.server.lifespan import Lifespan
 
 pytestmark = pytest.mark.anyio
 CLASSIC = Selection("classic")

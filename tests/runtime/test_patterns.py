@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import Field, ValidationError
 from sample_server.catalogue import CATALOGUE
-from toolwright_runtime.arguments import ArgumentReader
-from toolwright_runtime.catalogue import ToolEntry
-from toolwright_runtime.errors import ToolError
-from toolwright_runtime.model import Model
-from toolwright_runtime.patterns import (
+from toolmason_runtime.protocol.arguments import ArgumentReader
+from toolmason_runtime.protocol.catalogue import ToolEntry
+from toolmason_runtime.protocol.errors import ToolError
+from toolmason_runtime.protocol.model import Model
+from toolmason_runtime.protocol.patterns import (
     MAX_STEPS,
     PatternTimeoutError,
     compile_linear,
@@ -25,9 +25,9 @@ from toolwright_runtime.patterns import (
     is_linear,
     time_limit,
 )
-from toolwright_runtime.results import ResultError, ResultWriter
-from toolwright_runtime.rust_pattern import UntranslatableError, translate
-from toolwright_runtime.validation import validator
+from toolmason_runtime.protocol.results import ResultError, ResultWriter
+from toolmason_runtime.protocol.rust_pattern import UntranslatableError, translate
+from toolmason_runtime.protocol.validation import validator
 
 SLUG = "^([a-z0-9]+-?)+$"
 HOSTILE_TO_SLUG = "a" * 40 + "!"

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 from mcp.server.streamable_http import EventMessage
 from mcp.types import JSONRPCNotification
-from toolwright_runtime.replay import RecentEvents
+from toolmason_runtime.transports.replay import RecentEvents
 
 
 def notification(method: str) -> JSONRPCNotification:

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import Field
-from toolwright_runtime import Reply
-from toolwright_runtime.model import Model
-from toolwright_runtime.results import ResultError, ResultWriter, encodable
+from toolmason_runtime import Reply
+from toolmason_runtime.protocol.model import Model
+from toolmason_runtime.protocol.results import ResultError, ResultWriter, encodable
 
 
 class Part(Model):

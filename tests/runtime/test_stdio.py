@@ -15,7 +15,7 @@ from malformed import NO_JSON, REFUSED, UNANSWERED, nested
 from mcp.types import JSONRPCError, JSONRPCMessage, JSONRPCRequest
 from oracle import ERAS, LEGACY, MODERN
 from stdio_peer import PATIENCE_S, SAMPLE, Peer, talking
-from toolwright_runtime.incoming import KEPT, LONGEST_LINE, MalformedError, TooLong, lines, message
+from toolmason_runtime.transports.incoming import KEPT, MAX_LINE_LENGTH, MalformedError, TooLong, lines, message
 
 JSON_LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.just("2.0")
 NAMES = st.sampled_from(["jsonrpc", "id", "method", "params", "result", "error", "other"])
@@ -228,7 +228,7 @@ def test_line_that_is_no_message_is_answered_and_logged_and_the_next_is_read(ver
     assert [(answer["error"]["code"], answer["id"]) for answer in answers] == expected
     assert result["content"][0]["text"] == "STILL HERE"
     assert len(logged) == len(expected)
-    assert {(line["level"], line["logger"]) for line in logged} == {("warn", "toolwright_runtime.stdio")}
+    assert {(line["level"], line["logger"]) for line in logged} == {("warn", "toolmason_runtime.transports.stdio")}
     assert all(line["message"].startswith("passed over a line of input: ") for line in logged)
 
 
@@ -260,7 +260,7 @@ def test_reason_says_what_a_message_needs_and_repeats_nothing_of_it() -> None:
     with talking(LEGACY) as peer:
         peer.write(b'{"jsonrpc":"2.0","id":7,"method":"ping","params":["password 12345"]}')
         refused = peer.next_message()["error"]["message"]
-        peer.write(b"x" * (LONGEST_LINE + 1))
+        peer.write(b"x" * (MAX_LINE_LENGTH + 1))
         too_long = peer.next_message()["error"]["message"]
         peer.end_of_input()
         said = peer.stderr()
@@ -297,7 +297,7 @@ def test_request_that_is_not_utf_8_is_refused_to_who_waits_for_it(version: str) 
 @both_eras
 def test_request_that_is_too_long_is_answered_to_who_waits_for_it(version: str) -> None:
     with talking(version) as peer:
-        refused = peer.response(peer.send("tools/call", name="shout", arguments={"text": "x" * LONGEST_LINE}))
+        refused = peer.response(peer.send("tools/call", name="shout", arguments={"text": "x" * MAX_LINE_LENGTH}))
         result = peer.call("shout", {"text": "still here"})
 
     assert refused["error"] == {"code": -32600, "message": "Invalid Request: a message has at most 4194304 bytes"}
@@ -364,9 +364,9 @@ def test_whatever_is_too_long_is_refused(start: int, size: int, tail: bytes) -> 
 def test_message_of_exactly_the_bound_passes(version: str) -> None:
     with talking(version) as peer:
         frame = len(json.dumps(peer.message("tools/call", name="shout", arguments={"text": ""})))
-        result = peer.call("shout", {"text": "x" * (LONGEST_LINE - frame)})
+        result = peer.call("shout", {"text": "x" * (MAX_LINE_LENGTH - frame)})
 
-    assert len(result["content"][0]["text"]) == LONGEST_LINE - frame
+    assert len(result["content"][0]["text"]) == MAX_LINE_LENGTH - frame
 
 
 @given(st.lists(st.binary(max_size=8) | st.sampled_from([b"\n", b"\r\n", b"[", b"x" * 70_000]), max_size=12))
@@ -382,11 +382,11 @@ def test_lines_are_those_of_the_input_whatever_pieces_they_come_in(pieces: list[
 
 def test_line_that_is_too_long_is_passed_over_whole_and_those_about_it_are_kept() -> None:
     with TemporaryFile() as source:
-        source.write(b"before\n" + b"x" * LONGEST_LINE + b"\n" + b"y" * (3 * LONGEST_LINE) + b"\nafter")
+        source.write(b"before\n" + b"x" * MAX_LINE_LENGTH + b"\n" + b"y" * (3 * MAX_LINE_LENGTH) + b"\nafter")
         source.seek(0)
         found = list(lines(source.fileno()))
 
-    assert found == [b"before", b"x" * LONGEST_LINE, TooLong(b"y" * KEPT, b"y" * KEPT), b"after"]
+    assert found == [b"before", b"x" * MAX_LINE_LENGTH, TooLong(b"y" * KEPT, b"y" * KEPT), b"after"]
 
 
 def read_or_refused(line: bytes | TooLong) -> JSONRPCMessage | MalformedError:
@@ -602,7 +602,10 @@ MALFORMED_ANSWERS = [
     (b'{"jsonrpc":"2.0","id":%d}', "neither a request nor a notification nor a response"),
     (b'{"id":%d,"result":{"action":"accept"}}', 'jsonrpc must be "2.0"'),
     (b'{"jsonrpc":"2.0","id":%d,"result":{"a":' + nested(5000) + b"}}", "nested too deeply"),
-    (b'{"jsonrpc":"2.0","id":%d,"result":{"a":"' + b"x" * LONGEST_LINE + b'"}}', "a message has at most 4194304 bytes"),
+    (
+        b'{"jsonrpc":"2.0","id":%d,"result":{"a":"' + b"x" * MAX_LINE_LENGTH + b'"}}',
+        "a message has at most 4194304 bytes",
+    ),
 ]
 
 

@@ -21,12 +21,12 @@ from jsonschema import Draft7Validator, Draft202012Validator
 from jsonschema.exceptions import SchemaError
 from pydantic import ValidationError
 from quiet_context import QuietContext
-from toolwright_runtime.catalogue import Catalogue
-from toolwright_runtime.dispatch import Dispatcher
-from toolwright_runtime.selection import STYLES, Selection
+from toolmason_runtime.protocol.catalogue import Catalogue
+from toolmason_runtime.protocol.selection import STYLES, Selection
+from toolmason_runtime.server.dispatch import Dispatcher
 
-from toolwright.client_names import clashes, too_long, too_many
-from toolwright.schema import Severity, Target, advertise, check, project
+from toolmason.resolve.client_names import clashes, too_long, too_many
+from toolmason.schema import Severity, Target, advertise, check, project
 from workbench_server.catalogue import CATALOGUE
 from workbench_server.server import load_index
 

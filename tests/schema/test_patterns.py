@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from toolwright.schema.patterns import fits, portable
+from toolmason.schema.patterns import fits, portable
 
 
 @pytest.mark.parametrize(

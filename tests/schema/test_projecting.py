@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from toolwright.schema import Finding, Severity, Target, advertise, project
+from toolmason.schema import Finding, Severity, Target, advertise, project
 
 TEXT = {"type": "string"}
 WHOLE = {"type": "integer"}

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft7Validator, Draft202012Validator
 
-from toolwright.schema import Projection, Severity, Target, advertise, project
+from toolmason.schema import Projection, Severity, Target, advertise, project
 
 TARGETS = [str(target) for target in Target]
 SAYS_LIMITS = frozenset({"mcp", "gemini-parameters", "openai", "anthropic"})
@@ -371,7 +371,7 @@ HOSTILE = {
     },
     "a text of a megabyte": {"type": "object", "properties": {"x": {"type": "string", "description": "y" * 1_000_000}}},
 }
-MOST_NODES = 60_000
+MAX_NODES = 60_000
 METASCHEMA_NODES = 5_000
 """So many nodes are looked at with the metaschema; more of the same kind take it minutes and tell no more."""
 
@@ -382,8 +382,8 @@ def test_a_hostile_schema_is_answered_within_bounds(name: str, target: str) -> N
     made = project(HOSTILE[name], target)
     size = len(nodes(made.schema))
 
-    assert size <= MOST_NODES
-    assert len(made.findings) <= MOST_NODES
+    assert size <= MAX_NODES
+    assert len(made.findings) <= MAX_NODES
     json.dumps(made.schema)
     if size <= METASCHEMA_NODES:
         assert said(made, Severity.REFUSED) or not list(problems_of(made.schema, target))

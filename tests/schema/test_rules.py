@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from toolwright.schema import Finding, Severity, Target, check
-from toolwright.schema.rules import RULES, Rule, rules_for
+from toolmason.schema import Finding, Severity, Target, check
+from toolmason.schema.check import RULES, Rule, rules_for
 
 TEXT: dict[str, Any] = {"type": "string"}
 WIDE_NAMES = [f"choice_{number}_{'x' * 60}" for number in range(251)]

@@ -18,8 +18,8 @@ from jsonschema import Draft202012Validator
 from jsonschema_specifications import REGISTRY  # type: ignore[import-untyped]  # it ships no types
 from pydantic import ValidationError
 
-from toolwright.schema import Severity, Target, check
-from toolwright.schema.rulebook import KEYWORDS
+from toolmason.schema import Severity, Target, check
+from toolmason.schema.provider_rules import KEYWORDS
 
 MESSAGE = content.Schema.pb(content.Schema())
 NAMES = ("a", "type", "$ref", "items", "b-c")

@@ -99,7 +99,7 @@ class Workplace:
             "PATH": os.pathsep.join(map(str, directories)),
             "LANG": "C.UTF-8",
             "TZ": "UTC",
-            "TOOLWRIGHT_SANDBOX": "off",
+            "TOOLMASON_SANDBOX": "off",
             "GEMINI_API_KEY": "no key at all",
             "RESPONSE_CHUNK_SIZE_KB": "1",
         }

@@ -23,7 +23,7 @@ REPOSITORY = Path(__file__).parents[2]
 ENVIRONMENT = {
     name: value
     for name, value in os.environ.items()
-    if name not in {"PYTHONPATH", "VIRTUAL_ENV"} and not name.startswith(("WORKBENCH_", "TOOLWRIGHT_POLICY"))
+    if name not in {"PYTHONPATH", "VIRTUAL_ENV"} and not name.startswith(("WORKBENCH_", "TOOLMASON_POLICY"))
 }
 
 
@@ -60,8 +60,8 @@ class Environment:
 
 @pytest.fixture(scope="session")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel that `TOOLWRIGHT_WHEEL` names, or one that is built from the checkout now."""
-    if given := os.environ.get("TOOLWRIGHT_WHEEL"):
+    """The wheel that `TOOLMASON_WHEEL` names, or one that is built from the checkout now."""
+    if given := os.environ.get("TOOLMASON_WHEEL"):
         return Path(given)
     folder = tmp_path_factory.mktemp("dist")
     builder = Environment(tmp_path_factory.mktemp("builder"))
@@ -121,10 +121,10 @@ def test_the_server_starts_where_nothing_of_authors_is_installed(
 
 
 def test_without_the_toolkit_the_command_says_what_to_install(environment: Callable[[str], Environment]) -> None:
-    run = environment("").run("toolwright", "generate")
+    run = environment("").run("toolmason", "generate")
 
     assert run.returncode != 0
-    assert "toolwright[toolkit]" in run.stderr
+    assert "toolmason[toolkit]" in run.stderr
     assert "Traceback" not in run.stderr
 
 
@@ -232,7 +232,7 @@ def test_without_extras_each_tool_answers_or_says_what_to_install(
     answers = answers_of_every_tool(environment(""), converse, tmp_path)
 
     for tool, (_, part, package) in CALLS.items():
-        missing = f"the package `{package}` is not installed: pip install 'toolwright[workbench]'"
+        missing = f"the package `{package}` is not installed: pip install 'toolmason[workbench]'"
         assert (missing in answers[tool]) if package else tells(part, answers[tool]), (tool, answers[tool])
     assert [answer for answer in answers.values() if "Error executing tool" in answer] == []
 
@@ -254,20 +254,20 @@ def test_without_extras_the_health_of_research_says_what_to_install(
 
 def test_the_templates_travel_with_the_toolkit(environment: Callable[[str], Environment], tmp_path: Path) -> None:
     toolkit = environment("toolkit")
-    made = toolkit.run("toolwright", "init", "notes", cwd=tmp_path)
+    made = toolkit.run("toolmason", "init", "notes", cwd=tmp_path)
     assert made.returncode == 0, made.stderr
     project = tmp_path / "notes"
 
-    written = toolkit.run("toolwright", "generate", cwd=project)
+    written = toolkit.run("toolmason", "generate", cwd=project)
     assert written.returncode == 0, written.stderr
     assert (project / "generated" / "notes_server" / "catalogue.py").is_file()
-    assert toolkit.run("toolwright", "check", cwd=project).returncode == 0
+    assert toolkit.run("toolmason", "check", cwd=project).returncode == 0
 
 
 def test_the_typed_marker_and_the_index_are_in_the_wheel(environment: Callable[[str], Environment]) -> None:
     code = (
         "from importlib.resources import files\n"
-        "assert files('toolwright_runtime').joinpath('py.typed').is_file()\n"
+        "assert files('toolmason_runtime').joinpath('py.typed').is_file()\n"
         "assert files('workbench_server').joinpath('search_index.json').is_file()\n"
         "assert 'site-packages' in str(files('workbench_server'))\n"
     )

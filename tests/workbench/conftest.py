@@ -15,11 +15,11 @@ import jsonschema
 import pytest
 from mcp_types import methods
 from oracle import ERAS, MODERN
-from toolwright_runtime import ToolCall
-from toolwright_runtime.call import Level
-from toolwright_runtime.selection import Selection
+from toolmason_runtime import ToolCall
+from toolmason_runtime.protocol.call import Level
+from toolmason_runtime.protocol.selection import Selection
 
-from workbench.roots import Root
+from workbench_handlers.workspace.roots import Root
 from workbench_server.catalogue import CATALOGUE
 from workbench_server.server import build_dispatcher
 

@@ -11,16 +11,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from toolwright_runtime.command_line.access import SANDBOX
-from toolwright_runtime.command_line.argv import invocation, placements_of
-from toolwright_runtime.command_line.binding import command_tools
-from toolwright_runtime.command_line.risk import risk_of
-from toolwright_runtime.command_line.sandbox import supported
-from toolwright_runtime.command_line.settings import POLICY
-from toolwright_runtime.command_line.spec import Place
-from toolwright_runtime.selection import Selection
+from toolmason_runtime.programs.access import SANDBOX
+from toolmason_runtime.programs.argv import invocation, placements_of
+from toolmason_runtime.programs.handler import command_tools
+from toolmason_runtime.programs.risk import risk_of
+from toolmason_runtime.programs.sandbox import supported
+from toolmason_runtime.programs.settings import POLICY
+from toolmason_runtime.programs.spec import Place
+from toolmason_runtime.protocol.selection import Selection
 
-from workbench.guarding import PATHS
+from workbench_handlers.git import PATHS
 from workbench_server.catalogue import CATALOGUE
 
 TOOLS = {tool.name: tool for tool in command_tools(CATALOGUE)}

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from toolwright_runtime import ToolError
+from toolmason_runtime import ToolError
 
-from workbench.opening import existing, open_file, open_folder
-from workbench.roots import RefusedPathError, Root, locate, root_of_uri
+from workbench_handlers.workspace.open import existing, open_file, open_folder
+from workbench_handlers.workspace.roots import RefusedPathError, Root, locate, root_of_uri
 
 
 def content(room: Any, path: str, *, walk: bool = True) -> str:

@@ -8,8 +8,8 @@ from importlib.resources import files
 from typing import Any
 
 import pytest
-from toolwright_runtime.discovery import style_for
-from toolwright_runtime.selection import Selection
+from toolmason_runtime.discovery import style_for
+from toolmason_runtime.protocol.selection import Selection
 
 from workbench_server.catalogue import CATALOGUE
 

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from toolwright_runtime import ToolCall, ToolError
+from toolmason_runtime import ToolCall, ToolError
 
-from workbench.listing import tree
-from workbench.opening import existing
-from workbench.scanning import Scan, ScanStoppedError, in_thread
-from workbench.searching import alternatives_of, find, matches
+from workbench_handlers.files.find import alternatives_of, find, matches
+from workbench_handlers.files.list import tree
+from workbench_handlers.workspace.open import existing
+from workbench_handlers.workspace.scan import Scan, ScanStoppedError, in_thread
 
 
 def paths(room: Any, pattern: str, path: str = ".") -> list[str]:

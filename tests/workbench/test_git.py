@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from toolwright_runtime.command_line import sandbox
-from toolwright_runtime.command_line.access import SANDBOX
-from toolwright_runtime.command_line.settings import POLICY
+from toolmason_runtime.programs import sandbox
+from toolmason_runtime.programs.access import SANDBOX
+from toolmason_runtime.programs.settings import POLICY
 
 IDENTITY = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org")
 SECRET = "the secret outside"

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from toolwright_runtime import ToolCall, ToolError
+from toolmason_runtime import ToolCall, ToolError
 
-from workbench.grepping import Search, grep
-from workbench.opening import existing
-from workbench.sections import boundaries, section_at
+from workbench_handlers.files.grep import Search, grep
+from workbench_handlers.files.sections import boundaries, section_at
+from workbench_handlers.workspace.open import existing
 
 RIPGREP = shutil.which("rg")
 NO_MATCH = "no matches"

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pathspec import GitIgnoreSpec
 
-from workbench.ignoring import MOST_RULE_BYTES, MOST_RULES, spec_of
+from workbench_handlers.workspace.ignore import MAX_RULE_BYTES, MAX_RULES, spec_of
 
 
 def shown(room: Any) -> list[str]:
@@ -58,22 +58,22 @@ def test_a_rule_that_is_none_or_too_long_is_left_out_and_the_others_hold(room: A
 def test_rules_beyond_the_most_are_left_out_and_logged(room: Any, caplog: pytest.LogCaptureFixture) -> None:
     room.write("a.txt", "")
     room.write("b.txt", "")
-    room.write(".gitignore", "x\n" * (MOST_RULES - 1) + "b.txt\n")
+    room.write(".gitignore", "x\n" * (MAX_RULES - 1) + "b.txt\n")
     assert shown(room) == ["a.txt"]
     assert "rules" not in caplog.text
-    room.write(".gitignore", "x\n" * MOST_RULES + "b.txt\n")
+    room.write(".gitignore", "x\n" * MAX_RULES + "b.txt\n")
     assert shown(room) == ["a.txt", "b.txt"]
     assert "1 of the rules" in caplog.text
 
 
 def test_comments_do_not_count_as_rules(room: Any, caplog: pytest.LogCaptureFixture) -> None:
     room.write("b.txt", "")
-    room.write(".gitignore", "#\n\n" * MOST_RULES + "# " + "x" * 2000 + "\nb.txt\n")
+    room.write(".gitignore", "#\n\n" * MAX_RULES + "# " + "x" * 2000 + "\nb.txt\n")
     assert shown(room) == []
     assert "rules" not in caplog.text
 
 
 def test_a_rule_that_was_cut_with_its_file_does_not_count(room: Any) -> None:
     room.write("a.txt", "")
-    room.write(".gitignore", "#" * (MOST_RULE_BYTES - 3) + "\n*.none\n")
+    room.write(".gitignore", "#" * (MAX_RULE_BYTES - 3) + "\n*.none\n")
     assert shown(room) == ["a.txt"]

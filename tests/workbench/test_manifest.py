@@ -3,8 +3,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from toolwright_runtime.catalogue import ToolEntry
-from toolwright_runtime.selection import STYLES, Selection
+from toolmason_runtime.protocol.catalogue import ToolEntry
+from toolmason_runtime.protocol.selection import STYLES, Selection
 
 from workbench_server.catalogue import CATALOGUE
 

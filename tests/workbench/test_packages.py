@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from workbench.packages import NotInstalledError, require
+from workbench_handlers.workspace.packages import NotInstalledError, require
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ def test_a_tool_whose_package_is_missing_says_what_to_install(
     monkeypatch.setitem(sys.modules, package, None)  # to Python, a module that is not installed
     answer = room.call(tool, **arguments)
     assert answer.is_error
-    assert answer.text == f"the package `{package}` is not installed: pip install 'toolwright[workbench]'"
+    assert answer.text == f"the package `{package}` is not installed: pip install 'toolmason[workbench]'"
 
 
 def test_tools_that_need_no_package_work_without_any(room: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -47,7 +47,7 @@ def test_handlers_are_imported_without_what_only_some_need() -> None:
     modules = ("files", "query", "notes", "state")
     code = f"import sys, {', '.join(f'workbench.{each}' for each in modules)}; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8", check=True).stdout
-    assert "workbench.ignoring" in loaded.split()
+    assert "workbench_handlers.workspace.ignore" in loaded.split()
     assert not {"jq", "pathspec", "yaml"}.intersection(loaded.split())
 
 

@@ -8,10 +8,10 @@ import sys
 from typing import Any
 
 import pytest
-from toolwright_runtime import ToolError
+from toolmason_runtime import ToolError
 
-from workbench.opening import LONGEST_COMPARED, existing, open_folder
-from workbench.roots import locate
+from workbench_handlers.workspace.open import MAX_COMPARED_LENGTH, existing, open_folder
+from workbench_handlers.workspace.roots import locate
 
 
 def test_a_path_of_many_missing_folders_spoils_no_other(room: Any) -> None:
@@ -73,12 +73,12 @@ def test_similar_names_are_offered_for_the_first_few_missing_paths_alone(room: A
 
 
 def test_similar_names_are_offered_unless_they_are_very_long(room: Any) -> None:
-    for length in (LONGEST_COMPARED, LONGEST_COMPARED + 1):
+    for length in (MAX_COMPARED_LENGTH, MAX_COMPARED_LENGTH + 1):
         room.write("x" * (length - 1) + "y", "")
-    with pytest.raises(ToolError, match=rf"did you mean `x{{{LONGEST_COMPARED - 1}}}y`\?"):
-        existing("x" * LONGEST_COMPARED, room.roots)
+    with pytest.raises(ToolError, match=rf"did you mean `x{{{MAX_COMPARED_LENGTH - 1}}}y`\?"):
+        existing("x" * MAX_COMPARED_LENGTH, room.roots)
     with pytest.raises(ToolError, match=r"`$"):
-        existing("x" * (LONGEST_COMPARED + 1), room.roots)
+        existing("x" * (MAX_COMPARED_LENGTH + 1), room.roots)
 
 
 def test_links_in_a_circle_are_not_there_and_not_allowed_and_dangling_ones_just_missing(room: Any) -> None:

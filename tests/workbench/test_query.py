@@ -11,9 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from workbench import worker_main
-from workbench.opening import existing
-from workbench.querying import query
+from workbench_handlers.query.run import query
+from workbench_handlers.workspace import worker_main
+from workbench_handlers.workspace.open import existing
 
 
 def jq(room: Any, text: str, expression: str, **more: Any) -> Any:

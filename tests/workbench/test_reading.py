@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from toolwright_runtime import ToolError
-from toolwright_runtime.answer_size import DEFAULT_SIZE, size_of, text_budget
-from toolwright_runtime.tokens import estimate_tokens
+from toolmason_runtime import ToolError
+from toolmason_runtime.protocol.answer_size import DEFAULT_SIZE, size_of, text_budget
+from toolmason_runtime.protocol.tokens import estimate_tokens
 
-from workbench.decoding import SAMPLE_BYTES
-from workbench.files import BLOCK_SIZE
-from workbench.reading import Part, Span, read_part, span
-from workbench.ripgrep import MOST_SEARCHED_BYTES
-from workbench.roots import Located, Root, locate
+from workbench_handlers.files import BLOCK_SIZE
+from workbench_handlers.files.read import Part, Span, read_part, span
+from workbench_handlers.files.ripgrep import MAX_SEARCHED_BYTES
+from workbench_handlers.workspace.decode import SAMPLE_BYTES
+from workbench_handlers.workspace.roots import Located, Root, locate
 
 PATIENCE_S = 30.0
 """How long a test waits for what must happen; the machine may be slow."""
@@ -229,11 +229,11 @@ def test_fifty_files_that_cannot_be_read_fit_into_one_answer(room: Any) -> None:
 
 def test_one_setting_makes_answers_larger_or_smaller(room: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     room.write("a.txt", f"{'a' * 99}\n" * 10_000)
-    monkeypatch.setenv("TOOLWRIGHT_MAX_ANSWER_CHARS", "200000")
+    monkeypatch.setenv("TOOLMASON_MAX_ANSWER_CHARS", "200000")
     assert 150_000 < len(room.read("a.txt").text) < 200_000
-    monkeypatch.setenv("TOOLWRIGHT_MAX_ANSWER_CHARS", "8000")
+    monkeypatch.setenv("TOOLMASON_MAX_ANSWER_CHARS", "8000")
     assert 4_000 < len(room.read("a.txt").text) < 8_000
-    monkeypatch.setenv("TOOLWRIGHT_MAX_ANSWER_CHARS", "many")
+    monkeypatch.setenv("TOOLMASON_MAX_ANSWER_CHARS", "many")
     assert fits(room.read("a.txt"))
 
 
@@ -257,7 +257,7 @@ def test_what_grep_content_is_said_to_show_of_a_long_line_it_shows(room: Any) ->
 
 
 def test_a_line_of_a_file_that_is_too_large_to_search_is_not_left_to_grep_content(room: Any) -> None:
-    room.write("a.txt", "a" * (MOST_SEARCHED_BYTES + 1))
+    room.write("a.txt", "a" * (MAX_SEARCHED_BYTES + 1))
     assert "grep_content" not in head(room.read("a.txt"))
 
 

@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from toolwright_runtime.command_line.search_path import is_too_wide
+from toolmason_runtime.programs.search_path import is_too_wide
 
-from workbench.state import workspace
+from workbench_handlers.state import workspace
 
 
 def directories(answer: Any) -> list[tuple[str, str]]:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.work_log import analyse, bounded, table
+from workbench_handlers.notes.work_log import analyse, bounded, table
 
 LOG = """\
 # GSD-Lite Work Log

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from hard_schemas import HARD, Schema
-from toolwright_runtime.dispatch import Dispatcher
-from toolwright_runtime.selection import STYLES, Selection
+from toolmason_runtime.protocol.selection import STYLES, Selection
+from toolmason_runtime.server.dispatch import Dispatcher
 
-from toolwright.schema import advertise
+from toolmason.schema import advertise
 from workbench_server.catalogue import CATALOGUE
 from workbench_server.server import load_index
 

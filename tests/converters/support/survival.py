@@ -10,7 +10,7 @@ from typing import Any
 from google.ai.generativelanguage_v1beta.types import content
 from google.protobuf import json_format
 
-from toolwright.schema import Severity, Target, check
+from toolmason.schema import Severity, Target, check
 
 MESSAGE = content.Schema.pb(content.Schema())
 FIELDS = {

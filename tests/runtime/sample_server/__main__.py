@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from toolwright_runtime.command import Subcommand, main
+from toolmason_runtime.server.command import Subcommand, main
 
 from sample_server.catalogue import CATALOGUE
 from sample_server.server import OPTIONS, load_index

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 import anyio
-from toolwright_runtime import ToolCall, ToolError
+from toolmason_runtime import ToolCall, ToolError
 
 from sample_server.text.models import CountWordsParams, CountWordsResult, ShoutParams
 

@@ -12,8 +12,8 @@ import time
 from typing import Any, get_args
 
 import anyio
-from toolwright_runtime import Audio, Content, Image, Reply, Resource, ResourceLink, Text, ToolCall, ToolError
-from toolwright_runtime.call import Level
+from toolmason_runtime import Audio, Content, Image, Reply, Resource, ResourceLink, Text, ToolCall, ToolError
+from toolmason_runtime.protocol.call import Level
 
 from sample_server.handlers import Notebook
 from sample_server.odd.models import NoParams, RefuseParams

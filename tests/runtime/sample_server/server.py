@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from toolwright_runtime.dispatch import Dispatcher
-from toolwright_runtime.options import OptionSpec, option_values
-from toolwright_runtime.selection import Selection
+from toolmason_runtime.protocol.selection import Selection
+from toolmason_runtime.server.dispatch import Dispatcher
+from toolmason_runtime.server.options import OptionSpec, option_values
 
 from sample_server.catalogue import CATALOGUE
 
@@ -21,7 +21,7 @@ OPTIONS: Final = (
 
 
 def load_index() -> dict[str, Any]:
-    from toolwright.search_index import build_index
+    from toolmason.catalogue.search_index import build_index
 
     return dict(build_index(CATALOGUE))
 
@@ -40,6 +40,6 @@ def build_server(
     state: Sequence[object] = (),
     options: Mapping[str, str | Sequence[str]] | None = None,
 ) -> Server[None]:
-    from toolwright_runtime.sdk import sdk_server
+    from toolmason_runtime.server.sdk import sdk_server
 
     return sdk_server(build_dispatcher(selection, state, options))

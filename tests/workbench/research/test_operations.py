@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from workbench.research.operations import Operation, Operations, StillRunningError
+from workbench_handlers.research.operations import Operation, Operations, StillRunningError
 
 LONG_S = 60.0
 PATIENCE_S = 10.0

@@ -12,7 +12,7 @@ import pytest
 from fake_cli import GEMINI_HELP, Fake, Script, answered, failed, make, quota, unauthenticated
 from served import APPENDIX_B, Said, environment, inside, settle
 
-from workbench.research.state import Research
+from workbench_handlers.research.state import Research
 
 pytestmark = pytest.mark.anyio
 MakeFake = Callable[..., Fake]

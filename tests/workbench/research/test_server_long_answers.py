@@ -11,16 +11,16 @@ from typing import Any
 import pytest
 from fake_cli import Fake, answered, cjk, line, result, slivers, started
 from served import Ear, Said, environment, inside, served, settle
-from toolwright_runtime.tokens import estimate_tokens
+from toolmason_runtime.protocol.tokens import estimate_tokens
 
-from workbench.backend.question import Answer
-from workbench.research.state import Research
+from workbench_handlers.model_backends.question import Answer
+from workbench_handlers.research.state import Research
 
 pytestmark = pytest.mark.anyio
 MakeFake = Callable[..., Fake]
 Call = Callable[..., Awaitable[Said]]
 
-MOST_TOKENS = 25_000
+MAX_TOKENS = 25_000
 """What clients let through."""
 
 
@@ -60,7 +60,7 @@ async def test_five_megabytes_of_chinese_come_whole(
     assert "\N{REPLACEMENT CHARACTER}" not in "".join(chunks)
     assert found["chunks"]["current"] == 1
     assert total == len(chunks) > 70
-    assert max(estimate_tokens(chunk) for chunk in chunks) < MOST_TOKENS
+    assert max(estimate_tokens(chunk) for chunk in chunks) < MAX_TOKENS
     assert found["meta"]["truncated"] is False
 
 

@@ -26,7 +26,7 @@ MARK = "the wording of the question is nobody's business"
 
 BROKEN = """
 import os, sys
-from workbench.research import tools
+from workbench_handlers.research import tools
 
 async def broken(*_):
     raise RuntimeError(f"refused {os.environ['GEMINI_API_KEY']} and Bearer {os.environ['PLANTED']}", {"token": "%s"})

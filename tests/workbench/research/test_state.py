@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from workbench.research.operations import LINGER_S, WAIT_S
-from workbench.research.places import MOST_PROGRAMS
-from workbench.research.state import (
+from workbench_handlers.research.operations import LINGER_S, WAIT_S
+from workbench_handlers.research.slots import MAX_PROGRAMS
+from workbench_handlers.research.state import (
     FLASH,
     LINGER,
-    LONGEST_LINGER_S,
+    MAX_LINGER_S,
     MODELS,
     PRO,
     PROGRAMS,
@@ -27,7 +27,7 @@ from workbench.research.state import (
 REPOSITORY = Path(__file__).parents[3]
 
 
-@pytest.mark.parametrize(("said", "seconds"), [("", LINGER_S), ("0", 0.0), (" 2.5 ", 2.5), ("3600", LONGEST_LINGER_S)])
+@pytest.mark.parametrize(("said", "seconds"), [("", LINGER_S), ("0", 0.0), (" 2.5 ", 2.5), ("3600", MAX_LINGER_S)])
 def test_seconds_of_lingering_are_read(
     said: str, seconds: float, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -63,7 +63,7 @@ def test_a_call_returns_before_the_clock_of_codex_in_the_generated_file() -> Non
     assert clock >= WAIT_S + 30
 
 
-@pytest.mark.parametrize(("said", "number"), [("", MOST_PROGRAMS), ("1", 1), (" 40 ", 40), ("1000", 1000)])
+@pytest.mark.parametrize(("said", "number"), [("", MAX_PROGRAMS), ("1", 1), (" 40 ", 40), ("1000", 1000)])
 def test_the_number_of_programs_is_read(
     said: str, number: int, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -79,7 +79,7 @@ def test_what_is_no_number_of_programs_is_logged_and_the_default_counts(
 ) -> None:
     monkeypatch.setenv(PROGRAMS, said)
 
-    assert most_programs() == MOST_PROGRAMS
+    assert most_programs() == MAX_PROGRAMS
     assert PROGRAMS in caplog.text
 
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from toolwright_runtime import ToolCall
-from toolwright_runtime.call import Level
+from toolmason_runtime import ToolCall
+from toolmason_runtime.protocol.call import Level
 
-from workbench.research.telling import telling
+from workbench_handlers.research.progress import telling
 
 PATIENCE_S = 10.0
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from toolwright_runtime.model import Model
+from toolmason_runtime.protocol.model import Model
 
 
 class NoParams(Model):

@@ -13,7 +13,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from workbench.backend.question import Answer
+from workbench_handlers.model_backends.question import Answer
 from workbench_server.catalogue import CATALOGUE
 
 MODULES = {
@@ -61,7 +61,7 @@ class Tools:
         models = importlib.import_module(f"workbench_server.{CATALOGUE['tools'][tool]['category']}.models")
         name = "".join(word.capitalize() for word in tool.split("_"))
         params = getattr(models, f"{name}Params")(**arguments)
-        module = importlib.import_module(f"workbench.research.analysis.{MODULES[tool]}")
+        module = importlib.import_module(f"workbench_handlers.research.analysis.{MODULES[tool]}")
         result: dict[str, Any] = asyncio.run(module.run(params, self.ask, self.root))
         entry = CATALOGUE["tools"][tool]
         jsonschema.validate(result, entry["tool"]["outputSchema"])

@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from toolwright_runtime.tokens import estimate_tokens
+from toolmason_runtime.protocol.tokens import estimate_tokens
 
-from workbench.research.analysis.budgets import CUT, fitting, within
+from workbench_handlers.research.analysis.budgets import CUT, fitting, within
 
 SENTENCES = "The store opens a file. It reads every line! Does it close it? " * 40
 

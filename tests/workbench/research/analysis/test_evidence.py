@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.research.analysis.evidence import MOST_FILES, Evidence, Place, lines_of, place_in
-from workbench.research.analysis.scope import Scope
+from workbench_handlers.research.analysis.evidence import MAX_FILES, Evidence, Place, lines_of, place_in
+from workbench_handlers.research.analysis.scope import Scope
 
 
 @pytest.mark.parametrize(
@@ -156,9 +156,9 @@ def test_lines_are_counted_as_editors_do(tools: Any, data: bytes) -> None:
 
 def test_only_so_many_files_are_looked_at(tools: Any) -> None:
     evidence = Evidence(tools.root)
-    for number in range(MOST_FILES):
+    for number in range(MAX_FILES):
         evidence.reference(Place(f"gone{number}.py"))
-    assert evidence.reference(Place("src/app.py"))["note"] == f"not looked up: more than {MOST_FILES} files were named"
+    assert evidence.reference(Place("src/app.py"))["note"] == f"not looked up: more than {MAX_FILES} files were named"
     assert not any("do not exist" in each and "app.py" in each for each in evidence.warnings)
     assert evidence.warnings[-1].endswith("were not looked up: `src/app.py`")
 

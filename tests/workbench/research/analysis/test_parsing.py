@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.research.analysis.parsing import (
+from workbench_handlers.research.analysis.parsing import (
     Parsed,
     choice_of,
     items_of,

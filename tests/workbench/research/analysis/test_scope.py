@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from toolwright_runtime import ToolError
+from toolmason_runtime import ToolError
 
-from workbench.research.analysis.scope import Scope, scope_of, split
+from workbench_handlers.research.analysis.scope import Scope, scope_of, split
 
 
 @pytest.mark.parametrize("written", ["src", "src/", "./src", "src/../src/", "tests/../src"])

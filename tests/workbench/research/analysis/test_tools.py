@@ -9,11 +9,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
-from toolwright_runtime import ToolError
-from toolwright_runtime.tokens import estimate_tokens
+from toolmason_runtime import ToolError
+from toolmason_runtime.protocol.tokens import estimate_tokens
 
-from workbench.research.analysis.budgets import CUT, RESULT_TOKENS
-from workbench.research.analysis.result import LONG_TEXT
+from workbench_handlers.research.analysis.budgets import CUT, RESULT_TOKENS
+from workbench_handlers.research.analysis.result import LONG_TEXT
 
 LEAST: dict[str, dict[str, Any]] = {
     "ask_gemini": {"prompt": "why?"},

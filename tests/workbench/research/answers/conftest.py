@@ -25,9 +25,9 @@ from typing import Final
 import pytest
 from redis import Redis
 
-from workbench.answers.memory import MemoryStore
-from workbench.answers.redis_store import RedisStore
-from workbench.answers.store import LIFE_S, AnswerStore
+from workbench_handlers.answers.memory import MemoryStore
+from workbench_handlers.answers.redis_store import RedisStore
+from workbench_handlers.answers.store import LIFE_S, AnswerStore
 
 PATIENCE_S: Final = 30.0
 

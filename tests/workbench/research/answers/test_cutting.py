@@ -10,9 +10,9 @@ from itertools import accumulate, pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from toolwright_runtime.tokens import estimate_tokens
+from toolmason_runtime.protocol.tokens import estimate_tokens
 
-from workbench.answers.cutting import SMALLEST, cut
+from workbench_handlers.answers.cutting import SMALLEST, cut
 
 PATIENCE_S = 60.0
 PLENTY = 1_000_000

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from toolwright_runtime import ToolError
+from toolmason_runtime import ToolError
 
-from workbench.answers.delivery import delivered, fetched
-from workbench.answers.limits import truncate
-from workbench.answers.memory import MemoryStore
-from workbench.answers.store import AnswerStore
+from workbench_handlers.answers.delivery import delivered, fetched
+from workbench_handlers.answers.limits import truncate
+from workbench_handlers.answers.memory import MemoryStore
+from workbench_handlers.answers.store import AnswerStore
 
 pytestmark = pytest.mark.anyio
 

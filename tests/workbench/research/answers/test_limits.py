@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.answers.limits import Limits, limits, truncate, truncation_warning
+from workbench_handlers.answers.limits import Limits, limits, truncate, truncation_warning
 
 KB = 1024
 

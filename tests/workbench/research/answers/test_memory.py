@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from toolwright_runtime import ToolError
+from toolmason_runtime import ToolError
 
-from workbench.answers.memory import MOST_ANSWERS, MemoryStore
+from workbench_handlers.answers.memory import MAX_ANSWERS, MemoryStore
 
 pytestmark = pytest.mark.anyio
 
@@ -75,9 +75,9 @@ async def test_bytes_are_bounded_not_characters() -> None:
 
 async def test_many_answers_do_not_pile_up() -> None:
     store = MemoryStore()
-    keys = [(await store.put(["a", "b"])).key for _ in range(2 * MOST_ANSWERS)]
+    keys = [(await store.put(["a", "b"])).key for _ in range(2 * MAX_ANSWERS)]
 
-    assert [store.has(key) for key in keys] == [False] * MOST_ANSWERS + [True] * MOST_ANSWERS
+    assert [store.has(key) for key in keys] == [False] * MAX_ANSWERS + [True] * MAX_ANSWERS
 
 
 async def test_nothing_is_left_after_closing() -> None:

@@ -16,11 +16,11 @@ from typing import Any
 
 import pytest
 from redis import Redis
-from toolwright_runtime import ToolError
+from toolmason_runtime import ToolError
 
-from workbench.answers.memory import MemoryStore
-from workbench.answers.redis_store import PREFIX, RedisStore
-from workbench.answers.store import AnswerStore, open_store
+from workbench_handlers.answers.memory import MemoryStore
+from workbench_handlers.answers.redis_store import PREFIX, RedisStore
+from workbench_handlers.answers.store import AnswerStore, open_store
 
 pytestmark = pytest.mark.anyio
 
@@ -29,7 +29,7 @@ SECRET = "correct%2Fhorse"
 READABLE = "correct/horse"
 OTHER_PROCESS = """
 import asyncio, json, sys
-from workbench.answers.store import open_store
+from workbench_handlers.answers.store import open_store
 
 async def main():
     store = open_store(sys.argv[1])
@@ -335,7 +335,7 @@ async def test_no_url_is_memory_and_nothing_is_wrong(url: str) -> None:
 def test_opening_a_store_does_not_import_the_client() -> None:
     program = """
 import sys
-from workbench.answers.store import open_store
+from workbench_handlers.answers.store import open_store
 open_store("redis://:secret@localhost:1/0")
 sys.exit("redis" in sys.modules)
 """
@@ -347,9 +347,9 @@ def test_missing_package_names_the_extra() -> None:
 import asyncio, importlib.util, sys
 real = importlib.util.find_spec
 importlib.util.find_spec = lambda name, *more: None if name == "redis" else real(name, *more)
-from workbench.answers.store import open_store
+from workbench_handlers.answers.store import open_store
 print(asyncio.run(open_store("redis://localhost/0").check()))
 """
     run = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True, encoding="utf-8")
 
-    assert "pip install 'toolwright[workbench]'" in run.stdout
+    assert "pip install 'toolmason[workbench]'" in run.stdout

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from toolwright_runtime import ToolError
+from toolmason_runtime import ToolError
 
-from workbench.answers.store import MOST_ANSWER_BYTES, AnswerStore
+from workbench_handlers.answers.store import MAX_ANSWER_BYTES, AnswerStore
 
 pytestmark = pytest.mark.anyio
 
@@ -135,7 +135,7 @@ async def test_forty_answers_at_once_stay_apart(stores: Stores) -> None:
     ("parts", "said"),
     [
         pytest.param([], "without parts", id="none"),
-        pytest.param(["x" * (MOST_ANSWER_BYTES // 2 + 1)] * 2, "are the most", id="too large"),
+        pytest.param(["x" * (MAX_ANSWER_BYTES // 2 + 1)] * 2, "are the most", id="too large"),
     ],
 )
 async def test_what_cannot_be_an_answer_is_refused(stores: Stores, parts: list[str], said: str) -> None:

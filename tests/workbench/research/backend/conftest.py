@@ -17,11 +17,11 @@ import anyio
 import pytest
 from gemini_homes import Home
 
-from workbench.backend.adapter import Program
-from workbench.backend.gemini import Gemini
-from workbench.backend.probing import features_of
-from workbench.backend.question import Answer, Question
-from workbench.backend.running import attempt
+from workbench_handlers.model_backends.adapter import Program
+from workbench_handlers.model_backends.gemini import Gemini
+from workbench_handlers.model_backends.probing import features_of
+from workbench_handlers.model_backends.question import Answer, Question
+from workbench_handlers.model_backends.running import attempt
 
 PATIENCE_S = 60.0
 Asks = Callable[..., Any]

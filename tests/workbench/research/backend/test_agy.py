@@ -9,15 +9,15 @@ import pytest
 from fake_cli import AGY_HELP, Fake, Step, out
 from hypothesis import given
 from hypothesis import strategies as st
-from toolwright_runtime import ToolError
+from toolmason_runtime import ToolError
 
-from workbench.backend.adapter import Program
-from workbench.backend.agy import AgyAdapter
-from workbench.backend.events import Ended, Event, Said, Started, ToolEnded, ToolUsed, Warned
-from workbench.backend.failures import NOT_READ_ONLY, AttemptError, classify, tool_error
-from workbench.backend.probing import features_of
-from workbench.backend.question import Question
-from workbench.backend.running import attempt
+from workbench_handlers.model_backends.adapter import Program
+from workbench_handlers.model_backends.agy import AgyAdapter
+from workbench_handlers.model_backends.events import Ended, Event, Said, Started, ToolEnded, ToolUsed, Warned
+from workbench_handlers.model_backends.failures import NOT_READ_ONLY, AttemptError, classify, tool_error
+from workbench_handlers.model_backends.probing import features_of
+from workbench_handlers.model_backends.question import Question
+from workbench_handlers.model_backends.running import attempt
 
 MakeFake = Callable[..., Fake]
 

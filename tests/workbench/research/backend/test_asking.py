@@ -23,15 +23,15 @@ from fake_cli import (
     unauthenticated,
 )
 from gemini_api import GeminiApi, Refuse, Say
-from toolwright_runtime import ToolError
+from toolmason_runtime import ToolError
 
-from workbench.backend.adapter import Program
-from workbench.backend.asking import ask, asked
-from workbench.backend.failures import LAUNCH, AttemptError
-from workbench.backend.gemini import Gemini
-from workbench.backend.probing import features_of
-from workbench.backend.question import Answer, Question
-from workbench.backend.retrying import RetryConfig, RetryStatistics
+from workbench_handlers.model_backends.adapter import Program
+from workbench_handlers.model_backends.asking import ask, asked
+from workbench_handlers.model_backends.failures import LAUNCH, AttemptError
+from workbench_handlers.model_backends.gemini import Gemini
+from workbench_handlers.model_backends.probing import features_of
+from workbench_handlers.model_backends.question import Answer, Question
+from workbench_handlers.model_backends.retrying import RetryConfig, RetryStatistics
 
 MakeFake = Callable[..., Fake]
 

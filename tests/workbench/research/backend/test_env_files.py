@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from workbench.backend.env_files import assigned
-from workbench.backend.environment import set_by_project, set_by_user
-from workbench.backend.secret_files import held
-from workbench.setup.auth import find_auth
+from workbench_handlers.model_backends.env_files import assigned
+from workbench_handlers.model_backends.environment import set_by_project, set_by_user
+from workbench_handlers.model_backends.secret_files import held
+from workbench_handlers.setup.auth import find_auth
 
 FILES = {
     "plain": ("GEMINI_API_KEY=abc", "abc"),

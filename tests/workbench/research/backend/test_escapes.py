@@ -15,11 +15,11 @@ import anyio
 import pytest
 from gemini_api import Call, GeminiApi
 from gemini_homes import KEY, Home
-from toolwright_runtime import ToolError
+from toolmason_runtime import ToolError
 
-from workbench.backend import readonly
-from workbench.backend.adapter import Program
-from workbench.backend.failures import NOT_READ_ONLY, AttemptError
+from workbench_handlers.model_backends import readonly
+from workbench_handlers.model_backends.adapter import Program
+from workbench_handlers.model_backends.failures import NOT_READ_ONLY, AttemptError
 
 pytestmark = pytest.mark.anyio
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.backend.events import (
+from workbench_handlers.model_backends.events import (
     QUOTED,
     Ended,
     Event,

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.backend.failures import LAUNCH, MOST_EXCERPT, AttemptError, Kind, classify, tool_error
-from workbench.backend.messages import api_errors, retry_after, statuses
+from workbench_handlers.model_backends.failures import LAUNCH, MAX_EXCERPT, AttemptError, Kind, classify, tool_error
+from workbench_handlers.model_backends.messages import api_errors, retry_after, statuses
 
 KEY = "AIzaSyD-0123456789abcdefghijklmnopqrstu"
 
@@ -522,7 +522,7 @@ def test_no_secret_and_no_more_than_a_little_of_stderr_reaches_the_details() -> 
     assert KEY not in shown
     assert "hunter2" not in shown
     assert "a.js" not in shown
-    assert len(told.details["stderr"]) <= MOST_EXCERPT
+    assert len(told.details["stderr"]) <= MAX_EXCERPT
 
 
 @given(st.text() | st.text(alphabet='{}[]":,\\429errostatuc '), st.integers(-15, 255) | st.none())

@@ -18,13 +18,13 @@ import pytest
 from fake_cli import cjk
 from gemini_api import BAD_KEY, NO_MODEL, OVERLOADED, TOO_MANY, Break, Call, GeminiApi, Hold, Refuse, Say
 from gemini_homes import KEY, Home
-from toolwright_runtime import ToolError
+from toolmason_runtime import ToolError
 
-from workbench.backend.adapter import Program
-from workbench.backend.failures import AttemptError, Kind, classify
-from workbench.backend.gemini import LONGEST_PROMPT, Gemini
-from workbench.backend.question import Question
-from workbench.backend.readonly import TOOLS
+from workbench_handlers.model_backends.adapter import Program
+from workbench_handlers.model_backends.failures import AttemptError, Kind, classify
+from workbench_handlers.model_backends.gemini import MAX_PROMPT_LENGTH, Gemini
+from workbench_handlers.model_backends.question import Question
+from workbench_handlers.model_backends.readonly import TOOLS
 
 pytestmark = pytest.mark.anyio
 
@@ -375,7 +375,7 @@ async def test_being_killed_from_outside_in_mid_answer_is_a_failure_that_says_so
 
 async def test_prompt_that_the_program_would_cut_is_refused_before(ask: Asks) -> None:
     with pytest.raises(ToolError) as raised:
-        await ask("x" * (LONGEST_PROMPT + 1))
+        await ask("x" * (MAX_PROMPT_LENGTH + 1))
 
     assert raised.value.code == "INVALID_ARGUMENT"
 

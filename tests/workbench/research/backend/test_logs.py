@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from workbench.backend.logs import NAME, Redacting, install, record
+from workbench_handlers.model_backends.logs import NAME, Redacting, install, record
 
 KEY = "AIzaSyD-0123456789abcdefghijklmnopqrstu"
 ENVIRON = {"GEMINI_API_KEY": "a-key-without-a-form", "HOME": "/home/someone"}
@@ -49,13 +49,20 @@ def log() -> Iterator[Log]:
 
 
 def test_a_record_is_one_line_of_json_with_its_fields(log: Log) -> None:
-    record(logging.getLogger("workbench.backend.x"), logging.INFO, "answered\nwell", model="flash", tokens=12, ok=True)
+    record(
+        logging.getLogger("workbench_handlers.model_backends.x"),
+        logging.INFO,
+        "answered\nwell",
+        model="flash",
+        tokens=12,
+        ok=True,
+    )
 
     [line] = log.lines
     assert datetime.fromisoformat(line.pop("time")).tzinfo is not None
     assert line == {
         "level": "info",
-        "logger": "workbench.backend.x",
+        "logger": "workbench_handlers.model_backends.x",
         "message": "answered\nwell",
         "model": "flash",
         "tokens": 12,

@@ -7,10 +7,10 @@ import os
 import sys
 from pathlib import Path
 
-from toolwright_runtime.command_line.capture import Capture
-from toolwright_runtime.command_line.launcher_client import Execution
+from toolmason_runtime.programs.launcher_client import Execution
+from toolmason_runtime.programs.output_buffer import Capture
 
-from workbench.backend.output import Filed
+from workbench_handlers.model_backends.output import Filed
 
 WRITER = "import os, sys; open('file', 'w').close(); os.mkdir('folder'); sys.stdout.write('done')"
 

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from workbench.backend import private_folders
-from workbench.backend.private_folders import OLDEST_UNLOCKED_S, PREFIX, private_folder, sweep
+from workbench_handlers.model_backends import private_directories
+from workbench_handlers.model_backends.private_directories import OLDEST_UNLOCKED_S, PREFIX, private_folder, sweep
 
 HOLDER = """
 import subprocess, sys, time
-from workbench.backend.private_folders import private_folder
+from workbench_handlers.model_backends.private_directories import private_folder
 with private_folder() as folder:
     open(folder + "/chat", "w").close()
     child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"], stdout=subprocess.DEVNULL)
@@ -67,7 +67,7 @@ def test_what_a_killed_server_left_is_removed_though_its_program_lives_and_not_b
 
 
 def test_the_first_folder_of_a_server_is_made_after_a_sweep(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(private_folders, "_swept", set())
+    monkeypatch.setattr(private_directories, "_swept", set())
     (place / f"{PREFIX}left").mkdir()
     aged(place / f"{PREFIX}left")
     with private_folder() as folder:

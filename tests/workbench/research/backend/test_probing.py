@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 from fake_cli import AGY_HELP, GEMINI_HELP, Fake, pause
-from toolwright_runtime import ToolError
+from toolmason_runtime import ToolError
 
-from workbench.backend import probing
-from workbench.backend.adapter import Program
-from workbench.backend.choice import without_projects
-from workbench.backend.probing import features_of, find, forget, look, version_of
+from workbench_handlers.model_backends import probing
+from workbench_handlers.model_backends.adapter import Program
+from workbench_handlers.model_backends.choice import without_projects
+from workbench_handlers.model_backends.probing import features_of, find, forget, look, version_of
 
 MakeFake = Callable[..., Fake]
 

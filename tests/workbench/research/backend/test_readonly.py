@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from toolwright_runtime import ToolError
+from toolmason_runtime import ToolError
 
-from workbench.backend.adapter import Program
-from workbench.backend.environment import child_environment, set_by_project
-from workbench.backend.readonly import TOOLS, Machine, read_only_enforced, restrict, users_home
+from workbench_handlers.model_backends.adapter import Program
+from workbench_handlers.model_backends.environment import child_environment, set_by_project
+from workbench_handlers.model_backends.readonly import TOOLS, Machine, read_only_enforced, restrict, users_home
 
 NEW = Program(path="/bin/gemini", name="gemini", version="0.61.0", features=frozenset({"admin-policy"}))
 OLD = Program(path="/bin/gemini", name="gemini", version="0.9.0", features=frozenset({"admin-policy"}))

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from toolwright_runtime import ToolError
+from toolmason_runtime import ToolError
 
-from workbench.backend.failures import AttemptError
-from workbench.backend.retrying import (
+from workbench_handlers.model_backends.failures import AttemptError
+from workbench_handlers.model_backends.retrying import (
     NonRetryableError,
     RetryableError,
     RetryConfig,
@@ -25,7 +25,7 @@ from workbench.backend.retrying import (
 )
 
 AT_ONCE = RetryConfig(initial_delay=0.0)
-LOGGER = "workbench.backend.retrying"
+LOGGER = "workbench_handlers.model_backends.retrying"
 numbers = st.floats(allow_nan=True, allow_infinity=True)
 seeds = st.integers(0, 2**32)
 
@@ -390,6 +390,6 @@ def test_statistics_are_those_of_the_specification() -> None:
 
 
 def test_tenacity_is_not_imported_before_something_is_tried() -> None:
-    code = "import sys, workbench.backend.asking, workbench.backend.retrying; sys.exit('tenacity' in sys.modules)"
+    code = "import sys, workbench_handlers.model_backends.asking, workbench_handlers.model_backends.retrying; sys.exit('tenacity' in sys.modules)"
 
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

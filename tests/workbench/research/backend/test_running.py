@@ -46,16 +46,16 @@ from fake_cli import (
     touch,
     unauthenticated,
 )
-from toolwright_runtime import ToolError
+from toolmason_runtime import ToolError
 
-from workbench.backend.adapter import Program
-from workbench.backend.agy import AgyAdapter
-from workbench.backend.failures import NOT_READ_ONLY, AttemptError, Kind, classify
-from workbench.backend.gemini import Gemini
-from workbench.backend.observing import MOST_SAID
-from workbench.backend.probing import features_of
-from workbench.backend.question import Answer, Question
-from workbench.backend.running import BREATH_S, attempt
+from workbench_handlers.model_backends.adapter import Program
+from workbench_handlers.model_backends.agy import AgyAdapter
+from workbench_handlers.model_backends.failures import NOT_READ_ONLY, AttemptError, Kind, classify
+from workbench_handlers.model_backends.gemini import Gemini
+from workbench_handlers.model_backends.probing import features_of
+from workbench_handlers.model_backends.question import Answer, Question
+from workbench_handlers.model_backends.run_state import MAX_MESSAGES
+from workbench_handlers.model_backends.running import BREATH_S, attempt
 
 pytestmark = pytest.mark.anyio
 
@@ -189,13 +189,13 @@ async def test_files_are_told_from_what_was_refused_each_once_and_as_seen_from_t
 
 async def test_an_answer_without_end_is_kept_in_part_and_said_to_be_cut(ask: Asks, fake: Fakes) -> None:
     million = event("message", role="assistant", content=f"{'y' * 99}\n" * 10_000, delta=True)
-    script = [started(), million | {"times": MOST_SAID // 1_000_000 + 1}, result()]
+    script = [started(), million | {"times": MAX_MESSAGES // 1_000_000 + 1}, result()]
 
     answer = await ask(fake("gemini", script))
 
-    assert len(answer.text) == MOST_SAID
+    assert len(answer.text) == MAX_MESSAGES
     assert answer.is_cut
-    assert answer.warnings == (f"the answer was cut after {MOST_SAID:,} characters",)
+    assert answer.warnings == (f"the answer was cut after {MAX_MESSAGES:,} characters",)
 
 
 async def test_progress_says_what_goes_on_a_few_times_a_second(ask: Asks, fake: Fakes) -> None:

@@ -14,12 +14,12 @@ from typing import Any
 
 import pytest
 from gemini_api import GeminiApi, Request, Say
-from toolwright_runtime import ToolError
+from toolmason_runtime import ToolError
 
-from workbench.backend.question import Answer
-from workbench.research.directory import LONGEST_LIST, MOST_IN_QUESTION, analyze_directory
-from workbench.research.references import check_references
-from workbench.roots import Root
+from workbench_handlers.model_backends.question import Answer
+from workbench_handlers.research.directory import MAX_IN_QUESTION, MAX_LIST_LENGTH, analyze_directory
+from workbench_handlers.research.references import check_references
+from workbench_handlers.workspace.roots import Root
 
 
 @dataclass
@@ -185,13 +185,13 @@ def test_what_the_program_warned_of_and_refused_is_passed_on(room: Any) -> None:
 
 
 def test_a_long_list_is_asked_about_in_parts_and_all_of_it_is_answered_for(room: Any) -> None:
-    for number in range(2 * MOST_IN_QUESTION + 10):
+    for number in range(2 * MAX_IN_QUESTION + 10):
         room.write(f"{number:04}.txt", "text")
     model = Model([all_but("0003.txt", "0501.txt")] * 3 + [everything])
     result = model.map(room.project, maxFiles=1000)
-    assert [len(asked_for(prompt)) for prompt in model.prompts] == [MOST_IN_QUESTION, MOST_IN_QUESTION, 10, 2]
+    assert [len(asked_for(prompt)) for prompt in model.prompts] == [MAX_IN_QUESTION, MAX_IN_QUESTION, 10, 2]
     assert all(summary == f"Is {path}." for path, summary in summaries(result).items())
-    assert result["meta"]["fileCount"] == 2 * MOST_IN_QUESTION + 10
+    assert result["meta"]["fileCount"] == 2 * MAX_IN_QUESTION + 10
 
 
 def test_a_list_of_long_names_is_cut_by_its_length(room: Any) -> None:
@@ -200,16 +200,16 @@ def test_a_list_of_long_names_is_cut_by_its_length(room: Any) -> None:
     model = Model()
     assert model.map(room.project)["meta"]["skipped"] == []
     assert len(model.prompts) == 2
-    assert all(len(prompt) < LONGEST_LIST + 5_000 for prompt in model.prompts)
+    assert all(len(prompt) < MAX_LIST_LENGTH + 5_000 for prompt in model.prompts)
 
 
 def test_one_further_question_is_all_even_if_everything_was_skipped(room: Any) -> None:
-    for number in range(MOST_IN_QUESTION + 50):
+    for number in range(MAX_IN_QUESTION + 50):
         room.write(f"{number:04}.txt", "text")
     model = Model([lambda entries: everything(entries[:1]), lambda _: ""])
     result = model.map(room.project)
-    assert [len(asked_for(prompt)) for prompt in model.prompts] == [MOST_IN_QUESTION, 50, MOST_IN_QUESTION]
-    assert len(result["meta"]["skipped"]) == MOST_IN_QUESTION + 49
+    assert [len(asked_for(prompt)) for prompt in model.prompts] == [MAX_IN_QUESTION, 50, MAX_IN_QUESTION]
+    assert len(result["meta"]["skipped"]) == MAX_IN_QUESTION + 49
 
 
 def test_a_failure_of_the_first_question_is_one_of_the_call(room: Any) -> None:
@@ -220,7 +220,7 @@ def test_a_failure_of_the_first_question_is_one_of_the_call(room: Any) -> None:
 
 
 def test_a_failure_after_the_first_answer_costs_only_what_was_not_answered(room: Any) -> None:
-    for number in range(MOST_IN_QUESTION + 5):
+    for number in range(MAX_IN_QUESTION + 5):
         room.write(f"{number:04}.txt", "text")
     model = Model([everything, ToolError("no quota", code="QUOTA_EXCEEDED")])
     result = model.map(room.project)

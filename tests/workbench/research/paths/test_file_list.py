@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from toolwright_runtime import ToolError
+from toolmason_runtime import ToolError
 
-from workbench.research.listing import MOST_EXCLUDED, MOST_FILES, FileList, file_list, readable
-from workbench.roots import Root, locate
-from workbench.scanning import Scan, ScanStoppedError
+from workbench_handlers.research.listing import MAX_EXCLUDED, MAX_FILES, FileList, file_list, readable
+from workbench_handlers.workspace.roots import Root, locate
+from workbench_handlers.workspace.scan import Scan, ScanStoppedError
 
 NOBODY = 65_534
 
@@ -233,7 +233,7 @@ def test_of_ten_thousand_files_the_first_are_shown_and_all_are_counted(many: Pat
 
 def test_no_map_has_more_files_than_can_be_summarized_whatever_is_asked_for(many: Path) -> None:
     found = listed(many, most=9_000)
-    assert len(found.files) == MOST_FILES
+    assert len(found.files) == MAX_FILES
     assert found.warnings == (
         "maxFiles is 2,000 at most: give a deeper path for the rest",
         "Exceeded maxFiles limit; showing first 2,000 of 10,000 files",
@@ -271,10 +271,10 @@ def test_a_walk_that_nobody_waits_for_ends(many: Path) -> None:
 
 def test_very_many_excluded_names_are_cut_and_counted(room: Any) -> None:
     room.write(".gitignore", "*.log\n")
-    for number in range(MOST_EXCLUDED + 7):
+    for number in range(MAX_EXCLUDED + 7):
         room.write(f"{number:03}.log", "")
     found = listed(room.project)
-    assert len(found.excluded) == MOST_EXCLUDED
+    assert len(found.excluded) == MAX_EXCLUDED
     assert found.warnings == ("107 names are excluded; showing the first 100",)
 
 

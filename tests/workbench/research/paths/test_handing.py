@@ -10,8 +10,8 @@ from gemini_api import GeminiApi, Say
 from gemini_homes import Home
 from served import inside, settle
 
-from workbench.research.handing import MOST_LOOKED_AT, Handing
-from workbench.roots import Located, Root
+from workbench_handlers.research.file_filter import MAX_SCANNED, Handing
+from workbench_handlers.workspace.roots import Located, Root
 
 FILES = {
     "src/plain.py": "text",
@@ -87,7 +87,7 @@ async def test_files_accessed_names_what_the_program_handed_over_and_warnings_th
 
 
 def test_the_look_into_a_folder_ends(full: Path) -> None:
-    for number in range(MOST_LOOKED_AT + 1):
+    for number in range(MAX_SCANNED + 1):
         (full / "pictures" / f"{number}.png").write_bytes(b"\x89PNG")
     place = Located(Root(full, "a test"), ("pictures",), "pictures")
 

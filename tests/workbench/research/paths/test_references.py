@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
-from toolwright_runtime import ToolError
+from toolmason_runtime import ToolError
 
-from workbench.research.references import MOST_REFERENCES, References, check_references, plain
-from workbench.roots import Root
+from workbench_handlers.research.references import MAX_REFERENCES, References, check_references, plain
+from workbench_handlers.workspace.roots import Root
 
 CLI = re.compile(r'(?<!\\)@((?:(?:"(?:[^"]*)")|(?:\\[^\n\r\u2028\u2029]|[^ \t\n\r,;!?()\[\]{}.]|\.(?!\Z|[ \t\n\r])))+)')
 """How the Gemini CLI 0.61 finds references: `AT_COMMAND_PATH_REGEX_SOURCE`, in Python's words."""
@@ -410,7 +410,7 @@ def test_references_are_checked_even_where_nothing_reads_ignore_files(
 
 
 def test_more_references_than_can_be_looked_up_are_refused(root: Root) -> None:
-    names = [f"@n{number}" for number in range(MOST_REFERENCES)]
+    names = [f"@n{number}" for number in range(MAX_REFERENCES)]
     assert check_references(" ".join(names * 2), root).found == ()
     assert refused(" ".join([*names, "@one.more"]), root).code == "INVALID_ARGUMENT"
 

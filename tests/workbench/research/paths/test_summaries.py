@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.research.listing import ListedFile
-from workbench.research.summaries import LONGEST_SUMMARY, Parsed, parse_summaries
-from workbench.roots import Located, Root
+from workbench_handlers.research.listing import ListedFile
+from workbench_handlers.research.summaries import MAX_SUMMARY_LENGTH, Parsed, parse_summaries
+from workbench_handlers.workspace.roots import Located, Root
 
 ROOT = Root(Path("/home/user/project"), "a test")
 NAMES = ("src/index.ts", "src/auth/login.ts", "src/a: b - c.md", "src/LICENSE", "src/@types/x.d.ts")
@@ -135,7 +135,7 @@ def test_a_summary_is_one_line_of_bounded_length_that_can_be_sent() -> None:
     text = '{"path": "src/index.ts", "summary": "a\\u0000b\\ud800\\u202e' + "x" * 1_000 + '"}'
     summary = read(text).summaries[0]
     assert summary.startswith("a b x")
-    assert len(summary) == LONGEST_SUMMARY
+    assert len(summary) == MAX_SUMMARY_LENGTH
     assert summary.encode()
 
 

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from toolwright_runtime import ToolCall
+from toolmason_runtime import ToolCall
 
-from workbench.research.paths import project_root, validate_paths
-from workbench.state import workspace
+from workbench_handlers.research.paths import project_root, validate_paths
+from workbench_handlers.state import workspace
 
 
 @dataclass

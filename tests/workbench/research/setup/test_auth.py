@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from workbench.setup.auth import Auth, find_auth
+from workbench_handlers.setup.auth import Auth, find_auth
 
 SECRET = "AIzaSyPlantedSecretThatMustNotLeak012345"
 

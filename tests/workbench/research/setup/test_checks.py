@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from workbench.setup.checks import program_on_path, startup_report
+from workbench_handlers.setup.checks import program_on_path, startup_report
 
 SECRET = "AIzaSyPlantedSecretThatMustNotLeak012345"
 HEAVY = ("anyio", "asyncio", "jsonschema", "mcp", "pathspec", "pydantic", "redis", "tenacity")
@@ -162,9 +162,7 @@ def test_no_value_of_a_variable_or_setting_is_told(
 
 
 def test_report_imports_nothing_heavy() -> None:
-    code = (
-        f"import sys, workbench.setup.checks as c; c.startup_report(); print([n for n in {HEAVY} if n in sys.modules])"
-    )
+    code = f"import sys, workbench_handlers.setup.checks as c; c.startup_report(); print([n for n in {HEAVY} if n in sys.modules])"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8", check=True)
 
     assert run.stdout.strip() == "[]"

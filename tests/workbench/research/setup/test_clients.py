@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from workbench.setup.clients import CLIENTS, here, snippets
+from workbench_handlers.setup.clients import CLIENTS, here, snippets
 
 GENERATED = Path(__file__).parents[4] / "generated" / "clients"
 AS_GENERATED = snippets("workbench", path="<absolute path of workbench>", folder="<DIR>")

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from toolwright_runtime import ToolError
-from toolwright_runtime.command_line.access import SANDBOX, describe_isolation
+from toolmason_runtime import ToolError
+from toolmason_runtime.programs.access import SANDBOX, describe_isolation
 
-from workbench.backend.retrying import RetryConfig
-from workbench.setup.health import HealthParts, Held, ProgramFound, StoreHealth, health
+from workbench_handlers.model_backends.retrying import RetryConfig
+from workbench_handlers.setup.health import HealthParts, Held, ProgramFound, StoreHealth, health
 
 SECRET = "AIzaSyPlantedSecretThatMustNotLeak012345"
 
@@ -112,7 +112,7 @@ def test_programs_that_are_not_isolated_are_named(parts: HealthParts, monkeypatc
 
     diagnostics = ask(replace(parts, unconfined=("docker", "make")))["diagnostics"]
 
-    assert diagnostics["isolation"].startswith("none, since TOOLWRIGHT_SANDBOX is set: programs are not isolated")
+    assert diagnostics["isolation"].startswith("none, since TOOLMASON_SANDBOX is set: programs are not isolated")
     assert diagnostics["warnings"][1].startswith("Isolation of programs: none")
     assert diagnostics["warnings"][2].endswith("neither files nor network for them: `docker`, `make`.")
 

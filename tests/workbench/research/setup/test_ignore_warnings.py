@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from workbench.setup.ignore_warnings import for_health_check, for_setup, is_git_ignore_respected
+from workbench_handlers.setup.ignore_warnings import for_health_check, for_setup, is_git_ignore_respected
 
 NEW = {"context": {"fileFiltering": {"respectGitIgnore": False}}}
 OLD = {"fileFiltering": {"respectGitIgnore": False}}

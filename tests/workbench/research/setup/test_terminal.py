@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from workbench.setup.terminal import Page, visible
+from workbench_handlers.setup.terminal import Page, visible
 
 
 def stream(encoding: str = "utf-8") -> io.TextIOWrapper:

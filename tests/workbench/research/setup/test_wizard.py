@@ -18,18 +18,18 @@ from fake_cli import Fake, answered, failed, quota, silent, unauthenticated
 from gemini_api import GeminiApi, Say
 from gemini_homes import KEY, Home
 
-from workbench.backend.failures import AttemptError
-from workbench.backend.gemini import Gemini
-from workbench.backend.probing import find
-from workbench.backend.question import Question
-from workbench.backend.running import attempt
-from workbench.setup.auth import find_auth
-from workbench.setup.survey import TEST_PROMPT
+from workbench_handlers.model_backends.failures import AttemptError
+from workbench_handlers.model_backends.gemini import Gemini
+from workbench_handlers.model_backends.probing import find
+from workbench_handlers.model_backends.question import Question
+from workbench_handlers.model_backends.running import attempt
+from workbench_handlers.setup.auth import find_auth
+from workbench_handlers.setup.survey import TEST_PROMPT
 
 SECRET = "AIzaSyPlantedSecretThatMustNotLeak012345"
 PATIENCE_S = 60.0
 """How long a test waits for what must happen; the machine may be slow."""
-CODE = "import sys; from workbench.setup.wizard import main; sys.exit(main())"
+CODE = "import sys; from workbench_handlers.setup.wizard import main; sys.exit(main())"
 
 TEXT = {"type": ["string", "null"]}
 REPORT_SCHEMA = {

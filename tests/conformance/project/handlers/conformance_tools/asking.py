@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from toolwright_runtime import Content, ToolCall
+from toolmason_runtime import Content, ToolCall
 
 
 class WithPrompt(Protocol):

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from base64 import b64decode
 
-from toolwright_runtime import Audio, Content, Image, Resource, Text, ToolCall
+from toolmason_runtime import Audio, Content, Image, Resource, Text, ToolCall
 
 RED_PIXEL = Image(
     b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="),

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from toolwright_runtime import Content, ToolCall, ToolError
+from toolmason_runtime import Content, ToolCall, ToolError
 
 
 async def with_progress(params: object, call: ToolCall) -> Content:

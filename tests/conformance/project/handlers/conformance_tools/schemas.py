@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from toolwright_runtime import Content, ToolCall
+from toolmason_runtime import Content, ToolCall
 
 
 async def contact(params: dict[str, Any], call: ToolCall) -> Content:

@@ -1,0 +1,1 @@
+"""Tables computed from the model that lint and render share."""

@@ -1,0 +1,126 @@
+"""The model as the plain data a running server serves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from toolmason_runtime.protocol.catalogue import Catalogue, CategoryEntry, CliEntry, ExampleEntry, ToolEntry
+
+from toolmason.model.json_schema import listed_result, unique_paths, without_texts
+from toolmason.model.server import Category, Cli, Server
+from toolmason.model.tool import Example, Hints, Tool
+
+
+def catalogue(server: Server) -> Catalogue:
+    """Give the catalogue of `server`, ready for the wire."""
+    served: Catalogue = {
+        "server": {
+            "name": server.name,
+            "title": server.title,
+            "version": server.version,
+            "package": server.package,
+            "instructions": server.instructions,
+            "website": server.website,
+            "page_size": server.page_size,
+            "lifespan": f"{server.lifespan.module}:{server.lifespan.function}" if server.lifespan else "",
+        },
+        "discovery": {
+            "style": server.discovery.style,
+            "prefix": server.discovery.prefix,
+            "pinned": list(server.discovery.pinned),
+            "page_tokens": server.discovery.page_tokens,
+            "split_calls": server.discovery.split_calls,
+        },
+        "categories": {each.name: _category(each) for each in server.categories},
+        "tools": {tool.name: tool_entry(tool) for tool in server.tools},
+    }
+    if server.clis:
+        served["clis"] = {each.name: _cli(each) for each in server.clis}
+    return served
+
+
+def _cli(cli: Cli) -> CliEntry:
+    entry: CliEntry = {"summary": cli.summary, "tags": list(cli.tags)}
+    if cli.is_confined:
+        entry["confined"] = True
+    return entry
+
+
+def _category(category: Category) -> CategoryEntry:
+    entry: CategoryEntry = {"module": category.module, "summary": category.summary, "tags": list(category.tags)}
+    if category.has_json_errors:
+        entry["errors"] = "json"
+    return entry
+
+
+def tool_entry(tool: Tool) -> ToolEntry:
+    """Give what is served of one tool."""
+    entry: ToolEntry = {
+        "tool": wire_tool(tool),
+        "summary": tool.summary,
+        "category": tool.category,
+        "complexity": tool.complexity,
+        "tier": tool.tier,
+        "keywords": list(tool.keywords),
+        "use_cases": list(tool.use_cases),
+        "related": list(tool.related),
+        "examples": [_example(each) for each in tool.examples],
+    }
+    if tool.requires_codebase:
+        entry["requires_codebase"] = True
+    if tool.command:
+        entry["cli"] = tool.command.tool.program.name
+    if tool.aliases:
+        entry["aliases"] = list(tool.aliases)
+    if tool.deprecated:
+        old = tool.deprecated
+        entry["deprecated"] = {"since": old.since, "replaced_by": old.replaced_by, "message": old.message}
+    if not tool.enabled:
+        entry["enabled"] = False
+    # Only a raw schema: generated models hold the meaning of what the manifest's own types say.
+    if not tool.params_class and tool.schema != tool.input_schema:
+        entry["arguments_schema"] = tool.schema
+    if tool.params_class and (paths := unique_paths(tool.schema)):
+        entry["unique"] = paths
+    if tool.output_schema is not None:
+        exact = without_texts(tool.output_schema)
+        if exact != entry["tool"]["outputSchema"]:
+            entry["result_schema"] = exact
+    if tool.renamed:
+        entry["renamed"] = dict(tool.renamed)
+    return entry
+
+
+def wire_tool(tool: Tool) -> dict[str, Any]:
+    """Give a tool as `tools/list` sends it (MCP 2025-11-25 and 2026-07-28, `Tool`)."""
+    wire: dict[str, Any] = {"name": tool.name}
+    if tool.title:
+        wire["title"] = tool.title
+    wire |= {"description": tool.description, "inputSchema": tool.input_schema}
+    if tool.output_schema is not None:
+        wire["outputSchema"] = listed_result(tool.output_schema)
+    wire["annotations"] = wire_hints(tool.hints)
+    if tool.ext:
+        wire["_meta"] = dict(tool.ext)
+    return wire
+
+
+def wire_hints(hints: Hints) -> dict[str, bool]:
+    """Give all four hints: clients decide by them what may run unasked, and the defaults of MCP are the worst case."""
+    return {
+        "readOnlyHint": hints.read_only,
+        "destructiveHint": hints.destructive,
+        "idempotentHint": hints.idempotent,
+        "openWorldHint": hints.open_world,
+    }
+
+
+def _example(example: Example) -> ExampleEntry:
+    entry: ExampleEntry = {
+        "description": example.description,
+        "arguments": dict(example.arguments),
+        "invocation": example.invocation,
+    }
+    if example.expected_output:
+        entry["expected_output"] = example.expected_output
+    return entry

@@ -1,0 +1,93 @@
+"""Commands that make `generated/` or compare it: `generate`, `check`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from toolmason.commands.options import (
+    Exit,
+    end_with,
+    format_option,
+    manifest_option,
+    project_here,
+)
+
+if TYPE_CHECKING:
+    from toolmason.diagnostics.printers import Layout
+    from toolmason.project import Project
+
+PARTS = ("python", "schemas", "commands", "clients", "docs")
+"""As in `plan`, which is too heavy to import for a list of words. A test holds the two together."""
+
+
+def _only_option(command: Callable[..., None]) -> Callable[..., None]:
+    return click.option(
+        "--only", type=click.Choice(PARTS), help="Leave the rest of generated/ as it is, and out of the comparison."
+    )(command)
+
+
+@click.command()
+@click.option("--check", "is_check", is_flag=True, help="Compare and write nothing; exit 3 if anything differs.")
+@click.option(
+    "--diff",
+    "show_diff",
+    is_flag=True,
+    help="Show every line that differs, on stdout; on stderr where --format has that.",
+)
+@_only_option
+@click.option("--discard-edits", is_flag=True, help="Overwrite files that were edited by hand.")
+@click.option("--watch", is_flag=True, help="Do it again whenever manifest, templates or handlers change.")
+@format_option
+@manifest_option
+def generate(  # noqa: PLR0917 - click passes options by name
+    is_check: bool,
+    show_diff: bool,
+    only: str | None,
+    discard_edits: bool,
+    watch: bool,
+    layout: Layout,
+    manifest: Path | None,
+) -> None:
+    """Write generated/ from the manifest.
+
+    Files that are right already are not touched. Files edited by hand stop the run: nothing is written then.
+    """
+    if is_check and (watch or discard_edits):
+        raise click.UsageError("--check writes nothing: leave out --watch and --discard-edits")
+    from toolmason.commands.pipeline_run import Run
+
+    run = Run(project_here(manifest), layout, only, show_diff=show_diff)
+    if is_check:
+        end_with(run.check())
+    if watch:
+        _watch(run.project, lambda: run.generate(discard_edits=discard_edits))
+    else:
+        end_with(run.generate(discard_edits=discard_edits))
+
+
+@click.command()
+@click.option("--diff", "show_diff", is_flag=True, help="Show every line that differs, not only the first ones.")
+@_only_option
+@format_option
+@manifest_option
+def check(show_diff: bool, only: str | None, layout: Layout, manifest: Path | None) -> None:
+    """Compare generated/ with the manifest.
+
+    The same as `generate --check`: it writes nothing, and exits with 3 if anything differs.
+    """
+    from toolmason.commands.pipeline_run import Run
+
+    end_with(Run(project_here(manifest), layout, only, show_diff=show_diff).check())
+
+
+def _watch(project: Project, work: Callable[[], Exit]) -> None:
+    from toolmason.watch import run_on_changes
+
+    def ready() -> None:
+        click.echo(f"watching {project.shown_manifest}, templates/, handlers/; Ctrl-C ends", err=True)
+
+    run_on_changes(project, work, ready=ready)

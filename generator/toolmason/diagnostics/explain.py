@@ -1,0 +1,31 @@
+"""What `toolmason explain CODE` prints: the rule behind a diagnostic, why it exists, a bad and a good example."""
+
+from __future__ import annotations
+
+import difflib
+import textwrap
+
+from toolmason.diagnostics.rules import RULES
+
+
+class UnknownCodeError(LookupError):
+    """There is no such code. The message says which one may have been meant."""
+
+
+def explain(code: str) -> str:
+    """Explain one code, written in any case and with or without its `TM`. Ends with a newline.
+
+    Raises:
+        UnknownCodeError: no rule has that code.
+    """
+    wanted = code.strip().upper()
+    wanted = f"TM{wanted}" if wanted.isdecimal() else wanted
+    rule = RULES.get(wanted)
+    if rule is None:
+        # Codes are alike anyway: only one slip of the pen makes another a good guess.
+        near = difflib.get_close_matches(wanted, RULES, n=1, cutoff=0.8)
+        hint = f"did you mean `{near[0]}`?" if near else f"the codes are {min(RULES)} to {max(RULES)}"
+        raise UnknownCodeError(f"unknown code `{code}`: {hint}")
+    why = textwrap.fill(rule.why, 88)
+    bad, good = (textwrap.indent(example.strip("\n"), "    ") for example in (rule.bad, rule.good))
+    return f"{rule.code}: {rule.title}\n\n{why}\n\nBad:\n\n{bad}\n\nGood:\n\n{good}\n"

@@ -1,0 +1,1 @@
+"""Create a manifest from the `--help` output of a program."""

@@ -1,0 +1,1 @@
+"""Manifest: TOML text to checked tables with positions."""

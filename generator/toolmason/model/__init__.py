@@ -1,0 +1,1 @@
+"""The resolved model: what a manifest means."""

@@ -1,0 +1,14 @@
+"""Rendered files: a path and its final text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+
+@dataclass(frozen=True, slots=True)
+class RenderedFile:
+    """A file to write: its path relative to the generated folder and its final, signed text with LF line ends."""
+
+    path: PurePosixPath
+    text: str

@@ -1,0 +1,64 @@
+"""The grammar of `type = "..."`: a primitive, a name from `[types]`, `T[]` or `map<T>`."""
+
+from __future__ import annotations
+
+import re
+
+from toolmason.model.types import ClassName, ListOf, MapOf, Named, Primitive, TypeRef
+
+PRIMITIVES = ("string", "integer", "number", "boolean", "object")
+MAX_DEPTH = 8
+"""How deep lists and maps may nest. Providers refuse schemas beyond about ten levels."""
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+class MalformedTypeError(ValueError):
+    """The text is no type. Its message says what was expected, in the author's words."""
+
+
+def parse(text: str) -> TypeRef:
+    """Read a type expression. Names are not looked up.
+
+    Raises:
+        MalformedTypeError: `text` is no type expression.
+    """
+    return _parse(text.strip(), text, 0)
+
+
+def _parse(part: str, whole: str, level: int) -> TypeRef:
+    if level > MAX_DEPTH:
+        raise MalformedTypeError(f"`{whole}` nests more than {MAX_DEPTH} levels")
+    if part.endswith("[]"):
+        return ListOf(_parse(part[:-2].rstrip(), whole, level + 1))
+    if part.startswith("map<") and part.endswith(">"):
+        return MapOf(_parse(part[4:-1].strip(), whole, level + 1))
+    if not _NAME.fullmatch(part):
+        raise MalformedTypeError(f"`{whole}` is no type: expected a name, `T[]` or `map<T>`")
+    if part in PRIMITIVES:
+        return Primitive(part)  # type: ignore[arg-type]  # just looked up
+    return Named(ClassName(part))
+
+
+def spell(ref: TypeRef) -> str:
+    """Write a type as its author would."""
+    match ref:
+        case Primitive(kind):
+            return kind
+        case Named(name):
+            return name
+        case ListOf(item):
+            return f"{spell(item)}[]"
+        case MapOf(value):
+            return f"map<{spell(value)}>"
+
+
+def names(ref: TypeRef) -> frozenset[str]:
+    """Give the `[types]` that `ref` mentions itself."""
+    match ref:
+        case Named(name):
+            return frozenset({name})
+        case ListOf(inner) | MapOf(inner):
+            return names(inner)
+        case Primitive():
+            return frozenset()

@@ -1,0 +1,77 @@
+"""Types of the model: names, type references, properties and objects."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, NewType
+
+from toolmason.diagnostics.key_path import KeyPath
+
+Identifier = NewType("Identifier", str)
+"""A name that is legal Python and no keyword. Made in `names`."""
+
+
+ClassName = NewType("ClassName", str)
+"""An identifier in PascalCase. Made in `names`."""
+
+
+JsonSchema = dict[str, Any]
+"""A JSON Schema object, in wire order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Primitive:
+    """A type every language has."""
+
+    kind: Literal["string", "integer", "number", "boolean", "object"]
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A reference to `[types.NAME]`."""
+
+    name: ClassName
+
+
+@dataclass(frozen=True, slots=True)
+class ListOf:
+    """`T[]`."""
+
+    item: TypeRef
+
+
+@dataclass(frozen=True, slots=True)
+class MapOf:
+    """`map<T>`: free keys, values of one type."""
+
+    value: TypeRef
+
+
+TypeRef = Primitive | Named | ListOf | MapOf
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Value:
+    """A parameter or a field. `default` means something only where `has_default`."""
+
+    name: str
+    type: TypeRef
+    description: str = ""
+    required: bool = True
+    nullable: bool = False
+    has_default: bool = False
+    default: Any = None
+    constraints: Mapping[str, Any] = field(default_factory=dict)
+    """JSON Schema keywords with their values: `enum`, `minimum`, `minItems`, ... in schema order."""
+    at: KeyPath = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObjectType:
+    """`[types.NAME]`."""
+
+    name: ClassName
+    description: str
+    fields: tuple[Value, ...]
+    at: KeyPath = ()

@@ -1,0 +1,181 @@
+"""Render a project's own templates in a separate process, since the project may be a stranger's.
+
+Jinja's sandbox restricts the objects that a template can reach, but not its time and memory, and its output can keep a
+formatter or a parser busy too. The process renders, formats and parses under limits for both, and is ended when it
+exceeds one. On Windows, which has no such limits, the parent enforces the time limit.
+"""
+
+from __future__ import annotations
+
+import json
+import pickle
+import signal
+import subprocess
+import sys
+import traceback
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Any, Final
+
+from toolmason.model.rendered_file import RenderedFile
+from toolmason.model.server import Server
+from toolmason.project import Project
+from toolmason.render import TemplateRefused, drafts, finish
+from toolmason.render.self_check import SelfCheckError, self_check, unchanged
+
+_MIB: Final = 1024 * 1024
+
+
+class TemplateError(Exception):
+    """A template of the project is invalid. The message has its name and line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Maximum seconds and bytes of memory for rendering, and maximum bytes of all output."""
+
+    time_s: float
+    memory_bytes: int
+    output_bytes: int = 16 * _MIB
+
+
+def default_limits(server: Server) -> Limits:
+    """Return limits of about ten times the needs of the packaged templates for `server`."""
+    tools = len(server.tools)
+    return Limits(
+        time_s=30 + 0.1 * tools,
+        memory_bytes=1024 * _MIB + tools * _MIB // 4,
+        output_bytes=16 * _MIB + tools * _MIB // 8,
+    )
+
+
+def confined_render(
+    project: Project, server: Server, *, models: Mapping[str, str], part: str | None, limits: Limits | None = None
+) -> tuple[RenderedFile, ...]:
+    """Return the same as `render.render` with the templates of `project`, rendered and checked under `limits`.
+
+    Raises:
+        TemplateError: one of the templates is wrong.
+        TemplateRefused: one of them cannot be read safely, or a limit was exceeded.
+        SyntaxError: a file is no Python or no JSON; the message names the file and the place in it.
+        SelfCheckError: a file does not parse.
+    """
+    bounds = limits or default_limits(server)
+    # `-P` keeps the working directory, which is often the project, off the path of imports.
+    command = [sys.executable, "-P", "-c", f"import sys; sys.path[:] = {sys.path!r}; import {__name__} as m; m.main()"]
+    request = pickle.dumps((project, server, dict(models), part, bounds))
+    with subprocess.Popen(  # noqa: S603 - our own interpreter and code
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        is_late = False
+        try:
+            output, errors = process.communicate(request, timeout=bounds.time_s)
+        except subprocess.TimeoutExpired:
+            is_late = True
+            process.kill()
+            output, errors = process.communicate()
+        except BaseException:
+            process.kill()
+            raise
+    lines = list(_answers(output))
+    last = lines[-1] if lines else {}
+    current_template = next((line["template"] for line in reversed(lines) if "template" in line), "")
+    if is_late or process.returncode == -getattr(signal, "SIGXCPU", 0):
+        raise _exceeded(project, current_template, f"it takes more than {bounds.time_s:g} s")
+    if "memory" in last:
+        raise _exceeded(project, current_template, f"it takes more than {bounds.memory_bytes // _MIB:,} MiB of memory")
+    if process.returncode < 0:
+        raise _exceeded(project, current_template, f"its process was ended by signal {-process.returncode}")
+    return _files_of(last, errors)
+
+
+def _answers(output: bytes) -> Iterator[dict[str, Any]]:
+    """Parse the output of the process; the last line may be incomplete."""
+    for line in output.splitlines():
+        with suppress(ValueError):
+            yield json.loads(line)
+
+
+def _files_of(answer: Mapping[str, Any], errors: bytes) -> tuple[RenderedFile, ...]:
+    match answer:
+        case {"files": dict(texts)}:
+            return tuple(RenderedFile(PurePosixPath(path), text) for path, text in texts.items())
+        case {"faults": list(faults)}:
+            raise SelfCheckError(faults)
+        case {"mistake": str(text)}:
+            raise TemplateError(text)
+        case {"refused": [str(code), str(path), str(reason)]}:
+            raise TemplateRefused(code, PurePosixPath(path), reason)
+        case {"syntax": str(text)}:
+            raise SyntaxError(text)
+    raise RuntimeError(f"rendering failed:\n{errors.decode('utf-8', 'replace')}")
+
+
+def _exceeded(project: Project, template: str, reason: str) -> TemplateRefused:
+    folder = project.override_folder
+    # One of ours includes or extends theirs: which of them it was is not known.
+    shown = PurePosixPath(folder.name, template if (folder / template).exists() else "")
+    return TemplateRefused("TM609", shown, f"rendering was stopped: {reason}")
+
+
+def main() -> None:
+    """Answer one request of `confined_render` on stdin: a line before each file, and one with the result."""
+    project, server, models, part, limits = pickle.load(sys.stdin.buffer)  # noqa: S301 - from our parent
+    _apply(limits)
+    try:
+        texts = drafts(
+            server,
+            templates=project.templates,
+            models=models,
+            part=part,
+            begin=_begin,
+            max_bytes=limits.output_bytes,
+        )
+        _begin("")
+        # A third, so that there is time to find the file that cannot be laid out.
+        files = finish(texts, timeout_s=limits.time_s / 3)
+        self_check(server, files, previous=unchanged(files, project.generated))
+        _answer({"files": {file.path.as_posix(): file.text for file in files}})
+    except MemoryError:
+        _answer({"memory": True})
+    except TemplateRefused as error:
+        _answer({"refused": [error.code, error.path.as_posix(), error.reason]})
+    except SelfCheckError as error:
+        _answer({"faults": error.faults})
+    except Exception as error:  # noqa: BLE001 - whatever a template can raise
+        _answer_mistake(error, project)
+
+
+def _begin(template: str) -> None:
+    _answer({"template": template})
+
+
+def _answer_mistake(error: Exception, project: Project) -> None:
+    from toolmason.render.override_errors import override_mistake
+
+    if (mistake := override_mistake(error, project)) is not None:
+        _answer({"mistake": mistake})
+    elif isinstance(error, SyntaxError):
+        _answer({"syntax": str(error)})
+    else:
+        traceback.print_exception(error)
+        sys.exit(1)
+
+
+def _answer(line: Mapping[str, Any]) -> None:
+    sys.stdout.write(json.dumps(line) + "\n")
+    sys.stdout.flush()
+
+
+def _apply(limits: Limits) -> None:
+    try:
+        import resource
+    except ImportError:  # Windows
+        return
+    seconds = int(limits.time_s) + 1
+    for kind, bound in ((resource.RLIMIT_DATA, limits.memory_bytes), (resource.RLIMIT_CPU, seconds)):
+        # macOS rejects a memory limit; the user's own limit may be lower already.
+        with suppress(ValueError, OSError):
+            resource.setrlimit(kind, (bound, bound if kind == resource.RLIMIT_DATA else bound + 1))

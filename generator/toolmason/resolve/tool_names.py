@@ -1,0 +1,41 @@
+"""Which tool names can be served at all. What each client makes of them is in `client_names`."""
+
+from __future__ import annotations
+
+import re
+
+from toolmason.manifest.tables import DiscoveryTable
+from toolmason.resolve.client_names import CLAUDE_CODE, shown_name
+
+LEGAL = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+"""What OpenAI and Anthropic accept, with the client's prefix counted in."""
+
+
+def client_name(tool: str, server: str) -> str:
+    """Give the name under which Claude Code shows `tool` to a model, and Codex where it has no dash."""
+    return shown_name(CLAUDE_CODE, server, tool)
+
+
+def refusal(tool: str, server: str) -> str:
+    """Say why clients refuse `tool`, or give the empty string."""
+    if not re.fullmatch(r"[a-zA-Z0-9_-]+", tool):
+        return f"tool name `{tool}` holds characters that clients refuse"
+    if tool[0] in "0123456789-":
+        return f"tool name `{tool}` starts with `{tool[0]}`, which Gemini refuses"
+    shown = client_name(tool, server)
+    if not LEGAL.fullmatch(shown):
+        return f"tool name `{tool}` is too long: `{shown}` has {len(shown)} characters, clients take 64"
+    return ""
+
+
+def meta_tool_names(discovery: DiscoveryTable) -> tuple[str, ...]:
+    """Give the names a server keeps for discovery. Those of every style, since a flag can change the style."""
+    search_call = tuple(f"{discovery.prefix}{name}" for name in ("search", "call", "call_read"))
+    return (
+        *search_call,
+        "list_available_tools",
+        "get_tool_description",
+        "call_tool",
+        "discover_tools",
+        "get_tool_schema",
+    )

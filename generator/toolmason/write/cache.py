@@ -1,0 +1,200 @@
+"""The record of the last run: if no input and no output has changed since, rendering is skipped.
+
+A record has only hashes: one of all inputs (the manifest and its schemas, handlers, templates, the toolkit and the
+libraries that shape its output), and one of each generated file. Unless all of them match, the record is ignored.
+
+It is in the user's cache directory, and losing it costs only time. A record inside the project could declare any
+output valid, so it is not read there. CI has no record: a restored cache may come from any earlier job.
+
+The record also has the hashes of the Pydantic models that our generator made. Models on disk are used again only if
+they have one of these hashes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tomllib
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path, PurePosixPath
+
+import toolmason_runtime
+
+import toolmason
+import toolmason_templates
+from toolmason.manifest.input_files import RefusedInput, hash_input, is_inside, read_input
+from toolmason.model.checksum import LISTING, Listing, State, parse_listing, verify
+from toolmason.model.client_launch import PYPROJECT
+from toolmason.model.rendered_file import RenderedFile
+from toolmason.project import Project
+from toolmason.write.snapshot import MAX_FILE_BYTES
+from toolmason.write.user_cache import cache_directory, read_cached, write_cached
+
+_LIBRARIES = ("datamodel_code_generator-", "jinja2-", "ruff-", "snowballstemmer-", "tomli_w-")
+"""How the metadata folders of the libraries that shape the output begin; their names end in the version."""
+
+MAX_HASHED_BYTES = 256 * 1024 * 1024
+MAX_HASHED_ENTRIES = 50_000
+"""Bounds of what is hashed of a project. Beyond them nothing is remembered."""
+
+
+def recall(project: Project) -> tuple[RenderedFile, ...] | None:
+    """Give what a run would render, as it stands on disk, or None if only a run can tell."""
+    with suppress(OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        path = record_path(project)
+        if path is None:
+            return None
+        record = json.loads(read_cached(path))
+        if record["inputs"] == fingerprint(project):
+            listed = _listing(project.generated)
+            files = [
+                _read_recorded_file(project.generated, name, digest, listed) for name, digest in record["files"].items()
+            ]
+            return tuple(file for file in files if file) if all(files) else None
+    return None
+
+
+def recorded_models(project: Project) -> frozenset[str]:
+    """Return the fingerprints of the Pydantic models that the last run made, whatever has changed since."""
+    with suppress(OSError, ValueError, KeyError, TypeError, RecursionError):
+        if path := record_path(project):
+            return frozenset(json.loads(read_cached(path))["models"])
+    return frozenset()
+
+
+def remember(project: Project, files: Sequence[RenderedFile], before: str, models: Iterable[str] = ()) -> None:
+    """Note what a run made, whose inputs had the fingerprint `before` when it began, and its Pydantic models.
+
+    Nothing is noted if they have another one now, since nobody knows which of their states was read. A disk that
+    refuses is no mistake.
+    """
+    with suppress(OSError):
+        path = record_path(project)
+        if path is None or fingerprint(project) != before:
+            return
+        record = {
+            "inputs": before,
+            "files": {file.path.as_posix(): _digest(file.text.encode()) for file in files},
+            "models": [_digest(text.encode()) for text in models],
+        }
+        write_cached(path, json.dumps(record).encode())
+
+
+def record_path(project: Project) -> Path | None:
+    """Return the file of the record of `project`, which need not exist, or None where no record is kept."""
+    if os.environ.get("CI", "").lower() not in {"", "0", "false"}:
+        return None
+    directory = cache_directory(project.root)
+    name = _digest(os.path.realpath(project.manifest).encode("utf-8", "surrogateescape"))
+    return directory and directory / f"run-{name}.json"
+
+
+def fingerprint(project: Project) -> str:
+    """Give the hash of everything a run reads. Contents count, not times: those survive being moved about.
+
+    Raises:
+        OSError: an input cannot be read, or there are too many.
+    """
+    whole = sha256(repr((sys.version, project.shown_manifest, _library_versions())).encode())
+    total = 0
+    for name, path, root in _inputs(project):
+        try:
+            size, digest = hash_input(path, root) if root else _hash_trusted(path)
+        except (RefusedInput, FileNotFoundError):
+            # No stage reads it either.
+            size, digest = 0, "none"
+        total += size
+        if total > MAX_HASHED_BYTES:
+            raise RefusedInput(project.root, "its inputs are too large to be remembered")
+        whole.update(f"\0{name}\0{size} {digest}\0".encode("utf-8", "surrogateescape"))
+    return whole.hexdigest()
+
+
+def named_schemas(manifest: bytes) -> list[str]:
+    """List the files that the tools of a manifest name as their `input_schema`."""
+    # Most manifests name none, and parsing a large one takes longer than all the rest of a run that changes nothing.
+    if b"input_schema" not in manifest:
+        return []
+    tools = tomllib.loads(manifest.decode()).get("tools", {}).values()
+    return [tool["input_schema"] for tool in tools if isinstance(tool.get("input_schema"), str)]
+
+
+def _listing(folder: Path) -> Listing:
+    path = folder / LISTING
+    return parse_listing(read_input(path, folder, max_bytes=MAX_FILE_BYTES)) if path.exists() else {}
+
+
+def _read_recorded_file(folder: Path, name: str, digest: str, listed: Listing) -> RenderedFile | None:
+    path = PurePosixPath(name)
+    # A record is no authority: what it names must lie in the folder and be signed there.
+    if path.is_absolute() or ".." in path.parts:
+        return None
+    data = read_input(folder / path, folder, max_bytes=MAX_FILE_BYTES).replace(b"\r\n", b"\n")
+    if _digest(data) != digest or verify(path, data, listed) is not State.VALID:
+        return None
+    return RenderedFile(path, data.decode())
+
+
+def _digest(data: bytes) -> str:
+    return sha256(data).hexdigest()
+
+
+def _library_versions() -> list[str]:
+    places = [Path(each) for each in sys.path if each.endswith(("site-packages", "dist-packages"))]
+    names = [entry.name for place in places if place.is_dir() for entry in place.iterdir()]
+    return sorted(name for name in names if name.startswith(_LIBRARIES) and name.endswith(".dist-info"))
+
+
+def _hash_trusted(path: Path) -> tuple[int, str]:
+    data = path.read_bytes()
+    return 0, _digest(data)
+
+
+def _inputs(project: Project) -> Iterator[tuple[str, Path, Path | None]]:
+    """Give the name of each input, its path, and the directory that it must not lead out of, None if it is ours."""
+    root = project.root
+    yield "manifest", project.manifest, root
+    yield PYPROJECT, root / PYPROJECT, root
+    # What cannot be parsed is reported by the stage that does.
+    with suppress(OSError, ValueError, AttributeError, RecursionError):
+        for name in named_schemas(read_input(project.manifest, root)):
+            yield f"schema {name}", root / name, root
+    for package in (toolmason, toolmason_runtime, toolmason_templates):
+        # Some installers link each file to a store of their own.
+        yield from ((name, path, None) for name, path in _files_under(Path(package.__path__[0])))
+    for folder, suffix in ((project.handlers, ".py"), (project.templates, "")):
+        # A template may include anything that is beside it.
+        if folder is not None:
+            yield from ((name, path, root) for name, path in _files_under(folder, inside=root, suffix=suffix))
+
+
+def _files_under(top: Path, *, inside: Path | None = None, suffix: str = "") -> Iterator[tuple[str, Path]]:
+    """Give the files below `top` in a fixed order. Links to directories are followed, but not out of `inside`.
+
+    Raises:
+        OSError: a directory cannot be listed, or there are too many entries.
+    """
+    seen: set[str] = set()
+    pending = [top]
+    count = 0
+    while pending:
+        folder = pending.pop()
+        real = os.path.realpath(folder)
+        if real in seen or (inside is not None and not is_inside(folder, inside)):
+            continue
+        seen.add(real)
+        if not folder.is_dir():
+            continue
+        with os.scandir(folder) as entries:
+            found = sorted(entries, key=lambda entry: entry.name)
+        count += len(found)
+        if count > MAX_HASHED_ENTRIES:
+            raise RefusedInput(top, "it has too many files to be remembered")
+        pending += [folder / entry.name for entry in found if entry.is_dir() and entry.name != "__pycache__"]
+        for entry in found:
+            path = folder / entry.name
+            if entry.name.endswith(suffix) and not entry.is_dir():
+                yield f"{top.name}/{path.relative_to(top).as_posix()}", path

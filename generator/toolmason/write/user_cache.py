@@ -1,0 +1,100 @@
+"""The user's private cache directory, the only place outside a project where the toolkit stores files.
+
+Files in a project may come from a stranger. Files in this directory can only come from this user.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sys
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from toolmason.manifest.input_files import is_inside, read_input
+
+_KEY_BYTES: Final = 32
+
+
+def cache_directory(project: Path) -> Path | None:
+    """Return the cache directory, which may not exist yet; None if it is unknown, relative or in `project`."""
+    base = _base()
+    if base is None or not base.is_absolute() or is_inside(base / "toolmason", _checkout(project)):
+        return None
+    return base / "toolmason"
+
+
+def read_cached(path: Path) -> bytes:
+    """Return the content of a file of the cache directory.
+
+    Raises:
+        OSError: it cannot be read, or the directory is not the user's own.
+    """
+    _require_private(path.parent)
+    return read_input(path, path.parent)
+
+
+def write_cached(path: Path, data: bytes) -> None:
+    """Write a file of the cache directory atomically; create the directory, private to this user, if necessary.
+
+    Raises:
+        OSError: it cannot be written, or the directory is not the user's own.
+    """
+    path.parent.parent.mkdir(parents=True, exist_ok=True)
+    path.parent.mkdir(mode=0o700, exist_ok=True)
+    _require_private(path.parent)
+    descriptor, draft = tempfile.mkstemp(dir=path.parent)
+    try:
+        with open(descriptor, "wb") as file:  # noqa: PTH123 - it takes a descriptor
+            file.write(data)
+        os.replace(draft, path)  # noqa: PTH105 - both are names
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(draft)  # noqa: PTH108 - a name
+        raise
+
+
+def user_key(project: Path, *, make: bool = False) -> bytes | None:
+    """Return the user's secret key, or None if there is none; with `make`, create it if it can be stored."""
+    directory = cache_directory(project)
+    if directory is None:
+        return None
+    path = directory / "key"
+    with suppress(OSError):
+        if make and not path.exists():
+            write_cached(path, secrets.token_bytes(_KEY_BYTES))
+        key = read_cached(path)
+        return key if len(key) == _KEY_BYTES else None
+    return None
+
+
+def _checkout(project: Path) -> Path:
+    """Return the repository that `project` belongs to, or `project` itself if it is in none."""
+    real = Path(os.path.realpath(project))
+    return next((folder for folder in (real, *real.parents) if os.path.lexists(folder / ".git")), real)
+
+
+def _base() -> Path | None:
+    if sys.platform == "win32":
+        named = os.environ.get("LOCALAPPDATA", "")
+    else:
+        named = os.environ.get("XDG_CACHE_HOME", "")
+    if named:
+        return Path(named)
+    try:
+        home = Path.home()
+    except RuntimeError:  # No home directory is known.
+        return None
+    parts = {"win32": ("AppData", "Local"), "darwin": ("Library", "Caches")}
+    return home.joinpath(*parts.get(sys.platform, (".cache",)))
+
+
+def _require_private(directory: Path) -> None:
+    """Raise PermissionError if another user owns or can open the directory. On Windows it is always per user."""
+    if sys.platform == "win32":
+        return
+    status = directory.lstat()
+    if status.st_uid != os.getuid() or status.st_mode & 0o077:
+        raise PermissionError(None, "it is not private to this user", str(directory))

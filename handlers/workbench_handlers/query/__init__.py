@@ -1,0 +1,24 @@
+"""The `query` tools: jq over JSON and YAML files."""
+
+from __future__ import annotations
+
+import asyncio
+
+from toolmason_runtime import ToolCall
+
+from workbench_handlers.query import run
+from workbench_handlers.state import roots_for
+from workbench_handlers.workspace.open import existing
+from workbench_server.query.models import QueryJsonParams, QueryYamlParams
+
+
+async def query_json(params: QueryJsonParams, call: ToolCall) -> str:
+    """Run a jq expression over a JSON file."""
+    located = await asyncio.to_thread(existing, params.file_path, await roots_for(call))
+    return await run.query(located, params.jq_expression, "json", params.timeout)
+
+
+async def query_yaml(params: QueryYamlParams, call: ToolCall) -> str:
+    """Run a jq expression over a YAML file."""
+    located = await asyncio.to_thread(existing, params.file_path, await roots_for(call))
+    return await run.query(located, params.yq_expression, "yaml", params.timeout)

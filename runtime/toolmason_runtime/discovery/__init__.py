@@ -1,0 +1,44 @@
+"""How a model gets to know the tools: one style a module, all over the same index."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, cast
+
+from toolmason_runtime.discovery.classic import Classic
+from toolmason_runtime.discovery.discover_schema import discover_schema
+from toolmason_runtime.discovery.list_describe import list_describe
+from toolmason_runtime.discovery.meta_tools import Run, Served, Style
+from toolmason_runtime.discovery.search_call import search_call
+from toolmason_runtime.protocol.catalogue import Catalogue
+from toolmason_runtime.protocol.selection import Selection, visible_tools
+from toolmason_runtime.search.index import Ranker, SearchData, ToolIndex
+
+__all__ = ["Run", "Style", "style_for"]
+
+_STYLES: Final[Mapping[str, Callable[[Served], Style]]] = {
+    "search-call": search_call,
+    "list-describe": list_describe,
+    "discover-schema": discover_schema,
+    "classic": Classic,
+}
+
+
+def style_for(
+    catalogue: Catalogue,
+    selection: Selection,
+    load_index: Callable[[], dict[str, Any]],
+    *,
+    ranker: Ranker | None = None,
+) -> Style:
+    """Make the style of `selection` over its visible tools.
+
+    `load_index` gives the content of `search_index.json`; it is called at the first search. `ranker` takes the
+    place of the words in ranking.
+
+    Raises:
+        ValueError: `selection` names a toolset that is no category.
+    """
+    visible = visible_tools(catalogue, selection)
+    index = ToolIndex(catalogue, visible, cast("Callable[[], SearchData]", load_index), ranker=ranker)
+    return _STYLES[selection.style](Served(catalogue, selection, index))

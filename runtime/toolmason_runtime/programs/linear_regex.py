@@ -1,0 +1,54 @@
+"""Regular expressions of policies, matched in linear time by Rust's `regex`, which is part of pydantic-core.
+
+Python's `re` can take exponential time, and a model chooses the text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final
+
+from pydantic_core import SchemaError
+from toolmason_runtime.protocol.patterns import compile_linear
+
+_HINTS: Final = {
+    "look-around": "say what may be there instead, or list what is allowed with `enum`",
+    "backreferences": "write the text out, or list what is allowed with `enum`",
+    "size limit": r"repeat fewer times, or a class of fewer characters: `[A-Za-z0-9_]` in place of `\w`",
+}
+
+
+class PatternError(ValueError):
+    """A text is not a regular expression of Rust's `regex`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """A regular expression that a text must match as a whole.
+
+    Raises:
+        PatternError: it is invalid; the message has the reason and, if possible, a replacement.
+    """
+
+    text: str
+    _whole: Callable[[str], bool] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        _compiled(self.text)  # compiled alone too: `a)|(?:b` is valid only inside the brackets below
+        object.__setattr__(self, "_whole", _compiled(rf"\A(?:{self.text})\z"))
+
+    def matches(self, text: str) -> bool:
+        """Return whether all of `text` matches, in linear time."""
+        return self._whole(text)
+
+
+def _compiled(pattern: str) -> Callable[[str], bool]:
+    try:
+        return compile_linear(pattern)
+    except SchemaError as error:
+        last = str(error).rpartition("\n")[2]
+        reason = re.sub(r"\A\s*(?:\w*E|e)rror: ", "", last).rstrip(".")
+        hint = next((f": {hint}" for sign, hint in _HINTS.items() if sign in reason), "")
+        raise PatternError(f"{reason}{hint}") from error

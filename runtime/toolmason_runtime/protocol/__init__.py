@@ -1,0 +1,1 @@
+"""MCP requests to results, independent of the transport."""

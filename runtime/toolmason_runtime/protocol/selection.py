@@ -1,0 +1,78 @@
+"""What of a catalogue a running server serves, as flags and environment chose at its start."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Final
+
+from toolmason_runtime.protocol.catalogue import Catalogue, ToolEntry, reads_rest
+
+STYLES: Final = ("search-call", "list-describe", "discover-schema", "classic")
+"""The styles of discovery: which meta-tools stand in `tools/list`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The style of discovery, whether tools of the tier `all` are served, and the categories to keep (empty: each)."""
+
+    style: str
+    all_tools: bool = False
+    toolsets: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.style not in STYLES:
+            raise ValueError(_unknown("discovery style", self.style, STYLES))
+
+
+def visible_tools(catalogue: Catalogue, selection: Selection) -> dict[str, ToolEntry]:
+    """Give the tools that can be found and called, in the order of the manifest.
+
+    Raises:
+        ValueError: a toolset is no category; the text names those there are.
+    """
+    return {name: entry for name, entry in served_tools(catalogue, selection).items() if is_enabled(entry)}
+
+
+def served_tools(catalogue: Catalogue, selection: Selection) -> dict[str, ToolEntry]:
+    """Give the tools of the tier and of the toolsets, disabled ones too, and what reads the rest of their answers.
+
+    That is served where one of them runs a program, or names it as related.
+
+    Raises:
+        ValueError: a toolset is no category; the text names those there are.
+    """
+    categories = frozenset(_category(toolset, catalogue) for toolset in selection.toolsets)
+
+    def is_chosen(entry: ToolEntry) -> bool:
+        of_tier = selection.all_tools or entry["tier"] == "core"
+        return of_tier and (not categories or entry["category"] in categories)
+
+    tools = catalogue["tools"]
+    chosen = {name: entry for name, entry in tools.items() if is_chosen(entry)}
+    named = {name for entry in chosen.values() for name in entry["related"]}
+    are_programs = any("cli" in entry for entry in chosen.values())
+
+    def is_needed(name: str, entry: ToolEntry) -> bool:
+        return reads_rest(entry) and (are_programs or name in named)
+
+    return {name: entry for name, entry in tools.items() if name in chosen or is_needed(name, entry)}
+
+
+def is_enabled(entry: ToolEntry) -> bool:
+    """Whether the tool may be called at all."""
+    return entry.get("enabled", True)
+
+
+def _category(toolset: str, catalogue: Catalogue) -> str:
+    wanted = toolset.strip()
+    if wanted not in catalogue["categories"]:
+        raise ValueError(_unknown("toolset", wanted, tuple(catalogue["categories"])))
+    return wanted
+
+
+def _unknown(what: str, given: str, known: Sequence[str]) -> str:
+    close = get_close_matches(given, known, n=1)
+    guess = f"; did you mean `{close[0]}`?" if close else ""
+    return f"unknown {what} `{given}`: there are {', '.join(f'`{each}`' for each in known) or 'none'}{guess}"

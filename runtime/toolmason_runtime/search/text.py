@@ -1,0 +1,125 @@
+"""How text becomes search terms; the index and the query go through the same function.
+
+Names are split before they are lower-cased: `readFiles`, `read_files` and `read-files` give the same
+terms, and the whole of `GitHub` or `base64` stays a term beside its parts.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+import sys
+from collections.abc import Callable, Iterator
+from functools import cache, lru_cache
+from importlib.util import find_spec
+from itertools import pairwise
+from types import ModuleType
+from typing import Any
+from unicodedata import normalize
+
+STOP_WORDS = frozenset(
+    re.findall(
+        r"\w+",
+        """
+        a about an and any are as at be been being but by can could d did do does doing don down each for from
+        had has have having he her here him his how i if in into is it its just let ll m me more most my no nor
+        of on one or our out own please re s shall she should so some such t than that the their them then there
+        these they this those to too up us ve very want was we were what when where which while who whom why will
+        with would you your
+        """,
+    )
+)
+"""Words that say nothing about which tool is meant: English function words and those of a polite request."""
+
+_WORD = re.compile(r"[^\W_]+")
+_POSSESSIVE = re.compile(r"(?<=\w)['\u2019]s\b")
+_ASCII_PIECE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
+_CJK_OR_OTHER = re.compile(rf"[{_CJK}]+|[^{_CJK}]+")
+_IS_CJK = re.compile(rf"[{_CJK}]")
+
+
+def terms(text: str) -> list[str]:
+    """Give the stems of `text` in order, with repeats, without stop words."""
+    return [stem(word) for word in words(text) if word not in STOP_WORDS]
+
+
+def words(text: str) -> list[str]:
+    """Give the lower-case words of `text` in order, names split into their parts."""
+    folded = _POSSESSIVE.sub("", text if text.isascii() else normalize("NFKC", text))
+    return [word for run in _WORD.findall(folded) for word in _split(run)]
+
+
+def squeezed(text: str) -> str:
+    """Give the letters and digits of `text` alone, folded: equal for all ways to write one name."""
+    folded = text if text.isascii() else normalize("NFKC", text)
+    return "".join(_WORD.findall(folded)).casefold()
+
+
+def folded(text: str) -> str:
+    """Give `text` as literal search compares it: folded, each run of white space one space."""
+    return " ".join((text if text.isascii() else normalize("NFKC", text)).casefold().split())
+
+
+@lru_cache(maxsize=8192)
+def stem(word: str) -> str:
+    """Give the Snowball (Porter 2) stem of a lower-case word: https://snowballstem.org/algorithms/english/stemmer.html."""
+    return _stemmer()(word) if len(word) > 2 else word
+
+
+def grams(word: str) -> frozenset[str]:
+    """Give the pairs of neighbouring characters in `word`, its ends marked."""
+    marked = f"^{word}$"
+    return frozenset(marked[start : start + 2] for start in range(len(marked) - 1))
+
+
+@lru_cache(maxsize=8192)
+def _split(run: str) -> tuple[str, ...]:
+    return tuple(_pieces(run))
+
+
+def _pieces(run: str) -> Iterator[str]:
+    if run.isascii():
+        pieces = _ASCII_PIECE.findall(run)
+    elif _IS_CJK.search(run):
+        for part in _CJK_OR_OTHER.findall(run):
+            yield from _pairs(part) if _IS_CJK.match(part) else _split(part)
+        return
+    else:
+        pieces = _unicode_pieces(run)
+    for piece in pieces:
+        yield piece.casefold()
+    if len(pieces) > 1:
+        yield run.casefold()
+
+
+def _pairs(part: str) -> Iterator[str]:
+    """Give the bigrams of a run of CJK characters, which stand for words there."""
+    yield from (part[start : start + 2] for start in range(max(1, len(part) - 1)))
+
+
+def _unicode_pieces(run: str) -> list[str]:
+    pieces = [run[0]]
+    for before, char in pairwise(run):
+        if (char.isupper() and before.islower()) or char.isdigit() is not before.isdigit():
+            pieces.append(char)
+        else:
+            pieces[-1] += char
+    return pieces
+
+
+@cache
+def _stemmer() -> Callable[[str], str]:
+    stemmer: Callable[[str], str] = _english_module().EnglishStemmer().stemWord
+    return stemmer
+
+
+def _english_module() -> Any:
+    """Import the English stemmer alone: `import snowballstemmer` loads 33 languages and takes ten times as long."""
+    spec = find_spec("snowballstemmer")
+    if spec is None:
+        raise ModuleNotFoundError("snowballstemmer is needed to search", name="snowballstemmer")
+    package = ModuleType("toolmason_runtime._snowball")
+    package.__path__ = list(spec.submodule_search_locations or ())
+    sys.modules[package.__name__] = package
+    return importlib.import_module(f"{package.__name__}.english_stemmer")

@@ -1,0 +1,1 @@
+"""The command that starts a server: options, lifespan, logging."""

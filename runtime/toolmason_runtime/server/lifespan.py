@@ -1,0 +1,107 @@
+"""The state of a running server: made at the first tool call, ended with the server."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import logging
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from contextvars import Context
+
+from toolmason_runtime.protocol.errors import INTERNAL, ToolError
+
+Options = Mapping[str, str | tuple[str, ...]]
+"""What the server was started with: the manifest's options by name."""
+LifespanFactory = Callable[[Options], AbstractAsyncContextManager[object]]
+"""A function of the handlers, such as one under `@asynccontextmanager`, that yields one object or a tuple of them."""
+
+_log = logging.getLogger(__name__)
+
+
+class Lifespan:
+    """Enters the context manager that `target` (`module:function`, or empty for none) makes, once and when asked.
+
+    It lives in a task of its own: what holds a cancel scope must be left in the task that entered it, and neither
+    the request that came first nor its cancellation has anything to do with the state of all.
+    """
+
+    def __init__(self, target: str, options: Options) -> None:
+        self._target = target
+        self._options = options
+        self._entered: asyncio.Future[tuple[object, ...]] | None = None
+        self._leave = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+
+    async def state(self) -> tuple[object, ...]:
+        """Give what the context manager yielded; enter it first if need be.
+
+        Raises:
+            ToolError: it could not be entered. The next call tries again.
+        """
+        if not self._target:
+            return ()
+        if self._entered is None:
+            self._entered = asyncio.get_running_loop().create_future()
+            self._leave = asyncio.Event()
+            # An empty context: the state must not carry the identity of whoever called first.
+            self._task = asyncio.create_task(self._live(self._entered, self._leave), context=Context())
+        return await asyncio.shield(self._entered)
+
+    async def aclose(self) -> None:
+        """Leave the context manager, if it was entered. It may be entered again afterwards."""
+        task, entered, self._task, self._entered = self._task, self._entered, None, None
+        if task is None or entered is None:
+            return
+        if entered.done():
+            self._leave.set()
+        else:
+            task.cancel()
+        await asyncio.wait([task])
+
+    async def _live(self, entered: asyncio.Future[tuple[object, ...]], leave: asyncio.Event) -> None:
+        try:
+            async with self._manager() as state:
+                entered.set_result(_objects(state))
+                await leave.wait()
+        except asyncio.CancelledError:
+            entered.cancel()
+            raise
+        except Exception as error:  # noqa: BLE001  it goes to those who wait, or to the log
+            if entered.done():
+                _log.error("lifespan `%s` failed while closing: %s", self._target, _line(error), exc_info=error)
+            else:
+                entered.set_exception(self._failure(error))
+                entered.exception()  # marks it as seen: all who wait may have been cancelled
+        finally:
+            if self._entered is entered:
+                self._entered = None
+
+    def _manager(self) -> AbstractAsyncContextManager[object]:
+        module, _, function = self._target.partition(":")
+        factory: LifespanFactory = getattr(importlib.import_module(module), function)
+        manager: object = factory(self._options)
+        if not isinstance(manager, AbstractAsyncContextManager):
+            kind = type(manager).__name__
+            raise TypeError(
+                f"it must return an async context manager, not {kind}; decorate it with @asynccontextmanager"
+            )
+        return manager
+
+    def _failure(self, error: Exception) -> ToolError:
+        """Log why the state could not be made, and return what the model is told. A `ToolError` has its own words."""
+        if isinstance(error, ToolError):
+            return error
+        _log.error("lifespan `%s` failed: %s", self._target, _line(error), exc_info=error)
+        return ToolError(f"The server's lifespan `{self._target}` failed", code=INTERNAL)
+
+
+def _objects(state: object) -> tuple[object, ...]:
+    """Return the objects that a lifespan yielded: one, or those of a tuple or list. Named tuples are one object."""
+    if state is None:
+        return ()
+    return tuple(state) if type(state) in {tuple, list} else (state,)  # type: ignore[arg-type]  # it is one of the two
+
+
+def _line(error: Exception) -> str:
+    return " ".join(f"{type(error).__name__}: {error}".split())

@@ -1,0 +1,258 @@
+"""Carries a dispatcher on the SDK's low-level server, in both protocol eras.
+
+The first request of a connection decides the era: 2026-07-28, where each request stands alone, or 2025-11-25 and
+earlier, with a handshake and requests from the server to the client.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import weakref
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from functools import cached_property
+from typing import Any, Final, cast, get_args
+from uuid import uuid4
+
+import anyio
+from mcp import types
+from mcp.server.caching import CacheableMethod, CacheHint
+from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+from mcp.server.lowlevel import Server
+from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
+from mcp.shared.exceptions import MCPError
+from mcp.shared.message import ServerMessageMetadata
+from mcp.types import methods
+from mcp.types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import BaseModel, ConfigDict, ValidationError
+from toolmason_runtime.protocol.call import InputRequired, Level
+from toolmason_runtime.protocol.errors import MethodError, ToolError
+from toolmason_runtime.server.dispatch import Dispatcher
+
+FRESH: Final = CacheHint(ttl_ms=3_600_000, scope="public")
+"""What is listed cannot change while the process lives, and is the same for all."""
+LEVELS: Final[tuple[Level, ...]] = get_args(Level)
+DEFAULT_LEVEL: Final[Level] = "info"
+"""Least level sent to a client of 2025-11-25 that has not set one."""
+ARGUMENTS: Final = "toolmason.arguments"
+"""Where an ASGI scope has the arguments of a call as they were sent, if the body that the SDK was given has not."""
+
+_log = logging.getLogger(__name__)
+
+
+def sdk_server(dispatcher: Dispatcher) -> Server[None]:
+    """Make the SDK's server for `dispatcher`; what its lifespan holds ends with the last connection."""
+    about = dispatcher.server
+    levels = _Levels()
+    hints: dict[CacheableMethod, CacheHint] = {"server/discover": FRESH, "tools/list": FRESH}
+    server: Server[None] = Server(
+        about["name"],
+        version=about["version"],
+        title=about["title"] or None,
+        instructions=about["instructions"] or None,
+        website_url=about["website"] or None,
+        cache_hints=hints,
+        lifespan=_Open(dispatcher).lifespan,
+        get_tool_input_schema=lambda name: _input_schema(dispatcher, name),
+    )
+
+    async def forward(ctx: ServerRequestContext[None], params: BaseModel) -> dict[str, Any]:  # noqa: ARG001  raw is exact
+        request = SdkContext(ctx, levels.of(ctx))
+        result = await dispatcher.dispatch(ctx.method, _params(ctx), request)
+        if result.get("resultType") == "input_required":
+            return result | {"requestState": request.answers_so_far()}
+        return {"resultType": "complete", **result} if request.is_modern else result
+
+    async def set_level(ctx: ServerRequestContext[None], params: types.SetLevelRequestParams) -> types.EmptyResult:
+        levels.set(ctx, params.level)
+        return types.EmptyResult()
+
+    server.add_request_handler("tools/list", types.PaginatedRequestParams, forward)
+    server.add_request_handler("tools/call", types.CallToolRequestParams, forward)
+    server.add_request_handler("logging/setLevel", types.SetLevelRequestParams, set_level)
+    server.middleware.append(_silent_on_bugs)
+    server.middleware.append(RequestStateBoundary(RequestStateSecurity.ephemeral(), default_audience=about["name"]))
+    return server
+
+
+def _params(ctx: ServerRequestContext[None]) -> Mapping[str, Any]:
+    """Give the parameters of a request, its arguments as they were sent."""
+    params = ctx.params or {}
+    exact = None if ctx.request is None else ctx.request.scope.get(ARGUMENTS)
+    return params if exact is None else {**params, "arguments": exact}
+
+
+async def _silent_on_bugs(ctx: ServerRequestContext[Any], call_next: CallNext) -> HandlerResult:
+    """Keep the text of exceptions in the log: on older connections the SDK sends it to the client."""
+    try:
+        return await call_next(ctx)
+    except MethodError as error:
+        raise MCPError(error.code, error.message, error.data) from error
+    except (MCPError, ValidationError):
+        raise
+    except Exception as error:
+        _log.exception("%s failed", ctx.method)
+        raise MCPError(types.INTERNAL_ERROR, "Internal server error") from error
+
+
+class _Open:
+    """Counts the connections of a server, which may be served several times at once."""
+
+    def __init__(self, dispatcher: Dispatcher) -> None:
+        self._dispatcher = dispatcher
+        self._count = 0
+
+    @asynccontextmanager
+    async def lifespan(self, server: Server[None]) -> AsyncIterator[None]:  # noqa: ARG002  the SDK gives it
+        self._count += 1
+        try:
+            yield
+        finally:
+            self._count -= 1
+            if not self._count:
+                with anyio.CancelScope(shield=True):
+                    await self._dispatcher.aclose()
+
+
+class _Levels:
+    """The log level that each client of 2025-11-25 has set; a connection is known by its handshake."""
+
+    def __init__(self) -> None:
+        self._by_client: dict[int, Level] = {}
+
+    def of(self, ctx: ServerRequestContext[Any]) -> Level:
+        return self._by_client.get(id(ctx.session.client_params), DEFAULT_LEVEL)
+
+    def set(self, ctx: ServerRequestContext[Any], level: Level) -> None:
+        client = ctx.session.client_params
+        if client is None:
+            return
+        if id(client) not in self._by_client:
+            weakref.finalize(client, self._by_client.pop, id(client), None)
+        self._by_client[id(client)] = level
+
+
+class SdkContext:
+    """One request's way back to its client, as handlers know it. `level` is what the client set for its connection."""
+
+    def __init__(self, ctx: ServerRequestContext[Any], level: Level) -> None:
+        self._ctx = ctx
+        self._level = level
+        self.is_modern = ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
+        self.operation_id = uuid4().hex
+        """Identity of this request within the process."""
+
+    @cached_property
+    def capabilities(self) -> Mapping[str, Any]:
+        """The client's capabilities, as sent."""
+        declared = self._ctx.session.client_capabilities
+        return {} if declared is None else declared.model_dump(by_alias=True, mode="json", exclude_none=True)
+
+    @property
+    def is_local(self) -> bool:
+        """Whether the client started this server: only HTTP has a request object of its own."""
+        return self._ctx.request is None
+
+    async def progress(self, progress: float, total: float | None, message: str | None) -> None:
+        """Send progress; the SDK drops it when the request has no token."""
+        await self._ctx.session.report_progress(progress, total, message)
+
+    async def log(self, level: Level, data: Any, logger: str | None) -> None:
+        """Send a log message if the client asked for that level: with each request, or once for its connection."""
+        asked = (self._ctx.meta or {}).get(types.LOG_LEVEL_META_KEY) if self.is_modern else self._level
+        if asked not in LEVELS or LEVELS.index(level) < LEVELS.index(asked):
+            return
+        params = types.LoggingMessageNotificationParams(level=level, data=data, logger=logger)
+        notification = types.LoggingMessageNotification(params=params)
+        await self._ctx.session.send_notification(notification, related_request_id=self._ctx.request_id)
+
+    async def request(self, key: str, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Ask the client.
+
+        Raises:
+            InputRequired: it must answer before the handler can go on (2026-07-28).
+            MethodError: it has not declared the capability (2026-07-28).
+            ToolError: it cannot answer or would not (2025-11-25 and earlier).
+        """
+        missing = _missing_capability(method, params, self.capabilities)
+        if self.is_modern:
+            if missing:
+                data = {"requiredCapabilities": missing}
+                reason = f"This tool needs the client capability {_capability_name(missing)}"
+                raise MethodError(types.MISSING_REQUIRED_CLIENT_CAPABILITY, reason, data)
+            return self._answered(key, method, params)
+        if missing:
+            raise ToolError(f"This tool needs a client with {_capability_name(missing)}", code="CAPABILITY_MISSING")
+        return await self._asked(method, params)
+
+    def answers_so_far(self) -> str:
+        """Give all answers this call has had, for the client to carry: it sends only the latest again."""
+        return json.dumps(self._answers)
+
+    @cached_property
+    def _answers(self) -> dict[str, Any]:
+        params = self._ctx.params or {}
+        carried = params.get("requestState")  # sealed on the way: what arrives here is ours
+        return {**(json.loads(carried) if carried else {}), **(params.get("inputResponses") or {})}
+
+    def _answered(self, key: str, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+        answer = self._answers.get(key)
+        if answer is None or not _fits(method, answer):
+            self._answers.pop(key, None)
+            raise InputRequired({key: {"method": method, "params": dict(params)}})
+        return cast("dict[str, Any]", answer)
+
+    async def _asked(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+        request = cast("types.ServerRequest", methods.parse_server_request(method, _HANDSHAKE, params))
+        related = ServerMessageMetadata(related_request_id=self._ctx.request_id)
+        try:
+            answer = await self._ctx.session.send_request(request, _Answer, metadata=related)
+        except MCPError as error:
+            raise ToolError(f"The client did not answer {method}: {error.message}", code="CLIENT_REFUSED") from error
+        except ValidationError as error:
+            raise ToolError(f"The client's answer to {method} is malformed", code="CLIENT_REFUSED") from error
+        return answer.model_dump(mode="json")
+
+
+_HANDSHAKE: Final = "2025-11-25"
+
+
+class _Answer(BaseModel):
+    """A client's answer, checked by the SDK for its method and otherwise taken as it is."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+def _fits(method: str, answer: Any) -> bool:
+    """Whether `answer` is of the kind that `method` asks for; the results have not changed between the eras."""
+    try:
+        methods.validate_client_result(method, _HANDSHAKE, answer)
+    except ValidationError:
+        return False
+    return True
+
+
+def _missing_capability(method: str, params: Mapping[str, Any], declared: Mapping[str, Any]) -> dict[str, Any]:
+    """Give the capabilities that `method` needs of a client that lacks them; empty if it has them."""
+    if method == "elicitation/create":
+        mode = params.get("mode", "form")
+        modes = declared.get("elicitation")
+        # `{}` is what clients declared before there were modes, and means forms.
+        has_mode = modes is not None and (mode in modes or (mode == "form" and "url" not in modes))
+        return {} if has_mode else {"elicitation": {mode: {}}}
+    if method == "sampling/createMessage":
+        wanted: dict[str, Any] = {"tools": {}} if {"tools", "toolChoice"} & params.keys() else {}
+        has_all = "sampling" in declared and wanted.keys() <= declared["sampling"].keys()
+        return {} if has_all else {"sampling": wanted}
+    return {} if "roots" in declared else {"roots": {}}
+
+
+def _capability_name(missing: Mapping[str, Any]) -> str:
+    return ", ".join(".".join([name, *parts]) for name, parts in missing.items())
+
+
+def _input_schema(dispatcher: Dispatcher, name: str) -> Mapping[str, Any] | None:
+    tool = dispatcher.listed.get(name)
+    schema: Mapping[str, Any] | None = tool["inputSchema"] if tool else None
+    return schema

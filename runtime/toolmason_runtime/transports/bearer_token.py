@@ -1,0 +1,89 @@
+"""The bearer token of an HTTP server: read from a file, or created once and reused at every start."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import stat
+import sys
+from pathlib import Path
+
+from toolmason_runtime.transports.http_access import AccessError
+
+MIN_LENGTH = 16
+"""Minimum characters of a token; shorter tokens can be guessed."""
+MAX_BYTES = 4096
+"""Maximum bytes read from a token file."""
+_TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*")
+
+
+def read_token(path: Path) -> str:
+    """Return the token in the file `path`, without the white space around it.
+
+    Raises:
+        AccessError: the file cannot be read or does not contain a token.
+    """
+    try:
+        with path.open("rb") as file:
+            return _checked(file.read(MAX_BYTES), path)
+    except OSError as error:
+        raise AccessError(f"cannot read the token file {path}: {error.strerror}") from error
+
+
+def own_token(program: str) -> tuple[str, Path]:
+    """Return the token of `program` for this user, and its file; create both at the first start.
+
+    Raises:
+        AccessError: the file cannot be created or read, or other users can read it.
+    """
+    try:
+        path = _state_directory() / program / "http-token"
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return _created(path) or _read_own(path), path
+    except (OSError, RuntimeError) as error:
+        raise AccessError(f"cannot create a token file: {error}; give one with --token-file") from error
+
+
+def _created(path: Path) -> str:
+    """Create the file with a new token and return it; return an empty text if the file exists."""
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        return ""
+    token = secrets.token_urlsafe(32)
+    with os.fdopen(descriptor, "w", encoding="ascii") as file:
+        file.write(f"{token}\n")
+    return token
+
+
+def _read_own(path: Path) -> str:
+    with os.fdopen(os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0)), "rb") as file:
+        about = os.fstat(file.fileno())
+        if sys.platform != "win32" and (about.st_uid != os.geteuid() or stat.S_IMODE(about.st_mode) & 0o077):
+            raise AccessError(f"other users can read the token file {path}: remove it, and a new one is created")
+        return _checked(file.read(MAX_BYTES), path)
+
+
+def _checked(text: bytes, path: Path) -> str:
+    token = text.strip().decode("utf-8", "replace")
+    if len(token) < MIN_LENGTH or not _TOKEN.fullmatch(token):
+        raise AccessError(
+            f"the token file {path} must contain one token of at least {MIN_LENGTH} letters, digits or -._~+/"
+        )
+    return token
+
+
+def _state_directory() -> Path:
+    """Return the directory for the user's state of programs.
+
+    A relative `XDG_STATE_HOME` is invalid, and one within the working directory may be part of a project.
+    """
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Application Support"
+    stated = Path(os.environ.get("XDG_STATE_HOME", ""))
+    if stated.is_absolute() and not stated.resolve().is_relative_to(Path.cwd()):
+        return stated
+    return Path.home() / ".local" / "state"

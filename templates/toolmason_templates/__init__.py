@@ -1,0 +1,1 @@
+"""The output of toolmason: Jinja templates, a folder per kind of file."""

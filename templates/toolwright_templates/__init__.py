@@ -1,1 +1,0 @@
-"""The output of toolwright: Jinja templates, a folder per kind of file."""

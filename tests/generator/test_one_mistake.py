@@ -1,0 +1,84 @@
+"""One mistake in a good manifest gives its own diagnostic alone: none that only follows from it."""
+
+from __future__ import annotations
+
+import copy
+import datetime as dt
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import pytest
+import tomli_w
+
+from toolmason.diagnostics import Diagnostics
+from toolmason.diagnostics.key_path import KeyPath
+from toolmason.manifest.document import Document
+from toolmason.manifest.validate import validate
+from toolmason.resolve import resolve
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+GOOD = (
+    "command-tools-become-bindings-of-their-programs",
+    "every-field-of-a-tool-reaches-the-catalogue",
+    "one-tool-gives-a-whole-server",
+    "raw-schema-is-served-portable-and-checked-as-written",
+)
+
+
+def diagnosed(data: dict[str, Any], root: Path) -> tuple[list[str], list[str]]:
+    """Return what `validate` reports, and what `resolve` adds to it."""
+    diagnostics = Diagnostics()
+    document = Document(path=PurePosixPath("manifest.toml"), text=tomli_w.dumps(data), data=data)
+    tables = validate(document, diagnostics=diagnostics)
+    first = [str(each) for each in diagnostics]
+    if tables is not None:
+        resolve(tables, document, root=root, diagnostics=diagnostics)
+    return first, [str(each) for each in diagnostics if str(each) not in first]
+
+
+def key_paths(value: Any, at: KeyPath = ()) -> Iterator[KeyPath]:
+    """List every key of a manifest, those in arrays of tables included."""
+    pairs: Any = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, inner in pairs:
+        if isinstance(key, str):
+            yield (*at, key)
+        yield from key_paths(inner, (*at, key))
+
+
+def mutants(data: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Make one mistake at each key: misspell it, call it something else, leave it out, give it a wrong type."""
+    for path in key_paths(data):
+        for kind in ("misspelt", "unknown", "missing", "mistyped"):
+            changed = copy.deepcopy(data)
+            table: Any = changed
+            for key in path[:-1]:
+                table = table[key]
+            key = path[-1]
+            value = table.pop(key)
+            if kind == "misspelt":
+                table[f"{str(key)[:-1]}{str(key)[-1] * 2}"] = value
+            elif kind == "unknown":
+                table["qqqq"] = value
+            elif kind == "mistyped":
+                table[key] = dt.date(2026, 1, 1)
+            yield f"{'.'.join(map(str, path))} {kind}", changed
+
+
+@pytest.mark.parametrize("case", GOOD)
+def test_one_mistake_gives_no_diagnostic_of_a_later_stage(case: str) -> None:
+    root = GOLDEN / case
+    data = tomllib.loads((root / "manifest.toml").read_text(encoding="utf-8"))
+    assert diagnosed(data, root) == ([], [])
+
+    followed = []
+    tried = 0
+    for what, mutant in mutants(data):
+        first, then = diagnosed(mutant, root)
+        if first:  # a name that was changed is right as it stands, and what refers to it is the mistake
+            tried += 1
+            followed += [(what, first, then)] if then else []
+
+    assert not followed, "\n".join(map(str, followed))
+    assert tried > 20

@@ -1,0 +1,97 @@
+"""Models are made once for the same schemas, and whatever a parameter is called."""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from toolmason.model.server import Category
+from toolmason.model.types import ClassName, Identifier, ListOf, ObjectType, Primitive, Value
+from toolmason.render import pydantic_models
+from toolmason.render.pydantic_models import OPTIONS, digest, fingerprint, marked, models, reusable, schemas
+
+SOURCE: dict[str, Any] = {"$defs": {"Note": {"type": "object"}}}
+
+
+def category(*fields: Value) -> Category:
+    return Category(
+        name="notes",
+        module=Identifier("notes"),
+        summary="Notes",
+        tags=(),
+        has_json_errors=False,
+        tools=(),
+        types=(ObjectType(name=ClassName("Note"), description="", fields=fields),),
+        contract_models=(),
+        handler_modules=(),
+    )
+
+
+def test_text_made_of_the_same_schemas_is_given_again_if_it_is_recorded() -> None:
+    notes = category()
+    made = marked(schemas(notes), "class Note:\n    kept = 1\n")
+    before = f'"""Docstring."""\n\n{made}\n\nMINE = 1\n# signature\n'
+    assert models(notes, before, {fingerprint(made)}) == made
+    # Anybody can write a mark whose hashes are right.
+    assert models(notes, before) == models(notes)
+    assert models(notes, before, {fingerprint(before)}) == models(notes)
+
+
+@pytest.mark.parametrize("target", ["file:///etc/passwd", "http://127.0.0.1:1/a.json", "other.json#/A", "#anchor"])
+def test_no_reference_to_another_document_reaches_the_model_generator(target: str) -> None:
+    source: dict[str, Any] = {
+        "$defs": {"Note": {"type": "object", "properties": {"default": {"items": {"$ref": target}}}}}
+    }
+    with pytest.raises(ValueError, match="leads to another document"):
+        pydantic_models._generated(source)
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "",
+        "# schemas: sha256 0, models: sha256 0\n",
+        marked(SOURCE, "a = 1\n").replace("a = 1", "a = 2"),
+        marked({"$defs": {}}, "a = 1\n"),
+        f"# schemas: sha256 {digest(SOURCE)}\na = 1\n",
+    ],
+    ids=["nothing", "no mark", "edited", "other schemas", "a mark without the text's hash"],
+)
+def test_nothing_else_is_given_again(before: str) -> None:
+    assert reusable(SOURCE, before) == ""
+
+
+def test_another_way_to_make_models_makes_them_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = marked(SOURCE, "a = 1\n")
+    monkeypatch.setitem(OPTIONS, "use_annotated", False)
+    assert reusable(SOURCE, before) == ""
+
+
+@pytest.mark.parametrize("name", ["list", "bool", "int", "str", "float", "dict"])
+def test_field_named_as_a_builtin_stands_beside_one_that_uses_it(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    fields = [
+        Value(name=name, type=Primitive("boolean")),
+        Value(name="texts", type=ListOf(Primitive("string"))),
+        Value(name="numbers", type=ListOf(Primitive("number"))),
+        Value(name="counts", type=ListOf(Primitive("integer"))),
+        Value(name="free", type=Primitive("object")),
+    ]
+    text = models(category(*fields))
+    made = ModuleType("made_models")
+    monkeypatch.setitem(sys.modules, made.__name__, made)
+    exec(compile(text, "models.py", "exec"), vars(made))
+    sent = {name: True, "texts": ["a"], "numbers": [0.5], "counts": [1], "free": {"a": 1}}
+    assert made.Note.model_validate(sent).model_dump(by_alias=True) == sent
+
+
+def test_description_that_reads_like_an_import_stays_where_it_is() -> None:
+    note = Value(name="a", type=Primitive("string"), description="One\nfrom os import path\nimport re")
+    assert "from os import path" in models(category(note)).partition("class Note")[2]
+
+
+def test_class_that_was_not_made_is_told_as_our_fault() -> None:
+    with pytest.raises(AssertionError, match="Note"):
+        pydantic_models._sorted_imports("class Other:\n    pass\n", SOURCE)

@@ -1,0 +1,89 @@
+"""A schema given whole: it stays as it is, and what cannot be served is refused with a hint."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from toolmason.resolve.raw_schema import RawSchemaError, read_raw_schema
+
+HERE = Path()
+
+
+def read(properties: dict[str, Any], **others: Any) -> Any:
+    return read_raw_schema({"type": "object", "properties": properties, **others}, HERE)["properties"]
+
+
+def refusal(schema: Any) -> str:
+    with pytest.raises(RawSchemaError) as caught:
+        read_raw_schema(schema, HERE)
+    return f"{caught.value} | {caught.value.hint}"
+
+
+def test_schema_stays_as_it_was_written_with_its_references() -> None:
+    definitions = {"a/b ~": {"type": "string"}, "named": {"$anchor": "here", "type": "integer"}, "never": False}
+    properties = {
+        "a": {"$ref": "#/$defs/a~1b%20~0"},
+        "b": {"$ref": "#here", "description": "It"},
+        "c": {"$ref": "#/properties/d/anyOf/0"},
+        "d": {"anyOf": [{"type": "string"}, True]},
+        "e": {"$ref": "#/$defs/never"},
+        "f": {"$ref": "#"},
+    }
+    assert read(properties, **{"$defs": definitions}) == properties
+
+
+@pytest.mark.parametrize("keyword", ["default", "const"])
+def test_reference_in_data_is_data(keyword: str) -> None:
+    value = {"$ref": "https://example.org/x", "$id": "y", "$dynamicRef": "z"}
+    assert read({"a": {keyword: value}}) == {"a": {keyword: value}}
+    assert read({"a": {"enum": [value], "examples": [value]}}) == {"a": {"enum": [value], "examples": [value]}}
+
+
+def test_property_may_have_the_name_of_a_keyword() -> None:
+    properties = {"$ref": {"type": "string"}, "$defs": {"type": "string"}, "$id": {"type": "string"}}
+    assert read(properties) == properties
+
+
+@pytest.mark.parametrize(
+    ("part", "said"),
+    [
+        ({"maximum": float("inf")}, "the number inf"),
+        ({"maximum": json.loads("1e999")}, "the number inf"),
+        ({"description": "\ud800"}, "`\\ud800`, half a character"),
+        ({"default": {"\udfff": 1}}, "`\\udfff`, half a character"),
+        ({"$dynamicRef": "#a"}, "uses `$dynamicRef` | use `$ref`"),
+        ({"$dynamicAnchor": "a"}, "uses `$dynamicAnchor` | use `$ref`"),
+        ({"$recursiveRef": "#"}, "uses `$recursiveRef` | use `$ref`"),
+        ({"$id": "other", "type": "string"}, "`$id` is `other` below its root | leave `$id` out"),
+        ({"$ref": "other.json#/a"}, "refers to another document: `other.json#/a` | copy it"),
+        ({"$ref": "#/$defs/none"}, "cannot be followed: `#/$defs/none` | give the path"),
+        ({"$ref": "#nobody"}, "cannot be followed: `#nobody` | give the path"),
+        ({"$ref": "#/required/0"}, "cannot be followed"),
+        ({"$ref": "#/required/9"}, "cannot be followed"),
+        ({"$ref": "#/x-note"}, "cannot be followed"),
+    ],
+)
+def test_schema_that_cannot_be_served_is_refused(part: Any, said: str) -> None:
+    schema = {"type": "object", "properties": {"a": part}, "required": ["a"], "x-note": {"type": "nothing"}}
+    assert said in refusal(schema)
+
+
+def test_reference_to_what_is_no_schema_is_refused() -> None:
+    schema = {"type": "object", "properties": {"a": {"items": {"$ref": "#/properties"}}}}
+    assert "cannot be followed" in refusal(schema)
+
+
+@pytest.mark.parametrize("name", ["a\0b", "../outside.json", "missing.json", "x" * 5000])
+def test_file_that_cannot_be_read_is_refused(name: str) -> None:
+    assert name in refusal(name)
+
+
+@pytest.mark.parametrize("text", ["{", "\ufeff{}", "[" * 100_000, '{"type": "object", "minProperties": 1e999}'])
+def test_file_that_is_no_schema_is_refused(text: str, tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text(text, encoding="utf-8")
+    with pytest.raises(RawSchemaError):
+        read_raw_schema("a.json", tmp_path)

@@ -1,0 +1,256 @@
+"""Rendering is a function of the model: overrides, reuse and hostile text included."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import json
+import subprocess
+import sys
+import tomllib
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import pytest
+import yaml
+
+from toolmason.diagnostics import Diagnostics
+from toolmason.manifest.document import load
+from toolmason.manifest.validate import validate
+from toolmason.model.rendered_file import RenderedFile
+from toolmason.model.server import Server
+from toolmason.render import render
+from toolmason.render.pydantic_models import reusable, schemas
+from toolmason.resolve import resolve
+
+ROOT = Path(__file__).parents[2]
+GOLDEN = ROOT / "tests" / "golden"
+HOSTILE_HANDLER = """\
+from toolmason_runtime import ToolCall
+
+from hostile_server.odd.models import ImportParams
+
+
+async def run(params: ImportParams, call: ToolCall) -> str:
+    return params.class_ + params.title + call.tool
+"""
+
+
+def model(case: str) -> Server:
+    diagnostics = Diagnostics()
+    folder = GOLDEN / case
+    document = load(folder / "manifest.toml", root=folder, diagnostics=diagnostics)
+    assert document
+    tables = validate(document, diagnostics=diagnostics)
+    assert tables
+    server = resolve(tables, document, root=folder, diagnostics=diagnostics)
+    assert server, list(diagnostics)
+    return server
+
+
+def by_path(files: tuple[RenderedFile, ...]) -> dict[str, str]:
+    return {file.path.as_posix(): file.text for file in files}
+
+
+@pytest.fixture(scope="module")
+def small() -> Server:
+    return model("one-tool-gives-a-whole-server")
+
+
+@pytest.fixture(scope="module")
+def hostile() -> dict[str, str]:
+    return by_path(render(model("hostile-text-stays-text")))
+
+
+def test_rendering_twice_gives_the_same_text(small: Server) -> None:
+    assert render(small) == render(small)
+
+
+def test_models_are_found_in_the_file_and_rendered_as_they_are(small: Server) -> None:
+    fresh = render(small)
+    path = PurePosixPath("catalog_server/books/models.py")
+    (books,) = small.categories
+    found = reusable(schemas(books), {file.path: file.text for file in fresh}[path])
+    assert found
+    assert render(small, models={"books": found}) == fresh
+
+
+def test_what_a_template_puts_after_the_models_is_neither_doubled_nor_kept(small: Server, tmp_path: Path) -> None:
+    (tmp_path / "python").mkdir()
+    (tmp_path / "python" / "models.py.jinja").write_text(
+        '{% extends "toolmason/python/models.py.jinja" %}{% block body %}{{ super() }}\n\nMINE = 1\n{% endblock %}\n',
+        encoding="utf-8",
+    )
+    extended = render(small, templates=tmp_path)
+    text = {file.path: file.text for file in extended}[PurePosixPath("catalog_server/books/models.py")]
+    assert text.count("MINE = 1") == 1
+    (books,) = small.categories
+    models = {"books": reusable(schemas(books), text)}
+    assert models["books"]
+    assert render(small, templates=tmp_path, models=models) == extended
+    assert render(small, models=models) == render(small)
+
+
+def test_one_part_alone_is_rendered_as_it_is_among_all(small: Server) -> None:
+    everything = by_path(render(small))
+    docs = by_path(render(small, part="docs"))
+    assert docs
+    assert docs.items() <= everything.items()
+    assert all(path.startswith("docs/") for path in docs)
+
+
+def test_a_projects_template_goes_before_the_packaged_one_and_can_extend_it(small: Server, tmp_path: Path) -> None:
+    (tmp_path / "python").mkdir()
+    (tmp_path / "python" / "init.py.jinja").write_text(
+        '{% extends "toolmason/python/init.py.jinja" %}{% block summary %}Mine, not yours.{% endblock %}\n',
+        encoding="utf-8",
+    )
+    ours, theirs = by_path(render(small)), by_path(render(small, templates=tmp_path))
+    changed = {path for path, text in theirs.items() if ours[path] != text}
+    assert changed == {"catalog_server/__init__.py"}
+    assert theirs["catalog_server/__init__.py"].startswith('"""Mine, not yours.')
+    assert "build_server" in theirs["catalog_server/__init__.py"]
+
+
+def test_output_does_not_depend_on_hash_seed_locale_time_zone_or_folder(tmp_path: Path) -> None:
+    script = (
+        "import hashlib, sys; sys.path.insert(0, sys.argv[1]); import test_render as t;"
+        "print(hashlib.sha256(repr(t.render(t.model('one-tool-gives-a-whole-server'))).encode()).hexdigest())"
+    )
+    digests = set()
+    for seed, zone, locale in (("0", "UTC", "C"), ("1", "Asia/Kolkata", "C.UTF-8"), ("77", "America/Lima", "POSIX")):
+        ran = subprocess.run(
+            [sys.executable, "-c", script, str(Path(__file__).parent)],
+            cwd=tmp_path,
+            env={"PYTHONHASHSEED": seed, "TZ": zone, "LC_ALL": locale, "PATH": "", "HOME": str(tmp_path)},
+            capture_output=True,
+            check=True,
+            encoding="utf-8",
+        )
+        digests.add(ran.stdout)
+    assert len(digests) == 1
+
+
+def test_hostile_text_gives_files_that_every_reader_takes(hostile: dict[str, str]) -> None:
+    for path, text in hostile.items():
+        match PurePosixPath(path).suffix:
+            case ".py":
+                ast.parse(text)
+            case ".json":
+                json.loads(text)
+            case ".toml":
+                tomllib.loads(text)
+            case ".md":
+                if text.startswith("---\n"):
+                    assert isinstance(yaml.safe_load(text.split("\n---\n")[0][4:]), dict)
+            case other:
+                pytest.fail(f"no reader for {other}")
+
+
+def test_hostile_text_reaches_the_catalogue_unchanged(hostile: dict[str, str]) -> None:
+    written = tomllib.loads((GOLDEN / "hostile-text-stays-text" / "manifest.toml").read_text(encoding="utf-8"))
+    scope: dict[str, Any] = {}
+    source = hostile["hostile_server/catalogue.py"]
+    exec(compile(source, "catalogue.py", "exec"), scope)
+    served = scope["CATALOGUE"]["tools"]["import"]
+    tool = written["tools"]["import"]
+    assert served["tool"]["description"] == tool["description"].strip()
+    assert served["summary"] == tool["summary"]
+    assert served["renamed"] == {"lim_it_2": "lim-it"}
+    arguments = served["examples"][0]["arguments"]
+    assert {served["renamed"].get(name, name): each for name, each in arguments.items()} == tool["examples"][0][
+        "arguments"
+    ]
+    assert served["tool"]["inputSchema"]["properties"]["title"]["default"] == tool["params"]["title"]["default"]
+    assert served["tool"]["inputSchema"]["properties"]["word"]["enum"] == tool["params"]["word"]["enum"]
+    sent = served["tool"]["inputSchema"]["properties"]
+    assert [served["renamed"].get(name, name) for name in sent] == list(tool["params"])
+
+
+def test_hostile_names_give_models_that_take_the_wire_names_back(
+    hostile: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lay_out(hostile, tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    models = importlib.import_module("hostile_server.odd.models")
+    sent = {
+        "class": "a",
+        "self": "b",
+        "model_config": "c",
+        "model_dump": "d",
+        "title": "e",
+        "lim-it": 3,
+        "lim_it": 4,
+        "properties": [{"class": "x", "self": 1}],
+        "word": '"',
+    }
+    params = models.ImportParams.model_validate(sent)
+    assert params.model_dump(by_alias=True, exclude_unset=True) == sent
+    assert models.ImportParams(**{"class": "a"}).title == 'a "b" \\ c\n{{ d }}'
+
+
+def test_hostile_output_passes_mypy_strict_with_a_handler_and_ruff(hostile: dict[str, str], tmp_path: Path) -> None:
+    lay_out(hostile, tmp_path / "generated")
+    handler = tmp_path / "handlers" / "hostile"
+    handler.mkdir(parents=True)
+    (handler / "__init__.py").touch()
+    (handler / "odd.py").write_text(HOSTILE_HANDLER, encoding="utf-8")
+    sources = [tmp_path / "generated", tmp_path / "handlers", ROOT / "runtime"]
+    mypy = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", "--no-incremental", "-p", "hostile_server", "-p", "hostile"],
+        cwd=tmp_path,
+        env={"MYPYPATH": ":".join(map(str, sources)), "PATH": ""},
+        capture_output=True,
+        check=False,
+        encoding="utf-8",
+    )
+    assert mypy.returncode == 0, mypy.stdout
+    ruff = subprocess.run(
+        [sys.executable, "-m", "ruff", "format", "--isolated", "--line-length", "120", "--check", "generated"],
+        cwd=tmp_path,
+        capture_output=True,
+        check=False,
+        encoding="utf-8",
+    )
+    assert ruff.returncode == 0, ruff.stdout
+
+
+LIFESPAN = """\
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+
+
+@asynccontextmanager
+async def open_library(options: Mapping[str, str | tuple[str, ...]]) -> AsyncIterator[str]:
+    yield "one object"
+"""
+
+
+@pytest.mark.parametrize(
+    ("decorator", "verdict"),
+    [
+        ("@asynccontextmanager\n", "Success: no issues found"),
+        ("", "library_server/server.py:27: error: Incompatible types in assignment"),
+    ],
+    ids=["right", "not decorated"],
+)
+def test_mypy_proves_that_a_lifespan_fits(decorator: str, verdict: str, tmp_path: Path) -> None:
+    lay_out(by_path(render(model("every-field-of-a-tool-reaches-the-catalogue"))), tmp_path / "generated")
+    state = LIFESPAN.replace("@asynccontextmanager\n", decorator)
+    lay_out(dict.fromkeys(["__init__.py", "tools/__init__.py"], "") | {"tools/state.py": state}, tmp_path / "library")
+    mypy = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", "--cache-dir", tmp_path / "cache", "-m", "library_server.server"],
+        cwd=tmp_path / "generated",
+        env={"MYPYPATH": ":".join(map(str, [tmp_path, ROOT / "runtime"])), "PATH": ""},
+        capture_output=True,
+        check=False,
+        encoding="utf-8",
+    )
+
+    assert mypy.stdout.startswith(verdict)
+
+
+def lay_out(files: dict[str, str], folder: Path) -> None:
+    for path, text in files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text, encoding="utf-8")

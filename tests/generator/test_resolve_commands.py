@@ -1,0 +1,637 @@
+"""What tools with `cli` come to: command lines, hints and the tool that fetches what was cut."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path, PurePosixPath
+
+import pytest
+from toolmason_runtime.programs.handler import command_tools
+from toolmason_runtime.programs.spec import Place, Risk
+from toolmason_runtime.protocol.catalogue import FETCH_CHUNK
+
+from toolmason.catalogue.search_index import field_terms
+from toolmason.catalogue.table import catalogue
+from toolmason.diagnostics import Diagnostics
+from toolmason.lint import lint
+from toolmason.manifest.document import Document
+from toolmason.manifest.validate import validate
+from toolmason.model.server import Server
+from toolmason.model.tool import CommandLine, Hints, Tool
+from toolmason.render import render
+from toolmason.resolve import resolve
+from toolmason.resolve.clis import automatic_flag
+
+HEAD = """
+edition = 1
+[server]
+name = "repository"
+package = "repository_server"
+[categories.git]
+summary = "Look at a repository"
+"""
+CLI = """
+[clis.git]
+command = ["git"]
+category = "git"
+"""
+TOOL = """
+[tools."git_log"]
+summary = "Show the latest commits"
+cli = "git"
+argv = ["log"]
+"""
+READ = 'risk = "read"\n'
+
+
+def document(text: str) -> Document:
+    return Document(path=PurePosixPath("manifest.toml"), text=text, data=tomllib.loads(text))
+
+
+def found(text: str) -> tuple[Server | None, list[str]]:
+    """Give the server, and each finding as its code and message."""
+    diagnostics = Diagnostics()
+    tables = validate(document(text), diagnostics=diagnostics)
+    server = resolve(tables, document(text), root=Path(), diagnostics=diagnostics) if tables else None
+    return server, [f"{each.code} {each.message}" for each in diagnostics]
+
+
+def server_of(text: str) -> Server:
+    server, findings = found(text)
+    assert server is not None, findings
+    return server
+
+
+def tool_of(params: str, *, risk: str = READ, cli: str = CLI) -> Tool:
+    return server_of(HEAD + cli + TOOL + risk + params).tools[0]
+
+
+def line_of(params: str, *, risk: str = READ, cli: str = CLI) -> CommandLine:
+    command = tool_of(params, risk=risk, cli=cli).command
+    assert command is not None
+    return command
+
+
+@pytest.mark.parametrize(
+    ("name", "flag"),
+    [
+        ("max_count", "--max-count"),
+        ("all", "--all"),
+        ("n", "--n"),
+        ("_internal", "--internal"),
+        ("dry.run", "--dry.run"),
+        ("__", "--__"),
+    ],
+)
+def test_a_parameter_without_a_place_becomes_an_option_of_its_name(name: str, flag: str) -> None:
+    assert automatic_flag(name) == flag
+
+
+@pytest.mark.parametrize(
+    ("param", "place", "flag", "is_switch"),
+    [
+        ('{ type = "string" }', Place.FLAG, "--value", False),
+        ('{ type = "integer", flag = "-n" }', Place.FLAG, "-n", False),
+        ('{ type = "string", flag = "--value=" }', Place.FLAG, "--value=", False),
+        ('{ type = "string", flag = "if=" }', Place.FLAG, "if=", False),
+        ('{ type = "boolean" }', Place.FLAG, "--value", True),
+        ('{ type = "boolean", flag = "--color=" }', Place.FLAG, "--color=", False),
+        ('{ type = "number[]", flag = "-x" }', Place.FLAG, "-x", False),
+        ('{ type = "string[]", positional = true }', Place.POSITIONAL, "", False),
+        ('{ type = "string", stdin = true }', Place.STDIN, "", False),
+        ('{ type = "string", cwd = true }', Place.CWD, "", False),
+        ('{ type = "string", positional = false }', Place.FLAG, "--value", False),
+    ],
+)
+def test_a_parameter_goes_where_the_manifest_says(param: str, place: Place, flag: str, is_switch: bool) -> None:
+    (placement,) = line_of(f"params.value = {param}\n").tool.placements
+
+    assert (placement.place, placement.flag, placement.switch) == (place, flag, is_switch)
+
+
+@pytest.mark.parametrize(
+    ("param", "told"),
+    [
+        pytest.param(
+            '{ type = "string", positional = true, default = "-x" }',
+            "the default of `value` can never be passed: it starts with `-`, so that git could take it for an option",
+            id="a positional",
+        ),
+        pytest.param(
+            '{ type = "string", flag = "--value", default = "-x" }',
+            "the default of `value` can never be passed: it starts with `-`, so that git could take it for an option",
+            id="a separate value",
+        ),
+        pytest.param(
+            '{ type = "string", positional = true, default = "a\\nb" }',
+            "the default of `value` can never be passed: it must be one line; there is a line break at character 2",
+            id="two lines",
+        ),
+        pytest.param(
+            '{ type = "string[]", positional = true, default = ["a", "-b"] }',
+            "the default of `value` can never be passed: it starts with `-`, so that git could take it for an option",
+            id="an item",
+        ),
+        pytest.param(
+            '{ type = "string", flag = "--value", enum = ["-a", "b"] }',
+            "`-a` of `value` can never be passed: it starts with `-`, so that git could take it for an option",
+            id="a choice",
+        ),
+        pytest.param(
+            '{ type = "string", positional = true, enum = ["-a", "b"], default = "-a" }',
+            "`-a` of `value` can never be passed: it starts with `-`, so that git could take it for an option",
+            id="a choice that is the default as well, told once",
+        ),
+        pytest.param(
+            '{ type = "string", cwd = true, default = "a\\nb" }',
+            "the default of `value` can never be passed: it must be one line; there is a line break at character 2",
+            id="a folder",
+        ),
+    ],
+)
+def test_a_value_that_no_call_could_pass_is_refused(param: str, told: str) -> None:
+    assert found(f"{HEAD}{CLI}{TOOL}{READ}params.value = {param}\n")[1] == [f"TM327 {told}"]
+
+
+@pytest.mark.parametrize(
+    "param",
+    [
+        pytest.param('{ type = "string", flag = "--value=", default = "-x" }', id="joined to its flag"),
+        pytest.param('{ type = "integer", positional = false, default = -1 }', id="a number"),
+        pytest.param('{ type = "string", flag = "--value", default = "a\\nb" }', id="lines for a flag"),
+        pytest.param('{ type = "string", stdin = true, default = "-x\\n" }', id="standard input"),
+        pytest.param('{ type = "boolean", default = true }', id="a switch"),
+    ],
+)
+def test_a_default_that_can_be_passed_is_taken(param: str) -> None:
+    assert found(f"{HEAD}{CLI}{TOOL}{READ}params.value = {param}\n")[1] == []
+
+
+def test_a_default_may_look_like_an_option_behind_two_dashes() -> None:
+    param = 'params.value = { type = "string", positional = true, default = "-x" }\n'
+
+    assert found(HEAD + CLI + "ends_options = true\n" + TOOL + READ + param)[1] == []
+    assert found(HEAD + CLI + TOOL.replace('["log"]', '["log", "--"]') + READ + param)[1] == []
+
+
+def test_a_default_of_a_program_that_no_call_could_pass_is_refused_once() -> None:
+    cli = CLI + 'params.host = { default = "-x", flag = "--host" }\n'
+    second = TOOL.replace("git_log", "git_show")
+
+    assert found(HEAD + cli + TOOL + READ + second + READ)[1] == [
+        "TM327 the default of `host` can never be passed: it starts with `-`, so that git could take it for an option"
+    ]
+
+
+def test_defaults_stand_in_the_placement() -> None:
+    placements = line_of(
+        'params.count = { type = "integer", default = 3 }\nparams.path = { type = "string", required = false }\n'
+    ).tool.placements
+
+    assert [each.default for each in placements] == [3, None]
+
+
+def test_what_a_program_shares_is_no_parameter_of_its_tools() -> None:
+    cli = (
+        CLI
+        + 'params.host = { flag = "--host=", default_env = "HOST" }\n'
+        + 'params.quiet = { type = "boolean", default = true }\n'
+    )
+    tool = tool_of('params.path = { type = "string" }\n', cli=cli)
+
+    assert tool.command is not None
+    assert [*tool.schema["properties"]] == ["path"]
+    host, quiet = tool.command.tool.program.placements
+    assert (host.flag, host.default, host.default_env) == ("--host=", None, "HOST")
+    assert (quiet.flag, quiet.switch, quiet.default) == ("--quiet", True, True)
+
+
+def test_a_tool_may_place_anew_what_its_program_shares() -> None:
+    line = line_of('params.color = { type = "string" }\n', cli=CLI + 'params.color = { default = "never" }\n')
+
+    assert [each.name for each in line.tool.placements] == ["color"]
+
+
+def test_timeouts_words_and_settings_are_handed_on() -> None:
+    line = line_of(
+        'timeout = 2.5\nconfirm = " Really? "\n',
+        cli=CLI + 'timeout = 10\nenv = { A = "1" }\npass_env = ["B"]\nworking_dir = "~/x"\nends_options = true\n',
+    )
+
+    assert (line.tool.timeout_s, line.tool.confirm, line.tool.argv) == (2.5, "Really?", ("log",))
+    program = line.tool.program
+    assert (program.timeout_s, program.env, program.pass_env) == (10, {"A": "1"}, ("B",))
+    assert (program.working_dir, program.ends_options) == ("~/x", True)
+
+
+READS = (True, False, True)
+WRITES = (False, False, False)
+DESTROYS = (False, True, False)
+METHOD = 'params.method = { type = "string", enum = ["GET", "PUT"]'
+
+
+@pytest.mark.parametrize(
+    ("risk", "params", "hints"),
+    [
+        pytest.param('risk = "read"\n', "", READS, id="reads"),
+        pytest.param('risk = "write"\n', "", WRITES, id="writes"),
+        pytest.param('risk = "destructive"\n', "", DESTROYS, id="destroys"),
+        pytest.param(
+            'risk.method = { GET = "read", PUT = "write" }\n', f"{METHOD} }}\n", WRITES, id="the worst of its values"
+        ),
+        pytest.param('risk.method = { GET = "read", PUT = "read" }\n', f"{METHOD} }}\n", READS, id="all of them read"),
+        pytest.param(
+            'risk.method = { GET = "read", PUT = "read", "" = "write" }\n',
+            f"{METHOD}, required = false }}\n",
+            WRITES,
+            id="no value is one too",
+        ),
+        pytest.param(
+            'risk.method = { GET = "read", PUT = "read" }\n', f'{METHOD}, default = "GET" }}\n', READS, id="a default"
+        ),
+        pytest.param(
+            'risk.path = { "a" = "read" }\n', 'params.path = { type = "string" }\n', DESTROYS, id="what is not listed"
+        ),
+        pytest.param(
+            'risk.paths = { "a" = "read" }\n',
+            'params.paths = { type = "string[]" }\n',
+            DESTROYS,
+            id="an item of a list",
+        ),
+        pytest.param(
+            'risk.force = { true = "destructive", false = "write" }\n',
+            'params.force = { type = "boolean", required = false }\n',
+            DESTROYS,
+            id="a switch",
+        ),
+        pytest.param(
+            'risk.force = { true = "write", false = "read" }\n',
+            'params.force = { type = "boolean", required = false }\n',
+            WRITES,
+            id="a switch, both ways",
+        ),
+        pytest.param(
+            'risk.force = { true = "write", false = "read" }\n',
+            'params.force = { type = "boolean", flag = "--force=" }\n',
+            WRITES,
+            id="true and false as values",
+        ),
+        pytest.param(
+            'risk.level = { 1 = "read", 2 = "write" }\n',
+            'params.level = { type = "integer", enum = [1, 2] }\n',
+            WRITES,
+            id="numbers",
+        ),
+    ],
+)
+def test_hints_follow_from_all_that_a_call_can_be(risk: str, params: str, hints: tuple[bool, bool, bool]) -> None:
+    tool = tool_of(params, risk=risk)
+
+    read_only, destructive, idempotent = hints
+    assert tool.hints == Hints(read_only=read_only, destructive=destructive, idempotent=idempotent, open_world=True)
+
+
+def test_a_risk_by_a_switch_says_what_it_is_without() -> None:
+    force = 'params.force = { type = "boolean" }\n'
+    switch = 'risk.force = { true = "destructive" }\n'
+
+    assert found(HEAD + CLI + TOOL + switch + force)[1] == ["TM326 `risk` does not say what it is without `force`"]
+    by_method = f'risk.method = {{ GET = "read", PUT = "write" }}\n{METHOD} }}\n'
+    assert found(HEAD + CLI + TOOL + switch + force + by_method)[1] == []
+
+
+@pytest.mark.parametrize(
+    ("argv", "usage"),
+    [
+        ('["log"]', "log [<paths>...] [--max=<max>]"),
+        ('["log", "--"]', "log [--max=<max>] -- [<paths>...]"),
+        ('["run", "--", "log"]', "run -- log [<paths>...] [--max=<max>]"),
+    ],
+)
+def test_what_is_run_is_shown_in_the_order_in_which_it_is_written(argv: str, usage: str) -> None:
+    params = """
+params.max = { type = "integer", flag = "--max=", required = false }
+params.paths = { type = "string[]", positional = true, required = false }
+"""
+    text = re.sub(r"argv = .*", f"argv = {argv}", HEAD + CLI + TOOL + READ + params)
+    command = server_of(text).tools[0].command
+
+    assert command is not None
+    assert command.usage.endswith(f" {usage}")
+
+
+@pytest.mark.parametrize(
+    "param",
+    [
+        pytest.param(f"{METHOD}, required = false }}", id="one of some texts"),
+        pytest.param('params.method = { type = "string", required = false }', id="any text"),
+        pytest.param('params.method = { type = "string[]", required = false }', id="texts"),
+        pytest.param('params.method = { type = "boolean", flag = "--m=", required = false }', id="true or false"),
+    ],
+)
+def test_a_risk_by_a_value_that_may_be_missing_says_what_it_is_without(param: str) -> None:
+    values = 'true = "read", false = "read"' if "boolean" in param else 'GET = "read", PUT = "write"'
+    missing = HEAD + CLI + TOOL + f"risk.method = {{ {values} }}\n{param}\n"
+    said = HEAD + CLI + TOOL + f'risk.method = {{ "" = "write", {values} }}\n{param}\n'
+
+    assert found(missing)[1] == ["TM326 `risk` does not say what it is without `method`, so that counts as destructive"]
+    assert found(said)[1] == []
+
+
+@pytest.mark.parametrize("param", ['type = "string"', 'type = "string", default = "GET"', 'type = "string[]"'])
+def test_a_risk_by_a_value_that_is_never_missing_need_not_say_so(param: str) -> None:
+    text = HEAD + CLI + TOOL + f'risk.method = {{ GET = "read" }}\nparams.method = {{ {param} }}\n'
+
+    assert found(text)[1] == []
+
+
+@pytest.mark.parametrize(
+    ("listed", "told"),
+    [
+        pytest.param(
+            'd = "read", list = "read"',
+            ["TM326 `risk` leaves out `D` of `mode`, which counts as destructive"],
+            id="a value that differs in case alone",
+        ),
+        pytest.param(
+            'd = "read", D = "destructive", List = "read"',
+            [
+                "TM326 `risk` leaves out `list` of `mode`, which counts as destructive",
+                "TM326 `risk` lists `List`, which `mode` cannot be",
+            ],
+            id="a value in another case",
+        ),
+        pytest.param('d = "read", D = "destructive", list = "read"', [], id="each as it is written"),
+    ],
+)
+def test_a_risk_goes_by_values_as_they_are_written(listed: str, told: list[str]) -> None:
+    mode = 'params.mode = { type = "string", enum = ["d", "D", "list"], default = "list", flag = "--mode=" }\n'
+
+    assert found(f"{HEAD}{CLI}{TOOL}risk.mode = {{ {listed} }}\n{mode}")[1] == told
+
+
+def test_a_program_that_stays_on_this_machine_says_so() -> None:
+    assert not tool_of("", cli=CLI + "open_world = false\n").hints.open_world
+
+
+def test_a_risk_by_value_has_no_other() -> None:
+    tool = line_of(f"{METHOD} }}\n", risk='risk.method = { GET = "read", PUT = "destructive" }\n').tool
+
+    assert tool.risk is Risk.READ
+    assert tool.risk_by_value == {"method": {"GET": Risk.READ, "PUT": Risk.DESTRUCTIVE}}
+
+
+@pytest.mark.parametrize(
+    ("params", "usage"),
+    [
+        ("", "git log"),
+        ('params.path = { type = "string", positional = true }\n', "git log <path>"),
+        (
+            (
+                'params.all = { type = "boolean" }\n'
+                'params.path = { type = "string[]", positional = true, default = ["."] }\n'
+            ),
+            "git log [<path>...] [--all]",
+        ),
+        (
+            (
+                'params.n = { type = "integer", flag = "-n", default = 3 }\n'
+                'params.by = { type = "string", flag = "--by=" }\n'
+            ),
+            "git log [-n <n>] --by=<by>",
+        ),
+        ('params.text = { type = "string", stdin = true }\nparams.at = { type = "string", cwd = true }\n', "git log"),
+    ],
+)
+def test_usage_is_written_as_manuals_do(params: str, usage: str) -> None:
+    assert line_of(params).usage == usage
+
+
+def test_the_category_is_that_of_the_program_or_of_the_tool() -> None:
+    text = HEAD + '[categories.history]\nsummary = "What was"\n' + CLI + TOOL + READ
+    text += TOOL.replace("git_log", "git_blame") + READ + 'category = "history"\n'
+
+    assert {tool.name: tool.category for tool in server_of(text).tools} == {
+        "git_log": "git",
+        FETCH_CHUNK: "git",
+        "git_blame": "history",
+    }
+
+
+def test_the_catalogue_names_the_program_and_its_tags() -> None:
+    served = catalogue(server_of(HEAD + CLI + 'tags = ["vcs"]\nsummary = "History"\n' + TOOL + READ))
+
+    assert served["clis"] == {"git": {"summary": "History", "tags": ["vcs"]}}
+    assert served["tools"]["git_log"]["cli"] == "git"
+    assert "cli" not in served["tools"][FETCH_CHUNK]
+
+
+def test_a_program_that_no_tool_runs_is_not_served() -> None:
+    text = HEAD + CLI + CLI.replace("clis.git", "clis.gh") + TOOL + READ
+
+    assert [each.name for each in server_of(text).clis] == ["git"]
+
+
+def test_what_a_server_reads_of_its_environment_is_known_to_clients() -> None:
+    cli = CLI.replace('["git"]', '["$BIN/git", "$$HOME"]')
+    cli += 'working_dir = "${WORK}/x"\nenv = { A = "$TOKEN" }\npass_env = ["KEY", "TOKEN"]\n'
+    cli += 'params.host = { default_env = "HOST" }\n'
+
+    variables = server_of(HEAD + cli + TOOL + READ).variables
+
+    assert variables == ("TOOLMASON_POLICY", "TOOLMASON_MAX_ANSWER_CHARS", "BIN", "WORK", "TOKEN", "KEY", "HOST")
+
+
+def test_the_tags_of_a_program_find_its_tools() -> None:
+    text = HEAD + CLI + 'tags = ["archaeology"]\n' + TOOL + READ
+    served = catalogue(server_of(text))
+
+    assert "archaeolog" in field_terms(served["tools"]["git_log"], served)["category"]
+    assert "archaeolog" not in field_terms(served["tools"][FETCH_CHUNK], served)["category"]
+
+
+HOSTILE = r"""
+[clis.odd]
+command = ["odd \"name\"", "'''", '{{ x }} {% y %}', 'back\slash\']
+category = "git"
+env = { A = "a\nb\"" }
+working_dir = "$X/\u202e'"
+timeout = 0.1
+params.words = { type = "string[]", flag = "-w", default = ["\"\"\"", "#"] }
+params.quiet = { type = "boolean", flag = "-q", default = true }
+
+[tools.odd_one]
+summary = "Be odd"
+cli = "odd"
+argv = ["", "--", "\u00e9"]
+risk.mode = { '"' = "read", '\' = "write", "" = "destructive" }
+confirm = "Really \"?\" \\"
+timeout = 2
+params.mode = { type = "string", enum = ['"', '\'], required = false }
+params.text = { type = "string", default = "\"\"\"\n\\", stdin = true }
+params.class = { type = "number", flag = "--class=", default = 1.5 }
+"""
+
+
+def test_generated_code_holds_just_what_the_manifest_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    server = server_of(HEAD.replace("repository_server", "odd_server") + CLI + TOOL + READ + HOSTILE)
+    for file in render(server, part="python"):
+        path = tmp_path.joinpath(file.path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(file.text, encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+    made = {tool.name: tool for tool in command_tools(catalogue(server))}
+
+    assert made == {tool.name: tool.command.tool for tool in server.tools if tool.command}
+    assert made["odd_one"].program.command == ('odd "name"', "'''", "{{ x }} {% y %}", "back\\slash\\")
+
+
+# fetch_chunk
+
+HANDLED = """
+[tools.{name}]
+summary = "Read a part"
+category = "git"
+hints = {{ read_only = true, destructive = false, idempotent = true, open_world = false }}
+handler = "parts:read"
+"""
+WITH_HANDLERS = HEAD.replace("[categories.git]", 'handlers = "repository"\n[categories.git]')
+
+
+def test_a_server_that_runs_programs_has_a_tool_for_what_was_cut() -> None:
+    fetch = server_of(HEAD + CLI + TOOL + READ).tools[-1]
+
+    assert (fetch.name, fetch.category, fetch.handler, fetch.command) == (FETCH_CHUNK, "git", None, None)
+    assert [*fetch.schema["properties"]] == ["cacheKey", "chunkIndex"]
+    assert fetch.schema["required"] == ["cacheKey"]
+
+
+def test_a_server_without_programs_has_none() -> None:
+    text = WITH_HANDLERS + CLI + HANDLED.format(name="read_part")
+
+    assert [tool.name for tool in server_of(text).tools] == ["read_part"]
+
+
+PART = 'params.cacheKey = { type = "string" }\nparams.chunkIndex = { type = "integer", minimum = 1 }\n'
+AS_SCHEMA = "input_schema = { type = 'object', properties = { cacheKey = { type = 'string' } } }\n"
+
+
+@pytest.mark.parametrize(
+    "own",
+    [
+        HANDLED.format(name=FETCH_CHUNK) + PART,
+        HANDLED.format(name="part") + f'aliases = ["{FETCH_CHUNK}"]\n' + PART,
+        HANDLED.format(name=FETCH_CHUNK) + AS_SCHEMA,
+    ],
+    ids=["by name", "by a former name", "with a schema that takes more"],
+)
+def test_an_author_may_write_it_instead(own: str) -> None:
+    tools = server_of(WITH_HANDLERS + CLI + TOOL + READ + own).tools
+
+    assert len(tools) == 2
+    assert all(tool.handler or tool.command for tool in tools)
+
+
+@pytest.mark.parametrize(
+    "part", ["", PART.replace('"integer", minimum = 1', '"string"'), PART + 'params.x = { type = "integer" }\n']
+)
+def test_what_is_written_instead_must_take_what_it_is_called_with(part: str) -> None:
+    own = HANDLED.format(name="part") + f'aliases = ["{FETCH_CHUNK}"]\n' + part
+    _, (finding,) = found(WITH_HANDLERS + CLI + TOOL + READ + own)
+
+    assert finding.startswith("TM328 `part` cannot be called for the rest of a command's output: ")
+
+
+def test_any_tool_may_be_called_so_where_nothing_is_run() -> None:
+    assert server_of(WITH_HANDLERS + HANDLED.format(name=FETCH_CHUNK)).tools[0].name == FETCH_CHUNK
+
+
+def test_an_author_may_name_it_as_if_it_were_written() -> None:
+    text = HEAD + f'[discovery]\npinned = ["{FETCH_CHUNK}"]\n' + CLI + TOOL + READ + f'related = ["{FETCH_CHUNK}"]\n'
+
+    assert server_of(text).discovery.pinned == (FETCH_CHUNK,)
+
+
+def test_lint_has_nothing_against_it() -> None:
+    text = HEAD + CLI + TOOL + READ
+    diagnostics = Diagnostics()
+    lint(server_of(text), document(text), diagnostics=diagnostics)
+
+    assert [each.message for each in diagnostics if FETCH_CHUNK in each.message] == []
+
+
+HANDLER = HANDLED.format(name="read_part")
+
+
+@pytest.mark.parametrize(
+    ("text", "findings"),
+    [
+        pytest.param(
+            WITH_HANDLERS + HANDLER.replace('category = "git"', ""),
+            ["TM202 missing key `category` in [tools.read_part]"],
+            id="no category",
+        ),
+        pytest.param(
+            WITH_HANDLERS + HANDLER.replace('category = "git"', 'categry = "git"'),
+            ["TM203 unknown key `categry` in [tools.read_part]"],
+            id="a category, misspelt",
+        ),
+        pytest.param(
+            WITH_HANDLERS + HANDLER.replace("hints =", "ext ="),
+            ["TM202 missing key `hints` in [tools.read_part]"],
+            id="no hints",
+        ),
+        pytest.param(
+            HEAD + HANDLER,
+            ["TM202 missing key `handlers` in [server]"],
+            id="no package of handlers",
+        ),
+        pytest.param(
+            HEAD + CLI + TOOL.replace('"git"', '""') + READ,
+            ["TM209 `cli` in [tools.git_log] is empty"],
+            id="no program",
+        ),
+        pytest.param(
+            HEAD + CLI + TOOL.replace('"git"', "1") + READ,
+            ["TM204 `cli` in [tools.git_log] must be a string, not an integer"],
+            id="a program that is no text",
+        ),
+        pytest.param(
+            HEAD + CLI.replace('["git"]', "[1]") + TOOL + READ,
+            ["TM204 item 1 of `command` in [clis.git] must be a string, not an integer"],
+            id="a command that is no text",
+        ),
+        pytest.param(
+            HEAD + CLI + "env = 1\n" + TOOL + READ,
+            ["TM204 `env` in [clis.git] must be a table, not an integer"],
+            id="an environment that is no table",
+        ),
+        pytest.param(
+            HEAD + CLI + TOOL + READ + 'params = "a"\n',
+            ["TM204 `params` in [tools.git_log] must be a table, not a string"],
+            id="parameters that are no table",
+        ),
+    ],
+)
+def test_what_is_missing_or_of_another_kind_is_named(text: str, findings: list[str]) -> None:
+    assert found(text)[1] == findings
+
+
+@pytest.mark.parametrize(
+    ("text", "codes"),
+    [
+        pytest.param(HEAD + CLI + TOOL + READ + 'params.a = { type = "strin" }\n', ["TM302"], id="an unknown type"),
+        pytest.param(
+            HEAD + CLI + 'params.a = { type = "integer", default = "x" }\n' + TOOL + READ, ["TM309"], id="a default"
+        ),
+        pytest.param(HEAD + CLI + CLI.replace("clis.git", "clis.GIT") + TOOL + READ, ["TM306"], id="one constant"),
+        pytest.param(
+            HEAD + CLI + TOOL.replace("git_log", "git_program") + READ, ["TM306"], id="a tool called as its program"
+        ),
+        pytest.param(HEAD + CLI + TOOL.replace("git_log", "git log") + READ, ["TM311"], id="a name"),
+    ],
+)
+def test_what_is_wrong_is_told_once(text: str, codes: list[str]) -> None:
+    assert [each.split()[0] for each in found(text)[1]] == codes

@@ -1,0 +1,84 @@
+"""What tools and styles cost."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+from click.testing import Result
+from toolmason_runtime.protocol.selection import STYLES
+from toolmason_runtime.protocol.tokens import estimate_tokens
+
+from toolmason.catalogue.stats import report_stats, stats
+from toolmason.catalogue.table import catalogue
+from toolmason.diagnostics import Diagnostics
+from toolmason.model.server import Server
+from toolmason.pipeline import read
+from toolmason.project import Project
+
+
+@pytest.fixture
+def server(project: Project) -> Server:
+    """A server with thirty tools: enough for hiding them to pay."""
+    text = project.manifest.read_text(encoding="utf-8")
+    tool = text[text.index("[tools.count_words]") :]
+    more = "".join(tool.replace("tools.count_words", f"tools.count_more_words_{number}") for number in range(29))
+    project.manifest.write_text(f"{text}\n{more}", encoding="utf-8")
+    diagnostics = Diagnostics()
+    reading = read(project, diagnostics=diagnostics)
+    assert reading is not None, list(map(str, diagnostics))
+    return reading.server
+
+
+def test_tool_is_measured_as_it_is_sent(server: Server) -> None:
+    (first, *_others) = stats(catalogue(server)).tools
+    sent = json.dumps(catalogue(server)["tools"]["count_words"]["tool"], ensure_ascii=False, separators=(",", ":"))
+
+    assert (first.name, first.size, first.tokens) == ("count_words", len(sent.encode()), estimate_tokens(sent))
+
+
+def test_half_a_character_is_measured_too(server: Server) -> None:
+    served = catalogue(server)
+    before = stats(served).tools[0].size
+    served["tools"]["count_words"]["tool"]["description"] += "\ud800"
+
+    assert stats(served).tools[0].size == before + 3
+
+
+def test_every_style_is_measured_that_of_the_server_first(server: Server) -> None:
+    measured = [each.style for each in stats(catalogue(server)).styles]
+
+    assert measured[0] == "search-call"
+    assert sorted(measured) == sorted(STYLES)
+
+
+def test_classic_lists_every_tool_and_costs_most(server: Server) -> None:
+    styles = {each.style: each for each in stats(catalogue(server)).styles}
+
+    assert styles["classic"].tools == 30
+    assert all(styles[each].tokens < styles["classic"].tokens for each in STYLES if each != "classic")
+
+
+def test_table_is_aligned_and_has_sums_and_shares(server: Server) -> None:
+    lines = report_stats(server).splitlines()
+    gap = lines.index("")
+
+    assert lines[0].split() == ["tool", "bytes", "tokens"]
+    assert [line.split()[0] for line in lines[gap - 2 : gap]] == ["all", "average"]
+    assert len({len(line) for line in lines[:gap]}) == 1
+    assert "search-call (this server)" in lines[gap + 2]
+    assert next(line for line in lines if line.startswith("classic")).endswith("100%")
+
+
+def test_disabled_tools_cost_nothing(run: Callable[..., Result], project: Project) -> None:
+    text = project.manifest.read_text(encoding="utf-8")
+    text = text.replace('pinned = ["count_words"]\n', "").replace(
+        "[tools.count_words]\n", "[tools.count_words]\nenabled = false\n"
+    )
+    project.manifest.write_text(text, encoding="utf-8")
+    result = run("stats")
+
+    assert result.exit_code == 0, result.output
+    assert "count_words" not in result.stdout
+    assert "all tools      0" in result.stdout

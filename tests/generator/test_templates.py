@@ -1,0 +1,122 @@
+"""Templates hold no logic that belongs to the model, and print no free text raw."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from jinja2 import nodes
+
+import toolmason_templates
+from toolmason.render import make_environment
+from toolmason.render.filters import FILTERS
+
+FOLDER = Path(toolmason_templates.__file__).parent
+TEMPLATES = sorted(path.relative_to(FOLDER).as_posix() for path in FOLDER.rglob("*.jinja"))
+
+CHECKED = {
+    "category.handler_modules",
+    "category.joints",
+    "category.module",
+    "category.name",
+    "category.siblings",
+    "category.spec_names",
+    "command.name",
+    "constant",
+    "each.place.name",
+    "line.risk.name",
+    "loop.index",
+    "module",
+    "name",
+    "provider",
+    "risk.name",
+    "server.guard.function",
+    "server.guard.module",
+    "server.lifespan.function",
+    "server.lifespan.module",
+    "server.name",
+    "server.package",
+    "server.source",
+    "style.size",
+    "style.tokens",
+    "style.tools",
+    "tool.command.program_constant",
+    "tool.constant",
+    "tool.handler.function",
+    "tool.handler.module",
+    "tool.name",
+    "tool.params_class",
+    "tool.protocol",
+    "tool.result_class",
+    "tool.size",
+    "tool.tokens",
+    "workflow.name",
+}
+"""What may be printed as it is: names whose form the manifest language or `names` guarantees, and counts."""
+
+HARMLESS = {"length"}
+"""Filters that give a number."""
+
+
+def free_text(template: str) -> list[str]:
+    """List the expressions of `template` that print something neither checked nor filtered."""
+    source = (FOLDER / template).read_text(encoding="utf-8")
+    tree = make_environment().parse(source)
+    return [
+        f"{template}:{part.lineno}: {shown}"
+        for output in tree.find_all(nodes.Output)
+        for part in output.nodes
+        if not isinstance(part, nodes.TemplateData)
+        for shown in _raw(part)
+    ]
+
+
+def _raw(node: nodes.Node) -> list[str]:
+    match node:
+        case nodes.Const() | nodes.TemplateData() | nodes.Compare():
+            return []
+        case nodes.Filter(name="join", node=inner):
+            return _raw(inner) if inner else ["join"]
+        case nodes.Filter(name="indent", node=inner):
+            return _raw(inner) if inner else ["indent"]
+        case nodes.Filter(name="map", args=[nodes.Const(value=name)]) if name in FILTERS:
+            return []
+        case nodes.Filter(name=name):
+            return [] if name in FILTERS or name in HARMLESS else [f"filter {name}"]
+        case nodes.CondExpr(expr1=first, expr2=second):
+            return _raw(first) + (_raw(second) if second else [])
+        case nodes.Or(left=left, right=right) | nodes.Add(left=left, right=right):
+            return _raw(left) + _raw(right)
+        case nodes.Call(node=nodes.Getattr(node=nodes.Name(name="show" | "facts"))):
+            return []
+        case nodes.Call(node=nodes.Name(name="super" | "caller" | "_placements")):
+            return []
+        case nodes.Name() | nodes.Getattr():
+            return [] if _dotted(node) in CHECKED else [_dotted(node)]
+        case _:
+            return [type(node).__name__]
+
+
+def _dotted(node: nodes.Node) -> str:
+    if isinstance(node, nodes.Getattr):
+        return f"{_dotted(node.node)}.{node.attr}"
+    return node.name if isinstance(node, nodes.Name) else type(node).__name__
+
+
+@pytest.mark.parametrize("template", [name for name in TEMPLATES if not name.startswith("init/")])
+def test_template_prints_free_text_only_through_a_filter(template: str) -> None:
+    assert free_text(template) == []
+
+
+def test_raw_text_in_a_template_is_found() -> None:
+    tree = make_environment().parse("{{ tool.summary }}{{ tool.summary | cell }}{{ tool.name }}")
+    found = [shown for output in tree.find_all(nodes.Output) for part in output.nodes for shown in _raw(part)]
+    assert found == ["tool.summary"]
+
+
+@pytest.mark.parametrize("template", TEMPLATES)
+def test_template_says_what_it_prints_or_is_named_for_it(template: str) -> None:
+    source = (FOLDER / template).read_text(encoding="utf-8")
+    if Path(template).name.startswith("_"):
+        assert source.startswith("{#")
+    assert source.strip()
