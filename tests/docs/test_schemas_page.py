@@ -1,0 +1,73 @@
+"""docs/schemas.md is today's output, its examples are accepted by their targets, and no keyword is missing."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+from pytest_regressions.file_regression import FileRegressionFixture
+from schemas_page import PAGE, Construct, render
+
+from toolmason.schema import Severity, Target, advertise, check, scan
+from toolmason.schema.keywords import HOLDS, SILENT
+from toolmason.schema.provider_rules import RULES
+
+ROOT = Path(__file__).parents[2]
+TEXT, EXAMPLES = render()
+PROSE = (ROOT / "docs" / "source" / "schemas.md.jinja").read_text(encoding="utf-8")
+
+
+def keywords_in(construct: Construct) -> set[str]:
+    return {sighting.keyword for sighting in scan.look(construct.schema) if sighting.is_keyword}
+
+
+def test_page_shows_the_output_of_todays_code(file_regression: FileRegressionFixture, tmp_path: Path) -> None:
+    file_regression.check(TEXT, encoding="utf-8", newline="", fullpath=PAGE, obtained_filename=tmp_path / PAGE.name)
+
+
+@pytest.mark.parametrize("construct", EXAMPLES.constructs.values(), ids=lambda construct: construct.name)
+def test_sent_schema_is_accepted_by_its_target(construct: Construct) -> None:
+    for target, projection in construct.projections.items():
+        assert [str(each) for each in check(projection.schema, target) if each.severity is Severity.REFUSED] == []
+        assert any(each.severity is Severity.REFUSED for each in projection.findings) == construct.unusable, target
+
+
+def test_every_keyword_that_is_read_or_omitted_is_in_an_example() -> None:
+    assert (HOLDS.keys() | SILENT) - set().union(*map(keywords_in, EXAMPLES.constructs.values())) == set()
+
+
+def test_every_pattern_of_a_finding_is_explained_once() -> None:
+    assert sorted(EXAMPLES.explained) == sorted(EXAMPLES.severities)
+
+
+def test_every_target_severity_and_source_is_on_the_page() -> None:
+    for name in (*Target, *Severity):
+        assert re.search(rf"^\| `{name}` \| \S", PROSE, re.MULTILINE), name
+    for rule in RULES:
+        assert rule.source in TEXT, rule.source
+
+
+def test_each_pattern_of_the_work_log_has_an_example_with_its_keyword() -> None:
+    rows = re.findall(r'^\| \d+ \| (.+?) \| .* \| \{\{ page.today\("(.+?)"\) \}\} \|', PROSE, re.MULTILINE)
+
+    assert len(rows) == 22
+    for keywords, example in rows:
+        assert keywords_in(EXAMPLES.constructs[example]).intersection(re.findall(r"`(.+?)`", keywords)), example
+
+
+def test_versions_on_the_page_are_those_of_the_tests() -> None:
+    groups = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["dependency-groups"]
+    pinned = [each for each in groups["tests"] if isinstance(each, str) and each.startswith("google-")]
+
+    assert pinned
+    for requirement in pinned:
+        assert requirement.replace("==", " ") in PROSE, requirement
+
+
+def test_steps_for_other_servers_work_for_a_small_schema() -> None:
+    sent = advertise({"type": "object", "properties": {"$top": {"type": ["integer", "null"]}}}, rename=True)
+
+    assert sent.schema == {"type": "object", "properties": {"top": {"type": "integer"}}}
+    assert sent.renamed == {"top": "$top"}
