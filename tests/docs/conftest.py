@@ -1,7 +1,8 @@
-"""Make the source of docs/schemas.md and the stand-ins for Gemini importable."""
+"""Make the helpers of this directory, the source of docs/schemas.md and the stand-ins for Gemini importable."""
 
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-sys.path[:0] = [str(ROOT / "docs" / "source"), str(ROOT / "tests" / "workbench" / "research" / "support")]
+for path in ("tests/docs", "docs/source", "tests/workbench/research/support"):
+    sys.path.insert(0, str(ROOT / path))

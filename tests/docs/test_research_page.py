@@ -17,9 +17,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent / "workbench" / "research" / "support"))
-
 from gemini_api import GeminiApi
 from gemini_homes import KEY
 from toolmason_runtime.server.logging import LogLines
@@ -40,7 +37,7 @@ from workbench_handlers.setup import checks, wizard
 from workbench_server.catalogue import CATALOGUE
 from workbench_server.research.models import CodeReference
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "research.md").read_text(encoding="utf-8")
 WORDS = " ".join(PAGE.split())
 HANDLERS = ROOT / "handlers" / "workbench"

