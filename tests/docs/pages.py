@@ -56,7 +56,7 @@ class Text:
         rows: list[tuple[str, ...]] = []
         for table in self.text.split(f"| {' | '.join(head)} |\n")[1:]:
             lines = table.split("\n\n", maxsplit=1)[0].splitlines()[1:]
-            rows += [tuple(cell.strip() for cell in re.split(r"(?<!\\) \| ?", line[2:-1])) for line in lines]
+            rows += [tuple(cell.strip() for cell in re.split(r"(?<!\\)\|", line[1:-1])) for line in lines]
         assert rows, head
         return rows
 

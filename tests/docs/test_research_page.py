@@ -1,4 +1,4 @@
-"""`docs/research.md` is true: its tables are the code's, its examples are what today's code says, its snippets load."""
+"""docs/research.md: its tables are those of the code, its examples are today's output, its snippets load."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 from gemini_api import GeminiApi
 from gemini_homes import KEY
+from pages import NODE, ROOT, quoted, read
 from toolmason_runtime.server.logging import LogLines
 
 from workbench_handlers.answers import limits, memory, store
@@ -37,33 +38,16 @@ from workbench_handlers.setup import checks, wizard
 from workbench_server.catalogue import CATALOGUE
 from workbench_server.research.models import CodeReference
 
-ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "research.md").read_text(encoding="utf-8")
-WORDS = " ".join(PAGE.split())
+PAGE = read("docs/research.md")
 HANDLERS = ROOT / "handlers" / "workbench"
 SERVER: dict[str, Any] = tomllib.loads((ROOT / "manifest" / "workbench.toml").read_text(encoding="utf-8"))["server"]
 
-_FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+TOOLS = PAGE.rows("tool", "asks", "for")
+VARIABLES = PAGE.rows("variable", "default", "meaning")
+FAILED = PAGE.rows("failure", "next model, at once", "same model, after a wait")
+
 _OURS = re.compile(r"\"((?:(?:WORKBENCH|RESPONSE|GEMINI_RETRY)_[A-Z_]+|[A-Z_]+_API_KEY))\"")
 _CODE = re.compile(r"code=\"([A-Z_]+)\"|return [^\n]*, \"([A-Z_]+)\"$|text, \"([A-Z_]+)\"$", re.MULTILINE)
-
-
-def blocks(language: str) -> list[str]:
-    return [body for found, body in _FENCE.findall(PAGE) if found == language]
-
-
-def rows(heading: str) -> list[tuple[str, ...]]:
-    """Give the rows of all tables with these column heads."""
-    found: list[tuple[str, ...]] = []
-    for table in PAGE.split(f"{heading}\n")[1:]:
-        lines = table.split("\n\n", maxsplit=1)[0].splitlines()[1:]
-        found += [tuple(cell.strip() for cell in line[1:-1].split("|")) for line in lines]
-    assert found
-    return found
-
-
-def quoted(cell: str) -> list[str]:
-    return re.findall(r"`([^`]+)`", cell)
 
 
 def sources(*folders: str) -> Iterator[str]:
@@ -75,31 +59,21 @@ def sources(*folders: str) -> Iterator[str]:
 # Tools
 
 
-def test_every_research_tool_is_in_the_table() -> None:
-    told = [quoted(name)[0] for name, *_ in rows("| tool | asks | for |")]
+def test_table_has_every_research_tool_its_kind_of_model_and_all_only_read() -> None:
     categories = {"research", "validation"}
-    assert sorted(told) == sorted(name for name, each in CATALOGUE["tools"].items() if each["category"] in categories)
+    entries = {name: entry for name, entry in CATALOGUE["tools"].items() if entry["category"] in categories}
+    assert sorted(quoted(name)[0] for name, *_ in TOOLS) == sorted(entries)
+    for cell, kind, _ in TOOLS:
+        name = quoted(cell)[0]
+        assert re.findall(r"kind=(\w+)", inspect.getsource(getattr(tools, name))) == ([kind.upper()] if kind else [])
+        assert kind in ("", *state.MODELS)
+        assert entries[name]["tool"]["annotations"]["readOnlyHint"] is True
 
 
-@pytest.mark.parametrize(("cell", "kind", "_meant"), rows("| tool | asks | for |"))
-def test_a_tool_asks_the_kind_of_model_of_the_table(cell: str, kind: str, _meant: str) -> None:
-    handler = inspect.getsource(getattr(tools, quoted(cell)[0]))
-    assert re.findall(r"kind=(\w+)", handler) == ([kind.upper()] if kind else [])
-    assert kind in ("", *state.MODELS)
-
-
-def test_every_tool_only_reads() -> None:
-    for cell, *_ in rows("| tool | asks | for |"):
-        assert CATALOGUE["tools"][quoted(cell)[0]]["tool"]["annotations"]["readOnlyHint"] is True
-
-
-def test_places_say_what_the_page_says() -> None:
-    told = re.findall(r"each says whether it `(\w+)`, with a `(\w+)`", PAGE)
-    assert [set(each) <= CodeReference.model_fields.keys() for each in told] == [True]
-
-
-def test_the_old_name_of_the_page_is_one() -> None:
-    (old,) = re.findall(r"old names too, as `(\w+)`", PAGE)
+def test_fields_of_places_and_the_old_name_exist() -> None:
+    (fields,) = re.findall(r"each says whether it `(\w+)`, with a `(\w+)`", PAGE.text)
+    assert set(fields) <= CodeReference.model_fields.keys()
+    (old,) = re.findall(r"old names too, as `(\w+)`", PAGE.text)
     assert old in CATALOGUE["tools"][old.removesuffix("_tool")]["aliases"]
 
 
@@ -107,17 +81,13 @@ def test_the_old_name_of_the_page_is_one() -> None:
 
 
 def test_variables_are_those_of_the_manifest_and_of_the_code() -> None:
-    told = [quoted(name)[0] for name, *_ in rows("| variable | default | meaning |")]
-    assert set(told) == set(SERVER["pass_env"])
+    names = [quoted(name)[0] for name, *_ in VARIABLES]
+    assert set(names) == set(SERVER["pass_env"])
     code = "".join(sources("."))
-    assert [name for name in told if f'"{name}"' not in code] == []
-    options = {each["env"] for each in SERVER["options"].values()}
-    assert set(_OURS.findall(code)) - options <= set(told)
-
-
-def test_the_last_table_is_in_the_order_of_the_manifest_and_whole() -> None:
-    last = PAGE.partition("## All variables")[2]
-    assert re.findall(r"^\| `(\w+)`", last, re.MULTILINE) == SERVER["pass_env"]
+    assert [name for name in names if f'"{name}"' not in code] == []
+    options = {option["env"] for option in SERVER["options"].values()}
+    assert set(_OURS.findall(code)) - options <= set(names)
+    assert re.findall(r"^\| `(\w+)`", PAGE.section("All variables").text, re.MULTILINE) == SERVER["pass_env"]
 
 
 def defaults() -> dict[str, str]:
@@ -146,29 +116,22 @@ def defaults() -> dict[str, str]:
 
 
 def test_defaults_are_those_of_the_code() -> None:
-    told: dict[str, set[str]] = {}
-    for name, default, _ in rows("| variable | default | meaning |"):
-        told.setdefault(quoted(name)[0], set()).add("".join(quoted(default)))
     known = defaults()
-    assert told == {name: {known.get(name, "")} for name in told}
-    assert known.keys() <= told.keys()
-
-
-def test_names_of_the_programs_are_what_is_looked_for() -> None:
-    assert {variable: defaults()[variable] for variable in COMMANDS.values()} == {
-        variable: name for name, variable in COMMANDS.items()
-    }
+    shown: dict[str, set[str]] = {}
+    for name, default, _ in VARIABLES:
+        shown.setdefault(quoted(name)[0], set()).add("".join(quoted(default)))
+    assert shown == {name: {known.get(name, "")} for name in shown}
+    assert known.keys() <= shown.keys()
+    assert {known[variable]: variable for variable in COMMANDS.values()} == COMMANDS
 
 
 # Models
 
 
-@pytest.mark.parametrize(("kind", "names", "variable"), rows("| kind | tried in this order | variable |"))
-def test_models_are_those_of_the_code(kind: str, names: str, variable: str) -> None:
-    assert state.MODELS[kind] == (
-        quoted(variable)[0],
-        tuple("" if name == "auto" else name for name in quoted(names)),
-    )
+def test_models_are_those_of_the_code() -> None:
+    for kind, names, variable in PAGE.rows("kind", "tried in this order", "variable"):
+        models = tuple("" if name == "auto" else name for name in quoted(names))
+        assert state.MODELS[kind] == (quoted(variable)[0], models)
 
 
 FAILURES: dict[str, tuple[AttemptError, ...]] = {
@@ -185,28 +148,22 @@ FAILURES: dict[str, tuple[AttemptError, ...]] = {
 }
 
 
-@pytest.mark.parametrize(
-    ("failure", "other", "same"), rows("| failure | next model, at once | same model, after a wait |")
-)
+@pytest.mark.parametrize(("failure", "other", "same"), FAILED)
 def test_a_failure_leads_where_the_table_says(failure: str, other: str, same: str) -> None:
     for each in map(classify, FAILURES[failure]):
         assert each.needs_model == (other == "yes")
         assert each.is_repeatable == (same != "no")
 
 
-def test_each_failure_of_the_table_is_tried() -> None:
-    assert [row[0] for row in rows("| failure | next model, at once | same model, after a wait |")] == list(FAILURES)
-
-
-def test_a_wait_is_moved_by_as_much_as_the_page_says() -> None:
-    assert f"up to {RetryConfig().jitter_range * 100:.0f} percent" in WORDS
+def test_every_failure_of_the_table_is_tried() -> None:
+    assert [row[0] for row in FAILED] == list(FAILURES)
 
 
 # Errors
 
 
 def test_codes_are_those_that_are_raised() -> None:
-    told = {quoted(code)[0] for code, *_ in rows("| code | means | what to do |")}
+    told = {quoted(code)[0] for code, *_ in PAGE.rows("code", "means", "what to do")}
     code = "".join(sources("backend", "answers", "research", "setup"))
     raised = {name for found in _CODE.findall(code) for name in found if name}
     assert told == raised
@@ -218,7 +175,7 @@ def test_the_error_of_the_page_is_what_a_429_comes_to() -> None:
     models = ("gemini-3-flash-preview", "gemini-2.5-flash")
     error = tool_error(failure, attempts=3, models=models, environ={})
     shown = {"code": error.code, "message": error.message, "details": error.details}
-    assert json.loads(blocks("json")[0]) == {"error": shown}
+    assert json.loads(PAGE.blocks("json")[0]) == {"error": shown}
 
 
 # Limits
@@ -238,24 +195,16 @@ def test_the_error_of_the_page_is_what_a_429_comes_to() -> None:
         ("`{}KEY`", PREFIX),
         ("It exits with {} if all is well", wizard.READY),
         ("{} if there is something to fix", wizard.TO_FIX),
+        ("up to {:.0f} percent", RetryConfig().jitter_range * 100),
+        ("Answers are kept for an {}.", "hour" if store.LIFE_S == 3600 else store.LIFE_S),
+        ("{} random bits", len(store.new_key().removeprefix("cache_")) * 4),
     ],
 )
-def test_limits_are_those_of_the_page(said: str, value: object) -> None:
-    assert said.format(value) in WORDS
-
-
-def test_answers_are_kept_as_long_as_the_page_says() -> None:
-    assert store.LIFE_S == 3600
-    assert "Answers are kept for an hour." in WORDS
-    assert len(store.new_key().removeprefix("cache_")) * 4 == 128
-    assert "128 random bits" in WORDS
+def test_limits_are_those_of_the_code(said: str, value: object) -> None:
+    assert said.format(value) in PAGE.words
 
 
 # What holds the program
-
-
-def section(heading: str) -> str:
-    return PAGE.partition(f"## {heading}\n")[2].split("\n## ", maxsplit=1)[0]
 
 
 @pytest.fixture
@@ -280,14 +229,14 @@ def restricted(user: Path, folder: Path, **settings: Any) -> dict[str, Any]:
 
 
 def test_the_tools_of_the_page_are_all_that_the_policy_allows() -> None:
-    (told,) = re.findall(r"hold it to (.+?), within the project", " ".join(section("How it is asked").split()))
+    (told,) = re.findall(r"hold it to (.+?), within the project", PAGE.section("How it is asked").words)
     assert tuple(quoted(told)) == readonly.TOOLS
     allowed = [each["toolName"] for each in tomllib.loads(readonly.POLICY)["rule"] if each["decision"] == "allow"]
     assert allowed == [list(readonly.TOOLS)]
 
 
 def test_of_the_users_settings_those_of_the_page_are_taken_over(user: Path, tmp_path: Path) -> None:
-    (told,) = re.findall(r"taken over: (.+?)\. The files", " ".join(section("How it is asked").split()))
+    (told,) = re.findall(r"taken over: (.+?)\. The files", PAGE.section("How it is asked").words)
     mine: dict[str, Any] = {"hooks": {"BeforeTool": []}, "mcpServers": {"x": {}}, "tools": {"discoveryCommand": "x"}}
     for name in quoted(told):
         group, _, key = name.partition(".")
@@ -310,7 +259,7 @@ OLD_PLACES = 2
 
 
 def test_the_program_gets_the_variables_of_the_page() -> None:
-    text = " ".join(section("Logs and secrets").split())
+    text = PAGE.section("Logs and secrets").words
     (given,) = re.findall(r"The CLI gets (.+?) what any program needs", text)
     (kept,) = re.findall(r"nor variables that run (.+?)\. What", text)
     asked = [name.replace("*", "ANY") for name in quoted(given)]
@@ -330,7 +279,7 @@ def anyio_backend() -> str:
 async def test_neither_notes_of_the_project_nor_those_of_the_user_reach_the_model_unasked(
     user: Path, tmp_path: Path
 ) -> None:
-    cli = ROOT / "tests" / "node_modules" / ".bin" / "gemini"
+    cli = NODE / ".bin" / "gemini"
     assert cli.exists(), "run `npm ci` in tests/ first: it brings the real CLI"
     (tmp_path / "project").mkdir()
     (tmp_path / "project" / "GEMINI.md").write_text("Notes of the project.\n", encoding="utf-8")
@@ -350,7 +299,7 @@ async def test_neither_notes_of_the_project_nor_those_of_the_user_reach_the_mode
         (sent,) = [json.dumps(each.body) for each in api.streamed]
     assert "Notes of the project." not in sent
     assert "Notes of the user." not in sent
-    assert "Its `GEMINI.md` is a file like any other" in WORDS
+    assert "Its `GEMINI.md` is a file like any other" in PAGE.words
 
 
 async def silent(_text: str) -> None:
@@ -361,7 +310,7 @@ async def silent(_text: str) -> None:
 
 
 def test_the_log_line_of_the_page_is_one() -> None:
-    shown = json.loads(blocks("json")[2])
+    shown = json.loads(PAGE.blocks("json")[2])
     stream = io.StringIO()
     handler = logging.StreamHandler(stream)
     handler.setFormatter(LogLines())
@@ -380,7 +329,7 @@ def test_the_log_line_of_the_page_is_one() -> None:
 
 
 def test_the_configuration_of_the_page_starts_a_server_with_variables_that_count() -> None:
-    server = json.loads(blocks("json")[1])["mcpServers"]["workbench"]
+    server = json.loads(PAGE.blocks("json")[1])["mcpServers"]["workbench"]
     assert set(server["env"]) <= set(SERVER["pass_env"])
     assert limits.limits(server["env"]).chunk_bytes == 20 * 1024
     command = [sys.executable, "-m", "workbench_server", *server["args"], "--list-tools"]
@@ -390,18 +339,18 @@ def test_the_configuration_of_the_page_starts_a_server_with_variables_that_count
 
 
 def test_the_addresses_of_redis_are_taken() -> None:
-    (line,) = [each for each in "\n".join(blocks("bash")).splitlines() if "WORKBENCH_STORE" in each]
+    (line,) = [each for each in "\n".join(PAGE.blocks("bash")).splitlines() if "WORKBENCH_STORE" in each]
     for address in re.findall(r"(?:redis|rediss|unix):\S+", line):
         opened = store.open_store(address.rstrip(",").replace("HOST:PORT/DB", "h:1/0"))
         assert type(opened).__name__ == "RedisStore", address
 
 
 def test_the_commands_of_the_page_are_known(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "workbench init" in "\n".join(blocks("bash"))
-    assert checks.INSTALL_GEMINI in "\n".join(blocks("bash"))
+    assert "workbench init" in "\n".join(PAGE.blocks("bash"))
+    assert checks.INSTALL_GEMINI in "\n".join(PAGE.blocks("bash"))
     with pytest.raises(SystemExit):
         wizard.main(["--help"])
     offered = capsys.readouterr().out
     for flag in ("--yes", "--no-test", "--client NAME", "--json"):
-        assert f"`{flag}`" in PAGE
+        assert f"`{flag}`" in PAGE.text
         assert flag in offered
