@@ -40,7 +40,7 @@ SERVERS: Final[dict[str, tuple[str, ...]]] = {
 VERSION: Final[str] = CATALOGUE["server"]["version"]
 VARIABLE: Final = (
     (rf'(\\?"version\\?": ?\\?)"{re.escape(VERSION)}', r'\1"<version>'),
-    (r"cache_[\w-]{20,}", "<cache key>"),
+    (r'(?<="cacheKey": ")[^"]+|(?<="cacheKey\\":\\")[^"\\]+', "<cache key>"),
     (r'(\\?"latencyMs\\?": ?)\d+', r"\g<1>0"),
     (r'(\\?"operationId\\?": ?\\?)"[^"\\]+', r'\1"<operation>'),
     (r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z| ?[+-]\d\d:?\d\d)?", "<time>"),
