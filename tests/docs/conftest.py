@@ -4,5 +4,5 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-for path in ("tests/docs", "docs/source", "tests/workbench/research/support"):
+for path in ("tests/docs/support", "docs/source", "tests/workbench/research/support"):
     sys.path.insert(0, str(ROOT / path))

@@ -60,6 +60,7 @@ AUTHOR: Final = {"NAME": "Ada", "EMAIL": "ada@example.org", "DATE": "2026-01-31T
 GIT: Final = {
     "GIT_CONFIG_GLOBAL": os.devnull,
     "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_DEFAULT_HASH": "sha1",
     **{f"GIT_{role}_{name}": value for role in ("AUTHOR", "COMMITTER") for name, value in AUTHOR.items()},
 }
 
