@@ -130,7 +130,7 @@ def test_only_who_makes_and_measures_servers_imports_the_toolkit() -> None:
         for path, source in sources(".").items()
         if "tests/golden/" not in path and forbidden_to_what_is_served(source)
     }
-    assert importing == {"generator", "tests", "bench"}
+    assert importing == {"generator", "tests", "bench", "docs"}
 
 
 @pytest.mark.parametrize(
