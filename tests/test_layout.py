@@ -201,7 +201,7 @@ def test_handlers_import_only_models_of_their_generated_package(texts: dict[str,
     assert {name for name in used if not re.match(rf"{package}\.(\w+\.models|types)\b", name)} == set()
 
 
-def test_only_generator_tests_and_bench_import_the_toolkit() -> None:
+def test_only_generator_tests_bench_and_docs_import_the_toolkit() -> None:
     importing = {
         path.partition("/")[0]
         for path, source in sources(".").items()
