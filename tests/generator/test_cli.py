@@ -510,7 +510,7 @@ def test_drift_ends_with_3_and_says_what_differs_and_what_to_run(run: Toolmason,
 
     assert result.exit_code == 3
     assert "  TM601 missing     docs/discovery.md\n" in result.stderr
-    assert "  TM602 stale       notes_server/catalogue.py\n" in result.stderr
+    assert "  TM602 stale       notes_server/catalogue.json\n" in result.stderr
     assert "Measure long texts" in result.stdout
     assert "run: nox -s generate\n" in result.stderr
     assert tree(project.generated) == before

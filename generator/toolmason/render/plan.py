@@ -61,6 +61,7 @@ def _python(server: Server) -> Iterator[PlannedFile]:
     package = server.package
     yield _file("python", f"{package}/__init__.py", "python/init.py.jinja")
     yield _file("python", f"{package}/__main__.py", "python/main.py.jinja")
+    yield _file("python", f"{package}/catalogue.json", "python/catalogue.json.jinja", readable=False)
     yield _file("python", f"{package}/catalogue.py", "python/catalogue.py.jinja")
     yield _file("python", f"{package}/search_index.json", "python/search_index.json.jinja", readable=False)
     yield _file("python", f"{package}/server.py", "python/server.py.jinja")
