@@ -58,8 +58,8 @@ def imported(source: str) -> Iterator[str]:
 
 
 def forbidden_to_handlers(source: str, package: str) -> list[str]:
-    """What handlers must not import: of the package generated for them all but the models, and nothing of authors."""
-    models = re.compile(rf"{package}\.\w+\.models(\.|$)")
+    """What handlers must not import: of their generated package all but models and types, and nothing of authors."""
+    models = re.compile(rf"{package}\.(\w+\.models|types)(\.|$)")
     names = [name for name in imported(source) if not models.match(name)]
     return [name for name in names if top(name) in OF_AUTHORS | {package}]
 
@@ -160,6 +160,7 @@ def test_a_handler_that_imports_more_is_found(source: str) -> None:
     [
         "from workbench_server.files.models import ReadFilesParams, ReadFilesResult",
         "from workbench_server.files import models",
+        "from workbench_server.types import CodeReference",
         "import workbench_server.files.models",
         "from toolmason_runtime import ToolCall",
         "from workbench_handlers.workspace.roots import Root",

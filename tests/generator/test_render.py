@@ -70,7 +70,7 @@ def test_models_are_found_in_the_file_and_rendered_as_they_are(small: Server) ->
     fresh = render(small)
     path = PurePosixPath("catalog_server/books/models.py")
     (books,) = small.categories
-    found = reusable(schemas(books), {file.path: file.text for file in fresh}[path])
+    found = reusable(schemas(books, small.package), {file.path: file.text for file in fresh}[path])
     assert found
     assert render(small, models={"books": found}) == fresh
 
@@ -85,7 +85,7 @@ def test_what_a_template_puts_after_the_models_is_neither_doubled_nor_kept(small
     text = {file.path: file.text for file in extended}[PurePosixPath("catalog_server/books/models.py")]
     assert text.count("MINE = 1") == 1
     (books,) = small.categories
-    models = {"books": reusable(schemas(books), text)}
+    models = {"books": reusable(schemas(books, small.package), text)}
     assert models["books"]
     assert render(small, templates=tmp_path, models=models) == extended
     assert render(small, models=models) == render(small)
@@ -226,6 +226,34 @@ def test_hostile_output_passes_mypy_strict_with_a_handler_and_ruff(hostile: dict
         encoding="utf-8",
     )
     assert ruff.returncode == 0, ruff.stdout
+
+
+def test_a_type_of_two_categories_is_one_class(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lay_out(by_path(render(model("every-field-of-a-tool-reaches-the-catalogue"), part="python")), tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    types, books, lending = (
+        importlib.import_module(f"library_server.{name}") for name in ("types", "books.models", "lending.models")
+    )
+    assert types.Book is books.Book is lending.Book
+    assert types.Range is books.Range is lending.Range
+    assert books.Books.model_validate({"books": [{"title": "Dune", "shelf": None}], "by_author": {}}).books == [
+        lending.Book(title="Dune", shelf=None)
+    ]
+    assert not hasattr(types, "Books")
+    assert not hasattr(lending, "Books")
+    rules = ["--isolated", "--select", "F,PLC0414"]
+    ruff = subprocess.run(
+        [sys.executable, "-m", "ruff", "check", *rules, "."],
+        cwd=tmp_path,
+        capture_output=True,
+        check=False,
+        encoding="utf-8",
+    )
+    assert ruff.returncode == 0, ruff.stdout
+
+
+def test_without_a_shared_type_there_is_no_module_for_them(small: Server) -> None:
+    assert "catalog_server/types.py" not in by_path(render(small))
 
 
 LIFESPAN = """\

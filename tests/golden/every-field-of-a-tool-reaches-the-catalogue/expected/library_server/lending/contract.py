@@ -10,6 +10,7 @@ from typing import Protocol
 from toolmason_runtime import Content, Reply, ToolCall
 
 from library_server.lending.models import (
+    Book,
     LendBookParams,
     ReserveParams,
 )
@@ -18,7 +19,7 @@ from library_server.lending.models import (
 class LendBook(Protocol):
     """Lend a book to a reader"""
 
-    async def __call__(self, params: LendBookParams, call: ToolCall, /) -> Content | Reply:
+    async def __call__(self, params: LendBookParams, call: ToolCall, /) -> Book:
         """Carry out one call."""
         ...
 
@@ -31,4 +32,4 @@ class Reserve(Protocol):
         ...
 
 
-# toolmason: sha256 853f1b2bac3654240c96d10b1f7ea434
+# toolmason: sha256 7594e63e7313c6d2755983cffafb95e4
