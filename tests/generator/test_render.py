@@ -28,11 +28,24 @@ GOLDEN = ROOT / "tests" / "golden"
 HOSTILE_HANDLER = """\
 from toolmason_runtime import ToolCall
 
+from hostile_server.odd import contract
 from hostile_server.odd.models import ImportParams
 
 
 async def run(params: ImportParams, call: ToolCall) -> str:
     return params.class_ + params.title + call.tool
+
+
+def blocking(params: ImportParams, call: ToolCall) -> str:
+    return params.class_
+
+
+def wrong(params: ImportParams, call: ToolCall) -> int:
+    return 1
+
+
+HANDLERS: tuple[contract.Import, contract.Import] = (run, blocking)
+WRONG: contract.Import = wrong  # type: ignore[assignment]
 """
 
 

@@ -76,7 +76,7 @@ def test_list_is_given_page_by_page(version: str) -> None:
 
     assert names[0] == "count_words"
     assert names[-1] == "show_state"
-    assert len(names) == len(set(names)) == 20
+    assert len(names) == len(set(names)) == 24
     assert "secret" not in names
 
 
@@ -152,6 +152,57 @@ def test_cancelled_call_stops_and_is_never_answered(version: str) -> None:
 
     assert result["content"][0]["text"] == "NEXT"
     assert "the wait was cancelled" in said
+
+
+@both_eras
+def test_other_calls_go_on_while_a_plain_function_blocks(version: str) -> None:
+    with talking(version) as peer:
+        number = peer.send("tools/call", name="hold", arguments={}, meta={"progressToken": "t"})
+        assert peer.notification()["params"]["message"] == "holding"
+        assert peer.call("shout", {"text": "meanwhile"})["content"][0]["text"] == "MEANWHILE"
+        released = peer.send("tools/call", name="release", arguments={})
+        answers = {message["id"]: message["result"] for message in (peer.next_message(), peer.next_message())}
+
+    assert answers.keys() == {number, released}
+    assert answers[number]["content"][0]["text"] == "released in another thread"
+
+
+@both_eras
+def test_plain_function_can_end_when_its_call_is_cancelled(version: str) -> None:
+    with talking(version) as peer:
+        number = peer.send("tools/call", name="hold_until_cancelled", arguments={}, meta={"progressToken": "t"})
+        assert peer.notification()["params"]["message"] == "holding"
+        peer.notify("notifications/cancelled", requestId=number, reason="enough")
+        peer.wait_for_stderr(b"the thread was cancelled\n")
+        assert peer.call("shout", {"text": "next"})["content"][0]["text"] == "NEXT"
+        peer.end_of_input()
+        assert peer.rest() == []
+
+
+@both_eras
+def test_thread_that_blocks_for_ever_does_not_keep_the_server(version: str) -> None:
+    with talking(version) as peer:
+        peer.send("tools/call", name="hold", arguments={}, meta={"progressToken": "t"})
+        peer.notification()
+        peer.end_of_input()
+
+        assert peer.exit_status() == 0
+        assert peer.stderr() == ""
+
+
+def test_plain_function_asks_the_client_in_either_era() -> None:
+    with talking(MODERN, capabilities={"elicitation": {}}) as peer:
+        first = peer.call("ask_in_a_thread")
+        answer = {"name": {"action": "accept", "content": {"name": "Ada"}}}
+        last = peer.call("ask_in_a_thread", inputResponses=answer, requestState=first["requestState"])
+    with talking(LEGACY, capabilities={"elicitation": {}}) as peer:
+        peer.answers["elicitation/create"] = lambda _: {"action": "decline"}
+        declined = peer.call("ask_in_a_thread")
+
+    assert (first["resultType"], list(first["inputRequests"])) == ("input_required", ["name"])
+    assert last["content"][0]["text"] == "Ada"
+    assert declined["isError"] is True
+    assert declined["content"][0]["text"] == "no name: accept the question"
 
 
 @both_eras

@@ -182,7 +182,7 @@ class Dispatcher:
 
     async def _handled(self, tool: _Tool, name: str, arguments: Any, context: Context) -> WireResult:
         call = ToolCall(name, context, (*self._state, *await self._lifespan.state()))
-        return tool.results.wire(await tool.binding.run(arguments, call))
+        return tool.results.wire(await tool.binding.result(arguments, call))
 
     def _imported(self, name: str, entry: ToolEntry) -> _Tool:
         module = self._catalogue["categories"][entry["category"]]["module"]
