@@ -61,20 +61,6 @@ def read_and_lint(project: Project, *, diagnostics: Diagnostics, progress: Progr
     return reading
 
 
-def render_files(
-    project: Project, *, diagnostics: Diagnostics, only: str | None = None, progress: Progress = no_progress
-) -> tuple[RenderedFile, ...] | None:
-    """Make the files of `project`, or of one of its `plan.PARTS`, in memory, checked to parse. Writes nothing.
-
-    Raises:
-        SelfCheckError: what came out does not parse.
-        TemplateError: a template of the project is wrong.
-        TemplateRefused: one cannot be read safely, or takes too much time or memory.
-    """
-    made = _make(project, diagnostics=diagnostics, only=only, progress=progress)
-    return None if made is None else made.files
-
-
 @dataclass(frozen=True, slots=True)
 class _Made:
     """What a run rendered. `inputs`, the fingerprint of what it read, is empty where nothing is to be remembered."""

@@ -22,9 +22,9 @@ from toolmason.diagnostics import Diagnostics
 from toolmason.diagnostics.printers import Layout
 from toolmason.diagnostics.rules import RULES
 from toolmason.diagnostics.terminal import paint, progress, wants_colour
-from toolmason.pipeline import part_of, read, render_files
+from toolmason.pipeline import part_of, read
 from toolmason.project import Project
-from toolmason.render import plan
+from toolmason.render import plan, render
 from toolmason.render.override_errors import override_mistake
 from toolmason.write import write
 from toolmason.write.disk import LocalDisk
@@ -478,8 +478,9 @@ class Dying(LocalDisk):
 
 def test_interrupted_run_is_told_until_the_next_one_repairs_it(run: Toolmason, project: Project) -> None:
     replace(project.manifest, "Measure texts", "Measure long texts")
-    files = render_files(project, diagnostics=Diagnostics())
-    assert files is not None
+    reading = read(project, diagnostics=Diagnostics())
+    assert reading is not None
+    files = render(reading.server)
     with pytest.raises(SystemExit):
         write(files, project.generated, disk=Dying())
 
