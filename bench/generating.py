@@ -15,7 +15,7 @@ from itertools import count
 from pathlib import Path
 from statistics import median
 
-from bench.project import SyntheticProject
+from bench.project import PACKAGE, SyntheticProject
 from bench.rounds import Ratio, alternate, ratio
 from bench.session import PATIENCE_S, Room, run
 from bench.workshop import Workshop
@@ -195,7 +195,9 @@ def _schema_file(project: SyntheticProject) -> Path:
     reading = read(find_project(project.folder), diagnostics=Diagnostics())
     assert reading is not None  # noqa: S101  it has been generated
     definitions = {
-        name: each for category in reading.server.categories for name, each in schemas(category)["$defs"].items()
+        name: each
+        for category in reading.server.categories
+        for name, each in schemas(category, PACKAGE)["$defs"].items()
     }
     path = project.folder.parent / "schemas.json"
     path.write_text(json.dumps({"$defs": definitions}), encoding="utf-8")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import runpy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -72,7 +71,7 @@ def measure_search(room: Room, shop: Workshop, rounds: int) -> Search:
 def _index(shop: Workshop) -> ToolIndex:
     """Give the index as a server that has just started has it: nothing is loaded yet."""
     folder = module_folder(shop.project)
-    catalogue = runpy.run_path(str(folder / "catalogue.py"))["CATALOGUE"]
+    catalogue = json.loads(folder.joinpath("catalogue.json").read_bytes())
 
     def load() -> Any:
         return json.loads(folder.joinpath("search_index.json").read_text(encoding="utf-8"))

@@ -66,20 +66,6 @@ def read_and_lint(project: Project, *, diagnostics: Diagnostics, progress: Progr
     return reading
 
 
-def render_files(
-    project: Project, *, diagnostics: Diagnostics, only: str | None = None, progress: Progress = no_progress
-) -> tuple[RenderedFile, ...] | None:
-    """Make the files of `project`, or of one of its `plan.PARTS`, in memory, checked to parse. Writes nothing.
-
-    Raises:
-        SelfCheckError: what came out does not parse.
-        TemplateError: a template of the project is wrong.
-        TemplateRefused: one cannot be read safely, or takes too much time or memory.
-    """
-    made = _make(project, diagnostics=diagnostics, only=only, progress=progress)
-    return None if made is None else made.files
-
-
 @dataclass(frozen=True, slots=True)
 class _Made:
     """What a run rendered. `inputs`, the fingerprint of what it read, is empty where nothing is to be remembered."""
@@ -134,19 +120,22 @@ def _rendered(
 
 
 def _models(project: Project, server: Server) -> dict[str, str]:
-    """Return the models of each category by its name, those on disk if the record of the last run has them."""
-    from toolmason.render import pydantic_models
+    """Return the models of each module by its key in `render`, those on disk if the record of the last run has them."""
+    from toolmason.render.pydantic_models import SHARED, models, schemas, shared_schemas
 
+    sources = {each.name: (f"{each.module}/models.py", schemas(each, server.package)) for each in server.categories}
+    if server.shared_types:
+        sources[SHARED] = ("types.py", shared_schemas(server))
     recorded = cache.recorded_models(project)
-    models = {}
-    for category in server.categories:
+    made = {}
+    for key, (path, source) in sources.items():
         before = ""
         if recorded:
-            path = project.generated / server.package / category.module / "models.py"
             with suppress(OSError, UnicodeDecodeError):
-                before = read_input(path, project.generated).decode().replace("\r\n", "\n")
-        models[category.name] = pydantic_models.models(category, before, recorded)
-    return models
+                data = read_input(project.generated / server.package / path, project.generated)
+                before = data.decode().replace("\r\n", "\n")
+        made[key] = models(source, before, recorded)
+    return made
 
 
 @dataclass(frozen=True, slots=True)

@@ -522,6 +522,18 @@ def test_the_first_hit_always_has_its_schema_and_large_ones_leave_room_for_other
     assert cost(answer) <= 300
 
 
+def test_arguments_as_json_text_pass_the_same_boundary(server: Any) -> None:
+    message = server.refusal("call_read", tool_name="git_log", args='{"limit": 1e999, "path": ["\\ud800"]}')
+
+    assert message.splitlines() == [
+        "Argument 'args.limit' must be a finite number; got inf",
+        (
+            r"Argument 'args.path[0]' holds `\ud800`, half a character, at character 1: send both halves, as in "
+            r"`\ud83d\ude00`, or leave it out"
+        ),
+    ]
+
+
 def test_weak_hits_of_a_small_catalogue_are_called_so(server: Any) -> None:
     assert "share no word" in server.ask("search", query="commit", limit=12)["hint"]
     assert "share no word" not in server.ask("search", query="commit", limit=2)["hint"]

@@ -9,7 +9,7 @@ import pytest
 from toolmason.model.checksum import sign
 from toolmason.model.rendered_file import RenderedFile
 from toolmason.write import write
-from toolmason.write.changes import ChangeKind
+from toolmason.write.changes import ChangeKind, Changes
 from toolmason.write.check import check
 from toolmason.write.snapshot import ReadFailed
 
@@ -20,8 +20,8 @@ def rendered(texts: Mapping[str, str]) -> list[RenderedFile]:
     return [RenderedFile(PurePosixPath(name), sign(PurePosixPath(name), text)) for name, text in texts.items()]
 
 
-def names(paths: tuple[PurePosixPath, ...]) -> list[str]:
-    return [str(path) for path in paths]
+def names(changes: Changes, kind: ChangeKind) -> list[str]:
+    return [str(change.path) for change in changes.all if change.kind is kind]
 
 
 def everything_in(folder: Path) -> dict[str, tuple[int, int, bytes]]:
@@ -50,7 +50,7 @@ def test_a_tree_that_was_just_written_is_clean(folder: Path) -> None:
 def test_a_folder_that_does_not_exist_misses_everything(tmp_path: Path) -> None:
     changes = check(rendered(TEXTS), tmp_path / "generated")
 
-    assert names(changes.created) == ["SHA256SUMS", "a.json", "a.py", "docs/a.md", "docs/b.md"]
+    assert names(changes, ChangeKind.CREATED) == ["SHA256SUMS", "a.json", "a.py", "docs/a.md", "docs/b.md"]
     assert not changes.is_clean
     assert not (tmp_path / "generated").exists()
 
@@ -66,19 +66,19 @@ def test_each_kind_of_difference_is_told_apart(folder: Path) -> None:
 
     changes = check(rendered(now), folder)
 
-    assert names(changes.created) == ["a.py"]
-    assert names(changes.changed) == []
-    assert names(changes.pruned) == ["docs/a.md"]
-    assert names(changes.edited) == ["a.json"]
-    assert names(changes.blocked) == ["b.py", "docs/b.md"]
-    assert names(changes.foreign) == ["notes.md"]
+    assert names(changes, ChangeKind.CREATED) == ["a.py"]
+    assert names(changes, ChangeKind.CHANGED) == []
+    assert names(changes, ChangeKind.PRUNED) == ["docs/a.md"]
+    assert names(changes, ChangeKind.EDITED) == ["a.json"]
+    assert names(changes, ChangeKind.BLOCKED) == ["b.py", "docs/b.md"]
+    assert names(changes, ChangeKind.FOREIGN) == ["notes.md"]
     assert everything_in(folder) == before
 
 
 def test_a_stale_file_is_changed_and_so_is_the_list_that_names_it(folder: Path) -> None:
     changes = check(rendered(TEXTS | {"a.py": "A = 2\n", "a.json": "[]\n"}), folder)
 
-    assert names(changes.changed) == ["SHA256SUMS", "a.json", "a.py"]
+    assert names(changes, ChangeKind.CHANGED) == ["SHA256SUMS", "a.json", "a.py"]
 
 
 def test_only_files_of_others_do_not_make_a_tree_unclean(folder: Path) -> None:
@@ -87,7 +87,7 @@ def test_only_files_of_others_do_not_make_a_tree_unclean(folder: Path) -> None:
     changes = check(rendered(TEXTS), folder)
 
     assert changes.is_clean
-    assert names(changes.foreign) == ["notes.md"]
+    assert names(changes, ChangeKind.FOREIGN) == ["notes.md"]
     assert changes.diff(PurePosixPath("notes.md")) == ""
 
 
@@ -144,14 +144,16 @@ def test_a_hidden_file_of_ours_is_looked_after_like_any_other(folder: Path) -> N
     write(with_hidden, folder)
 
     assert check(with_hidden, folder).is_clean
-    assert names(check(rendered(TEXTS), folder).pruned) == [".claude/a.md"]
+    assert names(check(rendered(TEXTS), folder), ChangeKind.PRUNED) == [".claude/a.md"]
 
 
 def test_only_the_asked_for_part_is_looked_at(folder: Path) -> None:
     (folder / "a.py").unlink()
     (folder / "docs/a.md").unlink()
 
-    assert names(check(rendered(TEXTS), folder, part=lambda path: path.parts[0] == "docs").created) == ["docs/a.md"]
+    assert names(check(rendered(TEXTS), folder, part=lambda path: path.parts[0] == "docs"), ChangeKind.CREATED) == [
+        "docs/a.md"
+    ]
 
 
 def test_a_pipe_is_never_opened(folder: Path) -> None:
@@ -161,7 +163,7 @@ def test_a_pipe_is_never_opened(folder: Path) -> None:
 
     changes = check(rendered(TEXTS), folder)
 
-    assert names(changes.foreign) == ["pipe.py"]
+    assert names(changes, ChangeKind.FOREIGN) == ["pipe.py"]
     assert [change.note for change in changes.all if change.kind is ChangeKind.BLOCKED] == [
         "something that is neither file nor folder"
     ]

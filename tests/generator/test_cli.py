@@ -22,8 +22,9 @@ from toolmason.diagnostics import Diagnostics
 from toolmason.diagnostics.printers import Layout
 from toolmason.diagnostics.rules import RULES
 from toolmason.diagnostics.terminal import paint, progress, wants_colour
-from toolmason.pipeline import part_of, read, render_files
+from toolmason.pipeline import part_of, read
 from toolmason.project import Project
+from toolmason.render import render
 from toolmason.render.override_errors import override_mistake
 from toolmason.render.plan import PARTS as PLANNED_PARTS
 from toolmason.render.plan import plan
@@ -479,8 +480,9 @@ class Dying(LocalDisk):
 
 def test_interrupted_run_is_told_until_the_next_one_repairs_it(run: Toolmason, project: Project) -> None:
     replace(project.manifest, "Measure texts", "Measure long texts")
-    files = render_files(project, diagnostics=Diagnostics())
-    assert files is not None
+    reading = read(project, diagnostics=Diagnostics())
+    assert reading is not None
+    files = render(reading.server)
     with pytest.raises(SystemExit):
         write(files, project.generated, disk=Dying())
 
@@ -511,7 +513,7 @@ def test_drift_ends_with_3_and_says_what_differs_and_what_to_run(run: Toolmason,
 
     assert result.exit_code == 3
     assert "  TM601 missing     docs/discovery.md\n" in result.stderr
-    assert "  TM602 stale       notes_server/catalogue.py\n" in result.stderr
+    assert "  TM602 stale       notes_server/catalogue.json\n" in result.stderr
     assert "Measure long texts" in result.stdout
     assert "run: nox -s generate\n" in result.stderr
     assert tree(project.generated) == before

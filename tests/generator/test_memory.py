@@ -15,8 +15,9 @@ from click.testing import Result
 
 from toolmason.diagnostics import Diagnostics
 from toolmason.model.checksum import sign
-from toolmason.pipeline import render_files
+from toolmason.pipeline import read
 from toolmason.project import Project
+from toolmason.render import render
 from toolmason.write.cache import fingerprint, named_schemas, recall, record_path, remember
 
 
@@ -31,8 +32,9 @@ def known(project: Project, run: Callable[..., Result]) -> Project:
 def test_what_is_recalled_is_what_a_run_would_render(known: Project) -> None:
     recalled = recall(known)
     record(known).unlink()
-    rendered = render_files(known, diagnostics=Diagnostics())
-    assert recalled == rendered
+    reading = read(known, diagnostics=Diagnostics())
+    assert reading is not None
+    assert recalled == render(reading.server)
 
 
 def test_a_recalled_run_imports_neither_templates_nor_the_model_generator(known: Project) -> None:

@@ -25,14 +25,19 @@ def category(*fields: Value) -> Category:
         has_json_errors=False,
         tools=(),
         types=(ObjectType(name=ClassName("Note"), description="", fields=fields),),
+        shared_types=(),
         contract_models=(),
         handler_modules=(),
     )
 
 
+def source_of(*fields: Value) -> dict[str, Any]:
+    return schemas(category(*fields), "notes_server")
+
+
 def test_text_made_of_the_same_schemas_is_given_again_if_it_is_recorded() -> None:
-    notes = category()
-    made = marked(schemas(notes), "class Note:\n    kept = 1\n")
+    notes = source_of()
+    made = marked(notes, "class Note:\n    kept = 1\n")
     before = f'"""Docstring."""\n\n{made}\n\nMINE = 1\n# signature\n'
     assert models(notes, before, {fingerprint(made)}) == made
     # Anybody can write a mark whose hashes are right.
@@ -79,7 +84,7 @@ def test_field_named_as_a_builtin_stands_beside_one_that_uses_it(name: str, monk
         Value(name="counts", type=ListOf(Primitive("integer"))),
         Value(name="free", type=Primitive("object")),
     ]
-    text = models(category(*fields))
+    text = models(source_of(*fields))
     made = ModuleType("made_models")
     monkeypatch.setitem(sys.modules, made.__name__, made)
     exec(compile(text, "models.py", "exec"), vars(made))
@@ -89,7 +94,7 @@ def test_field_named_as_a_builtin_stands_beside_one_that_uses_it(name: str, monk
 
 def test_description_that_reads_like_an_import_stays_where_it_is() -> None:
     note = Value(name="a", type=Primitive("string"), description="One\nfrom os import path\nimport re")
-    assert "from os import path" in models(category(note)).partition("class Note")[2]
+    assert "from os import path" in models(source_of(note)).partition("class Note")[2]
 
 
 def test_class_that_was_not_made_is_told_as_our_fault() -> None:

@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from toolmason.model.checksum import sign
 from toolmason.model.rendered_file import RenderedFile
 from toolmason.write import LOCK, EditedFiles, LockHeld, WriteFailed, write
+from toolmason.write.changes import ChangeKind, Changes
 from toolmason.write.check import check
 from toolmason.write.disk import LocalDisk
 from toolmason.write.journal import repair
@@ -35,6 +36,10 @@ OTHER = {"a.py": "A = 3\n", "docs/a.md": "# Ö\n", "old/b.py": "B = 2\n"}
 
 def rendered(texts: Mapping[str, str]) -> list[RenderedFile]:
     return [RenderedFile(PurePosixPath(name), sign(PurePosixPath(name), text)) for name, text in texts.items()]
+
+
+def names(changes: Changes, kind: ChangeKind) -> list[str]:
+    return [str(change.path) for change in changes.all if change.kind is kind]
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -128,7 +133,7 @@ def test_an_edit_made_after_a_kill_is_never_lost(tmp_path: Path) -> None:
 
         with pytest.raises(EditedFiles) as caught:
             write(rendered(NEW), folder)
-        assert len(caught.value.changes.edited) == len(edited) == 3, number
+        assert len(names(caught.value.changes, ChangeKind.EDITED)) == len(edited) == 3, number
         assert all(path.read_bytes().startswith(b"mine\n") for path in edited)
 
 
@@ -179,7 +184,7 @@ def test_a_journal_that_no_run_of_this_user_wrote_is_not_carried_out(name: str, 
     (folder / STAGING / name).write_bytes(code + json.dumps(steps).encode())
     before = contents(folder)
 
-    assert check(rendered(OLD), folder).changed == (PurePosixPath("a.py"),)
+    assert names(check(rendered(OLD), folder), ChangeKind.CHANGED) == ["a.py"]
     assert contents(folder) == before
 
     assert not write(rendered(OLD), folder).is_interrupted
@@ -290,7 +295,7 @@ def test_a_merge_that_keeps_one_side_s_body_and_the_other_s_signature_is_refused
 
     with pytest.raises(EditedFiles) as caught:
         write(rendered(OLD), folder)
-    assert [str(path) for path in caught.value.changes.edited] == ["a.py"]
+    assert names(caught.value.changes, ChangeKind.EDITED) == ["a.py"]
 
 
 def test_a_real_merge_conflict_is_refused_in_signed_files_and_in_the_list(tmp_path: Path) -> None:
@@ -316,7 +321,7 @@ def test_a_real_merge_conflict_is_refused_in_signed_files_and_in_the_list(tmp_pa
 
     with pytest.raises(EditedFiles) as caught:
         write(rendered(OLD), folder)
-    assert [str(path) for path in caught.value.changes.edited] == ["SHA256SUMS", "a.json", "a.py"]
+    assert names(caught.value.changes, ChangeKind.EDITED) == ["SHA256SUMS", "a.json", "a.py"]
     assert "\n+<<<<<<< " in caught.value.changes.diff(PurePosixPath("a.py"))
 
     write(rendered(OLD), folder, discard_edits=True)

@@ -8,8 +8,8 @@ import json
 import subprocess
 import sys
 import tomllib
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 import pytest
 import yaml
@@ -28,11 +28,24 @@ GOLDEN = ROOT / "tests" / "golden"
 HOSTILE_HANDLER = """\
 from toolmason_runtime import ToolCall
 
+from hostile_server.odd import contract
 from hostile_server.odd.models import ImportParams
 
 
 async def run(params: ImportParams, call: ToolCall) -> str:
     return params.class_ + params.title + call.tool
+
+
+def blocking(params: ImportParams, call: ToolCall) -> str:
+    return params.class_
+
+
+def wrong(params: ImportParams, call: ToolCall) -> int:
+    return 1
+
+
+HANDLERS: tuple[contract.Import, contract.Import] = (run, blocking)
+WRONG: contract.Import = wrong  # type: ignore[assignment]
 """
 
 
@@ -70,7 +83,7 @@ def test_models_are_found_in_the_file_and_rendered_as_they_are(small: Server) ->
     fresh = render(small)
     path = PurePosixPath("catalog_server/books/models.py")
     (books,) = small.categories
-    found = reusable(schemas(books), {file.path: file.text for file in fresh}[path])
+    found = reusable(schemas(books, small.package), {file.path: file.text for file in fresh}[path])
     assert found
     assert render(small, models={"books": found}) == fresh
 
@@ -85,10 +98,26 @@ def test_what_a_template_puts_after_the_models_is_neither_doubled_nor_kept(small
     text = {file.path: file.text for file in extended}[PurePosixPath("catalog_server/books/models.py")]
     assert text.count("MINE = 1") == 1
     (books,) = small.categories
-    models = {"books": reusable(schemas(books), text)}
+    models = {"books": reusable(schemas(books, small.package), text)}
     assert models["books"]
     assert render(small, templates=tmp_path, models=models) == extended
     assert render(small, models=models) == render(small)
+
+
+def test_no_python_file_that_a_start_compiles_grows_with_the_number_of_tools(small: Server) -> None:
+    (books,) = small.categories
+    (tool,) = books.tools
+    many = tuple(replace(tool, name=f"{tool.name}_{number}") for number in range(100))
+    one, hundred = (
+        {
+            path: text
+            for path, text in by_path(render(server, part="python")).items()
+            if path.endswith(".py") and path.count("/") == 1
+        }
+        for server in (small, replace(small, categories=(replace(books, tools=many),)))
+    )
+    assert "catalog_server/catalogue.py" in one
+    assert one == hundred
 
 
 def test_one_part_alone_is_rendered_as_it_is_among_all(small: Server) -> None:
@@ -149,10 +178,7 @@ def test_hostile_text_gives_files_that_every_reader_takes(hostile: dict[str, str
 
 def test_hostile_text_reaches_the_catalogue_unchanged(hostile: dict[str, str]) -> None:
     written = tomllib.loads((GOLDEN / "hostile-text-stays-text" / "manifest.toml").read_text(encoding="utf-8"))
-    scope: dict[str, Any] = {}
-    source = hostile["hostile_server/catalogue.py"]
-    exec(compile(source, "catalogue.py", "exec"), scope)
-    served = scope["CATALOGUE"]["tools"]["import"]
+    served = json.loads(hostile["hostile_server/catalogue.json"])["tools"]["import"]
     tool = written["tools"]["import"]
     assert served["tool"]["description"] == tool["description"].strip()
     assert served["summary"] == tool["summary"]
@@ -213,6 +239,34 @@ def test_hostile_output_passes_mypy_strict_with_a_handler_and_ruff(hostile: dict
         encoding="utf-8",
     )
     assert ruff.returncode == 0, ruff.stdout
+
+
+def test_a_type_of_two_categories_is_one_class(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lay_out(by_path(render(model("every-field-of-a-tool-reaches-the-catalogue"), part="python")), tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    types, books, lending = (
+        importlib.import_module(f"library_server.{name}") for name in ("types", "books.models", "lending.models")
+    )
+    assert types.Book is books.Book is lending.Book
+    assert types.Range is books.Range is lending.Range
+    assert books.Books.model_validate({"books": [{"title": "Dune", "shelf": None}], "by_author": {}}).books == [
+        lending.Book(title="Dune", shelf=None)
+    ]
+    assert not hasattr(types, "Books")
+    assert not hasattr(lending, "Books")
+    rules = ["--isolated", "--select", "F,PLC0414"]
+    ruff = subprocess.run(
+        [sys.executable, "-m", "ruff", "check", *rules, "."],
+        cwd=tmp_path,
+        capture_output=True,
+        check=False,
+        encoding="utf-8",
+    )
+    assert ruff.returncode == 0, ruff.stdout
+
+
+def test_without_a_shared_type_there_is_no_module_for_them(small: Server) -> None:
+    assert "catalog_server/types.py" not in by_path(render(small))
 
 
 LIFESPAN = """\

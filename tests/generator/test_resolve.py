@@ -12,7 +12,7 @@ from toolmason.manifest.document import Document
 from toolmason.manifest.validate import validate
 from toolmason.model.identifiers import MODELS_TAKEN, is_type_name
 from toolmason.model.server import Server
-from toolmason.render.pydantic_models import models
+from toolmason.render.pydantic_models import models, schemas
 from toolmason.resolve import resolve
 
 HEAD = """
@@ -55,7 +55,7 @@ def test_a_type_name_is_one_that_its_class_keeps(name: str) -> None:
     assert is_type_name(name)
     server, found = resolved(manifest(f'returns = "{name}"\n[types.{name}]\nfields.a = {{ type = "string" }}\n'))
     assert server, found
-    assert f"class {name}(Model):" in models(server.categories[0], "")
+    assert f"class {name}(Model):" in models(schemas(server.categories[0], server.package))
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_a_type_name_that_generated_code_changes_or_needs_is_refused(name: str) 
 def test_the_parameters_of_a_tool_are_the_class_that_its_models_hold(name: str) -> None:
     server, found = resolved(manifest('params.a = { type = "string" }\n', name=name))
     assert server, found
-    assert f"class {server.tools[0].params_class}(Model):" in models(server.categories[0], "")
+    assert f"class {server.tools[0].params_class}(Model):" in models(schemas(server.categories[0], server.package))
 
 
 @pytest.mark.parametrize("name", ["bindings", "protocol", "tool_call", "content", "reply", "any"])

@@ -44,9 +44,6 @@ MODELS = RenderedFile(PurePosixPath("notes_server/text/models.py"), "x = 1\n")
         ("a.json", "[NaN]\n"),
         ("a.json", '{"a": -Infinity}\n'),
         ("a.toml", "a = = 1\n"),
-        ("catalogue.py", '{"maximum": inf}\n'),
-        ("catalogue.py", "[1,\n    -inf]\n"),
-        ("catalogue.py", '{"default": nan, "text": "inf"}\n'),
     ],
     ids=[
         "syntax",
@@ -57,9 +54,6 @@ MODELS = RenderedFile(PurePosixPath("notes_server/text/models.py"), "x = 1\n")
         "json nan",
         "json infinity",
         "toml",
-        "inf",
-        "minus inf",
-        "nan",
     ],
 )
 def test_file_that_does_not_parse_is_named(name: str, text: str, server: Server) -> None:
@@ -70,11 +64,6 @@ def test_file_that_does_not_parse_is_named(name: str, text: str, server: Server)
 def test_files_that_parse_and_kinds_nobody_parses_are_fine(server: Server) -> None:
     texts = {"a.py": "x = 1\n", "a.json": "[1]\n", "a.toml": "a = 1\n", "a.md": "{{{ ]] = \n"}
     self_check(server, [MODELS, *(RenderedFile(PurePosixPath(name), text) for name, text in texts.items())])
-
-
-def test_catalogue_may_speak_of_what_is_no_number(server: Server) -> None:
-    text = 'CATALOGUE = {"text": "from (inf, nan) to [inf]: nan", "inf": 1}\n'
-    self_check(server, [RenderedFile(PurePosixPath("catalogue.py"), text)])
 
 
 def test_boolean_schemas_are_schemas(server: Server) -> None:

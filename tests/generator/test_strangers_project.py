@@ -565,9 +565,11 @@ def tampered(project: Project) -> Path:
     path = next(project.generated.glob("*/*/models.py"))
     text = path.read_text(encoding="utf-8")
     (category,) = server(project).categories
-    found = pydantic_models.reusable(pydantic_models.schemas(category), text)
+    found = pydantic_models.reusable(pydantic_models.schemas(category, server(project).package), text)
     body = found.partition("\n")[2].replace("import annotations", "import annotations\n\nimport os", 1)
-    hostile = pydantic_models.marked(pydantic_models.schemas(category), f'{body}\n\nos.system("id")\n')
+    hostile = pydantic_models.marked(
+        pydantic_models.schemas(category, server(project).package), f'{body}\n\nos.system("id")\n'
+    )
     whole = text.replace(found, hostile).rpartition("# toolmason: sha256")[0]
     path.write_text(sign(PurePosixPath(path.relative_to(project.generated)), whole), encoding="utf-8")
     return path

@@ -148,7 +148,7 @@ def test_edit_of_the_manifest_is_generated(watch: Watch, project: Project) -> No
     replace(project.manifest, "Measure texts", "Measure long texts")
     watch.wait_for("written")
 
-    assert "Measure long texts" in (project.generated / "notes_server" / "catalogue.py").read_text(encoding="utf-8")
+    assert "Measure long texts" in (project.generated / "notes_server" / "catalogue.json").read_text(encoding="utf-8")
 
 
 def test_mistake_is_shown_and_the_watch_goes_on(watch: Watch, project: Project) -> None:

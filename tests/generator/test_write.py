@@ -12,6 +12,7 @@ import pytest
 from toolmason.model.checksum import sign
 from toolmason.model.rendered_file import RenderedFile
 from toolmason.write import LOCK, EditedFiles, MisplacedFolder, WriteFailed, write
+from toolmason.write.changes import ChangeKind, Changes
 from toolmason.write.check import check
 from toolmason.write.disk import LocalDisk
 from toolmason.write.journal import repair
@@ -85,8 +86,8 @@ def state_of(folder: Path) -> dict[str, tuple[int, int, int, bytes]]:
     return found
 
 
-def names(paths: tuple[PurePosixPath, ...]) -> list[str]:
-    return [str(path) for path in paths]
+def names(changes: Changes, kind: ChangeKind) -> list[str]:
+    return [str(change.path) for change in changes.all if change.kind is kind]
 
 
 @pytest.fixture
@@ -108,9 +109,9 @@ def test_only_what_differs_is_touched(folder: Path) -> None:
     changes = write(rendered(NEW), folder)
     after = state_of(folder)
 
-    assert names(changes.created) == ["docs/d.md", "new/c.py"]
-    assert names(changes.changed) == ["SHA256SUMS", "a.json", "a.py"]
-    assert names(changes.pruned) == ["old.json", "old/b.py"]
+    assert names(changes, ChangeKind.CREATED) == ["docs/d.md", "new/c.py"]
+    assert names(changes, ChangeKind.CHANGED) == ["SHA256SUMS", "a.json", "a.py"]
+    assert names(changes, ChangeKind.PRUNED) == ["old.json", "old/b.py"]
     assert after["docs/a.md"] == before["docs/a.md"]
     assert not (folder / "old").exists()
     assert not (folder / STAGING).exists()
@@ -131,7 +132,7 @@ def test_a_hand_edit_is_refused_with_its_diff_and_nothing_is_written(folder: Pat
     with pytest.raises(EditedFiles, match=r"^a\.py$") as caught:
         write(rendered(NEW), folder)
 
-    assert names(caught.value.changes.edited) == ["a.py"]
+    assert names(caught.value.changes, ChangeKind.EDITED) == ["a.py"]
     assert "\n+MINE = 1\n" in caught.value.changes.diff(PurePosixPath("a.py"))
     assert state_of(folder) == before
 
@@ -142,13 +143,13 @@ def test_every_kind_of_file_is_guarded(folder: Path, name: str) -> None:
 
     with pytest.raises(EditedFiles) as caught:
         write(rendered(OLD), folder)
-    assert names(caught.value.changes.edited) == [name]
+    assert names(caught.value.changes, ChangeKind.EDITED) == [name]
 
 
 def test_discarding_edits_overwrites_them(folder: Path) -> None:
     (folder / "a.py").write_bytes(b"mine = 1\n" + (folder / "a.py").read_bytes())
 
-    assert names(write(rendered(OLD), folder, discard_edits=True).edited) == ["a.py"]
+    assert names(write(rendered(OLD), folder, discard_edits=True), ChangeKind.EDITED) == ["a.py"]
     assert check(rendered(OLD), folder).is_clean
 
 
@@ -157,7 +158,7 @@ def test_an_edit_that_is_equal_to_what_is_rendered_is_none(folder: Path) -> None
         (folder / file.path).parent.mkdir(exist_ok=True)
         (folder / file.path).write_bytes(file.text.encode("utf-8"))
 
-    assert names(write(rendered(NEW), folder).edited) == []
+    assert names(write(rendered(NEW), folder), ChangeKind.EDITED) == []
 
 
 def test_a_file_of_a_user_survives_even_when_its_neighbours_go(folder: Path) -> None:
@@ -166,7 +167,7 @@ def test_a_file_of_a_user_survives_even_when_its_neighbours_go(folder: Path) -> 
 
     for discard_edits in (False, True):
         changes = write(rendered(NEW), folder, discard_edits=discard_edits)
-        assert names(changes.foreign) == ["mine.json", "old/mine.py"]
+        assert names(changes, ChangeKind.FOREIGN) == ["mine.json", "old/mine.py"]
     assert (folder / "old/mine.py").read_text(encoding="utf-8") == "mine = 1\n"
     assert not (folder / "old/b.py").exists()
 
@@ -178,7 +179,7 @@ def test_an_edited_file_that_is_no_longer_rendered_is_not_pruned(folder: Path) -
 
     with pytest.raises(EditedFiles) as caught:
         write(rendered(NEW), folder)
-    assert names(caught.value.changes.edited) == ["old.json", "old/b.py"]
+    assert names(caught.value.changes, ChangeKind.EDITED) == ["old.json", "old/b.py"]
     assert state_of(folder) == before
 
     write(rendered(NEW), folder, discard_edits=True)
@@ -192,7 +193,7 @@ def test_a_foreign_file_in_the_way_is_refused_and_gives_way_only_on_demand(folde
 
     with pytest.raises(EditedFiles) as caught:
         write(rendered(NEW), folder)
-    assert names(caught.value.changes.blocked) == ["new/c.py"]
+    assert names(caught.value.changes, ChangeKind.BLOCKED) == ["new/c.py"]
     assert (folder / "new/c.py").read_text(encoding="utf-8") == "mine = 1\n"
 
     write(rendered(NEW), folder, discard_edits=True)
@@ -204,7 +205,7 @@ def test_a_foreign_file_where_a_folder_must_be_is_refused(folder: Path) -> None:
 
     with pytest.raises(EditedFiles) as caught:
         write(rendered(NEW), folder)
-    assert names(caught.value.changes.blocked) == ["new"]
+    assert names(caught.value.changes, ChangeKind.BLOCKED) == ["new"]
 
     write(rendered(NEW), folder, discard_edits=True)
     assert check(rendered(NEW), folder).is_clean
@@ -217,7 +218,7 @@ def test_a_folder_with_files_of_others_never_gives_way(folder: Path) -> None:
     for discard_edits in (False, True):
         with pytest.raises(EditedFiles) as caught:
             write(rendered(NEW), folder, discard_edits=discard_edits)
-        assert names(caught.value.changes.blocked) == ["docs/d.md"]
+        assert names(caught.value.changes, ChangeKind.BLOCKED) == ["docs/d.md"]
     assert (folder / "docs/d.md/mine.txt").read_text(encoding="utf-8") == "mine\n"
 
 
@@ -247,7 +248,7 @@ def test_nothing_is_written_through_a_link(folder: Path, tmp_path: Path) -> None
 
     with pytest.raises(EditedFiles) as caught:
         write(rendered(NEW), folder)
-    assert names(caught.value.changes.blocked) == ["a.py", "new"]
+    assert names(caught.value.changes, ChangeKind.BLOCKED) == ["a.py", "new"]
     assert [path.name for path in outside.iterdir()] == ["target.py"]
 
     write(rendered(NEW), folder, discard_edits=True)

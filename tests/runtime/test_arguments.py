@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from copy import deepcopy
 from typing import Any, Literal
 
@@ -20,7 +19,6 @@ from toolmason_runtime.protocol.wording import nearest
 COUNT = ArgumentReader(CATALOGUE["tools"]["count_words"], CountWordsParams)
 RAW = ArgumentReader(CATALOGUE["tools"]["raw"], None)
 GOOD = {"text": "a", "label": "x"}
-WHOLE = r"send both halves, as in `\ud83d\ude00`, or leave it out"
 RANGES = "Argument 'ranges' must be an array of at most 3 items"
 
 
@@ -108,10 +106,6 @@ def test_what_is_none_of_some_integers_is_told_them(arguments: dict[str, Any], s
         ({"limit": [1]}, "Argument 'limit' must be an integer from 1 to 100; got an array of 1 item"),
         ({"ratio": False}, "Argument 'ratio' must be a number; got false"),
         ({"ratio": "NaN"}, "Argument 'ratio' must be a number; got \"NaN\""),
-        ({"ratio": math.nan}, "Argument 'ratio' must be a finite number; got nan"),
-        ({"ratio": -math.inf}, "Argument 'ratio' must be a finite number; got -inf"),
-        ({"label": "a\ud83d"}, f"Argument 'label' holds `\\ud83d`, half a character, at character 2: {WHOLE}"),
-        ({"weights": {"\udc00": 1}}, f"Argument 'weights' has a name with `\\udc00`, half a character: {WHOLE}"),
         ({"is_strict": 1}, "Argument 'is_strict' must be true or false; got 1"),
         ({"text": 5}, "Argument 'text' must be a string; got 5"),
         ({"text": None}, "Argument 'text' is required: a string"),
@@ -219,8 +213,6 @@ def test_what_was_sent_is_not_changed() -> None:
         ({"depth": True}, "Argument 'depth' must be an integer of at least 0; got true"),
         ({"depth": None}, "Argument 'depth' is required: an integer of at least 0"),
         ({"depth": 1, "mode": "c"}, "Argument 'mode' must be one of: a, b; got \"c\""),
-        ({"depth": math.inf}, "Argument 'depth' must be a finite number; got inf"),
-        ({"depth": "\udc00"}, f"Argument 'depth' holds `\\udc00`, half a character, at character 1: {WHOLE}"),
     ],
 )
 def test_raw_schema_is_enforced_in_the_same_words(arguments: dict[str, Any], said: str) -> None:

@@ -23,9 +23,9 @@ from malformed import NO_JSON, REFUSED, UNANSWERED
 from mcp import Client
 from oracle import ERAS, LEGACY, MODERN
 from stdio_peer import PATIENCE_S
+from toolmason_runtime.transports.framing import MAX_MESSAGE_BYTES
 from toolmason_runtime.transports.http import is_loopback, listen, serve
 from toolmason_runtime.transports.http_access import AccessError
-from toolmason_runtime.transports.incoming import MAX_LINE_LENGTH
 from toolmason_runtime.transports.shutdown import Ending
 
 pytestmark = pytest.mark.anyio
@@ -345,7 +345,7 @@ MALFORMED = [*((line, -32700, None) for line in NO_JSON), *((line, -32600, numbe
 
 @pytest.mark.parametrize("version", ERAS)
 def test_malformed_message_gets_the_error_and_the_id_that_it_gets_over_stdio(version: str) -> None:
-    sent = [each for each in MALFORMED if len(each[0]) <= MAX_LINE_LENGTH]
+    sent = [each for each in MALFORMED if len(each[0]) <= MAX_MESSAGE_BYTES]
     with serving() as (_, address), ExitStack() as stack:
         client = Raw(address, version, stack)
         answers = [client.post(line) for line, _, _ in sent]
@@ -359,7 +359,7 @@ def test_malformed_message_gets_the_error_and_the_id_that_it_gets_over_stdio(ver
 def test_malformed_notification_or_response_gets_no_error_of_the_protocol(version: str) -> None:
     with serving() as (_, address), ExitStack() as stack:
         client = Raw(address, version, stack)
-        answers = [client.post(line) for line in UNANSWERED if line.strip() and len(line) <= MAX_LINE_LENGTH]
+        answers = [client.post(line) for line in UNANSWERED if line.strip() and len(line) <= MAX_MESSAGE_BYTES]
         bodies = [response.read() for response in answers]
 
     assert {(response.status, response.headers.get_content_type()) for response in answers} == {(400, "text/plain")}

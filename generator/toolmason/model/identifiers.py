@@ -12,6 +12,7 @@ MODELS_TAKEN: Final = frozenset(
     {
         "Annotated",
         "Any",
+        "Awaitable",
         "BaseModel",
         "Binding",
         "ConfigDict",
@@ -27,7 +28,7 @@ MODELS_TAKEN: Final = frozenset(
     }
 )
 """Classes that generated modules import. A model of that name would stand for another one there."""
-CONTRACT_TAKEN: Final = frozenset({"Any", "Content", "Protocol", "Reply", "ToolCall"})
+CONTRACT_TAKEN: Final = frozenset({"Any", "Awaitable", "Content", "Protocol", "Reply", "ToolCall"})
 """Classes that a contract imports, and beside which its protocols stand."""
 CONSTANTS_TAKEN: Final = frozenset({"BINDINGS"})
 """Constants of a generated module beside one for each tool."""

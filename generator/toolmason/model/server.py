@@ -30,6 +30,8 @@ class Category:
     tools: tuple[Tool, ...]
     types: tuple[ObjectType, ...]
     """The types its tools use, in the order of the manifest."""
+    shared_types: tuple[ClassName, ...]
+    """Those of `types` that tools of other categories use, too; sorted."""
     contract_models: tuple[ClassName, ...]
     """Models its contract mentions, sorted."""
     handler_modules: tuple[str, ...]
@@ -202,6 +204,8 @@ class Server:
     categories: tuple[Category, ...]
     clis: tuple[Cli, ...]
     types: tuple[ObjectType, ...]
+    shared_types: tuple[ObjectType, ...]
+    """Those of `types` that tools of several categories use: `types.py` defines their classes."""
     commands: tuple[Command, ...]
     workflows: tuple[Workflow, ...]
     skill_description: str

@@ -41,6 +41,7 @@ from toolmason.render.docs import Row, rows
 from toolmason.render.filters import FILTERS
 from toolmason.render.format_python import format_python
 from toolmason.render.plan import PlannedFile, plan
+from toolmason.render.pydantic_models import SHARED, schemas, shared_schemas
 from toolmason.schema import Projection, Target
 from toolmason.schema.normalize import Reader
 from toolmason.schema.project import projected
@@ -104,6 +105,11 @@ class Facts:
         """Give a schema as the rows of a table."""
         return rows(schema)
 
+    @cached_property
+    def shared_models(self) -> str:
+        """Return the Pydantic models of the types that several categories use."""
+        return self._models.get(SHARED) or pydantic_models.models(shared_schemas(self._server))
+
     def models(self, category: Category) -> str:
         """Return the Pydantic models of `category`.
 
@@ -112,7 +118,7 @@ class Facts:
         """
         if not any(category is own for own in self._server.categories):
             raise TypeError("`facts.models` takes a category of `server`")
-        return self._models.get(category.name) or pydantic_models.models(category)
+        return self._models.get(category.name) or pydantic_models.models(schemas(category, self._server.package))
 
 
 def render(
@@ -125,7 +131,7 @@ def render(
     """Give the text of each file of `server`, in path order, or of those in one `part` of the plan.
 
     `templates` is the folder that goes before the packaged templates. `models` are the Pydantic models of
-    categories, by name, if they are made already.
+    categories by name, and the shared ones as `SHARED`, if they are made already.
 
     Raises:
         jinja2.TemplateError: an override is wrong.

@@ -61,9 +61,12 @@ def _python(server: Server) -> Iterator[PlannedFile]:
     package = server.package
     yield _file("python", f"{package}/__init__.py", "python/init.py.jinja")
     yield _file("python", f"{package}/__main__.py", "python/main.py.jinja")
+    yield _file("python", f"{package}/catalogue.json", "python/catalogue.json.jinja", readable=False)
     yield _file("python", f"{package}/catalogue.py", "python/catalogue.py.jinja")
     yield _file("python", f"{package}/search_index.json", "python/search_index.json.jinja", readable=False)
     yield _file("python", f"{package}/server.py", "python/server.py.jinja")
+    if server.shared_types:
+        yield _file("python", f"{package}/types.py", "python/types.py.jinja")
     for category in server.categories:
         folder = f"{package}/{category.module}"
         yield _file("python", f"{folder}/__init__.py", "python/category.py.jinja", category=category)

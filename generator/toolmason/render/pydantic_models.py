@@ -1,4 +1,4 @@
-"""Pydantic models of one category, written by datamodel-code-generator.
+"""Pydantic models of one category, or of the types that several share, written by datamodel-code-generator.
 
 Importing that costs about a second, so models are taken from the file on disk if neither a schema nor the generator
 itself has changed. A mark above them holds the hash of what they were made from, and that of their own text, which
@@ -12,14 +12,14 @@ import ast
 import hashlib
 import json
 import re
-from collections.abc import Container
+from collections.abc import Container, Iterable
 from functools import cache
 from importlib.metadata import version
 from pathlib import PurePosixPath
 from typing import Any, Final
 
 from toolmason.model import json_schema
-from toolmason.model.server import Category
+from toolmason.model.server import Category, Server
 from toolmason.render.format_python import format_python
 
 _MARK = re.compile(r"^# schemas: sha256 ([0-9a-f]{32}), models: sha256 ([0-9a-f]{32})\n", re.MULTILINE)
@@ -47,14 +47,29 @@ OPTIONS: Final = {
 """What datamodel-code-generator is told. Part of the hash: other options give other models."""
 
 
-def schemas(category: Category) -> dict[str, Any]:
-    """Give the schemas that the models of `category` are made from: its types, then a tool's parameters each."""
+SHARED: Final = "types"
+"""Key of the shared types among the models by category, none of which may have that name."""
+_IMPORTED: Final = "x-imported"
+"""Key in the source of a module: the classes that it imports, and re-exports, with the module that defines them."""
+
+
+def shared_schemas(server: Server) -> dict[str, Any]:
+    """Return the schemas of the types that several categories use."""
+    return {"$defs": json_schema.definitions(server.shared_types, formats=False)}
+
+
+def schemas(category: Category, package: str) -> dict[str, Any]:
+    """Return the schemas that the models of `category` are made from: its types, then a tool's parameters each.
+
+    The classes of shared types are imported from the module `types` of `package`.
+    """
     definitions = json_schema.definitions(category.types, formats=False)
     for tool in category.tools:
         if tool.params_class:
             description = f"Arguments of `{tool.name}`."
             definitions[tool.params_class] = json_schema.exact(tool.params, description, formats=False)
-    return {"$defs": definitions}
+    imported = {_IMPORTED: dict.fromkeys(category.shared_types, f"{package}.types")} if category.shared_types else {}
+    return {"$defs": definitions, **imported}
 
 
 def digest(source: dict[str, Any]) -> str:
@@ -68,15 +83,14 @@ def _version() -> str:
     return version("datamodel-code-generator")
 
 
-def models(category: Category, before: str = "", recorded: Container[str] = ()) -> str:
-    """Return the models of `category` as source below the module's docstring: a mark, imports and classes.
+def models(source: dict[str, Any], before: str = "", recorded: Container[str] = ()) -> str:
+    """Return models as Python source below the module's docstring: a mark, imports and classes.
 
     Args:
-        category: The category.
+        source: Their schemas (`schemas`, `shared_schemas`).
         before: The file on disk. Its models are taken if they are made of the same schemas and `recorded`.
         recorded: Fingerprints of models that an earlier run made, from where nobody else can write.
     """
-    source = schemas(category)
     if (found := reusable(source, before)) and fingerprint(found) in recorded:
         return found
     return marked(source, _laid_out(_sorted_imports(_generated(source), source)))
@@ -118,6 +132,7 @@ def _laid_out(text: str) -> str:
     return format_python({path: text})[path]
 
 
+_Import = ast.Import | ast.ImportFrom
 _OURS: Final = frozenset({"pydantic", "toolmason_runtime.serving"})
 _GROUPS: Final = (frozenset({"__future__"}), frozenset({"builtins", "typing"}), _OURS)
 """Modules that models import, in the order of their groups. Of `builtins` those that a field's name hides."""
@@ -130,19 +145,46 @@ def _sorted_imports(text: str, source: dict[str, Any]) -> str:
         AssertionError: it imports what we do not know, or a class that others will import is not there.
     """
     body = ast.parse(text).body
-    imports = [node for node in body if isinstance(node, ast.Import | ast.ImportFrom)]
+    imports: list[_Import] = [node for node in body if isinstance(node, _Import)]
     if absent := source["$defs"].keys() - {node.name for node in body if isinstance(node, ast.ClassDef)}:
         raise AssertionError(f"datamodel-code-generator made no class for {sorted(absent)}")
     if strange := {module for node in imports for module in _modules(node)} - frozenset().union(*_GROUPS):
         raise AssertionError(f"datamodel-code-generator imports something new: {sorted(strange)}")
+    imported = source.get(_IMPORTED, {})
+    dropped = [*imports, *(node for node in body if _subject(node) in imported)]
+    if imported:
+        imports = _used(imports, [node for node in body if node not in dropped])
     groups = [sorted(ast.unparse(node) for node in imports if _modules(node) <= group) for group in _GROUPS]
+    groups.append([f"from {module} import {', '.join(imported)}" for module in dict.fromkeys(imported.values())])
     head = "\n\n".join("\n".join(group) for group in groups if group)
-    taken = {line for node in imports for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)}
+    if imported:
+        head += f"\n\n__all__ = {sorted(source['$defs'])}"
+    taken = {line for node in dropped for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)}
     classes = "\n".join(line for number, line in enumerate(text.split("\n"), 1) if number not in taken)
     return f"{head}\n\n\n{classes.strip()}\n"
 
 
-def _modules(node: ast.Import | ast.ImportFrom) -> frozenset[str]:
+def _subject(node: ast.stmt) -> str:
+    """Return the class that a statement defines, or whose method it calls, as in `Note.model_rebuild()`; else empty."""
+    match node:
+        case ast.ClassDef(name=name) | ast.Expr(ast.Call(ast.Attribute(ast.Name(name)))):
+            return name
+    return ""
+
+
+def _used(imports: Iterable[_Import], body: Iterable[ast.stmt]) -> list[_Import]:
+    """Return `imports` without the names that `body` does not use. Those of `__future__` stay."""
+    names = {node.id for statement in body for node in ast.walk(statement) if isinstance(node, ast.Name)}
+    used = []
+    for node in imports:
+        if _modules(node) != {"__future__"}:
+            node.names = [alias for alias in node.names if (alias.asname or alias.name) in names]
+        if node.names:
+            used.append(node)
+    return used
+
+
+def _modules(node: _Import) -> frozenset[str]:
     if isinstance(node, ast.ImportFrom):
         return frozenset({node.module or ""})
     return frozenset(each.name for each in node.names)

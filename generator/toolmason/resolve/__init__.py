@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -35,7 +36,7 @@ from toolmason.resolve.raw_schema import RawSchemaError, read_raw_schema
 from toolmason.resolve.tool_names import client_name, meta_tool_names, refusal
 from toolmason.schema import Projection, Severity, advertise
 
-RESERVED_MODULES = frozenset({"catalogue", "server", "__init__", "__main__", "__pycache__", "search_index"})
+RESERVED_MODULES = frozenset({"catalogue", "server", "types", "__init__", "__main__", "__pycache__", "search_index"})
 """Modules of the generated package that a category must not hide."""
 FILE_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 """What may name a command or a workflow: each becomes a file, and a skill's name is held to this (Agent Skills)."""
@@ -77,6 +78,8 @@ def resolve(
 
 def _server(run: Resolution, tools: Sequence[Tool]) -> Server:
     written = run.tables.server
+    categories = _categories(run, tools)
+    shared = {name for category in categories for name in category.shared_types}
     return Server(
         # It stands in docstrings and comments, so an odd file name is made plain.
         source=re.sub(r"[^\w./-]", "_", str(run.document.path)),
@@ -98,9 +101,10 @@ def _server(run: Resolution, tools: Sequence[Tool]) -> Server:
         pass_env=written.pass_env,
         subcommands=_subcommands(run),
         discovery=_discovery(run),
-        categories=_categories(run, tools),
+        categories=categories,
         clis=clis.clis(run),
         types=tuple(run.types.values()),
+        shared_types=tuple(named for name, named in run.types.items() if name in shared),
         commands=_commands(run),
         workflows=_workflows(run),
         skill_description=_skill_description(run),
@@ -168,12 +172,17 @@ def _discovery(run: Resolution) -> Discovery:
 
 
 def _categories(run: Resolution, tools: Sequence[Tool]) -> tuple[Category, ...]:
+    members_of = {name: tuple(tool for tool in tools if tool.category == name) for name in run.tables.categories}
+    types_of = {
+        name: types.used_types((run.tables.tools[tool.name] for tool in members), members, run.types)
+        for name, members in members_of.items()
+    }
+    uses = Counter(named.name for types in types_of.values() for named in types)
     found = []
     for name, written in run.tables.categories.items():
-        members = tuple(tool for tool in tools if tool.category == name)
+        members = members_of[name]
         if not members:
             continue
-        used = types.used_types((run.tables.tools[tool.name] for tool in members), members, run.types)
         found.append(
             Category(
                 name=name,
@@ -182,7 +191,8 @@ def _categories(run: Resolution, tools: Sequence[Tool]) -> tuple[Category, ...]:
                 tags=written.tags,
                 has_json_errors=written.errors == "json",
                 tools=members,
-                types=used,
+                types=types_of[name],
+                shared_types=tuple(sorted(named.name for named in types_of[name] if uses[named.name] > 1)),
                 contract_models=_contract_models(members),
                 handler_modules=_handler_modules(run, members),
             )

@@ -69,40 +69,6 @@ class Changes:
     all: tuple[Change, ...] = ()
     is_interrupted: bool = False
 
-    def paths(self, kind: ChangeKind) -> tuple[PurePosixPath, ...]:
-        """List the files of one kind."""
-        return tuple(change.path for change in self.all if change.kind is kind)
-
-    @property
-    def created(self) -> tuple[PurePosixPath, ...]:
-        """Files that are rendered, but missing."""
-        return self.paths(ChangeKind.CREATED)
-
-    @property
-    def changed(self) -> tuple[PurePosixPath, ...]:
-        """Files of ours that are stale."""
-        return self.paths(ChangeKind.CHANGED)
-
-    @property
-    def pruned(self) -> tuple[PurePosixPath, ...]:
-        """Files of ours that are no longer rendered."""
-        return self.paths(ChangeKind.PRUNED)
-
-    @property
-    def edited(self) -> tuple[PurePosixPath, ...]:
-        """Files of ours that someone else changed."""
-        return self.paths(ChangeKind.EDITED)
-
-    @property
-    def blocked(self) -> tuple[PurePosixPath, ...]:
-        """Files, links and folders of others in the place of ours."""
-        return self.paths(ChangeKind.BLOCKED)
-
-    @property
-    def foreign(self) -> tuple[PurePosixPath, ...]:
-        """Files of others that are in nobody's way."""
-        return self.paths(ChangeKind.FOREIGN)
-
     @property
     def refused(self) -> tuple[Change, ...]:
         """The changes that stop `write`."""

@@ -6,7 +6,7 @@ Hidden tools answer to their own names too; `call_tool` is for clients that refu
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from toolmason_runtime.discovery.annotations import LOOKS_UP
@@ -17,15 +17,13 @@ from toolmason_runtime.discovery.meta_tools import (
     Run,
     Served,
     call_meta,
-    deprecation_note,
     overview,
     unknown_text,
 )
 from toolmason_runtime.discovery.parameters import TOOL_NAME, Parameter
-from toolmason_runtime.protocol.catalogue import ToolEntry
 from toolmason_runtime.protocol.errors import ToolError
-from toolmason_runtime.protocol.registry import type_text
-from toolmason_runtime.protocol.selection import is_enabled, served_tools
+from toolmason_runtime.protocol.registry import ToolMetadata, list_all_tools, metadata_of, type_text
+from toolmason_runtime.protocol.selection import served_tools
 
 LISTING_TOKENS = 500
 """Most tokens of one listing (REQ-015.1)."""
@@ -82,30 +80,30 @@ class _Listing:
 
     async def answer(self, values: dict[str, Any], run: Run) -> Result:  # noqa: ARG002  it runs no tool
         wanted, offset = (values["category"] or "").strip(), values["offset"]
-        entries = self._entries(include_disabled=values["include_disabled"])
-        categories = list(dict.fromkeys(entry["category"] for entry in entries))
+        tools = self._tools(include_disabled=values["include_disabled"])
+        categories = list(dict.fromkeys(tool.category for tool in tools))
         if wanted and wanted not in categories:
             return failure(f"Unknown category `{wanted}`. Categories: {', '.join(categories)}.")
-        matching = [_line(entry) for entry in entries if wanted in ("", entry["category"])]
+        matching = [_line(tool) for tool in tools if wanted in ("", tool.category)]
         frame = {"tools": [], "total": len(matching), "categories": categories, "next_offset": len(matching)}
         page = fitting(matching[offset:], LISTING_TOKENS - cost(frame))
         listing = {"tools": page, "total": len(matching), "categories": categories}
         end = offset + len(page)
         return answer(listing | ({"next_offset": end} if page and end < len(matching) else {}))
 
-    def _entries(self, *, include_disabled: bool) -> list[ToolEntry]:
-        if not include_disabled:
-            return list(self._served.index.tools.values())
-        return list(served_tools(self._served.catalogue, self._served.selection).values())
+    def _tools(self, *, include_disabled: bool) -> list[ToolMetadata]:
+        served = self._served
+        names = served_tools(served.catalogue, served.selection) if include_disabled else served.index.tools
+        return [tool for tool in list_all_tools(served.catalogue) if tool.name in names]
 
 
-def _line(entry: ToolEntry) -> dict[str, Any]:
+def _line(tool: ToolMetadata) -> dict[str, Any]:
     return {
-        "name": entry["tool"]["name"],
-        "summary": entry["summary"],
-        "category": entry["category"],
-        "enabled": is_enabled(entry),
-        **({"deprecated": True} if "deprecated" in entry else {}),
+        "name": tool.name,
+        "summary": tool.summary,
+        "category": tool.category,
+        "enabled": tool.enabled,
+        **({"deprecated": True} if tool.deprecated else {}),
     }
 
 
@@ -118,26 +116,22 @@ class _Description:
         entry = self._served.find(name)
         if entry is None:
             raise ToolError(unknown_text(self._served.index, name), code="UNKNOWN_TOOL")
-        whole = _whole(entry, with_examples=values["include_examples"])
+        whole = _whole(metadata_of(entry), entry["tool"]["inputSchema"], with_examples=values["include_examples"])
         for limit, each in _versions(whole):
             if values["full"] or cost(each) <= limit:
                 return answer(each)
         return answer(each)
 
 
-def _whole(entry: ToolEntry, *, with_examples: bool) -> dict[str, Any]:
-    tool = entry["tool"]
-    described: dict[str, Any] = {"name": tool["name"]} | ({} if is_enabled(entry) else {"enabled": False})
-    described |= {
-        "description": tool.get("description", entry["summary"]),
-        "parameters": _parameters(tool["inputSchema"]),
-    }
+def _whole(tool: ToolMetadata, schema: dict[str, Any], *, with_examples: bool) -> dict[str, Any]:
+    described: dict[str, Any] = {"name": tool.name} | ({} if tool.enabled else {"enabled": False})
+    described |= {"description": tool.description, "parameters": _parameters(schema)}
     if with_examples:
         described["examples"] = [
-            {key: example[key] for key in ("description", "invocation", "expected_output") if example.get(key)}
-            for example in entry["examples"]
+            {key: text for key, text in asdict(example).items() if text} for example in tool.examples
         ]
-    return described | {"related_tools": list(entry["related"])} | deprecation_note(entry)
+    described["related_tools"] = tool.related_tools
+    return described | ({"deprecated": tool.deprecated_message} if tool.deprecated else {})
 
 
 def _parameters(schema: dict[str, Any]) -> dict[str, Any]:

@@ -13,7 +13,8 @@ from typing import Any, Final, Literal
 
 from toolmason_runtime.protocol.catalogue import ALWAYS_LOAD, WireTool
 from toolmason_runtime.protocol.errors import INVALID_ARGUMENT, ToolError
-from toolmason_runtime.protocol.wording import FORWARDED, halved, mismatch, misnamed, required, too_long, unknown
+from toolmason_runtime.protocol.json_boundary import problems_of
+from toolmason_runtime.protocol.wording import FORWARDED, mismatch, misnamed, required, too_long, unknown
 
 _FLAGS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 _MISSING = object()
@@ -99,8 +100,8 @@ def read(parameters: Parameters, arguments: Mapping[str, Any] | None) -> Given:
         values[name] = _fitted(parameter, given)
         if values[name] is _MISSING:
             problems.append(mismatch((name,), parameter.rule, given))
-        elif parameter.type == "string" and (problem := halved((name,), given)):
-            problems.append(problem)
+        elif parameter.type == "object" and isinstance(given, str):
+            problems += problems_of(values[name], (name,))
         elif parameter.type == "string" and len(given) > MAX_TEXT_LENGTH:
             values[name] = given[:MAX_TEXT_LENGTH]
             notes.append(too_long((name,), MAX_TEXT_LENGTH))

@@ -6,7 +6,6 @@ else; one that cannot be passed so is refused with a reason, never changed.
 
 from __future__ import annotations
 
-import math
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -25,7 +24,6 @@ UNSAFE_ARGUMENT = "UNSAFE_ARGUMENT"
 NOT_SET_UP = "NOT_SET_UP"
 """The code of the error for an environment of the server that lacks what a program is declared with."""
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _NEWLINE = re.compile(r"[\r\n]")
 _TRUE = frozenset({"1", "true", "yes", "on"})
 _FALSE = frozenset({"0", "false", "no", "off"})
@@ -163,8 +161,6 @@ def text_of(name: str, value: Any) -> str:
             except ValueError:  # Python writes no integer of more than 4,300 digits
                 raise UnsafeArgumentError(name, "has too many digits") from None
         case float():
-            if not math.isfinite(value):
-                raise UnsafeArgumentError(name, f"must be a finite number; got {value}")
             text = float.__repr__(value)
             return format(Decimal(text), "f") if "e" in text else text
     raise UnsafeArgumentError(name, f"must be a text, a number, or true or false; got {shown(value)}")
@@ -303,6 +299,4 @@ def _sound(name: str, text: str) -> str:
     if "\0" in text:
         place = text.index("\0") + 1
         raise UnsafeArgumentError(name, f"holds the character NUL at character {place}, which ends a text")
-    if (found := _SURROGATE.search(text)) is not None:
-        raise UnsafeArgumentError(name, f"holds half a character (a lone surrogate) at character {found.start() + 1}")
     return text

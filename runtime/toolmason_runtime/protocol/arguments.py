@@ -7,7 +7,6 @@ not. All that is wrong is said at once, with what was expected and an example of
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
@@ -20,7 +19,7 @@ from toolmason_runtime.protocol.patterns import PatternTimeoutError, time_limit
 from toolmason_runtime.protocol.renaming import renamed
 from toolmason_runtime.protocol.schema_text import nullless
 from toolmason_runtime.protocol.validation import validator
-from toolmason_runtime.protocol.wording import FORWARDED, Path, halved, mismatch, named, required, unknown
+from toolmason_runtime.protocol.wording import FORWARDED, Path, mismatch, named, required, unknown
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -94,7 +93,7 @@ class ArgumentReader:
 
     def _checked(self, sent: dict[str, Any]) -> tuple[Any, list[Problem]]:
         """Give the value for the handler, or what is wrong."""
-        confused = [*self._unsound(sent), *((*self._confused(sent), *self._repeated(sent)) if self._model else ())]
+        confused = [*self._confused(sent), *self._repeated(sent)] if self._model else []
         value, problems = self._modelled(sent) if self._model else self._matched(sent)
         known = {problem.path for problem in confused}
         return value, confused + [problem for problem in problems if problem.path not in known]
@@ -153,22 +152,6 @@ class ArgumentReader:
     def _told(self, path: Path) -> Path:
         """Give a path in the names that the model was sent."""
         return tuple(self._sent_names.get(str(step), step) for step in path) if self._sent_names else path
-
-    def _unsound(self, value: Any, path: Path = ()) -> Iterator[Problem]:
-        """Find what Python reads though it is no value: NaN, the infinities and half a character."""
-        told = self._told(path)
-        if isinstance(value, float) and not math.isfinite(value):
-            yield Problem(path, f"{named(told)} must be a finite number; got {value}")
-        elif isinstance(value, str) and (text := halved(told, value)):
-            yield Problem(path, text)
-        elif isinstance(value, dict):
-            for name, inner in value.items():
-                if text := halved(told, name, is_name=True):
-                    yield Problem((*path, name), text)
-                yield from self._unsound(inner, (*path, name))
-        elif isinstance(value, list):
-            for place, inner in enumerate(value):
-                yield from self._unsound(inner, (*path, place))
 
     def _confused(self, sent: dict[str, Any]) -> Iterator[Problem]:
         """Find booleans where numbers belong and the other way round: Python takes one for the other."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+import inspect
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -19,4 +20,19 @@ class Binding:
     """
 
     params: type[BaseModel] | None
-    run: Callable[[Any, Any], Awaitable[Any]]
+    run: Callable[[Any, Any], Any]
+    """An `async def` handler, or a plain `def`, which may block."""
+
+    async def result(self, params: Any, call: Any) -> Any:
+        """Return the result of one call.
+
+        A plain function runs in a worker thread, with the context variables of the call. If the call is cancelled, the
+        thread is abandoned: it runs on, and its result is dropped.
+        """
+        if inspect.iscoroutinefunction(self.run) or inspect.iscoroutinefunction(type(self.run).__call__):
+            return await self.run(params, call)
+        from anyio.to_thread import run_sync
+
+        result = await run_sync(self.run, params, call, abandon_on_cancel=True)
+        # A decorator can hide that a function is asynchronous.
+        return await result if inspect.isawaitable(result) else result

@@ -69,7 +69,11 @@ class InputRequired(BaseException):
 
 
 class ToolCall:
-    """One call of a tool: progress, log, questions to the user, and the server's state."""
+    """One call of a tool: progress, log, questions to the user, and the server's state.
+
+    A handler that is a plain `def` runs in a worker thread. There, `anyio.from_thread.run(call.progress, 1, 2)` awaits
+    a method, and `anyio.from_thread.check_cancelled()` ends the work if the call was cancelled.
+    """
 
     __slots__ = ("_client_roots", "_context", "_state", "tool")
 

@@ -1,4 +1,4 @@
-"""The shape of a generated `catalogue.py`: plain data, ready for the wire.
+"""The shape of a generated `catalogue.json`: plain data, ready for the wire.
 
 Nothing here is computed when a server starts, so its start does not grow with the number of tools.
 """

@@ -71,22 +71,6 @@ _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+|[^\W_]+")
 """One word of a name in snake_case, camelCase or kebab-case."""
 
 
-def halved(path: Path, text: str, *, is_name: bool = False) -> str:
-    """Say that the argument at `path`, or the name of one of its members, holds half a character; empty if whole.
-
-    JSON can write one (RFC 8259, section 8.2), UTF-8 cannot, and nothing says what would be meant by it.
-    """
-    found = _HALF.search(text)
-    if found is None:
-        return ""
-    half = f"`\\u{ord(found[0]):x}`, half a character"
-    what = f"has a name with {half}" if is_name else f"holds {half}, at character {found.start() + 1}"
-    return rf"{named(path)} {what}: send both halves, as in `\ud83d\ude00`, or leave it out"
-
-
-_HALF = re.compile("[\ud800-\udfff]")
-
-
 def misnamed(path: Path, meant: str) -> str:
     """Say under which name the argument at `path` has to be sent."""
     return f"{named(path)} must be called '{meant}'"

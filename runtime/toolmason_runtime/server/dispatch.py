@@ -22,7 +22,8 @@ from toolmason_runtime.protocol.arguments import ArgumentReader
 from toolmason_runtime.protocol.binding import Binding
 from toolmason_runtime.protocol.call import Context, InputRequired, ServerInfo, ToolCall
 from toolmason_runtime.protocol.catalogue import Catalogue, ServerEntry, ToolEntry, WireTool
-from toolmason_runtime.protocol.errors import INTERNAL, MethodError, ToolError
+from toolmason_runtime.protocol.errors import INTERNAL, INVALID_ARGUMENT, MethodError, ToolError
+from toolmason_runtime.protocol.json_boundary import refused_arguments
 from toolmason_runtime.protocol.registry import deprecation_text
 from toolmason_runtime.protocol.results import ResultWriter, WireResult, encodable
 from toolmason_runtime.protocol.selection import Selection, is_enabled
@@ -97,7 +98,10 @@ class Dispatcher:
         if method == "tools/list":
             return self._page(params.get("cursor"))
         if method == "tools/call":
-            answer: WireResult = encodable(await self._call(*_call_params(params), context))
+            name, arguments = _call_params(params)
+            problems = refused_arguments(params)
+            work = self._refused(name, problems) if problems else self._call(name, arguments, context)
+            answer: WireResult = encodable(await work)
             return answer
         raise MethodError(METHOD_NOT_FOUND, "Method not found", method)
 
@@ -128,6 +132,21 @@ class Dispatcher:
         except InputRequired as asked:
             return {"resultType": "input_required", "inputRequests": asked.requests}
 
+    async def _refused(self, name: str, problems: Sequence[str]) -> WireResult:
+        """Answer a call without its arguments, which the JSON boundary refused for these reasons."""
+        if self._style.handles(name):
+            return failure("\n".join(problems))
+        known = self._direct(name)
+        entry = self._catalogue["tools"][self._names.get(known, known)]
+        if not is_enabled(entry):
+            return failure(disabled(name))
+        example = [f"Example: {example['invocation']}" for example in entry["examples"][:1]]
+        error = ToolError("\n".join([*problems, *example]), code=INVALID_ARGUMENT)
+        return _failure(error, as_json=self._has_json_errors(entry))
+
+    def _has_json_errors(self, entry: ToolEntry) -> bool:
+        return self._catalogue["categories"][entry["category"]].get("errors") == "json"
+
     def _direct(self, name: str) -> str:
         """Give the tool that `name`, sent by a client, stands for; a disabled one will say so itself."""
         known = self._names.get(name, name)
@@ -147,7 +166,7 @@ class Dispatcher:
     async def _run(self, name: str, arguments: dict[str, Any], context: Context) -> WireResult:
         """Carry out a real tool: the one path for direct and indirect calls."""
         entry = self._catalogue["tools"][self._names.get(name, name)]
-        as_json = self._catalogue["categories"][entry["category"]].get("errors") == "json"
+        as_json = self._has_json_errors(entry)
         if not is_enabled(entry):
             return failure(disabled(name))
         work = self._carried_out(name, entry, arguments, context, as_json=as_json)
@@ -163,7 +182,7 @@ class Dispatcher:
 
     async def _handled(self, tool: _Tool, name: str, arguments: Any, context: Context) -> WireResult:
         call = ToolCall(name, context, (*self._state, *await self._lifespan.state()))
-        return tool.results.wire(await tool.binding.run(arguments, call))
+        return tool.results.wire(await tool.binding.result(arguments, call))
 
     def _imported(self, name: str, entry: ToolEntry) -> _Tool:
         module = self._catalogue["categories"][entry["category"]]["module"]

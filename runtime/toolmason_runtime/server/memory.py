@@ -7,7 +7,6 @@ import os
 import sys
 from typing import Final
 
-_PR_GET_DUMPABLE: Final = 3
 _PR_SET_DUMPABLE: Final = 4
 
 
@@ -21,11 +20,6 @@ def protect_memory() -> None:
     """
     if sys.platform == "linux":
         _prctl(_PR_SET_DUMPABLE, 0)
-
-
-def is_protected() -> bool:
-    """Whether `protect_memory` is in effect."""
-    return sys.platform == "linux" and _prctl(_PR_GET_DUMPABLE, 0) == 0
 
 
 def _prctl(option: int, value: int) -> int:

@@ -35,8 +35,6 @@ FRESH: Final = CacheHint(ttl_ms=3_600_000, scope="public")
 LEVELS: Final[tuple[Level, ...]] = get_args(Level)
 DEFAULT_LEVEL: Final[Level] = "info"
 """Least level sent to a client of 2025-11-25 that has not set one."""
-ARGUMENTS: Final = "toolmason.arguments"
-"""Where an ASGI scope has the arguments of a call as they were sent, if the body that the SDK was given has not."""
 
 _log = logging.getLogger(__name__)
 
@@ -59,7 +57,7 @@ def sdk_server(dispatcher: Dispatcher) -> Server[None]:
 
     async def forward(ctx: ServerRequestContext[None], params: BaseModel) -> dict[str, Any]:  # noqa: ARG001  raw is exact
         request = SdkContext(ctx, levels.of(ctx))
-        result = await dispatcher.dispatch(ctx.method, _params(ctx), request)
+        result = await dispatcher.dispatch(ctx.method, ctx.params or {}, request)
         if result.get("resultType") == "input_required":
             return result | {"requestState": request.answers_so_far()}
         return {"resultType": "complete", **result} if request.is_modern else result
@@ -74,13 +72,6 @@ def sdk_server(dispatcher: Dispatcher) -> Server[None]:
     server.middleware.append(_silent_on_bugs)
     server.middleware.append(RequestStateBoundary(RequestStateSecurity.ephemeral(), default_audience=about["name"]))
     return server
-
-
-def _params(ctx: ServerRequestContext[None]) -> Mapping[str, Any]:
-    """Give the parameters of a request, its arguments as they were sent."""
-    params = ctx.params or {}
-    exact = None if ctx.request is None else ctx.request.scope.get(ARGUMENTS)
-    return params if exact is None else {**params, "arguments": exact}
 
 
 async def _silent_on_bugs(ctx: ServerRequestContext[Any], call_next: CallNext) -> HandlerResult:

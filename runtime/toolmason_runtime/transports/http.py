@@ -18,6 +18,7 @@ from mcp.server.streamable_http import EventStore
 from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
 from starlette.applications import Starlette
 from starlette.routing import Route
+from toolmason_runtime.transports.framing import validate_bodies
 from toolmason_runtime.transports.http_access import (
     LOOPBACK_NAMES,
     AccessError,
@@ -26,7 +27,6 @@ from toolmason_runtime.transports.http_access import (
     host_values,
     origin_value,
 )
-from toolmason_runtime.transports.posted import as_lines
 from toolmason_runtime.transports.replay import RecentEvents
 from toolmason_runtime.transports.shutdown import Ending
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -83,7 +83,7 @@ def serve(
         number = listener.getsockname()[1]
         hosts = [value for name in names for value in host_values(name, number)]
         server = make_server()
-        app = guarded(as_lines(_app(server)), hosts=hosts, origins=origins, token=token)
+        app = guarded(validate_bodies(_app(server)), hosts=hosts, origins=origins, token=token)
         protocol = type("_LimitedProtocol", (_Protocol,), {"request_timeout_s": request_timeout_s})
         config = uvicorn.Config(app, http=protocol, log_config=None, access_log=False, lifespan="on", ws="none")
         print(f"serving MCP at http://{bracketed(host)}:{number}{PATH}{note}", file=sys.stderr, flush=True)  # noqa: T201  said to a person

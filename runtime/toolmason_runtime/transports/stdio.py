@@ -21,8 +21,7 @@ import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.server.lowlevel import Server
 from mcp.shared.message import SessionMessage
-from mcp.types import JSONRPCMessage
-from toolmason_runtime.transports.incoming import MalformedError, TooLong, lines, message
+from toolmason_runtime.transports.framing import MalformedError, encoded, lines, receive
 from toolmason_runtime.transports.shutdown import Ending
 
 MAX_WAITING = 64
@@ -89,13 +88,13 @@ def _read(
         if asyncio.run_coroutine_threadsafe(done, loop).result() is False:
             raise BrokenPipeError
 
-    def hand_over(line: bytes | TooLong) -> None:
+    def hand_over(line: bytes) -> None:
         try:
-            wait_for(received.send(SessionMessage(message(line))))
+            wait_for(received.send(SessionMessage(receive(line).message)))
         except MalformedError as malformed:
             _log.warning("passed over a line of input: %s", malformed)
             if malformed.answer is not None:
-                wait_for(writer.write(_encoded(malformed.answer)))
+                wait_for(writer.write(encoded(malformed.answer) + b"\n"))
             if malformed.outcome is not None:
                 wait_for(received.send(SessionMessage(malformed.outcome)))
 
@@ -106,16 +105,12 @@ def _read(
     ending.stop()
 
 
-def _encoded(outgoing: JSONRPCMessage) -> bytes:
-    return f"{outgoing.model_dump_json(by_alias=True, exclude_unset=True)}\n".encode()
-
-
 async def _write(
     to_send: MemoryObjectReceiveStream[SessionMessage], writer: _Writer, received: MemoryObjectSendStream[_Incoming]
 ) -> None:
     async with to_send:
         async for item in to_send:
-            if not await writer.write(_encoded(item.message)):
+            if not await writer.write(encoded(item.message) + b"\n"):
                 received.close()
                 return
 

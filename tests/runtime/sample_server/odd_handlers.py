@@ -8,10 +8,13 @@ import asyncio
 import json
 import subprocess
 import sys
+import threading
 import time
+from functools import partial
 from typing import Any, get_args
 
 import anyio
+from anyio import from_thread
 from toolmason_runtime import Audio, Content, Image, Reply, Resource, ResourceLink, Text, ToolCall, ToolError
 from toolmason_runtime.protocol.call import Level
 
@@ -86,6 +89,38 @@ async def stubborn(params: NoParams, call: ToolCall) -> Content:
     print("blocking", file=sys.stderr, flush=True)
     time.sleep(3600)  # noqa: ASYNC251  what a handler should not do
     return "never"
+
+
+RELEASED = threading.Event()
+
+
+def hold(params: NoParams, call: ToolCall) -> Content:
+    from_thread.run(call.progress, 1, 2, "holding")
+    RELEASED.wait()
+    return f"released in {'the main' if threading.current_thread() is threading.main_thread() else 'another'} thread"
+
+
+async def release(params: NoParams, call: ToolCall) -> Content:
+    RELEASED.set()
+    return "done"
+
+
+def hold_until_cancelled(params: NoParams, call: ToolCall) -> Content:
+    from_thread.run(call.progress, 1, 2, "holding")
+    try:
+        while not RELEASED.wait(0.01):
+            from_thread.check_cancelled()
+    except asyncio.CancelledError:
+        print("the thread was cancelled", file=sys.stderr, flush=True)
+        raise
+    return "never"
+
+
+def ask_in_a_thread(params: NoParams, call: ToolCall) -> Content:
+    answer = from_thread.run(partial(call.elicit, "Your name?", NAME, key="name"))
+    if answer["action"] != "accept":
+        raise ToolError("no name: accept the question")
+    return str(answer["content"]["name"])
 
 
 async def flood(params: NoParams, call: ToolCall) -> Content:

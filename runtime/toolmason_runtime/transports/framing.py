@@ -1,0 +1,239 @@
+"""Messages in the bytes that clients send: lines of standard input and bodies of HTTP POST requests.
+
+The SDK's parser rejects unpaired surrogates, takes a request with an invalid `id` for a notification, and drops
+malformed messages without an answer, so that a client with a bug would wait for ever. Both transports get their
+messages from here: https://www.jsonrpc.org/specification, sections 4, 5 and 5.1.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from mcp.server.transport_security import RequestBodyLimitMiddleware
+from mcp.types import INVALID_REQUEST, PARSE_ERROR, ErrorData, JSONRPCError, JSONRPCMessage, jsonrpc_message_adapter
+from pydantic_core import from_json
+from starlette.responses import PlainTextResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from toolmason_runtime.protocol.json_boundary import NotFiniteError, checked
+
+CHUNK_BYTES = 65_536
+"""Bytes read at once."""
+MAX_MESSAGE_BYTES: Final = 4 * 1024 * 1024
+"""Maximum size of a message. HTTP answers a larger one with 413."""
+
+RequestId = int | str
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """A message. `is_exact`: the SDK's parser reads the same in the bytes it was sent in."""
+
+    message: JSONRPCMessage
+    is_exact: bool
+
+
+class MalformedError(Exception):
+    """Bytes that are not a message.
+
+    `answer` goes to the sender; it is None where none may be sent. `outcome` goes to the call in this server that waits
+    for a response with the same id; it is None if the message cannot be one.
+    """
+
+    def __init__(
+        self,
+        code: int,
+        reason: str,
+        *,
+        request: RequestId | None = None,
+        is_answered: bool = True,
+        may_answer: bool = False,
+    ) -> None:
+        super().__init__(reason)
+        text = f"{'Parse error' if code == PARSE_ERROR else 'Invalid Request'}: {reason}"
+        self.answer = _error(code, text, request) if is_answered else None
+        self.outcome = _error(code, f"its answer is malformed: {reason}", request) if may_answer else None
+
+
+def _error(code: int, text: str, request: RequestId | None) -> JSONRPCError:
+    return JSONRPCError(jsonrpc="2.0", id=request, error=ErrorData(code=code, message=text))
+
+
+def lines(source: int) -> Iterator[bytes]:
+    """Yield the lines of a file descriptor that are not blank; the last one needs no line end.
+
+    A line that is too long is cut one byte after the maximum, so that `receive` refuses it.
+    """
+    line = bytearray()
+    while chunk := os.read(source, CHUNK_BYTES):
+        *ended, rest = chunk.split(b"\n")
+        for piece in ended:
+            line += piece[: MAX_MESSAGE_BYTES + 1 - len(line)]
+            yield from _unless_blank(line)
+            line.clear()
+        line += rest[: MAX_MESSAGE_BYTES + 1 - len(line)]
+    yield from _unless_blank(line)
+
+
+def _unless_blank(line: bytearray) -> Iterator[bytes]:
+    if line and not line.isspace():
+        yield bytes(line)
+
+
+def receive(data: bytes) -> Received:
+    """Return the message in `data`.
+
+    Raises:
+        MalformedError: there is none. A message that is too long or nested too deeply is not read to its end, so the
+            answer to it has no id.
+    """
+    if len(data) > MAX_MESSAGE_BYTES:
+        raise MalformedError(INVALID_REQUEST, f"a message has at most {MAX_MESSAGE_BYTES} bytes")
+    value, is_exact = _decoded(data)
+    if not isinstance(value, dict):
+        raise MalformedError(INVALID_REQUEST, "a message is an object; there are no batches")
+    if fault := _fault(value):
+        raise _refused(value, fault)
+    try:
+        return Received(jsonrpc_message_adapter.validate_python(value, by_name=False), is_exact)
+    except ValueError as error:
+        raise _refused(value, "neither a request nor a notification nor a response") from error
+
+
+_MAY_OVERFLOW: Final = re.compile(rb"\d{200}|[eE]\+?\d{3}")
+"""Part of every number that is too large for a float: many digits, or an exponent of at least 100."""
+_TOO_DEEP: Final = "nested too deeply"
+
+
+def _decoded(data: bytes) -> tuple[Any, bool]:
+    try:
+        value = from_json(data, allow_inf_nan=False)
+    except ValueError as error:
+        return _decoded_slowly(data, is_deep="recursion limit" in str(error)), False
+    if not _MAY_OVERFLOW.search(data):
+        return value, True
+    safe = _checked(value)
+    return safe, safe is value
+
+
+def _checked(value: Any) -> Any:
+    try:
+        return checked(value)
+    except NotFiniteError as error:
+        raise _refused(value, str(error)) from error
+
+
+def _decoded_slowly(data: bytes, *, is_deep: bool) -> Any:
+    """Decode what the quick parser rejects: some of it is JSON, and the rest has an id to answer to."""
+    try:
+        value = json.loads(data.decode("utf-8", "replace"))
+        safe = value if is_deep else _checked(value)
+    except RecursionError as error:
+        raise MalformedError(PARSE_ERROR, _TOO_DEEP) from error
+    except ValueError as error:
+        raise MalformedError(PARSE_ERROR, str(error)) from error
+    if is_deep:
+        raise _refused(value, _TOO_DEEP)
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        raise _refused(value, f"not UTF-8 at byte {error.start + 1}") from error
+    return safe
+
+
+def _fault(value: dict[str, Any]) -> str:
+    """Return what is wrong with a message; empty if it may be one."""
+    if value.get("jsonrpc") != "2.0":
+        return 'jsonrpc must be "2.0"'
+    if "id" in value and "method" in value and _identity(value) is None:
+        return "id must be a string or an integer"
+    if "method" in value and not isinstance(value["method"], str):
+        return "method must be a string"
+    if "method" in value and not isinstance(value.get("params"), dict | None):
+        return "params must be an object"
+    return ""
+
+
+def _refused(value: Any, reason: str) -> MalformedError:
+    """Refuse what may have been a request; notifications and responses are never answered."""
+    members = value if isinstance(value, dict) else {}
+    identity = _identity(members)
+    is_notification = isinstance(members.get("method"), str) and "id" not in members
+    is_response = "method" not in members and bool(members.keys() & {"result", "error"})
+    return MalformedError(
+        INVALID_REQUEST,
+        reason,
+        request=identity,
+        is_answered=not (is_notification or is_response),
+        # One without either may have lost its `result`: JSON has no undefined.
+        may_answer=identity is not None and not members.keys() & {"method", "params"},
+    )
+
+
+def _identity(value: dict[str, Any]) -> RequestId | None:
+    """Return the id that a response would have; None if a response could not have it."""
+    identity = value.get("id")
+    return identity if isinstance(identity, int | str) and not isinstance(identity, bool) else None
+
+
+def encoded(message: JSONRPCMessage) -> bytes:
+    """Return a message as JSON on one line."""
+    return message.model_dump_json(by_alias=True, exclude_unset=True).encode()
+
+
+def validate_bodies(app: ASGIApp) -> ASGIApp:
+    """Return `app` behind the validation of POST bodies."""
+
+    async def whole(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["method"] == "POST":
+            await _post(app, scope, receive, send)
+        else:
+            await app(scope, receive, send)
+
+    return RequestBodyLimitMiddleware(whole, MAX_MESSAGE_BYTES)
+
+
+async def _post(app: ASGIApp, scope: Scope, rest: Receive, send: Send) -> None:
+    first = await rest()
+    if first["type"] == "http.disconnect":
+        return
+    try:
+        received = receive(first["body"])
+    except MalformedError as malformed:
+        _log.warning("skipped a malformed POST body: %s", malformed)
+        if malformed.outcome is not None:
+            await app(dict(scope), _after(_body(malformed.outcome), rest), _discard)
+        await _refusal(malformed)(scope, rest, send)
+        return
+    await app(scope, _after(first if received.is_exact else _body(received.message), rest), send)
+
+
+def _refusal(malformed: MalformedError) -> Response:
+    """Return the answer to a malformed message. A notification or response gets no JSON-RPC error, only the reason."""
+    if malformed.answer is None:
+        return PlainTextResponse(f"{malformed}\n", 400)
+    return Response(encoded(malformed.answer), 400, media_type="application/json")
+
+
+def _body(message: JSONRPCMessage) -> Message:
+    return {"type": "http.request", "body": encoded(message)}
+
+
+def _after(first: Message, rest: Receive) -> Receive:
+    """Return a `receive` that yields `first`, then the messages of `rest`."""
+    waiting = [first]
+
+    async def received() -> Message:
+        return waiting.pop() if waiting else await rest()
+
+    return received
+
+
+async def _discard(message: Any) -> None:
+    """Send nothing: the client gets the error response instead."""
