@@ -33,7 +33,7 @@ from toolmason.schema import (
     scan,
 )
 from toolmason.schema.keywords import HOLDS, SILENT
-from toolmason.schema.provider_rules import KEYWORDS, RULES
+from toolmason.schema.providers import providers
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "schemas.md"
@@ -1101,13 +1101,14 @@ def first_patterns() -> Iterator[str]:
 def rules() -> Iterator[str]:
     rows = (
         (code(each.pattern), ", ".join(each.targets), str(each.severity), cell(each.why), cited(each.source))
-        for each in RULES
+        for each in providers().rules
     )
     yield from table(("pattern", "targets", "severity", "why", "source"), rows)
 
 
 def keywords() -> Iterator[str]:
-    rows = ((target, ", ".join(map(code, sorted(listed)))) for target, listed in KEYWORDS.items())
+    listed = {target: dialect.keywords for target, dialect in providers().dialects.items() if dialect.keywords}
+    rows = ((target, ", ".join(map(code, sorted(keywords)))) for target, keywords in listed.items())
     yield from table(("target", "keywords that it lists"), rows)
 
 
@@ -1117,7 +1118,7 @@ def budgets() -> Iterator[str]:
 
 def sources() -> Iterator[str]:
     yield from table(("key", "source"), ((key, code(source)) for key, source in _KEYS.items()))
-    texts = [*(each.why for each in EVERY), *(f"{each.why} {each.source}" for each in RULES)]
+    texts = [*(each.why for each in EVERY), *(f"{each.why} {each.source}" for each in providers().rules)]
     threads = sorted({each for text in texts for each in _THREAD.findall(text)}, key=str.lower)
     yield from ("", "Threads:", "")
     yield from (f"[{each}](https://github.com/{each.replace('#', '/issues/')})" for each in threads)
@@ -1231,7 +1232,7 @@ def test_every_rule_stands_on_the_page_with_its_source() -> None:
     rows = set(page().splitlines())
 
     assert set(rules()) <= rows
-    for source in {each.source for each in RULES}:
+    for source in {each.source for each in providers().rules}:
         assert source in page(), source
 
 

@@ -17,13 +17,10 @@ from toolmason.model.server import Server
 from toolmason.model.tool import Tool
 from toolmason.model.types import JsonSchema, Value
 from toolmason.schema.keywords import MANY_SCHEMAS, NAMED_SCHEMAS, ONE_SCHEMA
+from toolmason.schema.providers import providers
 
 MAX_DESCRIPTION_LENGTH: Final = 1024
 """Characters of a parameter's description that VS Code sends to the GPT-4 family. The rest it cuts without a word."""
-TAKEN: Final = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
-"""Names of parameters that Anthropic takes. It looks at the outermost only, and refuses the whole request."""
-PLAIN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
-"""Names of parameters that every provider documents, Vertex AI the strictest."""
 
 
 def each_parameter_is_described(server: Server) -> Iterator[Finding]:
@@ -78,7 +75,7 @@ def parameter_names_are_taken_everywhere(server: Server) -> Iterator[Finding]:
     """
     for tool in server.tools:
         for place in _properties(tool):
-            if not TAKEN.fullmatch(place.shown):
+            if not providers().anthropic_name.fullmatch(place.shown):
                 is_outermost = len(place.names) == 1
                 refused = "Anthropic refuses every request with it" if is_outermost else "Vertex AI does not take it"
                 yield Finding(
@@ -99,7 +96,7 @@ def parameter_names_are_plain(server: Server) -> Iterator[Finding]:
     for tool in server.tools:
         for place in _properties(tool):
             own, shown = place.names[-1], place.shown
-            if PLAIN.fullmatch(own) or not TAKEN.fullmatch(shown):
+            if providers().portable_name.fullmatch(own) or not providers().anthropic_name.fullmatch(shown):
                 continue
             is_replaced = own != shown
             what = f"is sent as `{shown}`: not every provider takes its name" if is_replaced else _NOT_PLAIN
@@ -175,7 +172,7 @@ def _slow_pattern(tool: str, what: str, at: KeyPath) -> Finding:
 
 def _better_name(name: str) -> str:
     plain = re.sub(r"[^A-Za-z0-9_]+", "_", name).strip("_")
-    if PLAIN.fullmatch(plain):
+    if providers().portable_name.fullmatch(plain):
         return f"call it `{plain}`"
     return "use up to 64 letters, digits and underscores, not starting with a digit"
 

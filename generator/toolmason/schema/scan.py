@@ -1,4 +1,4 @@
-"""What stands in a schema, and where: facts that `rulebook.py` has rules about, whoever the schema is for.
+"""What stands in a schema, and where: facts that `providers.toml` has rules about, whoever the schema is for.
 
 The walk knows a keyword by its position, so that a property named `not` or `$ref` is a property. It never steps into
 data (`default`, `enum`, `const`, `examples`), changes nothing, follows no reference, and ends after so many levels and
@@ -16,6 +16,7 @@ from typing import Any, Final, TypeAlias
 from toolmason.schema.findings import json_pointer
 from toolmason.schema.keywords import MANY_SCHEMAS, NAMED_SCHEMAS, ONE_SCHEMA
 from toolmason.schema.patterns import portable
+from toolmason.schema.providers import providers
 from toolmason.schema.references import References, UnfollowableError
 
 MAX_DEPTH: Final = 100
@@ -26,8 +27,6 @@ MAX_QUOTE_LENGTH: Final = 60
 """Characters of the user's own text in a message."""
 
 _TYPES: Final = frozenset({"string", "number", "integer", "boolean", "array", "object", "null"})
-_WIRE_NAME: Final = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
-_PLAIN_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 _ANCHOR: Final = re.compile(r"[A-Za-z_][-A-Za-z0-9._]*")
 _SAYS_UNIQUE: Final = re.compile(r"\b(differ|different|distinct|unique)\b", re.IGNORECASE)
 _MAX_INT64: Final = 2**63 - 1
@@ -201,6 +200,7 @@ class _Walk:
     def __init__(self, root: Any) -> None:
         self.sightings: list[Sighting] = []
         self._steps = MAX_STEPS
+        self._facts = providers()
         self._references = References(root)
         self._followed: list[_Reference] = []
         self._said: set[str] = set()
@@ -452,9 +452,9 @@ class _Walk:
             return
         if len(place.parts) == 1 and name == "wait_for_previous":
             self._add(here, "reserved-name", shown(name))
-        if not _WIRE_NAME.fullmatch(name):
+        if not self._facts.anthropic_name.fullmatch(name):
             self._add(here, "property-name" if len(place.parts) == 1 else "nested-property-name", shown(name))
-        elif not _PLAIN_NAME.fullmatch(name):
+        elif not self._facts.portable_name.fullmatch(name):
             self._add(here, "property-name-style", shown(name))
 
     def _count_letters(self, letters: int, parts: Parts) -> None:
