@@ -20,7 +20,7 @@ from toolmason.commands.options import (
 )
 
 if TYPE_CHECKING:
-    from toolmason.diagnostics.printers import Layout
+    from toolmason.diagnostics.terminal import Layout
     from toolmason.model.server import Server
 
 SHELLS = ("bash", "zsh", "fish")
