@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
@@ -10,6 +11,7 @@ from typing import Any, Final, NamedTuple
 from toolmason_runtime.protocol.patterns import TIMEOUT_S, is_linear
 from toolmason_runtime.protocol.wording import FORWARDED
 
+from toolmason.clients import VSCODE, clients
 from toolmason.diagnostics import Severity
 from toolmason.diagnostics.key_path import KeyPath
 from toolmason.lint.finding import Finding
@@ -18,9 +20,6 @@ from toolmason.model.tool import Tool
 from toolmason.model.types import JsonSchema, Value
 from toolmason.schema.keywords import MANY_SCHEMAS, NAMED_SCHEMAS, ONE_SCHEMA
 from toolmason.schema.providers import providers
-
-MAX_DESCRIPTION_LENGTH: Final = 1024
-"""Characters of a parameter's description that VS Code sends to the GPT-4 family. The rest it cuts without a word."""
 
 
 def each_parameter_is_described(server: Server) -> Iterator[Finding]:
@@ -54,15 +53,17 @@ def _no_description(tool: str, what: str, at: KeyPath) -> Finding:
 
 def parameter_descriptions_arrive_whole(server: Server) -> Iterator[Finding]:
     """TM516: limits are said at the end of a parameter's description, so they are what a cut takes first."""
+    vscode = clients()[VSCODE]
+    longest = vscode.max_parameter_description or sys.maxsize
     for tool in server.tools:
         for place in _places(tool):
             text = place.schema.get("description") if isinstance(place.schema, dict) else None
-            if isinstance(text, str) and len(text) > MAX_DESCRIPTION_LENGTH:
+            if isinstance(text, str) and len(text) > longest:
                 yield Finding(
                     code="TM516",
                     tool=tool.name,
                     message=f"the description of {place.said(tool)}, with its limits, has {len(text):,} characters; "
-                    f"VS Code cuts at {MAX_DESCRIPTION_LENGTH:,} for GPT-4",
+                    f"{vscode.title} cuts at {longest:,} for GPT-4",
                     hint="put what matters first and move the rest into the tool's description or docs",
                     at=place.at(tool),
                 )

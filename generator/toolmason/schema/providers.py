@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -84,7 +84,19 @@ class Dialect:
     file: str
     """Name of the schema set that is generated for it."""
     sources: tuple[str, ...]
-    checked: datetime.date
+    checked: dt.date
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Provider:
+    """Limits of a provider for the tools of one request; None where nobody knows one."""
+
+    title: str
+    max_name: int
+    max_tools: int | None = None
+    max_description: int | None = None
+    source: str
+    checked: dt.date
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +112,7 @@ class Rule:
     severity: Severity
     why: str
     source: str
-    checked: datetime.date
+    checked: dt.date
     spared: frozenset[str] = frozenset()
 
 
@@ -108,6 +120,7 @@ class Rule:
 class Providers:
     """The content of `providers.toml`."""
 
+    providers: Mapping[str, Provider]
     dialects: Mapping[Target, Dialect]
     rules: tuple[Rule, ...]
     """A pattern has at most one rule per target."""
@@ -134,6 +147,7 @@ class _Reader:
     def providers(self) -> Providers:
         names = self._data["names"]
         return Providers(
+            providers={key: Provider(**table) for key, table in self._data["providers"].items()},
             dialects={Target(name): self._dialect(table) for name, table in self._data["targets"].items()},
             rules=tuple(rule for table in self._data["rules"] for rule in self._rules(table)),
             portable_name=re.compile(names["portable"]["pattern"]),
