@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import PurePosixPath
-from typing import Final
 
 from toolmason.diagnostics import Diagnostics
 from toolmason.diagnostics.terminal import Progress, no_progress
@@ -19,6 +17,7 @@ from toolmason.manifest.document import Document, load
 from toolmason.manifest.input_files import read_input
 from toolmason.manifest.validate import validate
 from toolmason.model.checksum import is_signable
+from toolmason.model.parts import part_of
 from toolmason.model.rendered_file import RenderedFile
 from toolmason.model.server import Server
 from toolmason.project import Project
@@ -47,7 +46,13 @@ def read(project: Project, *, diagnostics: Diagnostics, progress: Progress = no_
     if tables is None:
         return None
     server = resolve(tables, document, root=project.root, diagnostics=diagnostics, handlers=project.handlers)
-    return None if server is None else Reading(document, server)
+    if server is None:
+        return None
+    if server.files:
+        from toolmason.render.plan import check_files
+
+        check_files(server, document, templates=project.templates, diagnostics=diagnostics)
+    return None if diagnostics.has_errors else Reading(document, server)
 
 
 def read_and_lint(project: Project, *, diagnostics: Diagnostics, progress: Progress = no_progress) -> Reading | None:
@@ -64,7 +69,7 @@ def read_and_lint(project: Project, *, diagnostics: Diagnostics, progress: Progr
 def render_files(
     project: Project, *, diagnostics: Diagnostics, only: str | None = None, progress: Progress = no_progress
 ) -> tuple[RenderedFile, ...] | None:
-    """Make the files of `project`, or of one of its `plan.PARTS`, in memory, checked to parse. Writes nothing.
+    """Make the files of `project`, or of one of its `parts.PARTS`, in memory, checked to parse. Writes nothing.
 
     Raises:
         SelfCheckError: what came out does not parse.
@@ -119,7 +124,8 @@ def _rendered(
     from toolmason.render import has_overrides, render
     from toolmason.render.self_check import self_check, unchanged
 
-    if project.templates is not None and has_overrides(project.templates):
+    own = tuple(row.template for row in server.files)
+    if project.templates is not None and has_overrides(project.templates, own):
         from toolmason.render.sandbox import confined_render
 
         return confined_render(project, server, models=models, part=only)
@@ -160,7 +166,7 @@ def generate(
     discard_edits: bool = False,
     progress: Progress = no_progress,
 ) -> Outcome | None:
-    """Make `generated/` what the manifest says, or one of its `plan.PARTS` and nothing else.
+    """Make `generated/` what the manifest says, or one of its `parts.PARTS` and nothing else.
 
     Raises:
         EditedFiles: work of others would be lost. Nothing was written.
@@ -209,17 +215,3 @@ def _part(only: str | None) -> Part:
 def _count(files: Sequence[RenderedFile]) -> int:
     """Count the files with the list of hashes, which is made for those that cannot carry their own."""
     return len(files) + any(not is_signable(file.path) for file in files)
-
-
-_PART_OF_FOLDER: Final[Mapping[str, str]] = {
-    "schemas": "schemas",
-    "commands": "commands",
-    "skills": "commands",
-    "clients": "clients",
-    "docs": "docs",
-}
-
-
-def part_of(path: PurePosixPath) -> str:
-    """Say which of `plan.PARTS` a path under `generated/` belongs to; what lies in no other folder is Python."""
-    return _PART_OF_FOLDER.get(path.parts[0], "python")
