@@ -130,6 +130,10 @@ class Providers:
     """Names of properties that Anthropic takes. It looks at the outermost only, and refuses the whole request."""
     annotations: frozenset[str]
     """Keywords that limit no value, so that nothing is lost without them."""
+    snake_case: Mapping[str, str]
+    """Other names of keywords, which Gemini's message accepts."""
+    sizes: Mapping[str, int]
+    """Sizes beyond which the rule of the same name applies."""
 
 
 @cache
@@ -153,6 +157,8 @@ class _Reader:
             portable_name=re.compile(names["portable"]["pattern"]),
             anthropic_name=re.compile(names["anthropic"]["pattern"]),
             annotations=frozenset(self._data["annotations"]["keywords"]),
+            snake_case=self._data["snake-case"]["names"],
+            sizes=self._data["sizes"],
         )
 
     def _dialect(self, table: Mapping[str, Any]) -> Dialect:
