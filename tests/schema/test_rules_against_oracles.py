@@ -69,7 +69,7 @@ def data(levels: int) -> Any:
 def test_message_has_the_fields_that_the_rules_list() -> None:
     fields = {field.json_name for field in MESSAGE.DESCRIPTOR.fields}
 
-    assert fields == providers().dialects[Target.GEMINI_PARAMETERS].keywords
+    assert fields == (providers().dialects[Target.GEMINI_PARAMETERS].keywords or frozenset())
 
 
 def test_message_names_its_fields_in_snake_case_as_the_rules_expect() -> None:
