@@ -8,7 +8,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ class Client:
 @cache
 def clients() -> Mapping[str, Client]:
     """Return all clients by key, in the order of the file."""
-    data = tomllib.loads((files(__package__) / "clients.toml").read_text(encoding="utf-8"))
+    data = tomllib.loads(Path(__file__).with_name("clients.toml").read_text(encoding="utf-8"))
     return {key: _client(key, table) for key, table in data.items()}
 
 

@@ -11,7 +11,6 @@ import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from importlib.resources import files
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
@@ -157,7 +156,7 @@ def _own_files(server: Server) -> Iterator[PlannedFile]:
 
 @cache
 def _packaged_rows() -> tuple[FileRow, ...]:
-    data = tomllib.loads((files(__package__) / "files.toml").read_text(encoding="utf-8"))
+    data = tomllib.loads(Path(__file__).with_name("files.toml").read_text(encoding="utf-8"))
     return tuple(FileRow(**row) for row in data["files"])
 
 

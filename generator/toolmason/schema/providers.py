@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Any, Final
 
 from toolmason.schema.findings import Severity
@@ -139,7 +139,7 @@ class Providers:
 @cache
 def providers() -> Providers:
     """Return the facts about all providers."""
-    return _Reader(tomllib.loads((files(__package__) / "providers.toml").read_text(encoding="utf-8"))).providers()
+    return _Reader(tomllib.loads(Path(__file__).with_name("providers.toml").read_text(encoding="utf-8"))).providers()
 
 
 class _Reader:
