@@ -58,8 +58,8 @@ def _check(session: nox.Session) -> None:
 
 @nox.session
 def lint(session: nox.Session) -> None:
-    """Check every Python file with ruff."""
-    session.install(*_requirements("ruff"))
+    """Check every Python file with one version of ruff."""
+    session.install(*_group("lint"))
     _lint(session)
 
 
@@ -77,6 +77,18 @@ def types(session: nox.Session) -> None:
 
 def _types(session: nox.Session) -> None:
     session.run("mypy", *TYPED)
+
+
+@nox.session
+@nox.parametrize("end", ["lowest", "highest"])
+def versions(session: nox.Session, end: str) -> None:
+    """Generate with the lowest and highest versions of ruff and datamodel-code-generator, and compare the bytes."""
+    ranges = _requirements("ruff", "datamodel-code-generator")
+    session.install(EVERYTHING, *(each for each in _group("tests") if each.startswith(("hypothesis", "pytest"))))
+    session.install(*(["--upgrade", *ranges] if end == "highest" else map(_lowest, ranges)))
+    # Without the record of an earlier run, which would spare the rendering.
+    session.run("toolmason", "check", env={"CI": "true"})
+    session.run("pytest", "tests/test_golden.py")
 
 
 @nox.session
@@ -181,10 +193,15 @@ def _group(name: str) -> tuple[str, ...]:
     return nox.project.dependency_groups(PYPROJECT, name)
 
 
-def _requirements(name: str) -> list[str]:
-    """Return the requirements of the extra `toolkit` for the package `name`."""
+def _requirements(*names: str) -> list[str]:
+    """Return the requirements of the extra `toolkit` for the packages `names`."""
     extras: dict[str, list[str]] = PYPROJECT["project"]["optional-dependencies"]
-    return [requirement for requirement in extras["toolkit"] if requirement.startswith(name)]
+    return [requirement for requirement in extras["toolkit"] if requirement.startswith(names)]
+
+
+def _lowest(requirement: str) -> str:
+    """Return the lowest version that a requirement accepts: `ruff==0.16` for `ruff>=0.16,<0.18`."""
+    return requirement.partition(",")[0].replace(">=", "==")
 
 
 def _install_npm_packages(session: nox.Session, directory: Path = ROOT / "tests") -> None:

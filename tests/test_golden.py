@@ -19,6 +19,7 @@ from toolmason.manifest.document import load
 from toolmason.manifest.validate import validate
 from toolmason.model.rendered_file import RenderedFile
 from toolmason.render import render
+from toolmason.render.plan import check_files
 from toolmason.render.self_check import self_check
 from toolmason.resolve import resolve
 
@@ -46,9 +47,11 @@ def run_pipeline(case: Path) -> Run:
         handlers = case / "handlers" if (case / "handlers").is_dir() else None
         server = resolve(tables, document, root=case, diagnostics=diagnostics, handlers=handlers)
         if server:
+            templates = case / "templates" if (case / "templates").is_dir() else None
+            check_files(server, document, templates=templates, diagnostics=diagnostics)
             lint(server, document, diagnostics=diagnostics)
             if (case / "expected").is_dir():
-                files = render(server)
+                files = render(server, templates=templates)
                 self_check(server, files, previous={})
     return Run(files, report(diagnostics))
 
@@ -66,6 +69,7 @@ def test_case_gives_its_committed_tree(case: Path, file_regression: FileRegressi
     given = {
         case / "manifest.toml",
         *(case / "handlers").rglob("*"),
+        *(case / "templates").rglob("*"),
         *case.glob("*.json"),
         *case.glob("pyproject.toml"),
     }

@@ -17,8 +17,8 @@ from typing import Any, Final
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from toolmason.schema import Finding, Projection, Severity, Target, project, references
-from toolmason.schema.provider_rules import KEYWORDS, RULES
+from toolmason.schema import Finding, Projection, Severity, Target, emit, normalize, project, references, scan
+from toolmason.schema.providers import providers
 
 SOURCE: Final = Path(__file__).parent
 PAGE: Final = SOURCE.parent / "schemas.md"
@@ -146,18 +146,19 @@ class Page:
                 _cell(rule.why),
                 by_source.get(rule.source, _cell(rule.source)),
             )
-            for rule in RULES
+            for rule in providers().rules
         )
         return _table(("pattern", "targets", "severity", "why", "source"), rows)
 
     def keywords(self) -> str:
         """Return the table of the keywords of targets that list them."""
-        rows = ((target, ", ".join(map(_code, sorted(names)))) for target, names in KEYWORDS.items())
+        listed = {target: dialect.keywords for target, dialect in providers().dialects.items() if dialect.keywords}
+        rows = ((target, ", ".join(map(_code, sorted(names)))) for target, names in listed.items())
         return _table(("target", "keywords that it lists"), rows)
 
     def threads(self, text: str) -> str:
         """Return links to the threads that a text and the rules name."""
-        text += "".join(f"{rule.why} {rule.source}\n" for rule in RULES)
+        text += "".join(f"{rule.why} {rule.source}\n" for rule in providers().rules)
         threads = sorted(set(_THREAD.findall(text)), key=str.lower)
         return "\n".join(f"[{thread}](https://github.com/{thread.replace('#', '/issues/')})" for thread in threads)
 
@@ -266,7 +267,7 @@ def render() -> tuple[str, Page]:
         autoescape=False,  # noqa: S701  the page is Markdown
     )
     environment.globals["null"] = None
-    modules = {"reading": reading, "references": references, "sightings": sightings, "writing": writing}
+    modules = {"emit": emit, "normalize": normalize, "references": references, "scan": scan}
     text = environment.get_template("schemas.md.jinja").render(
         page=page, example=example, deep=deep, wide=wide, **modules
     )

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from toolmason.diagnostics import Diagnostics
 from toolmason.diagnostics.terminal import Progress, no_progress
 from toolmason.manifest.input_files import read_input
 from toolmason.model.checksum import is_signable
+from toolmason.model.parts import part_of
 from toolmason.model.rendered_file import RenderedFile
 from toolmason.project import Project
 from toolmason.write import cache, write
@@ -52,7 +52,13 @@ def read(project: Project, *, diagnostics: Diagnostics, progress: Progress = no_
     if tables is None:
         return None
     server = resolve(tables, document, root=project.root, diagnostics=diagnostics, handlers=project.handlers)
-    return None if server is None else Reading(document, server)
+    if server is None:
+        return None
+    if server.files:
+        from toolmason.render.plan import check_files
+
+        check_files(server, document, templates=project.templates, diagnostics=diagnostics)
+    return None if diagnostics.has_errors else Reading(document, server)
 
 
 def read_and_lint(project: Project, *, diagnostics: Diagnostics, progress: Progress = no_progress) -> Reading | None:
@@ -110,7 +116,8 @@ def _rendered(
     from toolmason.render import has_overrides, render
     from toolmason.render.self_check import self_check, unchanged
 
-    if project.templates is not None and has_overrides(project.templates):
+    own = tuple(row.template for row in server.files)
+    if project.templates is not None and has_overrides(project.templates, own):
         from toolmason.render.sandbox import confined_render
 
         return confined_render(project, server, models=models, part=only)
@@ -154,7 +161,7 @@ def generate(
     discard_edits: bool = False,
     progress: Progress = no_progress,
 ) -> Outcome | None:
-    """Make `generated/` what the manifest says, or one of its `plan.PARTS` and nothing else.
+    """Make `generated/` what the manifest says, or one of its `parts.PARTS` and nothing else.
 
     Raises:
         EditedFiles: work of others would be lost. Nothing was written.
@@ -203,17 +210,3 @@ def _part(only: str | None) -> Part:
 def _count(files: Sequence[RenderedFile]) -> int:
     """Count the files with the list of hashes, which is made for those that cannot carry their own."""
     return len(files) + any(not is_signable(file.path) for file in files)
-
-
-_PART_OF_FOLDER: Final[Mapping[str, str]] = {
-    "schemas": "schemas",
-    "commands": "commands",
-    "skills": "commands",
-    "clients": "clients",
-    "docs": "docs",
-}
-
-
-def part_of(path: PurePosixPath) -> str:
-    """Say which of `plan.PARTS` a path under `generated/` belongs to; what lies in no other folder is Python."""
-    return _PART_OF_FOLDER.get(path.parts[0], "python")

@@ -12,7 +12,7 @@ from schemas_page import PAGE, Construct, render
 
 from toolmason.schema import Severity, Target, advertise, check, scan
 from toolmason.schema.keywords import HOLDS, SILENT
-from toolmason.schema.provider_rules import RULES
+from toolmason.schema.providers import providers
 
 ROOT = Path(__file__).parents[2]
 TEXT, EXAMPLES = render()
@@ -45,7 +45,7 @@ def test_every_pattern_of_a_finding_is_explained_once() -> None:
 def test_every_target_severity_and_source_is_on_the_page() -> None:
     for name in (*Target, *Severity):
         assert re.search(rf"^\| `{name}` \| \S", PROSE, re.MULTILINE), name
-    for rule in RULES:
+    for rule in providers().rules:
         assert rule.source in TEXT, rule.source
 
 

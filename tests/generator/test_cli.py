@@ -8,25 +8,21 @@ import sys
 from collections.abc import Callable
 from io import StringIO
 from pathlib import Path, PurePosixPath
-from typing import get_args
 
 import pytest
 from click.testing import CliRunner, Result
 
 from toolmason.__main__ import EXTRA, main
 from toolmason.commands import toolmason
-from toolmason.commands.generate import PARTS
-from toolmason.commands.options import LAYOUTS
 from toolmason.commands.pipeline_run import CODES, INTERRUPTED, PATH_HINTS
 from toolmason.diagnostics import Diagnostics
-from toolmason.diagnostics.printers import Layout
 from toolmason.diagnostics.rules import RULES
 from toolmason.diagnostics.terminal import paint, progress, wants_colour
-from toolmason.pipeline import part_of, read
+from toolmason.model.parts import PARTS, part_of
+from toolmason.pipeline import read
 from toolmason.project import Project
 from toolmason.render import render
 from toolmason.render.override_errors import override_mistake
-from toolmason.render.plan import PARTS as PLANNED_PARTS
 from toolmason.render.plan import plan
 from toolmason.write import write
 from toolmason.write.disk import LocalDisk
@@ -105,11 +101,6 @@ def test_module_that_is_no_part_of_the_toolkit_is_a_bug_and_a_traceback() -> Non
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, encoding="utf-8", check=False)
 
     assert "Traceback" in ended.stderr
-
-
-def test_words_repeated_for_speed_are_those_of_their_modules() -> None:
-    assert get_args(Layout) == LAYOUTS
-    assert PLANNED_PARTS == PARTS
 
 
 @pytest.mark.parametrize(
@@ -288,12 +279,11 @@ def test_only_one_part_is_written_and_pruned(part: str, run: Toolmason, project:
     assert run("check", "--only", part).exit_code == 0
 
 
-def test_parts_of_paths_are_those_of_the_plan(project: Project) -> None:
+def test_each_part_has_files(project: Project) -> None:
     reading = read(project, diagnostics=Diagnostics())
     assert reading is not None
-    planned = plan(reading.server)
 
-    assert {each.path: part_of(each.path) for each in planned} == {each.path: each.part for each in planned}
+    assert {planned.part for planned in plan(reading.server)} == set(PARTS)
 
 
 # Templates of the project

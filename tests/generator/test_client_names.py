@@ -3,31 +3,31 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
+from toolmason.clients import CLAUDE_CODE, GEMINI_CLI, ToolNames, clients
 from toolmason.resolve.client_names import (
-    CLAUDE_CODE,
-    CLIENTS,
-    GEMINI_CLI,
     Clash,
-    Client,
     clashes,
     full_name,
+    names_of,
     shown_name,
     too_long,
     too_many,
+    tool_names,
 )
 from toolmason.resolve.tool_names import client_name
 
-BY_NAME = {client.name: client for client in CLIENTS}
+BY_NAME = {client.title: client for client in tool_names()}
 SERVERS = st.from_regex(r"[A-Za-z][A-Za-z0-9-]{0,40}", fullmatch=True)
 TOOLS = st.from_regex(r"[A-Za-z0-9_.:/ -]{1,90}", fullmatch=True)
 
 
-def known(name: str) -> Client:
+def known(name: str) -> ToolNames:
     """Give a client of the table."""
     return BY_NAME[name]
 
@@ -68,20 +68,22 @@ def test_each_client_treats_long_names_in_its_own_way(client: str, shown: str) -
 
 
 def test_names_of_claude_code_are_those_of_permissions_and_docs() -> None:
-    assert client_name("lend", "library") == shown_name(CLAUDE_CODE, "library", "lend") == "mcp__library__lend"
+    assert (
+        client_name("lend", "library") == shown_name(names_of(CLAUDE_CODE), "library", "lend") == "mcp__library__lend"
+    )
 
 
-@given(server=SERVERS, tool=TOOLS, client=st.sampled_from(CLIENTS))
+@given(server=SERVERS, tool=TOOLS, client=st.sampled_from(tool_names()))
 def test_shown_name_is_as_long_as_its_client_takes_unless_that_refuses_it(
-    server: str, tool: str, client: Client
+    server: str, tool: str, client: ToolNames
 ) -> None:
-    fits = len(full_name(client, server, tool)) <= client.longest
+    fits = len(full_name(client, server, tool)) <= client.max_length
 
     assert fits == (client not in too_long(tool, server))
     if fits or client.excess in {"refused", "dropped"}:
         assert shown_name(client, server, tool) == full_name(client, server, tool)
     else:
-        assert client.longest >= len(shown_name(client, server, tool))
+        assert client.max_length >= len(shown_name(client, server, tool))
 
 
 def pairs_alike_in_gemini_cli() -> st.SearchStrategy[tuple[str, str]]:
@@ -102,7 +104,7 @@ def pairs_alike_in_gemini_cli() -> st.SearchStrategy[tuple[str, str]]:
 def test_two_names_that_gemini_cli_shows_as_one_are_always_found(server: str, pair: tuple[str, str]) -> None:
     first, second = pair
     assume(first != second)
-    assert shown_name(GEMINI_CLI, server, first) == shown_name(GEMINI_CLI, server, second)
+    assert shown_name(names_of(GEMINI_CLI), server, first) == shown_name(names_of(GEMINI_CLI), server, second)
 
     assert [clash.second for clash in clashes({first: "one", second: "other"}, server)] == [second]
 
@@ -115,7 +117,7 @@ def test_what_is_found_is_shown_as_one_and_what_is_not_found_is_not(server: str,
         assert clash.first != clash.second
         assert {shown_name(clash.client, server, each) for each in (clash.first, clash.second)} == {clash.shown}
     apart = [tool for tool in tools if tool not in {clash.second for clash in found}]
-    for client in CLIENTS:
+    for client in tool_names():
         assert len({shown_name(client, server, tool) for tool in apart}) == len(apart)
 
 
@@ -145,12 +147,23 @@ def test_names_of_one_tool_do_not_clash() -> None:
     ],
 )
 def test_clients_that_take_fewer_tools_are_named(tools: int, clients: set[str]) -> None:
-    assert {client.name for client in too_many(tools)} == clients
+    assert {client.title for client in too_many(tools)} == clients
 
 
 def test_every_row_says_where_it_comes_from_and_compiles() -> None:
-    assert len(BY_NAME) == len(CLIENTS)
-    for client in CLIENTS:
+    assert len(BY_NAME) == len(tool_names())
+    for client in tool_names():
         assert client.source
+        assert client.checked.year >= 2026
         assert "{tool}" in client.form
         re.compile(client.rewritten)
+
+
+def test_every_client_has_a_source_and_the_page_on_output_has_its_limit() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "command-tools.md").read_text(encoding="utf-8").casefold()
+
+    for client in clients().values():
+        assert client.source
+        assert client.checked.year >= 2026
+        if client.output:
+            assert f"| {client.title} | {client.output} |".casefold() in page

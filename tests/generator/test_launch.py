@@ -13,10 +13,11 @@ from pathlib import Path, PurePosixPath
 import pytest
 from click.testing import CliRunner, Result
 
+from toolmason.clients import GEMINI_CLI, clients
 from toolmason.commands import toolmason
 from toolmason.diagnostics import Diagnostics
 from toolmason.manifest.input_files import MAX_INPUT_BYTES
-from toolmason.model.client_launch import PyprojectError, declared_scripts, is_withheld_by_gemini_cli
+from toolmason.model.client_launch import PyprojectError, declared_scripts
 from toolmason.model.server import Server
 from toolmason.pipeline import read
 from toolmason.project import Project, find_project
@@ -169,7 +170,10 @@ def test_gemini_cli_is_told_to_pass_on_what_it_would_withhold(bare: Project) -> 
     ],
 )
 def test_names_that_gemini_cli_withholds_are_known(name: str, is_withheld: bool) -> None:
-    assert is_withheld_by_gemini_cli(name) is is_withheld
+    withheld = clients()[GEMINI_CLI].withheld
+
+    assert withheld is not None
+    assert withheld.includes(name) is is_withheld
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolmason.diagnostics import Diagnostic, Diagnostics, Location
-from toolmason.diagnostics.printers import LAYOUTS, report
+from toolmason.diagnostics.printers import report
+from toolmason.diagnostics.terminal import LAYOUTS
 from toolmason.manifest.document import Document, load
 from toolmason.manifest.validate import validate
 from toolmason.resolve import resolve

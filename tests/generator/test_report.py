@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolmason.diagnostics import Diagnostic, Location, Severity
-from toolmason.diagnostics.printers import LAYOUTS, MAX_COLUMNS, report
+from toolmason.diagnostics.printers import MAX_COLUMNS, report
+from toolmason.diagnostics.terminal import LAYOUTS
 
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
 MANIFEST = PurePosixPath("manifest/catalog.toml")

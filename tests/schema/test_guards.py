@@ -539,15 +539,15 @@ def refused_names(names: Mapping[str, str]) -> list[str]:
     """Say which of a server's listed names some client refuses, cuts or confuses; `names` leads to their tools."""
     return [
         *(f"{name}: form" for name in names if not re.fullmatch(r"[a-z][a-z0-9_]*", name)),
-        *(f"{name}: too long for {client.name}" for name in names for client in too_long(name, SERVER)),
-        *(f"{clash.first} and {clash.second} in {clash.client.name}" for clash in clashes(names, SERVER)),
+        *(f"{name}: too long for {client.title}" for name in names for client in too_long(name, SERVER)),
+        *(f"{clash.first} and {clash.second} in {clash.client.title}" for clash in clashes(names, SERVER)),
     ]
 
 
 def test_every_name_in_every_style_passes_each_client() -> None:
     for style, server in ways(CATALOGUE):
         assert (style, refused_names({name: name for name in server.listed})) == (style, [])
-        assert [client.name for client in too_many(len(server.listed))] == []
+        assert [client.title for client in too_many(len(server.listed))] == []
 
 
 @pytest.mark.parametrize("names", [["read.files"], ["read_files" * 6], ["Read"], ["a_b", "a.b"], ["1st"]], ids=str)

@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from toolmason.schema import Finding, Severity, Target, check
-from toolmason.schema.check import RULES, Rule, rules_for
+from toolmason.schema.check import rules_for
+from toolmason.schema.providers import Rule, providers
 
 TEXT: dict[str, Any] = {"type": "string"}
 WIDE_NAMES = [f"choice_{number}_{'x' * 60}" for number in range(251)]
@@ -241,7 +242,7 @@ UNLISTED = {
     "unlisted-keyword": at_a({"type": "string", "contentEncoding": "base64"}, TEXT, "/contentEncoding"),
     "unlisted-annotation": at_a({"type": "string", "x-order": 1}, tool(**{"x-order": TEXT}), "/x-order"),
 }
-ROWS = [(rule, target) for rule in RULES for target in rule.targets]
+ROWS = [(rule, target) for rule in providers().rules for target in rule.targets]
 
 
 def name_of(row: Any) -> str:
@@ -259,10 +260,11 @@ def test_no_two_rows_speak_of_the_same_pattern_of_one_target() -> None:
 
 
 def test_every_row_says_why_and_where_it_was_seen() -> None:
-    for rule in RULES:
+    for rule in providers().rules:
         assert rule.why, rule.pattern
         assert not rule.why.endswith("."), rule.pattern
         assert rule.source, rule.pattern
+        assert rule.checked.year >= 2026, rule.pattern
 
 
 def test_every_target_has_rules_and_only_its_own() -> None:

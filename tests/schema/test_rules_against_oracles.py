@@ -19,7 +19,7 @@ from jsonschema_specifications import REGISTRY  # type: ignore[import-untyped]  
 from pydantic import ValidationError
 
 from toolmason.schema import Severity, Target, check
-from toolmason.schema.provider_rules import KEYWORDS
+from toolmason.schema.providers import providers
 
 MESSAGE = content.Schema.pb(content.Schema())
 NAMES = ("a", "type", "$ref", "items", "b-c")
@@ -69,7 +69,7 @@ def data(levels: int) -> Any:
 def test_message_has_the_fields_that_the_rules_list() -> None:
     fields = {field.json_name for field in MESSAGE.DESCRIPTOR.fields}
 
-    assert fields == KEYWORDS[Target.GEMINI_PARAMETERS]
+    assert fields == (providers().dialects[Target.GEMINI_PARAMETERS].keywords or frozenset())
 
 
 def test_message_names_its_fields_in_snake_case_as_the_rules_expect() -> None:

@@ -15,13 +15,11 @@ from toolmason.commands.options import (
     manifest_option,
     project_here,
 )
+from toolmason.model.parts import PARTS
 
 if TYPE_CHECKING:
-    from toolmason.diagnostics.printers import Layout
+    from toolmason.diagnostics.terminal import Layout
     from toolmason.project import Project
-
-PARTS = ("python", "schemas", "commands", "clients", "docs")
-"""As in `plan`, which is too heavy to import for a list of words. A test holds the two together."""
 
 
 def _only_option(command: Callable[..., None]) -> Callable[..., None]:

@@ -10,7 +10,7 @@ import click
 from toolmason.commands.options import Exit, end_with, format_option, manifest_option, print_findings, project_here
 
 if TYPE_CHECKING:
-    from toolmason.diagnostics.printers import Layout
+    from toolmason.diagnostics.terminal import Layout
 
 
 @click.command()

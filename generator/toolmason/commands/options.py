@@ -14,18 +14,15 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
-from toolmason.diagnostics.terminal import wants_colour
+from toolmason.diagnostics.terminal import LAYOUTS, wants_colour
 from toolmason.project import Project, ProjectError, find_project
 
 if TYPE_CHECKING:
     from toolmason.diagnostics import Diagnostics
-    from toolmason.diagnostics.printers import Layout
+    from toolmason.diagnostics.terminal import Layout
     from toolmason.model.server import Server
 
 Command = TypeVar("Command", bound=Callable[..., Any])
-
-LAYOUTS = ("text", "json", "github", "sarif")
-"""As in `report`, which is too heavy to import for a list of words. A test holds the two together."""
 
 
 class Exit(IntEnum):

@@ -14,8 +14,8 @@ import click
 from toolmason import pipeline
 from toolmason.commands.options import Exit, print_findings
 from toolmason.diagnostics import Diagnostic, Diagnostics, Location
-from toolmason.diagnostics.printers import MAX_SHOWN, Layout
-from toolmason.diagnostics.terminal import Progress, paint, progress, wants_colour
+from toolmason.diagnostics.printers import MAX_SHOWN
+from toolmason.diagnostics.terminal import Layout, Progress, paint, progress, wants_colour
 from toolmason.model.checksum import LISTING
 from toolmason.pipeline import Outcome
 from toolmason.project import Project

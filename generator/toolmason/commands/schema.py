@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from toolmason.commands.options import (
-    LAYOUTS,
     Command,
     CommandLineError,
     Exit,
@@ -23,13 +22,13 @@ from toolmason.commands.options import (
     print_findings,
     project_here,
 )
-from toolmason.diagnostics.terminal import wants_colour
+from toolmason.diagnostics.terminal import LAYOUTS, wants_colour
 
 if TYPE_CHECKING:
     from toolmason.audit.audit import AuditedTool
     from toolmason.audit.report import Page
     from toolmason.audit.sources import Source
-    from toolmason.diagnostics.printers import Layout
+    from toolmason.diagnostics.terminal import Layout
     from toolmason.schema import Severity, Target
 
 TARGETS = ("mcp", "gemini-parameters", "gemini-vertex", "gemini-json", "openai", "openai-strict", "anthropic")

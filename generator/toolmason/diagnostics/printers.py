@@ -6,14 +6,12 @@ import json
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final, Literal, get_args
+from typing import Any, Final
 from urllib.parse import quote
 
 from toolmason.diagnostics import Diagnostic, Location, Severity
 from toolmason.diagnostics.rules import RULES
-
-Layout = Literal["text", "json", "github", "sarif"]
-LAYOUTS: Final[tuple[Layout, ...]] = get_args(Layout)
+from toolmason.diagnostics.terminal import Layout
 
 OMITTED: Final = "TM108"
 """The code of the finding that stands for those that are not printed."""

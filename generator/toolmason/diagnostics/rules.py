@@ -1,7 +1,7 @@
 """Every code that a diagnostic can bear, with its rule: the one table that `explain`, `report` and the docs read.
 
 TM1xx: the file cannot be read. TM2xx: a key or a value is not as it should be. TM3xx: names and references.
-TM5xx: lint. TM6xx: drift. TM4xx is kept for planning, which cannot fail: `resolve` settles every name.
+TM4xx: `[[files]]`. TM5xx: lint. TM6xx: drift.
 """
 
 from __future__ import annotations
@@ -751,6 +751,58 @@ params.path = { type = "string" }
         good="""
 confirm = "Delete {path}?"
 params.path = { type = "string" }
+""",
+    ),
+    Rule(
+        code="TM401",
+        title="Two files have the same path",
+        why="Each path under generated/ belongs to one row: to one of the server's own files, or to one of `[[files]]`. Paths that "
+        "differ in upper and lower case only are the same on some file systems, and a file cannot be a directory of another.",
+        bad="""
+[[files]]
+path = "docs/reference.md"
+template = "docs/tool.md.jinja"
+for_each = "tool"
+""",
+        good="""
+[[files]]
+path = "docs/{tool.name}.md"
+template = "docs/tool.md.jinja"
+for_each = "tool"
+""",
+    ),
+    Rule(
+        code="TM402",
+        title="The path of a file is not a path under generated/",
+        why="Files are written under generated/ and nowhere else, and a path must work on every file system. Its parts consist of "
+        "letters, digits and `.`, `_`, `@`, `+`, `-`; a placeholder names a field, such as `{tool.name}`, and is not evaluated.",
+        bad="""
+[[files]]
+path = "../docs/{tool.title}.md"
+template = "docs/tool.md.jinja"
+for_each = "tool"
+""",
+        good="""
+[[files]]
+path = "docs/{tool.name}.md"
+template = "docs/tool.md.jinja"
+for_each = "tool"
+""",
+    ),
+    Rule(
+        code="TM403",
+        title="A file has no template",
+        why="A template is named by its path below the project's templates/ directory, or below the packaged templates.",
+        bad="""
+[[files]]
+path = "docs/summary.md"
+template = "templates/summary.md.jinja"
+""",
+        good="""
+# templates/docs/summary.md.jinja exists
+[[files]]
+path = "docs/summary.md"
+template = "docs/summary.md.jinja"
 """,
     ),
     Rule(

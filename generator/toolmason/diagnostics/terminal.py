@@ -6,7 +6,11 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Protocol, TextIO
+from typing import Final, Literal, Protocol, TextIO, get_args
+
+Layout = Literal["text", "json", "github", "sarif"]
+"""How findings are printed: for people, for programs, for GitHub and for code scanners."""
+LAYOUTS: Final[tuple[Layout, ...]] = get_args(Layout)
 
 _CODES = {"bold": "1", "red": "31", "green": "32", "yellow": "33", "blue": "34", "cyan": "36"}
 _ERASE_LINE = "\r\x1b[K"

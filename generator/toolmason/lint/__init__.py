@@ -6,10 +6,12 @@ are in `lint_names`, those on parameters in `lint_parameters`.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from toolmason.catalogue.table import catalogue, wire_tool
+from toolmason.clients import CLAUDE_CODE, clients
 from toolmason.diagnostics import Diagnostics, Severity
 from toolmason.diagnostics.wording import did_you_mean
 from toolmason.lint.discoverability import PLACES, rank_use_cases
@@ -33,6 +35,7 @@ from toolmason.manifest.document import Document
 from toolmason.model.identifiers import words
 from toolmason.model.server import Server
 from toolmason.model.tool import Tool
+from toolmason.schema.providers import providers
 
 LEVELS: Final[Mapping[str, Severity]] = {
     "TM501": Severity.ERROR,
@@ -60,10 +63,6 @@ LEVELS: Final[Mapping[str, Severity]] = {
 }
 """The rules and how much each matters, where a finding does not say otherwise of itself."""
 
-SENT_TO_OPENAI = 1024
-"""Characters of a tool's description that OpenAI takes in chat completions; goose cuts there for its sake."""
-SENT_BY_CLAUDE_CODE = 4096
-"""Characters of a tool's description that Claude Code sends. The rest it cuts without a word."""
 MAX_NAMED = 5
 """Tools named as standing before the one that was not found."""
 
@@ -154,11 +153,13 @@ def each_tool_has_an_example(server: Server) -> Iterator[Finding]:
 
 def descriptions_arrive_whole(server: Server) -> Iterator[Finding]:
     """TM505: OpenAI refuses a long description in chat completions, goose cuts it there, Claude Code later."""
+    openai, claude_code = providers().providers["openai"], clients()[CLAUDE_CODE]
+    refused_from, cut_from = openai.max_description or sys.maxsize, claude_code.max_description or sys.maxsize
     for tool in server.tools:
         length = len(wire_tool(tool)["description"])
-        if length > SENT_TO_OPENAI:
-            is_cut = length > SENT_BY_CLAUDE_CODE
-            taken = f"Claude Code cuts at {SENT_BY_CLAUDE_CODE:,}" if is_cut else f"OpenAI takes {SENT_TO_OPENAI:,}"
+        if length > refused_from:
+            is_cut = length > cut_from
+            taken = f"{claude_code.title} cuts at {cut_from:,}" if is_cut else f"{openai.title} takes {refused_from:,}"
             yield Finding(
                 code="TM505",
                 tool=tool.name,

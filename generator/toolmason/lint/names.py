@@ -10,13 +10,14 @@ from toolmason_runtime.discovery import style_for
 from toolmason_runtime.protocol.selection import Selection
 
 from toolmason.catalogue.table import catalogue
+from toolmason.clients import CLAUDE_CODE_PLUGIN, ToolNames
 from toolmason.diagnostics import Severity
 from toolmason.diagnostics.key_path import KeyPath
 from toolmason.lint.finding import Finding
 from toolmason.manifest.tables import DiscoveryTable
 from toolmason.model.identifiers import words
 from toolmason.model.server import Server
-from toolmason.resolve.client_names import CLAUDE_PLUGIN, Client, clashes, full_name, too_long, too_many
+from toolmason.resolve.client_names import clashes, full_name, names_of, too_long, too_many
 from toolmason.resolve.tool_names import meta_tool_names
 
 MAX_NAME_LENGTH: Final = 40
@@ -72,7 +73,7 @@ def names_stay_apart_in_each_client(server: Server) -> Iterator[Finding]:
         yield Finding(
             code="TM508",
             tool=second.tool,
-            message=f"{clash.client.name} shows {second.said} and {first.said} both as `{clash.shown}`",
+            message=f"{clash.client.title} shows {second.said} and {first.said} both as `{clash.shown}`",
             hint="leave the alias out, or rename the other" if second.is_alias else "rename the tool",
             at=second.at,
             value=second.is_alias,
@@ -117,15 +118,15 @@ def lists_are_not_too_long(server: Server) -> Iterator[Finding]:
     )
 
 
-def _sure(clients: Iterable[Client]) -> list[Client]:
+def _sure(clients: Iterable[ToolNames]) -> list[ToolNames]:
     return [client for client in clients if not client.by_hearsay]
 
 
-def _counts(clients: Iterable[Client]) -> str:
+def _counts(clients: Iterable[ToolNames]) -> str:
     """Say how many tools each of `clients` takes: `VS Code, OpenAI and Vertex AI take 128`."""
     by_count: dict[int, list[str]] = {}
     for client in clients:
-        by_count.setdefault(client.most_tools or 0, []).append(client.name)
+        by_count.setdefault(client.max_tools or 0, []).append(client.title)
     return ", ".join(
         f"{_and(names)} {'take' if len(names) > 1 else 'takes'} {count}" for count, names in sorted(by_count.items())
     )
@@ -142,7 +143,7 @@ def listed_names_fit_each_client(server: Server) -> Iterator[Finding]:
     chooses, and the longer prefix of a plugin, which is a note: the plugin may be called otherwise, or never be made.
     """
     too_long_for = {wire["name"]: too_long(wire["name"], server.name) for wire in _listed(server)}
-    failing = [name for name, clients in too_long_for.items() if set(clients) - {CLAUDE_PLUGIN}]
+    failing = [name for name, clients in too_long_for.items() if set(clients) - {names_of(CLAUDE_CODE_PLUGIN)}]
     names = failing or [name for name, clients in too_long_for.items() if clients]
     if not names:
         return
@@ -153,7 +154,8 @@ def listed_names_fit_each_client(server: Server) -> Iterator[Finding]:
     yield Finding(
         code="TM515",
         tool="",
-        message=f"{client.name} shows `{longest}` as `{full}`: {len(full)} characters, it takes {client.longest}{rest}",
+        message=f"{client.title} shows `{longest}` as `{full}`: {len(full)} characters, "
+        f"it takes {client.max_length}{rest}",
         hint="shorten the server's name"
         if failing
         else "give a plugin a short name, or shorten the server's or the tool's",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
@@ -10,6 +11,7 @@ from typing import Any, Final, NamedTuple
 from toolmason_runtime.protocol.patterns import TIMEOUT_S, is_linear
 from toolmason_runtime.protocol.wording import FORWARDED
 
+from toolmason.clients import VSCODE, clients
 from toolmason.diagnostics import Severity
 from toolmason.diagnostics.key_path import KeyPath
 from toolmason.lint.finding import Finding
@@ -17,13 +19,7 @@ from toolmason.model.server import Server
 from toolmason.model.tool import Tool
 from toolmason.model.types import JsonSchema, Value
 from toolmason.schema.keywords import MANY_SCHEMAS, NAMED_SCHEMAS, ONE_SCHEMA
-
-MAX_DESCRIPTION_LENGTH: Final = 1024
-"""Characters of a parameter's description that VS Code sends to the GPT-4 family. The rest it cuts without a word."""
-TAKEN: Final = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
-"""Names of parameters that Anthropic takes. It looks at the outermost only, and refuses the whole request."""
-PLAIN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
-"""Names of parameters that every provider documents, Vertex AI the strictest."""
+from toolmason.schema.providers import providers
 
 
 def each_parameter_is_described(server: Server) -> Iterator[Finding]:
@@ -57,15 +53,17 @@ def _no_description(tool: str, what: str, at: KeyPath) -> Finding:
 
 def parameter_descriptions_arrive_whole(server: Server) -> Iterator[Finding]:
     """TM516: limits are said at the end of a parameter's description, so they are what a cut takes first."""
+    vscode = clients()[VSCODE]
+    longest = vscode.max_parameter_description or sys.maxsize
     for tool in server.tools:
         for place in _places(tool):
             text = place.schema.get("description") if isinstance(place.schema, dict) else None
-            if isinstance(text, str) and len(text) > MAX_DESCRIPTION_LENGTH:
+            if isinstance(text, str) and len(text) > longest:
                 yield Finding(
                     code="TM516",
                     tool=tool.name,
                     message=f"the description of {place.said(tool)}, with its limits, has {len(text):,} characters; "
-                    f"VS Code cuts at {MAX_DESCRIPTION_LENGTH:,} for GPT-4",
+                    f"{vscode.title} cuts at {longest:,} for GPT-4",
                     hint="put what matters first and move the rest into the tool's description or docs",
                     at=place.at(tool),
                 )
@@ -78,7 +76,7 @@ def parameter_names_are_taken_everywhere(server: Server) -> Iterator[Finding]:
     """
     for tool in server.tools:
         for place in _properties(tool):
-            if not TAKEN.fullmatch(place.shown):
+            if not providers().anthropic_name.fullmatch(place.shown):
                 is_outermost = len(place.names) == 1
                 refused = "Anthropic refuses every request with it" if is_outermost else "Vertex AI does not take it"
                 yield Finding(
@@ -99,7 +97,7 @@ def parameter_names_are_plain(server: Server) -> Iterator[Finding]:
     for tool in server.tools:
         for place in _properties(tool):
             own, shown = place.names[-1], place.shown
-            if PLAIN.fullmatch(own) or not TAKEN.fullmatch(shown):
+            if providers().portable_name.fullmatch(own) or not providers().anthropic_name.fullmatch(shown):
                 continue
             is_replaced = own != shown
             what = f"is sent as `{shown}`: not every provider takes its name" if is_replaced else _NOT_PLAIN
@@ -175,7 +173,7 @@ def _slow_pattern(tool: str, what: str, at: KeyPath) -> Finding:
 
 def _better_name(name: str) -> str:
     plain = re.sub(r"[^A-Za-z0-9_]+", "_", name).strip("_")
-    if PLAIN.fullmatch(plain):
+    if providers().portable_name.fullmatch(plain):
         return f"call it `{plain}`"
     return "use up to 64 letters, digits and underscores, not starting with a digit"
 

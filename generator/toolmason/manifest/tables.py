@@ -447,6 +447,18 @@ class WorkflowTable(PartialTable):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FileTable(Table):
+    """`[[files]]`: more files to generate, from a template of the project."""
+
+    path: str
+    """Path below `generated/`, such as `docs/{tool.name}.md`; see docs/templates.md for the fields."""
+    template: str
+    """Name of the template: its path below `templates/`, or a packaged one."""
+    for_each: Literal["server", "category", "tool", "command", "workflow"] = "server"
+    """What one file is rendered for; the template and the path get it by this name."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ManifestTables(PartialTable):
     """The whole manifest, one-to-one with the TOML."""
 
@@ -468,3 +480,5 @@ class ManifestTables(PartialTable):
     """Slash commands."""
     workflows: Mapping[str, WorkflowTable] = key(default={})
     """Procedures over several tools."""
+    files: tuple[FileTable, ...] = ()
+    """More files to generate."""

@@ -148,14 +148,16 @@ def _check_reference(here: Here, key: str) -> None:
 
 
 def _check_options(here: Here, options: Mapping[str, Any]) -> None:
+    from toolmason_runtime.server.command import own_flags
+
     at = Here(options, (*here.at, "options"), here.document, here.diagnostics)
-    flags: dict[str, str] = {}
+    own, flags = own_flags(), dict[str, str]()
     for name in options:
         flag = name.replace("_", "-")
         if not _OPTION.fullmatch(name):
             hint = "use lower-case letters, digits, underscores and dashes, starting with a letter"
             at.error("TM206", f"option `{name}` cannot be a flag", name, hint=hint, value=False)
-        elif flag in _OWN_FLAGS:
+        elif flag in own:
             message = f"every server has a flag `--{flag}`"
             at.error("TM317", message, name, hint="choose another name", value=False)
         elif flag in flags:
@@ -182,27 +184,6 @@ def _check_subcommand(here: Here) -> None:
 _SERVE: Final = "serve"
 _SUBCOMMAND: Final = re.compile(r"[a-z][a-z0-9-]*")
 _OPTION: Final = re.compile(r"[a-z][a-z0-9_-]*")
-_OWN_FLAGS: Final = frozenset(
-    {
-        "all",
-        "allow-host",
-        "allow-origin",
-        "classic",
-        "discovery",
-        "headless-approve",
-        "help",
-        "host",
-        "http",
-        "list-tools",
-        "log-level",
-        "policy",
-        "port",
-        "token-file",
-        "toolsets",
-        "version",
-    }
-)
-"""Flags of every generated server, without their dashes."""
 
 
 def _check_option(here: Here) -> None:

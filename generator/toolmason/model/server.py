@@ -12,7 +12,8 @@ from toolmason_runtime.programs.settings import POLICY
 from toolmason_runtime.programs.spec import Program
 from toolmason_runtime.protocol.answer_size import VARIABLE as MAX_ANSWER_CHARS
 
-from toolmason.model.client_launch import is_withheld_by_gemini_cli
+from toolmason.clients import Client
+from toolmason.diagnostics.key_path import KeyPath
 from toolmason.model.tool import CommandLine, Handler, Tool
 from toolmason.model.types import ClassName, Identifier, ObjectType
 
@@ -174,6 +175,21 @@ class Workflow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FileRow:
+    """A row of the plan: files to render with one template. `path` may contain fields such as `{tool.name}`."""
+
+    path: str
+    template: str
+    for_each: str = "server"
+    only_if: str = ""
+    """The field of the subject that must not be empty; for rows of ours."""
+    readable: bool = True
+    number: int = 0
+    """Its place among the `[[files]]` of a manifest, from 1."""
+    at: KeyPath = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Server:
     """One server, whole. `source` is the manifest's path relative to the project, for headers."""
 
@@ -210,6 +226,13 @@ class Server:
     workflows: tuple[Workflow, ...]
     skill_description: str
     """When a model should load the skill of this server; 1,024 characters at most (Agent Skills)."""
+    files: tuple[FileRow, ...] = ()
+    """Files that its manifest adds."""
+
+    @property
+    def skill(self) -> str:
+        """The name of its own skill."""
+        return self.name.lower()
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -220,15 +243,13 @@ class Server:
         )
         return tuple(dict.fromkeys([*own, *self.pass_env, *of_programs]))
 
-    @property
-    def withheld_variables(self) -> tuple[str, ...]:
-        """Those of `variables` that Gemini CLI hands on only if the server's `env` names them."""
-        return tuple(name for name in self.variables if is_withheld_by_gemini_cli(name))
+    def environment(self, client: Client) -> dict[str, str]:
+        """Return the `env` that passes on those of `variables` that `client` withholds otherwise.
 
-    @property
-    def gemini_env(self) -> dict[str, str]:
-        """What the `env` of Gemini CLI says: without a default it passes an undefined `$NAME` on as it is written."""
-        return {name: f"${{{name}:-}}" for name in self.withheld_variables}
+        Each has an empty default: without one, Gemini CLI passes an undefined `$NAME` on as it is written.
+        """
+        withheld = client.withheld
+        return {name: f"${{{name}:-}}" for name in self.variables if withheld and withheld.includes(name)}
 
     @property
     def codex_table(self) -> dict[str, Any]:

@@ -7,7 +7,7 @@ original as `toolmason/<name>`. Those run in jinja's sandbox, since they may be 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -29,6 +29,7 @@ from toolmason_runtime.protocol.catalogue import Catalogue
 from toolmason.catalogue.search_index import build_index
 from toolmason.catalogue.stats import Stats, stats
 from toolmason.catalogue.table import catalogue
+from toolmason.clients import Client, configuration
 from toolmason.manifest.editor_schema import manifest_schema
 from toolmason.manifest.input_files import RefusedInput, read_input
 from toolmason.model.checksum import sign
@@ -100,6 +101,10 @@ class Facts:
         if tool.name not in self._readers:
             self._readers[tool.name] = Reader(tool.schema)
         return projected(self._readers[tool.name], Target(target))
+
+    def configuration(self, client: Client) -> dict[str, Any]:
+        """Return the content of the file that configures the server in `client`."""
+        return configuration(client, self._server)
 
     def rows(self, schema: JsonSchema) -> tuple[Row, ...]:
         """Give a schema as the rows of a table."""
@@ -182,10 +187,10 @@ def finish(texts: Mapping[PurePosixPath, str], *, timeout_s: float | None = None
     return tuple(RenderedFile(path, sign(path, text)) for path, text in formatted.items())
 
 
-def has_overrides(templates: Path) -> bool:
-    """Whether the folder `templates` has a file in the place of a packaged template: no other is ever rendered."""
+def has_overrides(templates: Path, own: Iterable[str] = ()) -> bool:
+    """Return whether the directory `templates` has a file that is rendered: a packaged template's name, or of `own`."""
     names = PackageLoader("toolmason_templates", ".").list_templates()
-    return any((templates / name).exists() for name in names if name.endswith(".jinja"))
+    return any((templates / name).exists() for name in (*(name for name in names if name.endswith(".jinja")), *own))
 
 
 def make_environment(templates: Path | None = None) -> Environment:

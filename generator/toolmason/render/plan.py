@@ -1,107 +1,218 @@
-"""Which files a server consists of, and the template of each. Renders nothing."""
+"""From rows of data to the files of one server. Renders nothing.
+
+A row is a `model.FileRow`: those of every server are in `files.toml`, `clients.toml` and `schema/providers.toml`, those
+of one server in `[[files]]` of its manifest.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import PurePosixPath
-from typing import Any
+from functools import cache
+from pathlib import Path, PurePosixPath
+from typing import Any, Final
 
-from toolmason.model.server import Server
+from toolmason.clients import clients
+from toolmason.diagnostics import Diagnostics
+from toolmason.diagnostics.wording import did_you_mean
+from toolmason.manifest.document import Document
+from toolmason.model.checksum import LISTING
+from toolmason.model.parts import part_of
+from toolmason.model.server import FileRow, Server
+from toolmason.render.overrides import packaged
+from toolmason.schema.providers import providers
+from toolmason.write.snapshot import SKIPPED_NAMES
 
-HOSTS: Mapping[str, tuple[str, str]] = {
-    "claude-code": (".claude/commands/{}.md", "commands/claude_code.md.jinja"),
-    "cursor": (".cursor/commands/{}.md", "commands/cursor.md.jinja"),
-    "gemini-cli": (".gemini/commands/{}.toml", "commands/gemini_cli.toml.jinja"),
-    "opencode": (".opencode/command/{}.md", "commands/opencode.md.jinja"),
-    "vscode": (".github/prompts/{}.prompt.md", "commands/vscode.md.jinja"),
+MAX_PATH: Final = 200
+"""Characters of a path below `generated/`: Windows takes 260, with the path of the project."""
+
+FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
+    "server": ("name", "package", "skill"),
+    "category": ("name", "module"),
+    "tool": ("name", "category"),
+    "command": ("name",),
+    "workflow": ("name",),
 }
-"""Where each host looks for commands, below `commands/<host>/`, and what writes one."""
+"""The fields that a path may use of each subject; `{server.name}` in every path, the others with their `for_each`."""
 
-CLIENTS: Mapping[str, str] = {
-    "claude-code/.mcp.json": "clients/claude_code.json.jinja",
-    "claude-desktop/claude_desktop_config.json": "clients/claude_desktop.json.jinja",
-    "codex/.codex/config.toml": "clients/codex.toml.jinja",
-    "cursor/.cursor/mcp.json": "clients/cursor.json.jinja",
-    "gemini-cli/.gemini/settings.json": "clients/gemini_cli.json.jinja",
-    "opencode/opencode.json": "clients/opencode.json.jinja",
-    "vscode/.vscode/mcp.json": "clients/vscode.json.jinja",
-}
-"""Configuration of each client, ready to copy into a project, and what writes it."""
-
-PROVIDERS = ("anthropic", "gemini", "gemini_json", "gemini_vertex", "mcp", "openai", "openai_strict")
-PARTS = ("python", "schemas", "commands", "clients", "docs")
+_PLACEHOLDER: Final = re.compile(r"\{([^{}]*)\}")
+"""For example `{tool.name}`."""
+_PART: Final = re.compile(r"(?!\.+$)[A-Za-z0-9._@+-]*[A-Za-z0-9_@+-]")
+"""One name of a path: `SKILL.md`, `.cursor`. Not `..`, and nothing that some file system rejects or rewrites."""
+_DEVICES: Final = frozenset(
+    {"con", "prn", "aux", "nul", *(f"{name}{number}" for name in ("com", "lpt") for number in range(1, 10))}
+)
+"""Names that Windows keeps for devices, with any suffix."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedFile:
-    """A file to make: its path under `generated/`, the template, and what the template sees beside `server`.
+    """A file to make: its path under `generated/`, the template, and the variables of the template beside `server`.
 
     `readable` JSON is laid out over many lines; the rest is as its template has it.
     """
 
     path: PurePosixPath
     template: str
-    part: str
     subject: Mapping[str, Any] = field(default_factory=dict)
     readable: bool = True
+
+    @property
+    def part(self) -> str:
+        """The part of `generated/` that it belongs to."""
+        return part_of(self.path)
+
+
+class PathError(ValueError):
+    """The path of a row is invalid; the message says why."""
 
 
 def plan(server: Server) -> tuple[PlannedFile, ...]:
     """List the files of one server, in path order."""
-    found = [*_python(server), *_schemas(), *_commands(server), *_workflows(server), *_clients(), *_docs(server)]
-    return tuple(sorted(found, key=lambda each: each.path.as_posix()))
+    planned = [*_own_files(server), *(file for row in server.files for file in _expand(row, server))]
+    return tuple(sorted(planned, key=lambda file: file.path.as_posix()))
 
 
-def _file(part: str, path: str, template: str, *, readable: bool = True, **subject: Any) -> PlannedFile:
-    return PlannedFile(path=PurePosixPath(path), template=template, part=part, subject=subject, readable=readable)
+def check_files(server: Server, document: Document, *, templates: Path | None, diagnostics: Diagnostics) -> None:
+    """Report rows of the manifest that clash (TM401), lead elsewhere (TM402) or have no template (TM403).
+
+    `templates` is the project's own directory of templates, if it has one.
+    """
+    if not server.files:
+        return
+    owners = _Owners(file.path for file in _own_files(server))
+    for row in server.files:
+        if (message := _missing_template(row.template, templates)) is not None:
+            hint = did_you_mean(row.template, packaged()) or "add the file to templates/"
+            document.report(diagnostics, "TM403", message, (*row.at, "template"), hint=hint, value=True)
+        try:
+            paths = [file.path for file in _expand(row, server)]
+        except PathError as error:
+            document.report(diagnostics, "TM402", str(error), (*row.at, "path"), hint=_PATH_HINT, value=True)
+            continue
+        for path in paths:
+            if (message := owners.claim(path, f"[[files]] number {row.number}")) is not None:
+                hint = "use another path, or a field that differs, such as `{tool.name}`"
+                document.report(diagnostics, "TM401", message, (*row.at, "path"), hint=hint, value=True)
+                break
 
 
-def _python(server: Server) -> Iterator[PlannedFile]:
-    package = server.package
-    yield _file("python", f"{package}/__init__.py", "python/init.py.jinja")
-    yield _file("python", f"{package}/__main__.py", "python/main.py.jinja")
-    yield _file("python", f"{package}/catalogue.json", "python/catalogue.json.jinja", readable=False)
-    yield _file("python", f"{package}/catalogue.py", "python/catalogue.py.jinja")
-    yield _file("python", f"{package}/search_index.json", "python/search_index.json.jinja", readable=False)
-    yield _file("python", f"{package}/server.py", "python/server.py.jinja")
-    if server.shared_types:
-        yield _file("python", f"{package}/types.py", "python/types.py.jinja")
-    for category in server.categories:
-        folder = f"{package}/{category.module}"
-        yield _file("python", f"{folder}/__init__.py", "python/category.py.jinja", category=category)
-        yield _file("python", f"{folder}/bindings.py", "python/bindings.py.jinja", category=category)
-        if category.handled:
-            yield _file("python", f"{folder}/contract.py", "python/contract.py.jinja", category=category)
-        yield _file("python", f"{folder}/models.py", "python/models.py.jinja", category=category)
+_PATH_HINT: Final = "write a path below generated/ such as `docs/{tool.name}.md`"
 
 
-def _schemas() -> Iterator[PlannedFile]:
-    yield _file("schemas", "schemas/manifest.schema.json", "schemas/manifest.schema.json.jinja")
-    for provider in PROVIDERS:
-        yield _file("schemas", f"schemas/{provider}.json", f"schemas/{provider}.json.jinja", readable=False)
+_PACKAGED: Final = "a file that every server has"
 
 
-def _commands(server: Server) -> Iterator[PlannedFile]:
-    for command in server.commands:
-        for host, (place, template) in HOSTS.items():
-            path = f"commands/{host}/{place.format(command.name)}"
-            yield _file("commands", path, template, command=command)
+class _Owners:
+    """The paths that are taken. They are compared without case, as some file systems do."""
+
+    def __init__(self, paths: Iterable[PurePosixPath]) -> None:
+        self._files: dict[str, str] = {LISTING.as_posix().casefold(): _PACKAGED}
+        self._directories: set[str] = set()
+        for path in paths:
+            self.claim(path, _PACKAGED)
+
+    def claim(self, path: PurePosixPath, owner: str) -> str | None:
+        """Take `path` for `owner`; return why that cannot be done, else None."""
+        name = path.as_posix().casefold()
+        parents = [parent.as_posix().casefold() for parent in path.parents[:-1]]
+        if name in self._files:
+            return f"the path `{path}` is already used by {self._files[name]}"
+        if name in self._directories:
+            return f"`{path}` is a directory of other files"
+        if occupied := next((parent for parent in parents if parent in self._files), None):
+            return f"`{path}` is below `{occupied}`, which is a file"
+        self._files[name] = owner
+        self._directories.update(parents)
+        return None
 
 
-def _workflows(server: Server) -> Iterator[PlannedFile]:
-    for workflow in server.workflows:
-        yield _file("commands", f"skills/{workflow.name}/SKILL.md", "skills/workflow.md.jinja", workflow=workflow)
-    yield _file("commands", f"skills/{server.name.lower()}/SKILL.md", "skills/server.md.jinja")
+def _missing_template(name: str, templates: Path | None) -> str | None:
+    parts = PurePosixPath(name).parts
+    if ".." in parts or PurePosixPath(name).is_absolute() or "\\" in name:
+        return f"`{name}` is not the name of a template"
+    if name in packaged() or (templates is not None and (templates / name).is_file()):
+        return None
+    return f"there is no template `{name}`"
 
 
-def _clients() -> Iterator[PlannedFile]:
-    for path, template in CLIENTS.items():
-        yield _file("clients", f"clients/{path}", template)
+def _own_files(server: Server) -> Iterator[PlannedFile]:
+    """List the files that every server has."""
+    for row in _packaged_rows():
+        yield from _expand(row, server)
+    for client in clients().values():
+        if shape := client.configuration:
+            row = FileRow(path=f"clients/{client.key}/{shape.file}", template=shape.template)
+            yield from _expand(row, server, client=client)
+        if commands := client.commands:
+            path = f"commands/{client.key}/{commands.file}"
+            yield from _expand(FileRow(path=path, template=commands.template, for_each="command"), server)
+    for dialect in providers().dialects.values():
+        path = f"schemas/{dialect.file}"
+        yield from _expand(FileRow(path=path, template=f"{path}.jinja", readable=False), server)
 
 
-def _docs(server: Server) -> Iterator[PlannedFile]:
-    yield _file("docs", "docs/index.md", "docs/index.md.jinja")
-    yield _file("docs", "docs/discovery.md", "docs/discovery.md.jinja")
-    for category in server.categories:
-        yield _file("docs", f"docs/tools/{category.module}.md", "docs/category.md.jinja", category=category)
+@cache
+def _packaged_rows() -> tuple[FileRow, ...]:
+    data = tomllib.loads(Path(__file__).with_name("files.toml").read_text(encoding="utf-8"))
+    return tuple(FileRow(**row) for row in data["files"])
+
+
+def _expand(row: FileRow, server: Server, **variables: Any) -> Iterator[PlannedFile]:
+    """List the files of one row.
+
+    Raises:
+        PathError: one of the paths is invalid.
+    """
+    for subject in _subjects(row.for_each, server):
+        if not row.only_if or getattr(subject.get(row.for_each, server), row.only_if):
+            yield PlannedFile(
+                path=expand_path(row.path, {"server": server, **subject}),
+                template=row.template,
+                subject={**variables, **subject},
+                readable=row.readable,
+            )
+
+
+def _subjects(for_each: str, server: Server) -> Iterator[dict[str, Any]]:
+    if for_each == "server":
+        yield {}
+        return
+    subjects: Mapping[str, tuple[Any, ...]] = {
+        "category": server.categories,
+        "tool": server.tools,
+        "command": server.commands,
+        "workflow": server.workflows,
+    }
+    yield from ({for_each: subject} for subject in subjects[for_each])
+
+
+def expand_path(path: str, subjects: Mapping[str, Any]) -> PurePosixPath:
+    """Return a path with its placeholders filled in: `docs/{tool.name}.md` gives `docs/read_files.md`.
+
+    A placeholder is `{subject.field}` with a field of `FIELDS`; nothing else is evaluated.
+
+    Raises:
+        PathError: a placeholder is unknown, or the result is not a path below `generated/` on every file system.
+    """
+    expanded = _PLACEHOLDER.sub(lambda match: _field(match[1], subjects), path)
+    if "{" in expanded or "}" in expanded:
+        raise PathError(f"unpaired brace in the path `{path}`")
+    if expanded.startswith("/"):
+        raise PathError(f"the path `{path}` is absolute")
+    for part in expanded.split("/"):
+        if not _PART.fullmatch(part) or part in SKIPPED_NAMES or part.partition(".")[0].lower() in _DEVICES:
+            raise PathError(f"`{part}` in the path `{expanded}` cannot name a file or a directory")
+    if len(expanded) > MAX_PATH:
+        raise PathError(f"the path `{expanded[:40]}...` has {len(expanded)} characters, at most {MAX_PATH} are allowed")
+    return PurePosixPath(expanded)
+
+
+def _field(placeholder: str, subjects: Mapping[str, Any]) -> str:
+    name, _, key = placeholder.partition(".")
+    if name not in subjects or key not in FIELDS[name]:
+        known = ", ".join(f"`{{{each}.{key}}}`" for each in subjects for key in FIELDS[each])
+        raise PathError(f"unknown placeholder `{{{placeholder}}}`: known here are {known}")
+    return str(getattr(subjects[name], key))

@@ -1,9 +1,8 @@
 """Pydantic models of one category, or of the types that several share, written by datamodel-code-generator.
 
-Importing that costs about a second, so models are taken from the file on disk if neither a schema nor the generator
-itself has changed. A mark above them holds the hash of what they were made from, and that of their own text, which
-says where they end. Anybody can write such a mark: only models in the record of the last run are taken
-(`toolmason.write.cache`).
+Importing that costs about a second, so models are taken from the file on disk if no schema has changed. A mark above
+them holds the hash of what they were made from, and that of their own text, which says where they end. Anybody can
+write such a mark: only models in the record of the last run are taken (`toolmason.write.cache`).
 """
 
 from __future__ import annotations
@@ -13,8 +12,6 @@ import hashlib
 import json
 import re
 from collections.abc import Container, Iterable
-from functools import cache
-from importlib.metadata import version
 from pathlib import PurePosixPath
 from typing import Any, Final
 
@@ -73,14 +70,13 @@ def schemas(category: Category, package: str) -> dict[str, Any]:
 
 
 def digest(source: dict[str, Any]) -> str:
-    """Give the hash of all that decides what is made of `source`: itself, the generator's version, its options."""
-    made_from = [source, _version(), OPTIONS]
+    """Return the hash of all that decides the models of `source`: itself and the options.
+
+    The version of datamodel-code-generator is not among them: every version that the toolkit accepts makes the same
+    models (`nox -s versions`).
+    """
+    made_from = [source, OPTIONS]
     return hashlib.sha256(json.dumps(made_from).encode()).hexdigest()[:32]
-
-
-@cache
-def _version() -> str:
-    return version("datamodel-code-generator")
 
 
 def models(source: dict[str, Any], before: str = "", recorded: Container[str] = ()) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from toolmason_runtime.protocol.renaming import renamed
 
+from toolmason.clients import CODEX, clients
 from toolmason.diagnostics import Diagnostics
 from toolmason.diagnostics.key_path import KeyPath
 from toolmason.manifest.document import Document
@@ -24,7 +25,7 @@ from toolmason.model.identifiers import (
     params_class_name,
     program_constant_name,
 )
-from toolmason.model.server import Category, Command, Discovery, Option, Server, Step, Subcommand, Workflow
+from toolmason.model.server import Category, Command, Discovery, FileRow, Option, Server, Step, Subcommand, Workflow
 from toolmason.model.tool import Deprecation, Example, Handler, Tool
 from toolmason.model.types import ClassName, Identifier, JsonSchema, ObjectType, Value
 from toolmason.resolve import clis, types
@@ -41,8 +42,6 @@ RESERVED_MODULES = frozenset({"catalogue", "server", "types", "__init__", "__mai
 FILE_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 """What may name a command or a workflow: each becomes a file, and a skill's name is held to this (Agent Skills)."""
 MAX_SKILL_CHARACTERS = 1024
-DEFAULT_TIMEOUT_S = 300
-"""Seconds that Codex waits for a tool if its file says nothing: never less, since a person may be asked meanwhile."""
 TIMEOUT_MARGIN_S = 30
 """Seconds a client should wait longer than the program of a tool may run: it has to start and to end."""
 
@@ -108,6 +107,7 @@ def _server(run: Resolution, tools: Sequence[Tool]) -> Server:
         commands=_commands(run),
         workflows=_workflows(run),
         skill_description=_skill_description(run),
+        files=_files(run),
     )
 
 
@@ -120,7 +120,9 @@ def _launch(run: Resolution) -> tuple[str, ...]:
 def _tool_timeout(tools: Sequence[Tool]) -> float | None:
     commands = [tool.command.tool for tool in tools if tool.command]
     timeouts = [each.timeout_s or each.program.timeout_s for each in commands]
-    return max(DEFAULT_TIMEOUT_S, max(timeouts) + TIMEOUT_MARGIN_S) if timeouts else None
+    # Never less than Codex waits if its file has no time-out, since a person may be asked meanwhile.
+    default = clients()[CODEX].tool_timeout_s or 0
+    return max(default, max(timeouts) + TIMEOUT_MARGIN_S) if timeouts else None
 
 
 def _read_scripts(run: Resolution) -> None:
@@ -129,6 +131,13 @@ def _read_scripts(run: Resolution) -> None:
     except PyprojectError as error:
         hint = "fix it: its `[project.scripts]` says how clients start the server"
         run.error("TM337", f"cannot read {PYPROJECT}: {error}", ("server",), hint=hint, value=False)
+
+
+def _files(run: Resolution) -> tuple[FileRow, ...]:
+    return tuple(
+        FileRow(path=row.path, template=row.template, for_each=row.for_each, number=number, at=row.at)
+        for number, row in enumerate(run.tables.files, start=1)
+    )
 
 
 def _skill_description(run: Resolution) -> str:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import re
 
+from toolmason.clients import CLAUDE_CODE
 from toolmason.manifest.tables import DiscoveryTable
-from toolmason.resolve.client_names import CLAUDE_CODE, shown_name
-
-LEGAL = re.compile(r"[a-zA-Z0-9_-]{1,64}")
-"""What OpenAI and Anthropic accept, with the client's prefix counted in."""
+from toolmason.resolve.client_names import names_of, shown_name
+from toolmason.schema.providers import providers
 
 
 def client_name(tool: str, server: str) -> str:
     """Give the name under which Claude Code shows `tool` to a model, and Codex where it has no dash."""
-    return shown_name(CLAUDE_CODE, server, tool)
+    return shown_name(names_of(CLAUDE_CODE), server, tool)
 
 
 def refusal(tool: str, server: str) -> str:
@@ -23,8 +22,9 @@ def refusal(tool: str, server: str) -> str:
     if tool[0] in "0123456789-":
         return f"tool name `{tool}` starts with `{tool[0]}`, which Gemini refuses"
     shown = client_name(tool, server)
-    if not LEGAL.fullmatch(shown):
-        return f"tool name `{tool}` is too long: `{shown}` has {len(shown)} characters, clients take 64"
+    longest = providers().providers["openai"].max_name
+    if len(shown) > longest:
+        return f"tool name `{tool}` is too long: `{shown}` has {len(shown)} characters, clients take {longest}"
     return ""
 
 

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import cache
 from typing import Any, Final
 
 from toolmason.schema.findings import Finding, Severity, json_pointer
-from toolmason.schema.provider_rules import (
-    ANNOTATIONS,
-    KEYWORDS,
-    RULES,
-    UNLISTED_ANNOTATION,
-    UNLISTED_KEYWORD,
-    Rule,
-)
+from toolmason.schema.providers import Rule, providers
 from toolmason.schema.scan import KNOWN, Sighting, look
 from toolmason.schema.target import Target
 
-__all__ = ["RULES", "Rule", "check", "rules_for"]
-
-_TABLE: Final = {(target, rule.pattern): rule for rule in RULES for target in rule.targets}
+UNLISTED_KEYWORD: Final = "unlisted-keyword"
+UNLISTED_ANNOTATION: Final = "unlisted-annotation"
+"""Rules of these two patterns apply to every keyword that a target does not list and no other rule names."""
 
 
 def check(schema: Any, target: Target | str) -> tuple[Finding, ...]:
@@ -37,23 +32,28 @@ def check(schema: Any, target: Target | str) -> tuple[Finding, ...]:
 
 
 def rules_for(target: Target | str) -> tuple[Rule, ...]:
-    """Give the rules of one target, in the order of the table."""
+    """Return the rules of one target, in the order of the table."""
     reader = Target(target)
-    return tuple(rule for rule in RULES if reader in rule.targets)
+    return tuple(rule for rule in providers().rules if reader in rule.targets)
+
+
+@cache
+def _rules_by_pattern(target: Target) -> Mapping[str, Rule]:
+    return {rule.pattern: rule for rule in rules_for(target)}
 
 
 def _rule_for(sighting: Sighting, target: Target) -> Rule | None:
-    """Give the row that says most about a sighting; None where the target does not mind."""
-    listed = KEYWORDS.get(target)
+    """Return the rule that says most about a sighting; None where the target does not mind."""
+    rules, listed = _rules_by_pattern(target), providers().dialects[target].keywords
     if not sighting.is_keyword and sighting.keyword and sighting.keyword not in (KNOWN if listed is None else listed):
         return None  # the keyword itself says enough
     for pattern in sighting.patterns:
-        if (rule := _TABLE.get((target, pattern))) is not None:
+        if (rule := rules.get(pattern)) is not None:
             return None if isinstance(sighting.value, str) and sighting.value in rule.spared else rule
     if not sighting.is_keyword or listed is None or sighting.keyword in listed:
         return None
-    limits_nothing = sighting.keyword in ANNOTATIONS or sighting.keyword not in KNOWN
-    return _TABLE[target, UNLISTED_ANNOTATION if limits_nothing else UNLISTED_KEYWORD]
+    limits_nothing = sighting.keyword in providers().annotations or sighting.keyword not in KNOWN
+    return rules[UNLISTED_ANNOTATION if limits_nothing else UNLISTED_KEYWORD]
 
 
 def _finding(sighting: Sighting, rule: Rule) -> Finding:

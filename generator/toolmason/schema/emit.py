@@ -12,13 +12,13 @@ from functools import reduce
 from typing import Any, Final
 
 from toolmason.schema.check import check
-from toolmason.schema.dialects import ANTHROPIC_NAME, DIALECTS, Null
 from toolmason.schema.findings import Finding, Severity, json_pointer
 from toolmason.schema.keywords import KINDS, LIMITS, is_small, json_text, kind_of
 from toolmason.schema.names import Names
 from toolmason.schema.normal_form import ALL, ANYTHING, Branch, Node, Place, Source, Unsaid, inclusive, is_never, joined
 from toolmason.schema.normalize import Reader
 from toolmason.schema.patterns import fits, portable
+from toolmason.schema.providers import Null, providers
 from toolmason.schema.references import schemas
 from toolmason.schema.target import Target
 from toolmason.schema.wording import (
@@ -59,7 +59,7 @@ class Writer:
     def __init__(self, reader: Reader, target: Target, names: Names, levels: int) -> None:
         self._reader = reader
         self._target = target
-        self._dialect = DIALECTS[target]
+        self._dialect = providers().dialects[target]
         self._names = names
         self._levels = levels
         self._left = MAX_NODES
@@ -644,7 +644,7 @@ class Writer:
                 at, "property-name", Severity.NOTE, f"`{name}` is called `{shown}`: not every provider takes its name"
             )
         elif self._dialect.names is not None and not self._dialect.names.fullmatch(name):
-            is_refused = self._level == 0 and not ANTHROPIC_NAME.fullmatch(name)
+            is_refused = self._level == 0 and not providers().anthropic_name.fullmatch(name)
             severity = Severity.REFUSED if is_refused else Severity.NOTE
             self._find(at, "property-name", severity, f"`{name}` is a name that not every provider takes")
         return shown

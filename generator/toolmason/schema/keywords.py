@@ -163,6 +163,18 @@ HOLDS: Final[Mapping[str, Callable[[Any], bool]]] = {
 }
 """Keyword to whether a value is one that it can hold. Everything else is an annotation that no provider reads."""
 
+
+def _held_by(*tests: Callable[[Any], bool]) -> frozenset[str]:
+    return frozenset(keyword for keyword, test in HOLDS.items() if test in tests)
+
+
+COUNTS: Final = _held_by(_is_count)
+NUMBERS: Final = _held_by(_is_number, _is_bound, _is_factor)
+TEXTS: Final = _held_by(_is_text)
+FLAGS: Final = _held_by(_is_flag)
+"""The keywords of `HOLDS` by what they hold; a bound is among the numbers."""
+TYPES: Final = frozenset({*KINDS, "integer"})
+
 SILENT: Final = frozenset(
     {
         "$anchor",

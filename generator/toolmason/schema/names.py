@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Collection
 from typing import Final
 
-from toolmason.schema.dialects import Dialect
+from toolmason.schema.providers import Dialect
 
 _MAX_LENGTH: Final = 64
 

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from toolmason.schema.dialects import DIALECTS
 from toolmason.schema.emit import MAX_UNROLLED, OverBudgetError, Writer
 from toolmason.schema.findings import Finding, Severity
 from toolmason.schema.names import Names
 from toolmason.schema.normalize import Reader
+from toolmason.schema.providers import providers
 from toolmason.schema.target import Target
 
 
@@ -56,7 +56,7 @@ def project(schema: Any, target: Target | str, *, rename: bool | None = None) ->
 
 def projected(reader: Reader, target: Target, *, rename: bool | None = None) -> Projection:
     """Project what `reader` reads; reading is done once for several targets."""
-    dialect = DIALECTS[target]
+    dialect = providers().dialects[target]
     for levels in range(MAX_UNROLLED, -1, -1):
         names = Names(dialect, rename=dialect.renames if rename is None else rename, taken=reader.names)
         writer = Writer(reader, target, names, levels)

@@ -1,4 +1,4 @@
-"""What stands in a schema, and where: facts that `rulebook.py` has rules about, whoever the schema is for.
+"""What stands in a schema, and where: facts that `providers.toml` has rules about, whoever the schema is for.
 
 The walk knows a keyword by its position, so that a property named `not` or `$ref` is a property. It never steps into
 data (`default`, `enum`, `const`, `examples`), changes nothing, follows no reference, and ends after so many levels and
@@ -14,8 +14,20 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias
 
 from toolmason.schema.findings import json_pointer
-from toolmason.schema.keywords import MANY_SCHEMAS, NAMED_SCHEMAS, ONE_SCHEMA
+from toolmason.schema.keywords import (
+    COUNTS,
+    FLAGS,
+    HOLDS,
+    MANY_SCHEMAS,
+    NAMED_SCHEMAS,
+    NUMBERS,
+    ONE_SCHEMA,
+    SILENT,
+    TEXTS,
+    TYPES,
+)
 from toolmason.schema.patterns import portable
+from toolmason.schema.providers import providers
 from toolmason.schema.references import References, UnfollowableError
 
 MAX_DEPTH: Final = 100
@@ -25,40 +37,14 @@ MAX_STEPS: Final = 50_000
 MAX_QUOTE_LENGTH: Final = 60
 """Characters of the user's own text in a message."""
 
-_TYPES: Final = frozenset({"string", "number", "integer", "boolean", "array", "object", "null"})
-_WIRE_NAME: Final = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
-_PLAIN_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 _ANCHOR: Final = re.compile(r"[A-Za-z_][-A-Za-z0-9._]*")
 _SAYS_UNIQUE: Final = re.compile(r"\b(differ|different|distinct|unique)\b", re.IGNORECASE)
-_MAX_INT64: Final = 2**63 - 1
 _DEEPEST_DATA: Final = 1_000
 """Levels of a value, past which it is taken to hold itself."""
 
-_COUNTS: Final = frozenset(
-    f"{end}{what}" for end in ("min", "max") for what in ("Length", "Items", "Properties", "Contains")
-)
-_BOUNDS: Final = frozenset({"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"})
-_LIMITS: Final = frozenset({"minimum", "maximum", "pattern"}) | _COUNTS - {"minContains", "maxContains"}
-_TEXTS: Final = frozenset(
-    {
-        "title",
-        "description",
-        "pattern",
-        "format",
-        "$ref",
-        "ref",
-        "$dynamicRef",
-        "$recursiveRef",
-        "$id",
-        "$schema",
-        "$anchor",
-        "$dynamicAnchor",
-        "$comment",
-        "contentEncoding",
-        "contentMediaType",
-    }
-)
-_FLAGS: Final = frozenset({"uniqueItems", "deprecated", "readOnly", "writeOnly", "nullable"})
+_LIMITS: Final = frozenset({"minimum", "maximum", "pattern"}) | COUNTS - {"minContains", "maxContains"}
+_TEXTS: Final = TEXTS | {"ref", "$id", "$schema", "$anchor", "$dynamicAnchor", "$comment"}
+_FLAGS: Final = FLAGS | {"readOnly", "writeOnly"}
 _DATA: Final = frozenset({"default", "const", "example"})
 _DATA_LISTS: Final = frozenset({"enum", "examples"})
 _NAMES: Final = frozenset({"required", "propertyOrdering"})
@@ -73,32 +59,7 @@ _PARTIAL: Final = frozenset(
     {"allOf", "not", "if", "then", "else", "dependentSchemas", "dependencies", "propertyNames", "contains"}
 )
 """Keywords whose schemas only add to another one, and so need no type of their own."""
-_SNAKE_CASE: Final[Mapping[str, str]] = {
-    "max_items": "maxItems",
-    "min_items": "minItems",
-    "max_properties": "maxProperties",
-    "min_properties": "minProperties",
-    "max_length": "maxLength",
-    "min_length": "minLength",
-    "any_of": "anyOf",
-    "property_ordering": "propertyOrdering",
-}
-"""How Gemini's message calls its fields by itself; its JSON reader takes these names too."""
-_ANY: Final = frozenset({"$vocabulary", "$recursiveAnchor", "discriminator", "dependentRequired", "contentSchema"})
-KNOWN: Final = (
-    {"type"}
-    | _COUNTS
-    | _BOUNDS
-    | (_TEXTS - {"ref"})
-    | (_FLAGS - {"nullable"})
-    | (_DATA - {"example"})
-    | _DATA_LISTS
-    | {"required"}
-    | ONE_SCHEMA
-    | MANY_SCHEMAS
-    | NAMED_SCHEMAS
-    | (_ANY - {"discriminator"})
-)
+KNOWN: Final = HOLDS.keys() - {"example", "nullable"} | SILENT | {"contentSchema", "readOnly", "writeOnly"}
 """The keywords of JSON Schema."""
 
 Parts: TypeAlias = tuple[str | int, ...]
@@ -201,6 +162,7 @@ class _Walk:
     def __init__(self, root: Any) -> None:
         self.sightings: list[Sighting] = []
         self._steps = MAX_STEPS
+        self._facts = providers()
         self._references = References(root)
         self._followed: list[_Reference] = []
         self._said: set[str] = set()
@@ -269,9 +231,9 @@ class _Walk:
 
     def _look_at_whole(self, node: Mapping[Any, Any], types: tuple[str, ...], place: _Place) -> None:
         """Look at what no single keyword of a schema tells."""
-        if place.nesting > 5:
+        if place.nesting > self._facts.sizes["depth-5"]:
             self._once(place.parts, "depth-5", "this node")
-        if place.objects > 10:
+        if place.objects > self._facts.sizes["depth-10"]:
             self._once(place.parts, "depth-10", "this node")
         if place.is_root:
             self._look_at_root(node, types)
@@ -316,7 +278,7 @@ class _Walk:
             return
         if isinstance(value, Mapping | list | tuple) and not self._spend(len(value), place.parts):
             return
-        here, name = (*place.parts, key), _SNAKE_CASE.get(key, key)
+        here, name = (*place.parts, key), self._facts.snake_case.get(key, key)
         patterns = (*self._telling(name, value, node, place), key) if name == key else (key, "snake-case")
         self.sightings.append(Sighting(here, patterns, shown(key), key, True, value))
         if value is None and name not in _DATA:
@@ -328,6 +290,8 @@ class _Walk:
             self._add(here, "root-combinator", f"`{key}` at the root")
         if place.is_root and name in {"enum", "not"}:
             self._add(here, "root-assertion", f"`{key}` at the root")
+        if (owner := _OWNERS.get(name)) is not None:
+            self._look_at_owner(name, owner, node, types, replace(place, parts=here))
         if (look_at := _LOOKS.get(name)) is not None:
             look_at(self, value, node, types, replace(place, parts=here))
         yield from self._inside(name, value, node, replace(place, parts=here))
@@ -362,7 +326,7 @@ class _Walk:
 
     def _fits(self, name: str, value: Any, place: _Place) -> bool:
         """Whether a keyword can hold what it holds, so that it can be looked at further."""
-        if name in _COUNTS or name in _BOUNDS:
+        if name in COUNTS or name in NUMBERS:
             return self._is_number_for(name, value, place.parts)
         test = _HOLDS.get(name)
         if test is None or test(value):
@@ -377,13 +341,13 @@ class _Walk:
             self._add(here, "text-number", f"{shown(value)} as `{name}`", "malformed", keyword=name)
             return False
         fits = _is_number(value)
-        if fits and name in _COUNTS:
+        if fits and name in COUNTS:
             fits = value >= 0 and value == int(value)
         if fits and name == "multipleOf":
             fits = value > 0
         if not fits:
             self._add(here, "malformed", f"{shown(value)} as `{name}`", keyword=name)
-        elif name in _COUNTS and value > _MAX_INT64:
+        elif name in COUNTS and value > self._facts.sizes["int64"]:
             self._add(here, "int64", f"{shown(value)} as `{name}`", keyword=name)
         return fits
 
@@ -446,26 +410,26 @@ class _Walk:
             return
         here = (*place.parts, name)
         self._properties += 1
-        if self._properties > 5_000:
+        if self._properties > self._facts.sizes["property-count"]:
             self._once(here, "property-count", shown(name))
         if place.is_partial:
             return
         if len(place.parts) == 1 and name == "wait_for_previous":
             self._add(here, "reserved-name", shown(name))
-        if not _WIRE_NAME.fullmatch(name):
+        if not self._facts.anthropic_name.fullmatch(name):
             self._add(here, "property-name" if len(place.parts) == 1 else "nested-property-name", shown(name))
-        elif not _PLAIN_NAME.fullmatch(name):
+        elif not self._facts.portable_name.fullmatch(name):
             self._add(here, "property-name-style", shown(name))
 
     def _count_letters(self, letters: int, parts: Parts) -> None:
         self._letters += letters
-        if self._letters > 120_000:
+        if self._letters > self._facts.sizes["text-length"]:
             self._once(parts, "text-length", "the schema")
 
     def look_at_type(self, value: Any, _: Mapping[Any, Any], __: tuple[str, ...], place: _Place) -> None:
         """Look at the names of types."""
         for name in value if isinstance(value, list | tuple) else (value,):
-            if not isinstance(name, str) or name.lower() not in _TYPES or name not in {name.lower(), name.upper()}:
+            if not isinstance(name, str) or name.lower() not in TYPES or name not in {name.lower(), name.upper()}:
                 self._add(place.parts, "unknown-type", shown(name), keyword="type")
             elif name.isupper():
                 self._add(place.parts, "upper-case-type", shown(name), keyword="type")
@@ -495,16 +459,15 @@ class _Walk:
                 self._add((*place.parts, number), "empty-enum-member", "an empty choice")
         self._choices += len(value)
         self._count_letters(letters, place.parts)
-        if self._choices > 1_000:
+        if self._choices > self._facts.sizes["enum-count"]:
             self._once(place.parts, "enum-count", "`enum`")
-        if len(value) > 250 and letters > 15_000:
+        if len(value) > self._facts.sizes["long-enum"] and letters > self._facts.sizes["enum-length"]:
             self._add(place.parts, "enum-length", "`enum`")
 
     def look_at_required(self, value: Any, node: Mapping[Any, Any], types: tuple[str, ...], place: _Place) -> None:
         """Look for names that no property bears."""
         if place.is_partial:
             return
-        self._look_at_owner("required", "object", node, types, place)
         properties = node.get("properties")
         declared = properties if isinstance(properties, Mapping) else {}
         seen: set[str] = set()
@@ -514,14 +477,6 @@ class _Walk:
             elif name not in declared and (types or declared):
                 self._add((*place.parts, number), "undeclared-required", f"{shown(name)} is required and not declared")
             seen.add(name)
-
-    def look_at_properties(self, _: Any, node: Mapping[Any, Any], types: tuple[str, ...], place: _Place) -> None:
-        """See whether they belong to an object."""
-        self._look_at_owner("properties", "object", node, types, place)
-
-    def look_at_items(self, _: Any, node: Mapping[Any, Any], types: tuple[str, ...], place: _Place) -> None:
-        """See whether they belong to an array."""
-        self._look_at_owner("items", "array", node, types, place)
 
     def _look_at_owner(
         self, keyword: str, owner: str, node: Mapping[Any, Any], types: tuple[str, ...], place: _Place
@@ -546,9 +501,9 @@ class _Walk:
     def look_at_limit(self, value: Any, node: Mapping[Any, Any], _: tuple[str, ...], place: _Place) -> None:
         """See whether a limit of 0 gets lost."""
         keyword = str(place.parts[-1])
-        name = _SNAKE_CASE.get(keyword, keyword)
+        name = self._facts.snake_case.get(keyword, keyword)
         if value == 0 and not _is_said(value, node.get("description")):
-            pattern = "zero-bound" if name in _BOUNDS else "zero-limit" if name.startswith("max") else "idle-limit"
+            pattern = "zero-bound" if name in NUMBERS else "zero-limit" if name.startswith("max") else "idle-limit"
             self._add(place.parts, pattern, f"`{keyword}: 0`", keyword=name)
 
     def look_at_pattern(self, value: Any, _: Mapping[Any, Any], __: tuple[str, ...], place: _Place) -> None:
@@ -567,13 +522,13 @@ class _Walk:
             self._count_letters(len(value), place.parts)
 
 
+_OWNERS: Final[Mapping[str, str]] = {"required": "object", "properties": "object", "items": "array"}
+"""Keywords that Gemini refuses beside any other type."""
 _LOOKS: Final[Mapping[str, Callable[[_Walk, Any, Mapping[Any, Any], tuple[str, ...], _Place], None]]] = {
     "type": _Walk.look_at_type,
     "enum": _Walk.look_at_enum,
     "const": _Walk.look_at_const,
     "required": _Walk.look_at_required,
-    "properties": _Walk.look_at_properties,
-    "items": _Walk.look_at_items,
     "anyOf": _Walk.look_at_any_of,
     "$ref": _Walk.look_at_ref,
     "defs": _Walk.look_at_defs,
@@ -676,7 +631,7 @@ def _is_number(value: Any) -> bool:
 
 def _is_number_text(name: str, text: str) -> bool:
     """Whether proto-JSON reads `text` as the number that `name` holds."""
-    if name in _COUNTS:
+    if name in COUNTS:
         return bool(re.fullmatch(r"[0-9]{1,18}", text))
     return bool(re.fullmatch(r"-?[0-9]{1,18}(\.[0-9]{1,18})?", text))
 
@@ -706,7 +661,7 @@ def _types(node: Mapping[Any, Any]) -> tuple[str, ...]:
     """Give the types a schema names, in lower case, where there is such a type."""
     said = node.get("type")
     names = said if isinstance(said, list | tuple) else (said,)
-    return tuple(name.lower() for name in names if isinstance(name, str) and name.lower() in _TYPES)
+    return tuple(name.lower() for name in names if isinstance(name, str) and name.lower() in TYPES)
 
 
 def _prefixes(parts: Parts) -> list[str]:

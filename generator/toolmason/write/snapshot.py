@@ -14,7 +14,7 @@ from toolmason.manifest.input_files import read_input
 STAGING = ".toolmason-staging"
 """The folder, inside the generated one, in which a run prepares its files."""
 
-_UNSEEN = frozenset({"__pycache__", ".git", STAGING})
+SKIPPED_NAMES = frozenset({"__pycache__", ".git", STAGING})
 _CACHE_TAG = "CACHEDIR.TAG"  # https://bford.info/cachedir/
 MAX_FILE_BYTES: Final = 16 * 1024 * 1024
 MAX_TOTAL_BYTES: Final = 256 * 1024 * 1024
@@ -150,7 +150,7 @@ def _list(folder: Path, prefix: str) -> dict[str, Kind]:
 def _kind(entry: os.DirEntry[str]) -> Kind:
     if entry.is_symlink():
         return Kind.LINK
-    if entry.name in _UNSEEN:
+    if entry.name in SKIPPED_NAMES:
         return Kind.UNSEEN
     if entry.is_dir(follow_symlinks=False):
         return Kind.FOLDER

@@ -198,6 +198,13 @@ def _parser(
     return parser
 
 
+def own_flags() -> frozenset[str]:
+    """Return the flags of every server, without their dashes: `list-tools`, `policy`."""
+    server: Any = {"server": {"name": "", "title": ""}, "discovery": {"style": ""}, "categories": (), "clis": ("any",)}
+    flags = (flag for action in _parser(server, (), (), "", "")._actions for flag in action.option_strings)  # noqa: SLF001
+    return frozenset(flag.removeprefix("--") for flag in flags if flag.startswith("--"))
+
+
 def _add_selection(group: Any, catalogue: Catalogue) -> None:
     default = catalogue["discovery"]["style"]
     group.add_argument(
