@@ -98,7 +98,7 @@ def test_a_duplicate_names_its_first_place(tmp_path: Path) -> None:
         ("a = 1 b = 2", "a line"),
         ("[a", "close the header"),
         ("é = 1", "a comment"),
-        ("a.é = 1", "stands in quotes"),
+        ("a.é = 1", "in quotes"),
         ("a = [1 2]", "commas"),
         ("a = {b = 1 c = 2}", "same line"),
     ],

@@ -7,10 +7,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, TypeGuard
 
-from toolmason.diagnostics.wording import did_you_mean, either, quoted
+from toolmason_runtime.suggestions import did_you_mean
+from toolmason_runtime.toml.positions import Position
+from toolmason_runtime.toml.problems import either, quoted
+
 from toolmason.importers.climax.yaml_nodes import Node
 from toolmason.importers.notes import Notes
-from toolmason.manifest.positions import Place
 
 _KINDS: Final = {dict: "a mapping", tuple: "a list"}
 
@@ -36,8 +38,8 @@ class Fields:
         """Note a reason why nothing can be imported."""
         self.notes.stop(self.path, self._place(key), self.about, message)
 
-    def _place(self, key: str) -> Place:
-        place: Place = self.node.value[key].key if key in self.node.value else self.node.place
+    def _place(self, key: str) -> Position:
+        place: Position = self.node.value[key].key if key in self.node.value else self.node.place
         return place
 
     def known(self, keys: Sequence[str]) -> None:

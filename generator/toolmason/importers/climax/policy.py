@@ -10,8 +10,8 @@ from typing import Any, Final
 
 from toolmason_runtime.programs.linear_regex import Pattern, PatternError
 from toolmason_runtime.programs.policy import Approval, ExecutorName, Headless, Listing
+from toolmason_runtime.toml.problems import either, quoted
 
-from toolmason.diagnostics.wording import either, quoted
 from toolmason.importers.climax import Imported
 from toolmason.importers.climax.mapping_reader import Fields, is_finite
 from toolmason.importers.climax.yaml_nodes import read_yaml
