@@ -40,7 +40,7 @@ from toolmason_runtime.programs.settings import POLICY, Commands
 from toolmason_runtime.programs.spec import CommandTool, Invocation, Permissions, Risk
 from toolmason_runtime.protocol import answer_size
 from toolmason_runtime.protocol.errors import ToolError
-from toolmason_runtime.toml.reader import keys_of
+from toolmason_runtime.toml.tables import keys_of
 
 from toolmason.commands import toolmason
 from toolmason.diagnostics import Diagnostics

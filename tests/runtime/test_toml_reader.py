@@ -6,14 +6,13 @@ from typing import Any, ClassVar, Literal
 
 import pytest
 from toolmason_runtime.toml.document import TomlDocument
+from toolmason_runtime.toml.json_values import MAX_DEPTH
 from toolmason_runtime.toml.problems import Kind, Problem
-from toolmason_runtime.toml.reader import (
-    MAX_DEPTH,
+from toolmason_runtime.toml.reader import TableCheck, TableContext, read
+from toolmason_runtime.toml.tables import (
     Idiom,
     JsonValue,
     Table,
-    TableCheck,
-    TableContext,
     advised,
     at_most,
     converted,
@@ -21,7 +20,6 @@ from toolmason_runtime.toml.reader import (
     matching,
     not_empty,
     one_line,
-    read,
 )
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import combinations
 from typing import Any, Final, Literal, Union, get_args, get_origin, get_type_hints
 
-from toolmason_runtime.toml.reader import Table, is_required, keys_of
+from toolmason_runtime.toml.tables import Table, is_required, keys_of
 
 from toolmason.manifest import tables
 from toolmason.manifest.tables import (

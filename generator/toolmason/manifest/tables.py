@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from toolmason_runtime.toml.reader import (
+from toolmason_runtime.toml.tables import (
     Idiom,
     JsonValue,
     PartialTable,

@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from toolmason_runtime.toml.problems import Problem, kind_of, table_name
-from toolmason_runtime.toml.reader import Table, TableCheck, TableContext, read
+from toolmason_runtime.toml.reader import TableCheck, TableContext, read
+from toolmason_runtime.toml.tables import Table
 
 from toolmason.diagnostics import Diagnostics
 from toolmason.manifest.document import Document

@@ -19,7 +19,7 @@ from toolmason_runtime.programs.spec import CommandTool, Risk
 from toolmason_runtime.protocol.errors import ToolError
 from toolmason_runtime.protocol.schema_text import shown
 from toolmason_runtime.protocol.wording import disabled, named
-from toolmason_runtime.toml.reader import JsonValue, Table, converted, key
+from toolmason_runtime.toml.tables import JsonValue, Table, converted, key
 
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,4})?", re.ASCII)
 

@@ -14,7 +14,8 @@ from toolmason_runtime.suggestions import did_you_mean
 from toolmason_runtime.toml.document import TomlDocument, parse_toml
 from toolmason_runtime.toml.positions import KeyPath
 from toolmason_runtime.toml.problems import Kind, Problem, table_name
-from toolmason_runtime.toml.reader import Table, TableCheck, TableContext, read
+from toolmason_runtime.toml.reader import TableCheck, TableContext, read
+from toolmason_runtime.toml.tables import Table
 
 
 class PolicyError(Exception):

@@ -1,158 +1,29 @@
-"""Convert TOML tables to frozen dataclasses.
+"""Convert TOML tables to the frozen dataclasses that declare them.
 
-The types, defaults and `field.metadata` of the dataclasses define the language; `key` declares a key with rules. All
-problems are reported. An invalid value also drops the tables around it, up to a `PartialTable`, which keeps its valid
-keys, or to a table of tables, which keeps the others.
-
-    class Rule(Table):
-        "An example"
-        pattern: str = key(at_most(80), default="")
-
-    rule = read(Rule, document, report=problems.append)
+All problems are reported. An invalid value also drops the tables around it, up to a `PartialTable`, which keeps its
+valid keys, or to a table of tables, which keeps the others.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import math
 import re
 import types
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import MISSING, dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import (
-    Any,
-    ClassVar,
-    Final,
-    Literal,
-    NamedTuple,
-    TypeGuard,
-    TypeVar,
-    Union,
-    get_args,
-    get_origin,
-    get_type_hints,
-)
+from typing import Any, Final, Literal, TypeGuard, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from toolmason_runtime.suggestions import closest_match, did_you_mean
 from toolmason_runtime.toml.document import TomlDocument
+from toolmason_runtime.toml.json_values import HINTS, TOO_DEEP, find_non_json, json_problem
 from toolmason_runtime.toml.positions import KeyPath
-from toolmason_runtime.toml.problems import (
-    LINE_BREAK,
-    Kind,
-    Problem,
-    either,
-    kind_of,
-    quoted,
-    table_name,
-    unprintable,
-    within,
-)
+from toolmason_runtime.toml.problems import Kind, Problem, either, kind_of, quoted, table_name, within
+from toolmason_runtime.toml.rules import value_checks
+from toolmason_runtime.toml.tables import PartialTable, Table, is_required, keys_of
 
-MAX_DEPTH: Final = 64
-"""Maximum nesting depth of a JSON value. JSON writers and validators recurse, and stop at a few hundred."""
-MAX_INT64: Final = 2**63 - 1
-"""Maximum integer of TOML 1.0."""
-
-JsonValue = Any
-"""The type of a key that takes any value JSON can represent: example arguments, defaults, raw JSON Schema."""
-
-_T = TypeVar("_T", bound="Table")
+_T = TypeVar("_T", bound=Table)
 _NOTHING: Final[Mapping[Any, Any]] = types.MappingProxyType({})
-
-
-# Declarations of tables.
-
-
-class Idiom(NamedTuple):
-    """The hint for an unknown key that authors often write, and the key that it means, if there is one."""
-
-    hint: str
-    key: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Table:
-    """A TOML table. `at` is its key path."""
-
-    idioms: ClassVar[Mapping[str, Idiom]] = _NOTHING
-    """Idioms by the unknown key."""
-    at: KeyPath = field(default=(), compare=False)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PartialTable(Table):
-    """A table that keeps its valid keys if another one is invalid.
-
-    `unread` has the invalid, missing and misspelt keys; those that are required have an empty value.
-    """
-
-    unread: frozenset[str] = frozenset()
-
-    def is_uncertain(self, *keys: str) -> bool:
-        """Return whether one of `keys` is unread, or may be the key that an unknown one means."""
-        known = {each.name for each in dataclasses.fields(self)}
-        return not self.unread.isdisjoint(keys) or not self.unread <= known
-
-
-def key(*rules: dict[str, Any], default: Any = MISSING, name: str = "") -> Any:
-    """Declare one key with its rules. `name` is its spelling in TOML if that differs from the field."""
-    metadata: dict[str, Any] = {"toml": name} if name else {}
-    for rule in rules:
-        metadata |= rule
-    if default is MISSING:
-        return field(metadata=metadata)
-    if isinstance(default, dict):
-        return field(default_factory=dict, metadata=metadata)
-    return field(default=default, metadata=metadata)
-
-
-def at_most(length: int) -> dict[str, Any]:
-    """Limit a text to `length` characters."""
-    return {"max_length": length}
-
-
-def matching(pattern: str, words: str) -> dict[str, Any]:
-    """Require a text to match the whole of `pattern`; `words` describes it for people."""
-    return {"pattern": pattern, "words": words}
-
-
-def one_line(hint: str = "keep to one line") -> dict[str, Any]:
-    """Reject line breaks and control characters; `hint` is for line breaks."""
-    return {"one_line": hint}
-
-
-def not_empty(hint: str = "") -> dict[str, Any]:
-    """Reject an empty array."""
-    return {"not_empty": hint}
-
-
-def converted(source: Any, convert: Callable[[Any], Any]) -> dict[str, Any]:
-    """Read a value as type `source` and convert it. The message of a `ValueError` continues "`key` in [table] "."""
-    return {"source": source, "convert": convert}
-
-
-def advised(advice: Callable[[Any], str]) -> dict[str, Any]:
-    """Take the hint for a value of a wrong type from `advice`, unless that returns the empty string."""
-    return {"advice": advice}
-
-
-def key_of(field: dataclasses.Field[Any]) -> str:
-    """Return the spelling of a field in TOML."""
-    return str(field.metadata.get("toml", field.name))
-
-
-def keys_of(table: type[Table]) -> dict[str, dataclasses.Field[Any]]:
-    """Return the fields that are keys, by their spelling in TOML."""
-    return {key_of(each): each for each in dataclasses.fields(table) if each.name not in ("at", "unread")}
-
-
-def is_required(field: dataclasses.Field[Any]) -> bool:
-    """Return whether a field has no default."""
-    return field.default is MISSING and field.default_factory is MISSING
-
-
-# Checks of whole tables.
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,9 +203,7 @@ def _sample(hint: Any) -> str:
 def _field_reader(field: dataclasses.Field[Any], hint: Any) -> _Reader:
     rules = field.metadata
     inner = _reader(rules.get("source", hint))
-    checks = [check(rules) for rule, check in _CHECKS.items() if rule in rules]
-    if hint is str and is_required(field) and "pattern" not in rules:
-        checks.insert(0, _not_blank)
+    checks = value_checks(field, hint)
     advice, convert = rules.get("advice"), rules.get("convert")
     if not (checks or advice or convert):
         return inner
@@ -343,8 +212,11 @@ def _field_reader(field: dataclasses.Field[Any], hint: Any) -> _Reader:
         if advice and not isinstance(value, str) and (better := advice(value)):
             return _mistyped(run, value, "a string", at, key, hint=better)
         result = inner(run, value, at, key)
-        if result is _INVALID or not all(check(run, result, at, str(key)) for check in checks):
+        if result is _INVALID:
             return _INVALID
+        for check in checks:
+            if not check.is_valid(result):
+                return run.error(check.kind, check.describe(result, _name(key, at)), (*at, key), check.hint(result))
         try:
             return convert(result) if convert else result
         except ValueError as error:
@@ -394,7 +266,7 @@ def _scalar(kind: type) -> _Reader:
     def scalar(run: _Run, value: Any, at: KeyPath, key: str | int) -> Any:
         if type(value) not in allowed:  # not isinstance: a boolean is not an integer here
             return _mistyped(run, value, _SCALARS[kind], at, key)
-        if is_number and (reason := _json_problem(value)):
+        if is_number and (reason := json_problem(value)):
             return run.error(Kind.NOT_JSON, f"{_name(key, at)} is {reason}", (*at, key))
         return value
 
@@ -458,49 +330,12 @@ def _read_json_value(run: _Run, value: Any, at: KeyPath, key: str | int) -> Any:
     """Accept any value that JSON can represent."""
     if type(value) in (str, bool):
         return value
-    problem = _find_non_json(value, (*at, key))
+    problem = find_non_json(value, (*at, key))
     if problem is None:
         return value
     path, reason = problem
-    verb = "holds" if path[len(at) + 1 :] or reason is _TOO_DEEP else "is"
-    return run.error(Kind.NOT_JSON, f"{_name(key, at)} {verb} {reason}", path, _JSON_HINTS.get(reason, ""))
-
-
-_TOO_DEEP: Final = f"more than {MAX_DEPTH} levels of arrays and tables"
-_JSON_HINTS: Final = {
-    "a date-time": "put it in quotes",
-    "a date": "put it in quotes",
-    "a time": "put it in quotes",
-    _TOO_DEEP: "flatten it",
-}
-
-
-def _find_non_json(value: Any, at: KeyPath) -> tuple[KeyPath, str] | None:
-    """Return the path of a value that JSON cannot represent, and its description. Does not recurse."""
-    waiting = [(value, at)]
-    max_length = len(at) + MAX_DEPTH
-    while waiting:
-        part, path = waiting.pop()
-        if isinstance(part, dict | list) and len(path) >= max_length:
-            return at, _TOO_DEEP
-        if isinstance(part, dict):
-            waiting += [(each, (*path, name)) for name, each in reversed(part.items())]
-        elif isinstance(part, list):
-            waiting += [(each, (*path, index)) for index, each in reversed(list(enumerate(part)))]
-        elif reason := _json_problem(part):
-            return path, reason
-    return None
-
-
-def _json_problem(value: Any) -> str:
-    """Describe a value that JSON cannot represent; empty for the others. Never prints it: it may be huge."""
-    if isinstance(value, str | bool):
-        return ""
-    if isinstance(value, int):
-        return "" if -MAX_INT64 - 1 <= value <= MAX_INT64 else "an integer of more than 64 bits"
-    if isinstance(value, float):
-        return "" if math.isfinite(value) else "no finite number"
-    return kind_of(value)
+    verb = "holds" if path[len(at) + 1 :] or reason is TOO_DEEP else "is"
+    return run.error(Kind.NOT_JSON, f"{_name(key, at)} {verb} {reason}", path, HINTS.get(reason, ""))
 
 
 def _name(key: str | int, at: KeyPath) -> str:
@@ -530,78 +365,3 @@ def _is_quoted_literal(text: str, expected: str) -> bool:
     """Return whether a string contains a literal of the expected type: `"true"`, `"42"`."""
     forms = {"a boolean": r"true|false", "an integer": r"[+-]?\d{1,18}", "a number": r"[+-]?\d{1,18}(\.\d{1,18})?"}
     return expected in forms and re.fullmatch(forms[expected], text, re.ASCII) is not None
-
-
-# Rules from `field.metadata`. A factory takes the metadata and returns a check, which returns False after reporting.
-
-_Check = Callable[[_Run, Any, KeyPath, str], bool]
-
-
-def _check(
-    kind: Kind,
-    is_valid: Callable[[Any], bool],
-    describe: Callable[[Any, str], str],
-    hint: Callable[[Any], str] = lambda _: "",
-) -> _Check:
-    """Return a check. `describe` takes the value and its name in messages, such as `` `size` in [part] ``."""
-
-    def check(run: _Run, value: Any, at: KeyPath, key: str) -> bool:
-        if is_valid(value):
-            return True
-        run.error(kind, describe(value, _name(key, at)), (*at, key), hint(value))
-        return False
-
-    return check
-
-
-_not_blank: Final = _check(Kind.EMPTY, lambda text: bool(text.strip()), lambda _, name: f"{name} is empty")
-
-
-def _max_length_check(rules: Mapping[str, Any]) -> _Check:
-    limit: int = rules["max_length"]
-    return _check(
-        Kind.LENGTH,
-        lambda text: len(text) <= limit,
-        lambda text, name: f"{name} has {len(text):,} characters: at most {limit:,} are allowed",
-        lambda text: f"leave out {len(text) - limit:,} or more",
-    )
-
-
-def _pattern_check(rules: Mapping[str, Any]) -> _Check:
-    pattern, words = re.compile(rules["pattern"]), rules["words"]
-    return _check(
-        Kind.PATTERN,
-        lambda text: pattern.fullmatch(text) is not None,
-        lambda text, name: f"{quoted(text)} does not fit {name}: expected {words}",
-    )
-
-
-def _minimum_check(rules: Mapping[str, Any]) -> _Check:
-    minimum = rules["minimum"]
-    return _check(
-        Kind.MINIMUM,
-        lambda number: number >= minimum,
-        lambda number, name: f"{name} is {number}: it must be at least {minimum}",
-    )
-
-
-def _one_line_check(rules: Mapping[str, Any]) -> _Check:
-    return _check(
-        Kind.UNPRINTABLE,
-        lambda text: not unprintable(text),
-        lambda text, name: f"{name} holds {unprintable(text)}",
-        lambda text: rules["one_line"] if unprintable(text) == LINE_BREAK else "leave it out",
-    )
-
-
-def _not_empty_check(rules: Mapping[str, Any]) -> _Check:
-    return _check(Kind.EMPTY, bool, lambda _, name: f"{name} is empty", lambda _: rules["not_empty"])
-
-
-_CHECKS: Final[Mapping[str, Callable[[Mapping[str, Any]], _Check]]] = {
-    "max_length": _max_length_check,
-    "pattern": _pattern_check,
-    "minimum": _minimum_check,
-    "one_line": _one_line_check,
-    "not_empty": _not_empty_check,
-}
