@@ -419,10 +419,10 @@ def test_a_policy_file_narrows_what_the_command_lists(
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        pytest.param('default = "enabled"\n\naproval = "all"\n', ":3: unknown key `aproval`", id="a key"),
-        pytest.param('default = "enabled"\n[tools.git_lgo]\n', ":2: there is no command tool `git_lgo`", id="a tool"),
+        pytest.param('default = "enabled"\n\naproval = "all"\n', ":3:1: unknown key `aproval`", id="a key"),
+        pytest.param('default = "enabled"\n[tools.git_lgo]\n', ":2:8: there is no command tool `git_lgo`", id="a tool"),
         pytest.param("[tools.say.args]\nvoise = { enum = ['Ann'] }\n", "has no argument `voise`", id="an argument"),
-        pytest.param("default = \n", ":1", id="no TOML"),
+        pytest.param("default = \n", ":1:11: ", id="no TOML"),
     ],
 )
 def test_a_wrong_policy_refuses_to_start_with_its_place(

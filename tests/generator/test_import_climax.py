@@ -426,7 +426,7 @@ def test_of_a_risk_one_thing_is_told(tmp_path: Path, risk: str, said: str) -> No
         ("{name: t, description: x, 5: y}", "t: unknown key `5`, left out"),
         ("{name: t, description: x, ~: y}", "t: unknown key `~`, left out"),
         ("{name: t, description: x, risk: yes}", "t: `yes` is no `risk`, so it counts as destructive"),
-        ("{name: t, description: x, timeout: on}", "t: `timeout` is no finite number, left out"),
+        ("{name: t, description: x, timeout: on}", "t: `timeout` must be a finite number, not `on`; left out"),
         ("{name: t, description: x, command: run --}", "t: its options stand before the `--`, and stood behind it"),
         ("{name: t}", "t: it has no description: write one"),
         ("{name: t, name: t, description: x}", "name: this key stands twice: the last one counts"),
@@ -494,16 +494,18 @@ def test_the_rules_of_a_policy_hold_after_it_was_imported(tmp_path: Path) -> Non
         ),
         ("tools: {git_log: {args: {author: {pattern: [a, b]}}}}", r"rules\.yaml:1:\d+: `pattern` must be a text"),
         ("executor: {type: podman, image: x}", r"rules\.yaml:1:\d+: `type` must be `local` or `docker`"),
-        ("executor: {type: [docker], image: x}", r"rules\.yaml:1:\d+: `type` must be `local` or `docker`"),
+        ("executor: {type: [docker], image: x}", r"rules\.yaml:1:\d+: `type` must be a text, not a list"),
+        ('approval: {global: ""}', r"rules\.yaml:1:\d+: `global` must be `none`, `destructive`, `write` or `all`"),
+        ("approval: {headless: ask}", r"rules\.yaml:1:\d+: `headless` must be `deny` or `approve`"),
         ("approval: {global: al}", r"rules\.yaml:1:\d+: `global` must be `none`, `destructive`, `write` or `all`"),
-        ("tools: {git_log: {args: {max_count: {max: ten}}}}", r"rules\.yaml:1:\d+: `max` is no finite number"),
+        ("tools: {git_log: {args: {max_count: {max: ten}}}}", r"rules\.yaml:1:\d+: `max` must be a finite number"),
         ("tools: {git_log: {args: {author: x}}}", r"rules\.yaml:1:\d+: `author` must be a mapping"),
         ("tools: {git_log: 5}", r"rules\.yaml:1:\d+: `git_log` must be a mapping"),
-        ("tools: {git_log: {require_approval: 5}}", r"rules\.yaml:1:\d+: `require_approval` is neither true nor false"),
-        ("approval: {tools: {git_log: 5}}", r"rules\.yaml:1:\d+: `git_log` is neither true nor false"),
+        ("tools: {git_log: {require_approval: 5}}", r"rules\.yaml:1:\d+: `require_approval` must be true or false"),
+        ("approval: {tools: {git_log: 5}}", r"rules\.yaml:1:\d+: `git_log` must be true or false"),
         (
             "tools: {git_log: {args: {author: {max: 1" + "0" * 400 + "}}}}",
-            r"rules\.yaml:1:\d+: `max` is no finite number",
+            r"rules\.yaml:1:\d+: `max` must be a finite number",
         ),
         ("executor: {type: docker}", r"rules\.yaml:1:\d+: an executor `docker` needs an `image`"),
         ("[]", r"rules\.yaml:1:1: this is no mapping"),
@@ -531,7 +533,7 @@ def test_a_bound_that_is_no_number_is_told_once_and_not_said_to_be_left_out(tmp_
 
     assert result.exit_code == 1
     (told,) = [line for line in result.stderr.splitlines() if "`max`" in line]
-    assert told.endswith("rules.yaml:4:24: `max` is no finite number")
+    assert "rules.yaml:4:24: `max` must be a finite number, not `" in told
 
 
 def test_of_a_policy_what_is_not_said_is_not_written(tmp_path: Path) -> None:
@@ -833,7 +835,7 @@ def test_a_file_that_is_not_there_is_told_in_json_too(tmp_path: Path) -> None:
         ("env: {A-B: x}", "`A-B` cannot name an environment variable, left out"),
         ("env: {A: [1]}", "the variable `A` is no text, left out"),
         ("env: [1]", "`env` must be a mapping, not a list; left out"),
-        ("tags: x", "`tags` must be a list, not a scalar; left out"),
+        ("tags: x", "`tags` must be a list, not `x`; left out"),
         ("tags: [x, {}]", "`tags` holds what is no text; that is left out"),
         ("working_dir: ~/x", "the `~` of `~/x` is the home directory here"),
         ("working_dir: {}", "`working_dir` must be a text, not a mapping; left out"),
@@ -848,7 +850,7 @@ def test_keys_of_the_file_that_do_not_fit_are_told(tmp_path: Path, field: str, w
 @pytest.mark.parametrize(
     ("argument", "what"),
     [
-        ("name: a, required: maybe", "tool.a: `required` is neither true nor false, left out"),
+        ("name: a, required: maybe", "tool.a: `required` must be true or false, not `maybe`; left out"),
         ("name: a, enum: [x, x, '']", "tool.a: `enum` holds a choice twice, or an empty one: left out"),
         ("name: a, type: boolean, enum: [x]", "tool.a: `enum` says nothing of true and false, left out"),
         ("name: a, type: integer, enum: [x]", "tool.a: `enum` holds what is no integer: it becomes `string`"),
@@ -876,7 +878,7 @@ def test_words_of_one_tool_that_do_not_fit_are_told(tmp_path: Path) -> None:
         "t: it has no description: write one",
         "t: `timeout` is less than 0.1 seconds, left out",
         "t: `args` holds what is no mapping; that is left out",
-        "u: `timeout` is no finite number, left out",
+        "u: `timeout` must be a finite number, not `x`; left out",
         "u: the description is cut to 4,096 characters",
     ):
         assert what in told

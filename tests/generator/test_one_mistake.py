@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 import tomli_w
+from toolmason_runtime.toml.positions import KeyPath
 
 from toolmason.diagnostics import Diagnostics
-from toolmason.diagnostics.key_path import KeyPath
 from toolmason.manifest.document import Document
 from toolmason.manifest.validate import validate
 from toolmason.resolve import resolve

@@ -14,7 +14,6 @@ from sample_server.text.models import CountWordsParams
 from toolmason_runtime import ToolError
 from toolmason_runtime.protocol.arguments import ArgumentReader, Arguments, standing_at
 from toolmason_runtime.protocol.catalogue import ToolEntry
-from toolmason_runtime.protocol.wording import nearest
 
 COUNT = ArgumentReader(CATALOGUE["tools"]["count_words"], CountWordsParams)
 RAW = ArgumentReader(CATALOGUE["tools"]["raw"], None)
@@ -342,23 +341,6 @@ def test_arguments_are_held_to_the_schema_as_written_in_the_names_that_were_sent
     with pytest.raises(ToolError) as caught:
         query.read(arguments)
     assert said in str(caught.value).splitlines()[0]
-
-
-@pytest.mark.parametrize(
-    ("name", "known", "meant"),
-    [
-        ("path", ["pattern", "search_path", "context_lines"], "search_path"),
-        ("repo", ["author", "repository", "max_count"], "repository"),
-        ("maxDepth", ["exclude_dirs", "max_depth"], "max_depth"),
-        ("file", ["large_file_passthrough", "files"], "files"),
-        ("qurey", ["limit", "query"], "query"),
-        ("limit", ["repository", "max_count"], ""),
-        ("x", ["xylophone"], ""),
-        ("anything", [], ""),
-    ],
-)
-def test_an_unknown_name_is_taken_for_the_one_that_shares_a_word(name: str, known: list[str], meant: str) -> None:
-    assert nearest(name, known) == meant
 
 
 def test_a_name_that_was_given_is_not_suggested(query: ArgumentReader) -> None:

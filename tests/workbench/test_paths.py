@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 from toolmason_runtime import ToolError
+from toolmason_runtime.suggestions import MAX_CHARS
 
-from workbench_handlers.workspace.open import MAX_COMPARED_LENGTH, existing, open_folder
+from workbench_handlers.workspace.open import existing, open_folder
 from workbench_handlers.workspace.roots import locate
 
 
@@ -73,12 +74,12 @@ def test_similar_names_are_offered_for_the_first_few_missing_paths_alone(room: A
 
 
 def test_similar_names_are_offered_unless_they_are_very_long(room: Any) -> None:
-    for length in (MAX_COMPARED_LENGTH, MAX_COMPARED_LENGTH + 1):
+    for length in (MAX_CHARS, MAX_CHARS + 1):
         room.write("x" * (length - 1) + "y", "")
-    with pytest.raises(ToolError, match=rf"did you mean `x{{{MAX_COMPARED_LENGTH - 1}}}y`\?"):
-        existing("x" * MAX_COMPARED_LENGTH, room.roots)
+    with pytest.raises(ToolError, match=rf"did you mean `x{{{MAX_CHARS - 1}}}y`\?"):
+        existing("x" * MAX_CHARS, room.roots)
     with pytest.raises(ToolError, match=r"`$"):
-        existing("x" * (MAX_COMPARED_LENGTH + 1), room.roots)
+        existing("x" * (MAX_CHARS + 1), room.roots)
 
 
 def test_links_in_a_circle_are_not_there_and_not_allowed_and_dangling_ones_just_missing(room: Any) -> None:

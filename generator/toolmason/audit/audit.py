@@ -6,10 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from toolmason_runtime.toml.problems import kind_of, quoted
+
 from toolmason.audit.sources import Source
 from toolmason.audit.tool_lists import ListedTool
 from toolmason.diagnostics import Location
-from toolmason.diagnostics.wording import kind_of, quoted
 from toolmason.schema import Finding, Projection, Severity, Target, advertise, check, project
 
 

@@ -9,11 +9,12 @@ from pathlib import PurePosixPath
 from typing import Any, Final
 from urllib.parse import quote
 
+from toolmason_runtime.toml.problems import quoted
+
 from toolmason.audit.audit import AuditedTool, Issue
 from toolmason.diagnostics import Diagnostic, Location
 from toolmason.diagnostics import Severity as Level
 from toolmason.diagnostics.printers import OMITTED, bounded, report
-from toolmason.diagnostics.wording import quoted
 from toolmason.schema import Severity
 
 _WHY: Final = {

@@ -10,8 +10,9 @@ from bisect import bisect_right
 from collections.abc import Collection, Sequence
 from typing import Any, Final, NoReturn
 
-from toolmason.diagnostics.wording import quoted
-from toolmason.manifest.positions import Place
+from toolmason_runtime.toml.positions import Position
+from toolmason_runtime.toml.problems import quoted
+
 from toolmason.schema import pointer_parts
 
 MAX_BYTES: Final = 16 * 1024 * 1024
@@ -33,9 +34,9 @@ _BOMS: Final = {
 class JsonTextError(ValueError):
     """A text is not JSON that can be used; `place` is where."""
 
-    def __init__(self, message: str, place: Place | None = None) -> None:
+    def __init__(self, message: str, place: Position | None = None) -> None:
         super().__init__(message)
-        self.place = place or Place(1, 1)
+        self.place = place or Position(1, 1)
 
 
 def decoded(raw: bytes) -> str:
@@ -67,7 +68,7 @@ def parsed(text: str) -> Any:
     try:
         return json.loads(text, parse_constant=_refuse, parse_float=_finite, object_pairs_hook=_unambiguous)
     except json.JSONDecodeError as error:
-        raise JsonTextError(f"not JSON: {_worded(error.msg)}", Place(error.lineno, error.colno)) from None
+        raise JsonTextError(f"not JSON: {_worded(error.msg)}", Position(error.lineno, error.colno)) from None
     except _KeyTwiceError:
         raise _told_twice(text) from None
     except ValueError:
@@ -149,8 +150,8 @@ def _worded(message: str) -> str:
     return named[0].lower() + named[1:]
 
 
-def _place(text: str, offset: int) -> Place:
-    return Place(text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset))
+def _place(text: str, offset: int) -> Position:
+    return Position(text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset))
 
 
 class _Wanted:
@@ -163,7 +164,7 @@ class _Wanted:
         self.offset = 0
 
 
-def places(text: str, pointers: Collection[str]) -> dict[str, Place]:
+def places(text: str, pointers: Collection[str]) -> dict[str, Position]:
     """Place the values that JSON Pointers lead to in an accepted text: at their key, or in an array at themselves.
 
     What is not there stands where the nearest value around it does.
@@ -229,6 +230,6 @@ def _line_starts(text: str) -> list[int]:
     return [0, *(match.end() for match in re.finditer("\n", text))]
 
 
-def _placed(starts: Sequence[int], offset: int) -> Place:
+def _placed(starts: Sequence[int], offset: int) -> Position:
     line = bisect_right(starts, offset)
-    return Place(line, offset - starts[line - 1] + 1)
+    return Position(line, offset - starts[line - 1] + 1)

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from toolmason.diagnostics.key_path import KeyPath
+from toolmason_runtime.toml.positions import KeyPath
+
 from toolmason.model.tool import Tool
 from toolmason.model.types import ListOf, MapOf, Named, ObjectType, TypeRef, Value
 from toolmason.resolve.types import KEYWORDS

@@ -9,12 +9,14 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple
 
+from toolmason_runtime.suggestions import did_you_mean
+from toolmason_runtime.toml.problems import quoted
+
 from toolmason.audit.diff_table import visible
 from toolmason.audit.json_parser import MAX_BYTES, JsonTextError, decoded, parsed, places
 from toolmason.audit.server_address import AddressError, is_url, shown_address, split_command
 from toolmason.audit.tool_lists import ListedTool, NotToolsError, declared, declared_list
 from toolmason.diagnostics import Location
-from toolmason.diagnostics.wording import did_you_mean, quoted
 from toolmason.manifest.input_files import read_input
 from toolmason.model.tool import Tool
 from toolmason.model.types import ObjectType

@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from toolmason.diagnostics.wording import quoted
+from toolmason_runtime.toml.problems import quoted
+
 from toolmason.schema import json_pointer
 
 _SCHEMA_KEYS: Final = ("inputSchema", "input_schema", "parametersJsonSchema", "parameters_json_schema", "parameters")

@@ -38,7 +38,8 @@ def _complete_template(_context: click.Context, _argument: click.Parameter, inco
 @manifest_option
 def eject(name: str, manifest: Path | None) -> None:
     """Copy the packaged template NAME into templates/, where it goes before ours."""
-    from toolmason.diagnostics.wording import did_you_mean
+    from toolmason_runtime.suggestions import did_you_mean
+
     from toolmason.render.overrides import AlreadyEjected, CannotEject, UnknownTemplate, eject, packaged
 
     project = project_here(manifest)

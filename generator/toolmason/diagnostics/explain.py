@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
 import textwrap
+
+from toolmason_runtime.suggestions import did_you_mean
 
 from toolmason.diagnostics.rules import RULES
 
@@ -22,9 +23,7 @@ def explain(code: str) -> str:
     wanted = f"TM{wanted}" if wanted.isdecimal() else wanted
     rule = RULES.get(wanted)
     if rule is None:
-        # Codes are alike anyway: only one slip of the pen makes another a good guess.
-        near = difflib.get_close_matches(wanted, RULES, n=1, cutoff=0.8)
-        hint = f"did you mean `{near[0]}`?" if near else f"the codes are {min(RULES)} to {max(RULES)}"
+        hint = did_you_mean(wanted, RULES) or f"the codes are {min(RULES)} to {max(RULES)}"
         raise UnknownCodeError(f"unknown code `{code}`: {hint}")
     why = textwrap.fill(rule.why, 88)
     bad, good = (textwrap.indent(example.strip("\n"), "    ") for example in (rule.bad, rule.good))

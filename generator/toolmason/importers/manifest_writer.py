@@ -8,13 +8,12 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
 import tomli_w
+from toolmason_runtime.toml.positions import KeyPath, Position, dotted, key_positions
 
 from toolmason.diagnostics import Diagnostic, Diagnostics, Severity
-from toolmason.diagnostics.key_path import KeyPath, dotted
 from toolmason.importers.names import one_line
 from toolmason.importers.notes import ImportFailed, Notes
 from toolmason.manifest.document import Document
-from toolmason.manifest.positions import Place, key_spans
 from toolmason.manifest.validate import validate
 from toolmason.resolve import resolve
 
@@ -32,9 +31,9 @@ def manifest_text(data: dict[str, Any], notes: Notes, *, sources: Iterable[Path]
     for part, message in remove_refused(data):
         if _has_default(before, part):
             words = f"a manifest refuses it, and it has a default, which must not be lost: {message}"
-            notes.stop(named[0], Place(1, 1), dotted(part), words)
+            notes.stop(named[0], Position(1, 1), dotted(part), words)
         else:
-            notes.add(named[0], Place(1, 1), dotted(part), f"left out, since a manifest refuses it: {message}")
+            notes.add(named[0], Position(1, 1), dotted(part), f"left out, since a manifest refuses it: {message}")
     notes.check()
     if not data["tools"]:
         raise ImportFailed(f"{named[0]}: none of its tools can be one of a manifest")
@@ -79,10 +78,10 @@ def _errors(data: Mapping[str, Any]) -> list[tuple[KeyPath, Diagnostic]]:
     if server:
         return []
     errors = [each for each in diagnostics if each.severity is Severity.ERROR]
-    paths: dict[Place, KeyPath] = {}
-    for path, span in sorted(key_spans(text).items(), key=lambda each: len(each[0])):
+    paths: dict[Position, KeyPath] = {}
+    for path, span in sorted(key_positions(text).items(), key=lambda each: len(each[0])):
         paths |= {span.key: path, span.value: path}
-    return [(paths.get(Place(each.location.line, each.location.column), ()), each) for each in errors]
+    return [(paths.get(Position(each.location.line, each.location.column), ()), each) for each in errors]
 
 
 def _removed(data: dict[str, Any], path: KeyPath, error: Diagnostic) -> KeyPath:

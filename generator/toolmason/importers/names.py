@@ -9,8 +9,8 @@ from itertools import count
 from typing import Final
 
 from toolmason_runtime.protocol.catalogue import FETCH_CHUNK
+from toolmason_runtime.toml.problems import unprintable
 
-from toolmason.manifest.table_checks import unprintable
 from toolmason.manifest.tables import DiscoveryTable
 from toolmason.model.identifiers import CONSTANTS_TAKEN, CONTRACT_TAKEN, class_name, constant_name
 from toolmason.resolve.tool_names import meta_tool_names

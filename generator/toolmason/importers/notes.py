@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from toolmason.manifest.positions import Place
+from toolmason_runtime.toml.positions import Position
 
 
 @dataclass(frozen=True, slots=True, order=True, kw_only=True)
@@ -42,11 +42,11 @@ class Notes:
     _files: dict[str, int] = field(default_factory=dict)
     _stops: dict[Note, int] = field(default_factory=dict)
 
-    def add(self, path: str, place: Place, about: str, message: str) -> None:
+    def add(self, path: str, place: Position, about: str, message: str) -> None:
         """Note something about what stands at a place of a file."""
         self._found.setdefault(*self._ordered(path, place, about, message))
 
-    def stop(self, path: str, place: Place, about: str, message: str) -> None:
+    def stop(self, path: str, place: Position, about: str, message: str) -> None:
         """Note a reason why nothing can be imported; `check` raises all of them."""
         self._stops.setdefault(*self._ordered(path, place, about, message))
 
@@ -60,7 +60,7 @@ class Notes:
             stops = sorted(self._stops, key=lambda note: (self._stops[note], note))
             raise ImportFailed(*map(str, stops))
 
-    def _ordered(self, path: str, place: Place, about: str, message: str) -> tuple[Note, int]:
+    def _ordered(self, path: str, place: Position, about: str, message: str) -> tuple[Note, int]:
         order = self._files.setdefault(path, len(self._files))
         return Note(path=path, line=place.line, column=place.column, about=about, message=message), order
 

@@ -10,10 +10,11 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
+from toolmason_runtime.suggestions import did_you_mean
+
 from toolmason.catalogue.table import catalogue, wire_tool
 from toolmason.clients import CLAUDE_CODE, clients
 from toolmason.diagnostics import Diagnostics, Severity
-from toolmason.diagnostics.wording import did_you_mean
 from toolmason.lint.discoverability import PLACES, rank_use_cases
 from toolmason.lint.finding import Finding, Rule
 from toolmason.lint.names import (

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from toolmason_runtime.toml.positions import KeyPath
+
 from toolmason.diagnostics import Severity
-from toolmason.diagnostics.key_path import KeyPath
 from toolmason.model.server import Server
 
 

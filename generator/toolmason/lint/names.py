@@ -8,11 +8,11 @@ from typing import Any, Final, NamedTuple
 
 from toolmason_runtime.discovery import style_for
 from toolmason_runtime.protocol.selection import Selection
+from toolmason_runtime.toml.positions import KeyPath
 
 from toolmason.catalogue.table import catalogue
 from toolmason.clients import CLAUDE_CODE_PLUGIN, ToolNames
 from toolmason.diagnostics import Severity
-from toolmason.diagnostics.key_path import KeyPath
 from toolmason.lint.finding import Finding
 from toolmason.manifest.tables import DiscoveryTable
 from toolmason.model.identifiers import words

@@ -10,10 +10,10 @@ from typing import Any, Final, NamedTuple
 
 from toolmason_runtime.protocol.patterns import TIMEOUT_S, is_linear
 from toolmason_runtime.protocol.wording import FORWARDED
+from toolmason_runtime.toml.positions import KeyPath
 
 from toolmason.clients import VSCODE, clients
 from toolmason.diagnostics import Severity
-from toolmason.diagnostics.key_path import KeyPath
 from toolmason.lint.finding import Finding
 from toolmason.model.server import Server
 from toolmason.model.tool import Tool

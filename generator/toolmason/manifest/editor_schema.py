@@ -10,22 +10,18 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import combinations
 from typing import Any, Final, Literal, Union, get_args, get_origin, get_type_hints
 
+from toolmason_runtime.toml.tables import Table, is_required, keys_of
+
 from toolmason.manifest import tables
-from toolmason.manifest.table_reader import is_required, keys_of
 from toolmason.manifest.tables import (
-    CategoryTable,
     CliTable,
-    CommandTable,
     GlobalTable,
     ManifestTables,
     ParamTable,
     ServerTable,
-    SubcommandTable,
-    Table,
     ToolTable,
     TypeTable,
     ValueTable,
-    WorkflowTable,
 )
 from toolmason.manifest.validate import EDITION
 from toolmason.manifest.validate_clis import MAX_EXIT_CODE, ONLY_OF, PLACES, RISKS
@@ -56,18 +52,8 @@ _NAMES: Final[Mapping[tuple[type[Table], str], str]] = {
 """What the names in a table of tables look like."""
 
 _PATTERNS: Final[Mapping[tuple[type[Table], str], str]] = {
-    (ServerTable, "title"): _ONE_LINE,
-    (SubcommandTable, "summary"): _ONE_LINE,
-    (CategoryTable, "summary"): _ONE_LINE,
-    (CliTable, "summary"): _ONE_LINE,
-    (ToolTable, "summary"): _ONE_LINE,
-    (ToolTable, "title"): _ONE_LINE,
-    (ToolTable, "confirm"): _ONE_LINE,
-    (CommandTable, "summary"): _ONE_LINE,
-    (WorkflowTable, "summary"): _ONE_LINE,
     (ValueTable, "type"): _TYPE,
 }
-_NOT_EMPTY: Final = frozenset({(CliTable, "command"), (ValueTable, "enum"), (WorkflowTable, "steps")})
 _RISK: Final = {"type": "string", "enum": list(RISKS)}
 
 
@@ -164,8 +150,6 @@ def _rules_of_key(table: type[Table], name: str) -> dict[str, Any]:
         rules["anyOf"] = [_RISK, _tables_of(_tables_of(_RISK)) | {"minProperties": 1}]
     if (ToolTable, "ok_exit_codes") in places:
         rules["items"] = {"type": "integer", "minimum": 0, "maximum": MAX_EXIT_CODE}
-    if not _NOT_EMPTY.isdisjoint(places):
-        rules["minItems"] = 1
     for place in places:
         if place in _PATTERNS:
             rules["pattern"] = _whole(_PATTERNS[place])
@@ -190,10 +174,11 @@ def _property(field: dataclasses.Field[Any], hint: Any) -> dict[str, Any]:
     if hint is str and is_required(field):
         schema["minLength"] = 1
     rules = field.metadata
-    names = {"min_length": "minLength", "max_length": "maxLength", "minimum": "minimum"}
+    names = {"max_length": "maxLength", "minimum": "minimum"}
     schema |= {names[rule]: rules[rule] for rule in names if rule in rules}
-    if "pattern" in rules:
-        schema["pattern"] = _whole(rules["pattern"])
+    schema |= {"minItems": 1} if "not_empty" in rules else {}
+    pattern = rules.get("pattern", _ONE_LINE if "one_line" in rules else "")
+    schema |= {"pattern": _whole(pattern)} if pattern else {}
     if isinstance(field.default, str | bool | int) and field.default != "":
         schema["default"] = field.default
     return schema

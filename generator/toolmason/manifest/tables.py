@@ -1,70 +1,39 @@
 """The manifest as its author writes it: one frozen dataclass a TOML table.
 
-Fields, their types, defaults and docstrings are the single description of the language: the
-reader (`read`), the editor schema (`manifest_schema`) and the reference page are made from them.
+Fields, their types, defaults and docstrings are the single description of the language: the shared reader of TOML
+tables, the editor schema (`manifest_schema`) and the reference page are made from them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, field, fields
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import ClassVar, Literal
 
-from toolmason.diagnostics.key_path import KeyPath
+from toolmason_runtime.toml.tables import (
+    Idiom,
+    JsonValue,
+    PartialTable,
+    Table,
+    advised,
+    at_most,
+    key,
+    matching,
+    not_empty,
+    one_line,
+)
 
-Free = Any
-"""A value that is not interpreted here: example arguments, defaults, raw JSON Schema."""
+from toolmason.manifest.idioms import TOOL_KEYS, TYPE_KEYS, VALUE_KEYS, type_hint
 
-
-def at_most(length: int) -> dict[str, Any]:
-    """Bound the text of a key to `length` characters."""
-    return {"max_length": length}
-
-
-def matching(pattern: str, words: str) -> dict[str, Any]:
-    """Require the text of a key to match `pattern` whole; `words` names that to a person."""
-    return {"pattern": pattern, "words": words}
-
-
-def key(*rules: dict[str, Any], default: Any = MISSING, name: str = "") -> Any:
-    """Describe one key. `name` is its spelling in TOML where Python forbids it."""
-    metadata: dict[str, Any] = {"toml": name} if name else {}
-    for rule in rules:
-        metadata |= rule
-    if default is MISSING:
-        return field(metadata=metadata)
-    if isinstance(default, dict):
-        return field(default_factory=dict, metadata=metadata)
-    return field(default=default, metadata=metadata)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Table:
-    """A TOML table: what was written in it, and where (`at` is the key path, for diagnostics)."""
-
-    at: KeyPath = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PartialTable(Table):
-    """A table whose valid keys are still checked where another one is invalid.
-
-    `unread` has the keys that were invalid, missing or misspelt; those that are required hold an empty value then.
-    """
-
-    unread: frozenset[str] = frozenset()
-
-    def is_uncertain(self, *keys: str) -> bool:
-        """Whether one of `keys` is unread, or may be the key that an unknown one was meant to be."""
-        known = {each.name for each in fields(self)}
-        return not self.unread.isdisjoint(keys) or not self.unread <= known
+_TITLE = one_line("keep to one line; `description` has room for more")
+_SUMMARY = at_most(80) | _TITLE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OptionTable(Table):
     """`[server.options.NAME]`: a setting of the running server, given as `--name` or by an environment variable."""
 
-    description: str
+    description: str = key(one_line())
     """What it sets; the help text of the flag."""
     env: str = ""
     """Environment variable that is read when the flag is absent. Several values are separated as in `PATH`."""
@@ -72,7 +41,7 @@ class OptionTable(Table):
     """May be given more than once."""
     default: str = ""
     """Value when neither flag nor variable is given."""
-    metavar: str = ""
+    metavar: str = key(one_line(), default="")
     """Placeholder in the help text."""
 
 
@@ -80,7 +49,7 @@ class OptionTable(Table):
 class SubcommandTable(Table):
     """`[server.subcommands.NAME]`: something else that the server's console command does, as `my-server NAME`."""
 
-    summary: str = key(at_most(80))
+    summary: str = key(_SUMMARY)
     """What it does; the help text."""
     handler: str = key(matching(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", "`module:function`"))
     """`module:function` under `handlers`: given the arguments after its name, it gives the exit status."""
@@ -92,7 +61,7 @@ class ServerTable(PartialTable):
 
     name: str = key(matching(r"[A-Za-z][A-Za-z0-9-]*", "letters, digits and dashes, starting with a letter"))
     """Name shown to clients, part of each tool's name there. No underscore: Gemini CLI's policies refuse it."""
-    title: str = ""
+    title: str = key(_TITLE, default="")
     """Name for people."""
     version: str = "0.1.0"
     """Version sent to clients."""
@@ -161,7 +130,7 @@ class DiscoveryTable(PartialTable):
 class CategoryTable(PartialTable):
     """`[categories.NAME]`: a group of tools."""
 
-    summary: str = key(at_most(80))
+    summary: str = key(_SUMMARY)
     """What its tools are for."""
     tags: tuple[str, ...] = ()
     """Labels shown when categories are browsed."""
@@ -173,7 +142,9 @@ class CategoryTable(PartialTable):
 class ValueTable(PartialTable):
     """A parameter of a tool or a field of a type."""
 
-    type: str
+    idioms: ClassVar[Mapping[str, Idiom]] = VALUE_KEYS
+
+    type: str = key(advised(type_hint))
     """`string`, `integer`, `number`, `boolean`, `object`, a name from `[types]`, `T[]` or `map<T>`."""
     description: str = ""
     """What it means; say units and limits that the constraints cannot."""
@@ -181,9 +152,9 @@ class ValueTable(PartialTable):
     """Whether it must be given: true unless there is a default, or it is a switch of a tool with `cli`."""
     nullable: bool = False
     """Whether null is a value with a meaning of its own."""
-    default: Free = None
+    default: JsonValue = None
     """What is used when it is left out."""
-    enum: tuple[Free, ...] = ()
+    enum: tuple[JsonValue, ...] = key(not_empty("name the values, or leave it out"), default=())
     """The values allowed."""
     minimum: int | float | None = None
     """Smallest number allowed."""
@@ -233,13 +204,13 @@ class ParamTable(ValueTable):
 class GlobalTable(Table):
     """`[clis.NAME.params.NAME]`: an argument of every command line, set by who owns the server and not by a model."""
 
-    type: str = "string"
+    type: str = key(advised(type_hint), default="string")
     """`string`, `integer`, `number`, `boolean`, or an array of one of the first three."""
     description: str = ""
     """What it sets, for who runs the server."""
     flag: str = key(_FLAG, default="")
     """Option it becomes, as for a parameter of a tool."""
-    default: Free = None
+    default: JsonValue = None
     """The value."""
     default_env: str = key(matching(r"[A-Za-z_][A-Za-z0-9_]*", "the name of an environment variable"), default="")
     """Environment variable of the server that holds the value; not set or empty, the argument is left out."""
@@ -249,9 +220,9 @@ class GlobalTable(Table):
 class CliTable(PartialTable):
     """`[clis.NAME]`: a program, and what all command lines of it share."""
 
-    command: tuple[str, ...]
+    command: tuple[str, ...] = key(not_empty('name the program and its fixed arguments: `command = ["git"]`'))
     """The program and what always follows it. No shell reads it; `~` and `$VAR` are expanded."""
-    summary: str = key(at_most(80), default="")
+    summary: str = key(_SUMMARY, default="")
     """What the program is for, in one line."""
     category: str = ""
     """The category of those of its tools that name none."""
@@ -287,6 +258,8 @@ class CliTable(PartialTable):
 class TypeTable(PartialTable):
     """`[types.NAME]`: an object with fields, for reuse."""
 
+    idioms: ClassVar[Mapping[str, Idiom]] = TYPE_KEYS
+
     description: str = ""
     """What one value of it is."""
     fields: Mapping[str, ValueTable]
@@ -313,7 +286,7 @@ class ExampleTable(Table):
 
     description: str
     """What the call is for."""
-    arguments: Mapping[str, Free]
+    arguments: Mapping[str, JsonValue]
     """The arguments, as sent."""
     expected_output: str = ""
     """What comes back, in short."""
@@ -345,9 +318,11 @@ class AllowTable(Table):
 class ToolTable(PartialTable):
     """`[tools.NAME]`: one tool."""
 
-    summary: str = key(at_most(80))
+    idioms: ClassVar[Mapping[str, Idiom]] = TOOL_KEYS
+
+    summary: str = key(_SUMMARY)
     """What it does, in one line."""
-    title: str = ""
+    title: str = key(_TITLE, default="")
     """Name for people."""
     category: str = ""
     """The category it stands in; that of its `cli` if left out."""
@@ -373,12 +348,12 @@ class ToolTable(PartialTable):
     """The program of `[clis]` that carries it out. A tool has either a handler or this."""
     argv: tuple[str, ...] = ()
     """What follows the program's command: the sub-command."""
-    risk: Free = None
+    risk: JsonValue = None
     """What running it may do: `read`, `write` or `destructive`, or by the value of a parameter.
 
     `risk.method = { GET = "read", DELETE = "destructive" }`; a value that is not listed counts as destructive.
     """
-    confirm: str = ""
+    confirm: str = key(one_line(), default="")
     """The question to a person before it runs, above the command line itself. `{name}` is the value of a parameter."""
     timeout: float | None = key({"minimum": 0.1}, default=None)
     """Seconds after which it is ended; that of its program if left out."""
@@ -386,7 +361,7 @@ class ToolTable(PartialTable):
     """Exit codes besides 0 that are no failure, such as 1 of `grep`, where it means that nothing was found."""
     params: Mapping[str, ParamTable] = key(default={})
     """Its parameters, in the order they are shown."""
-    input_schema: Free = None
+    input_schema: JsonValue = None
     """Raw JSON Schema of the arguments, as a table or a file name: for what `params` cannot say."""
     verbatim_schema: bool = False
     """Advertise `input_schema` exactly as written, even where clients are known to stumble."""
@@ -404,7 +379,7 @@ class ToolTable(PartialTable):
     """Version that added it."""
     allow: tuple[AllowTable, ...] = ()
     """Lint rules that do not apply here, each with its reason."""
-    ext: Mapping[str, Free] = key(default={})
+    ext: Mapping[str, JsonValue] = key(default={})
     """Keys of the tool's `_meta`, sent to clients as written, such as `"anthropic/maxResultSizeChars" = 100000`."""
 
 
@@ -412,7 +387,7 @@ class ToolTable(PartialTable):
 class CommandTable(PartialTable):
     """`[commands.NAME]`: a slash command for each host."""
 
-    summary: str = key(at_most(80))
+    summary: str = key(_SUMMARY)
     """What it does, as shown in the host's menu."""
     argument_hint: str = ""
     """What to type after the command."""
@@ -438,11 +413,11 @@ class StepTable(PartialTable):
 class WorkflowTable(PartialTable):
     """`[workflows.NAME]`: a procedure over several tools, written out as a skill."""
 
-    summary: str = key(at_most(80))
+    summary: str = key(_SUMMARY)
     """What it achieves."""
     description: str = ""
     """When to use it."""
-    steps: tuple[StepTable, ...]
+    steps: tuple[StepTable, ...] = key(not_empty())
     """What to do, in order."""
 
 

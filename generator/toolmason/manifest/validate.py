@@ -9,25 +9,21 @@ import types
 from collections.abc import Mapping
 from typing import Any, Final
 
+from toolmason_runtime.toml.problems import Problem, kind_of, table_name
+from toolmason_runtime.toml.reader import TableCheck, TableContext, read
+from toolmason_runtime.toml.tables import Table
+
 from toolmason.diagnostics import Diagnostics
-from toolmason.diagnostics.wording import kind_of, table_name
 from toolmason.manifest.document import Document
-from toolmason.manifest.table_checks import check_one_line, check_value, report_at, report_missing
-from toolmason.manifest.table_reader import Here, LocalRule, read
 from toolmason.manifest.tables import (
-    CategoryTable,
     CliTable,
-    CommandTable,
     GlobalTable,
     ManifestTables,
-    OptionTable,
     ParamTable,
     ServerTable,
     SubcommandTable,
-    Table,
     ToolTable,
     ValueTable,
-    WorkflowTable,
 )
 from toolmason.manifest.validate_clis import (
     check_cli,
@@ -35,6 +31,7 @@ from toolmason.manifest.validate_clis import (
     check_param,
     check_passed,
     check_programs,
+    check_value,
     check_way,
 )
 
@@ -54,7 +51,11 @@ def validate(document: Document, *, diagnostics: Diagnostics) -> ManifestTables 
     """
     if not _is_our_edition(document, diagnostics):
         return None
-    return read(ManifestTables, document, diagnostics=diagnostics, rules=LOCAL_RULES)
+
+    def report(problem: Problem) -> None:
+        diagnostics.add(document.diagnostic(problem))
+
+    return read(ManifestTables, document, report=report, checks=TABLE_CHECKS)
 
 
 def _is_our_edition(document: Document, diagnostics: Diagnostics) -> bool:
@@ -70,14 +71,13 @@ def _is_our_edition(document: Document, diagnostics: Diagnostics) -> bool:
     return False
 
 
-def _check_server(here: Here) -> None:
-    check_one_line(here, "title")
+def _check_server(here: TableContext) -> None:
     _check_packages(here)
     check_passed(here)
     for key in _FUNCTIONS:
         _check_reference(here, key)
-    if "handlers" not in here.data and _has_handlers(here):
-        report_missing(here, "handlers", '"..."', ServerTable)
+    if _has_handlers(here):
+        here.missing("handlers", '"..."')
     options = here.data.get("options")
     if isinstance(options, dict):
         _check_options(here, options)
@@ -90,14 +90,14 @@ _FUNCTIONS: Final = ("lifespan", "guard", "startup_check")
 """Keys of the server that name a function under its handlers. Each of its subcommands names one too."""
 
 
-def _has_handlers(server: Here) -> bool:
+def _has_handlers(server: TableContext) -> bool:
     tools = server.document.data.get("tools")
     found = tools.values() if isinstance(tools, dict) else ()
     names_one = any(key in server.data for key in (*_FUNCTIONS, "subcommands"))
     return names_one or any(isinstance(tool, dict) and "handler" in tool for tool in found)
 
 
-def _check_packages(here: Here) -> None:
+def _check_packages(here: TableContext) -> None:
     for key in ("package", "handlers"):
         name = here.data.get(key)
         if not isinstance(name, str) or not _PACKAGE.fullmatch(name):
@@ -139,7 +139,7 @@ def _bad_part(dotted: str) -> str:
     return ""
 
 
-def _check_reference(here: Here, key: str) -> None:
+def _check_reference(here: TableContext, key: str) -> None:
     """Refuse a `module:function` that has the right signs and cannot be imported."""
     text = here.data.get(key)
     # What has other signs too is for the reader to report.
@@ -147,37 +147,35 @@ def _check_reference(here: Here, key: str) -> None:
         here.error("TM206", f"`{text}` cannot be imported: {bad}", key, hint="write `module:function`")
 
 
-def _check_options(here: Here, options: Mapping[str, Any]) -> None:
+def _check_options(here: TableContext, options: Mapping[str, Any]) -> None:
     from toolmason_runtime.server.command import own_flags
 
-    at = Here(options, (*here.at, "options"), here.document, here.diagnostics)
     own, flags = own_flags(), dict[str, str]()
     for name in options:
         flag = name.replace("_", "-")
         if not _OPTION.fullmatch(name):
             hint = "use lower-case letters, digits, underscores and dashes, starting with a letter"
-            at.error("TM206", f"option `{name}` cannot be a flag", name, hint=hint, value=False)
+            here.error("TM206", f"option `{name}` cannot be a flag", "options", name, hint=hint, value=False)
         elif flag in own:
             message = f"every server has a flag `--{flag}`"
-            at.error("TM317", message, name, hint="choose another name", value=False)
+            here.error("TM317", message, "options", name, hint="choose another name", value=False)
         elif flag in flags:
             message = f"options `{name}` and `{flags[flag]}` would both be `--{flag}`"
-            at.error("TM306", message, name, hint="rename one", value=False)
+            here.error("TM306", message, "options", name, hint="rename one", value=False)
         flags.setdefault(flag, name)
 
 
-def _check_subcommands(here: Here, subcommands: Mapping[str, Any]) -> None:
-    at = Here(subcommands, (*here.at, "subcommands"), here.document, here.diagnostics)
+def _check_subcommands(here: TableContext, subcommands: Mapping[str, Any]) -> None:
     for name in subcommands:
         if not _SUBCOMMAND.fullmatch(name):
             hint = "use lower-case letters, digits and dashes, starting with a letter"
-            at.error("TM206", f"subcommand `{name}` cannot be typed", name, hint=hint, value=False)
+            here.error("TM206", f"subcommand `{name}` cannot be typed", "subcommands", name, hint=hint, value=False)
         elif name == _SERVE:
-            at.error("TM317", "every server has a subcommand `serve`", name, hint="choose another name", value=False)
+            message = "every server has a subcommand `serve`"
+            here.error("TM317", message, "subcommands", name, hint="choose another name", value=False)
 
 
-def _check_subcommand(here: Here) -> None:
-    check_one_line(here, "summary")
+def _check_subcommand(here: TableContext) -> None:
     _check_reference(here, "handler")
 
 
@@ -186,18 +184,7 @@ _SUBCOMMAND: Final = re.compile(r"[a-z][a-z0-9-]*")
 _OPTION: Final = re.compile(r"[a-z][a-z0-9_-]*")
 
 
-def _check_option(here: Here) -> None:
-    check_one_line(here, "description", "keep to one line")
-    check_one_line(here, "metavar", "keep to one line")
-
-
-def _check_summary(here: Here) -> None:
-    check_one_line(here, "summary")
-
-
-def _check_tool(here: Here) -> None:
-    check_one_line(here, "summary")
-    check_one_line(here, "title")
+def _check_tool(here: TableContext) -> None:
     if "params" in here.data and "input_schema" in here.data:
         message = f"{table_name(here.at)} states its parameters twice, as `params` and as `input_schema`"
         here.error("TM211", message, "input_schema", hint="keep one of them", value=False)
@@ -211,32 +198,31 @@ def _check_tool(here: Here) -> None:
     _check_reference(here, "handler")
     _check_meta_keys(here)
     written = [way for way in WAYS if way in here.data]
-    if not written:
+    if not any(here.has(way) for way in WAYS):
         message = f"nothing says how {table_name(here.at)} is carried out"
         here.error("TM212", message, hint='add `handler = "module:function"`, or `cli` with the name of a program')
     elif len(written) > 1:
         message = f"{table_name(here.at)} is carried out in two ways, by a handler and by a program"
         here.error("TM212", message, "cli", hint="keep one of `handler` and `cli`", value=False)
-    else:
+    elif written:
         check_way(here, written[0])
 
 
-def _check_meta_keys(here: Here) -> None:
+def _check_meta_keys(here: TableContext) -> None:
     """Reject keys of `ext` that are no `_meta` keys of MCP, or that MCP reserves.
 
     https://modelcontextprotocol.io/specification/2025-11-25/basic#_meta
     """
     ext = here.data.get("ext")
     for key in ext if isinstance(ext, dict) else ():
-        path = ("ext", key)
         if not (match := _META_KEY.fullmatch(key)):
             message = f"`{key}` in {table_name((*here.at, 'ext'))} is not a `_meta` key of MCP"
             hint = "write a name such as `cost` or `com.example/cost`: letters, digits and inner `-`, `_` and `.`"
-            report_at(here, "TM221", message, path, hint=hint, value=False)
+            here.error("TM221", message, "ext", key, hint=hint, value=False)
         elif reserved := [each for each in (match["prefix"] or "").split(".")[:2] if each.lower() in _RESERVED_LABELS]:
             message = f"`{key}` uses the prefix label `{reserved[0]}`, which MCP reserves"
             hint = "use a prefix of your own, such as `com.example/`"
-            report_at(here, "TM222", message, path, hint=hint, value=False)
+            here.error("TM222", message, "ext", key, hint=hint, value=False)
 
 
 _LABEL: Final = r"[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?"
@@ -246,26 +232,16 @@ _RESERVED_LABELS: Final = frozenset({"mcp", "modelcontextprotocol"})
 """Reserved as second label of a prefix since revision 2025-11-25, and as first label (`mcp.dev/`) before it."""
 
 
-def _check_workflow(here: Here) -> None:
-    check_one_line(here, "summary")
-    if here.data.get("steps") == []:
-        here.error("TM209", f"`steps` in {table_name(here.at)} is empty", "steps")
-
-
-LOCAL_RULES: Final[Mapping[type[Table], LocalRule]] = types.MappingProxyType(
+TABLE_CHECKS: Final[Mapping[type[Table], TableCheck]] = types.MappingProxyType(
     {
         ManifestTables: check_programs,
         ServerTable: _check_server,
         SubcommandTable: _check_subcommand,
-        CategoryTable: _check_summary,
         CliTable: check_cli,
         GlobalTable: check_global,
         ToolTable: _check_tool,
-        CommandTable: _check_summary,
-        WorkflowTable: _check_workflow,
         ValueTable: check_value,
         ParamTable: check_param,
-        OptionTable: _check_option,
     }
 )
 """What is checked of one table beyond what its dataclass says."""

@@ -6,10 +6,9 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from toolmason.diagnostics.wording import did_you_mean, either, kind_of, quoted, table_name, within
-from toolmason.manifest.table_checks import check_one_line, check_value, report_at, report_missing, unprintable
-from toolmason.manifest.table_reader import Here
-from toolmason.manifest.tables import ToolTable
+from toolmason_runtime.suggestions import did_you_mean
+from toolmason_runtime.toml.problems import either, kind_of, quoted, table_name, unprintable, within
+from toolmason_runtime.toml.reader import TableContext
 
 PLACES: Final = ("flag", "positional", "stdin", "cwd")
 """The keys that say where on a command line a parameter goes. It has one of them at most."""
@@ -37,7 +36,7 @@ ONLY_OF: Final[Mapping[str, Mapping[str, str]]] = {
 """For each way of carrying a tool out, the keys of the other one, and what to do instead."""
 
 
-def check_way(here: Here, way: str) -> None:
+def check_way(here: TableContext, way: str) -> None:
     """Refuse what goes with the other way of carrying out a tool, and ask for what goes with this one."""
     for key, advice in ONLY_OF[way].items():
         if key in here.data:
@@ -49,22 +48,20 @@ def check_way(here: Here, way: str) -> None:
         _check_run(here)
 
 
-def _check_handled(here: Here) -> None:
-    if "category" not in here.data:
-        report_missing(here, "category", '"..."', ToolTable)
-    if "hints" not in here.data:
-        sample = ", ".join(f"{name} = ..." for name in ("read_only", "destructive", "idempotent", "open_world"))
-        report_missing(here, "hints", f"{{ {sample} }}", ToolTable)
+def _check_handled(here: TableContext) -> None:
+    here.missing("category", '"..."')
+    sample = ", ".join(f"{name} = ..." for name in ("read_only", "destructive", "idempotent", "open_world"))
+    here.missing("hints", f"{{ {sample} }}")
     for name, param in _table(here.data, "params").items():
         for place in PLACES:
             if isinstance(param, dict) and place in param:
                 path = ("params", name, place)
                 message = f"`{place}` in {table_name((*here.at, *path[:-1]))} does not go with `handler`"
                 hint = "it is about the command line of a tool with `cli`"
-                report_at(here, "TM216", message, path, hint=hint, value=False)
+                here.error("TM216", message, *path, hint=hint, value=False)
 
 
-def _check_run(here: Here) -> None:
+def _check_run(here: TableContext) -> None:
     cli = here.data["cli"]
     if cli == "":
         here.error("TM209", f"`cli` in {table_name(here.at)} is empty", "cli")
@@ -72,12 +69,11 @@ def _check_run(here: Here) -> None:
         hint = f'add `category = "..."` here, or in [clis.{cli}] for all of its tools'
         here.error("TM202", f"missing key `category` {within(here.at)}", hint=hint)
     _check_words(here, "argv")
-    check_one_line(here, "confirm", "keep to one line")
     _check_exit_codes(here)
     if "risk" in here.data:
         _check_risk(here)
     else:
-        report_missing(here, "risk", '"read"`, `"write"` or `"destructive"', ToolTable)
+        here.missing("risk", '"read"`, `"write"` or `"destructive"')
 
 
 def _table(data: Any, key: str) -> Mapping[str, Any]:
@@ -92,7 +88,7 @@ def _has_category(manifest: Mapping[str, Any], cli: Any) -> bool:
     return not isinstance(table, dict) or "category" in table
 
 
-def _check_risk(here: Here) -> None:
+def _check_risk(here: TableContext) -> None:
     """Look at `risk`, which is a word, or a table with a table of words for each parameter."""
     risk = here.data["risk"]
     if not isinstance(risk, dict):
@@ -105,50 +101,49 @@ def _check_risk(here: Here) -> None:
             _check_risk_by_value(here, risk[param], param)
 
 
-def _check_risk_by_value(here: Here, by_value: Any, param: str) -> None:
+def _check_risk_by_value(here: TableContext, by_value: Any, param: str) -> None:
     if isinstance(by_value, dict):
         for value, risk in by_value.items():
             _check_one_risk(here, risk, "risk", param, value)
         return
     message = f"`risk.{param}` in {table_name(here.at)} must be a table, not {kind_of(by_value)}"
-    report_at(here, "TM204", message, ("risk", param), hint=f'write `risk.{param} = {{ VALUE = "read" }}`')
+    here.error("TM204", message, "risk", param, hint=f'write `risk.{param} = {{ VALUE = "read" }}`')
 
 
-def _check_one_risk(here: Here, risk: Any, *path: str) -> None:
+def _check_one_risk(here: TableContext, risk: Any, *path: str) -> None:
     if not isinstance(risk, str):
         message = f"{quoted('.'.join(path))} in {table_name(here.at)} must be a string, not {kind_of(risk)}"
-        report_at(here, "TM204", message, path)
+        here.error("TM204", message, *path)
     elif risk not in RISKS:
         message = f"{quoted(risk)} is no risk: expected {either(RISKS)}"
-        report_at(here, "TM207", message, path, hint=did_you_mean(risk, RISKS))
+        here.error("TM207", message, *path, hint=did_you_mean(risk, RISKS))
 
 
-def _check_exit_codes(here: Here) -> None:
+def _check_exit_codes(here: TableContext) -> None:
     written = here.data.get("ok_exit_codes")
     for place, code in enumerate(written if isinstance(written, list) else ()):
         if type(code) is int and not 0 <= code <= MAX_EXIT_CODE:
             message = f"item {place + 1} of `ok_exit_codes` in {table_name(here.at)} is {code}"
             hint = f"exit codes go from 0 to {MAX_EXIT_CODE}; a program that is ended by a signal has failed"
-            report_at(here, "TM224", message, ("ok_exit_codes", place), hint=hint)
+            here.error("TM224", message, "ok_exit_codes", place, hint=hint)
 
 
-def check_programs(here: Here) -> None:
+def check_programs(here: TableContext) -> None:
     """Refuse names of programs that cannot be part of a constant and of a diagnostic."""
     for name in _table(here.data, "clis"):
         if not _PROGRAM.fullmatch(name):
             hint = "use letters, digits, underscores and dashes, starting with a letter"
-            report_at(here, "TM206", f"{quoted(name)} cannot name a program", ("clis", name), hint=hint, value=False)
+            here.error("TM206", f"{quoted(name)} cannot name a program", "clis", name, hint=hint, value=False)
 
 
 _PROGRAM: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 
 
-def check_cli(here: Here) -> None:
+def check_cli(here: TableContext) -> None:
     """Look at the command of a program, and at its environment."""
-    check_one_line(here, "summary")
     command = here.data.get("command")
-    if isinstance(command, list) and (not command or (isinstance(command[0], str) and not command[0].strip())):
-        hint = 'name the program and what always follows it: `command = ["git"]`'
+    if isinstance(command, list) and command and isinstance(command[0], str) and not command[0].strip():
+        hint = 'name the program and its fixed arguments: `command = ["git"]`'
         here.error("TM209", f"`command` in {table_name(here.at)} names no program", "command", hint=hint)
     _check_words(here, "command")
     _check_environment(here)
@@ -156,16 +151,16 @@ def check_cli(here: Here) -> None:
         _check_paths(here, key)
 
 
-def _check_words(here: Here, key: str) -> None:
+def _check_words(here: TableContext, key: str) -> None:
     """Refuse control characters in the fixed part of a command line: nobody means them there."""
     written = here.data.get(key)
     for place, word in enumerate(written if isinstance(written, list) else ()):
         if isinstance(word, str) and (what := unprintable(word)):
             message = f"item {place + 1} of `{key}` in {table_name(here.at)} holds {what}"
-            report_at(here, "TM210", message, (key, place), hint="leave it out")
+            here.error("TM210", message, key, place, hint="leave it out")
 
 
-def _check_paths(here: Here, key: str) -> None:
+def _check_paths(here: TableContext, key: str) -> None:
     """Report relative paths and unknown placeholders."""
     written = here.data.get(key)
     for place, path in enumerate(written if isinstance(written, list) else ()):
@@ -178,40 +173,40 @@ def _check_paths(here: Here, key: str) -> None:
             f"`{{roots}}` or `{{cwd}}`"
         )
         hint = "write an absolute path, or the program's name alone" if key == "executes" else "write an absolute path"
-        report_at(here, "TM219", message, (key, place), hint=hint)
+        here.error("TM219", message, key, place, hint=hint)
 
 
 _PATH: Final = re.compile(r"(?:/|~(?:/|\Z)|\$\w|\$\{\w+\})[^\0\n{}]*|\{roots\}|\{cwd\}")
 _PROGRAM_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*")
 
 
-def _check_environment(here: Here) -> None:
+def _check_environment(here: TableContext) -> None:
     for name, value in _table(here.data, "env").items():
         _check_variable(here, name, "env", name, value=False)
         if isinstance(value, str) and "\0" in value:
             message = f"`{name}` in {table_name((*here.at, 'env'))} holds the control character U+0000"
-            report_at(here, "TM210", message, ("env", name), hint="leave it out")
+            here.error("TM210", message, "env", name, hint="leave it out")
     check_passed(here)
 
 
-def check_passed(here: Here) -> None:
+def check_passed(here: TableContext) -> None:
     """Refuse what no environment variable is called."""
     passed = here.data.get("pass_env")
     for place, name in enumerate(passed if isinstance(passed, list) else ()):
         _check_variable(here, name, "pass_env", place, value=True)
 
 
-def _check_variable(here: Here, name: Any, *path: str | int, value: bool) -> None:
+def _check_variable(here: TableContext, name: Any, *path: str | int, value: bool) -> None:
     if isinstance(name, str) and not _VARIABLE.fullmatch(name):
         message = f"{quoted(name)} cannot name an environment variable"
         hint = "use letters, digits and underscores, not starting with a digit"
-        report_at(here, "TM206", message, path, hint=hint, value=value)
+        here.error("TM206", message, *path, hint=hint, value=value)
 
 
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
-def check_global(here: Here) -> None:
+def check_global(here: TableContext) -> None:
     """Refuse an argument that could never be there, and a bare word with a value."""
     _check_bare_word(here)
     if "default" not in here.data and "default_env" not in here.data:
@@ -219,7 +214,14 @@ def check_global(here: Here) -> None:
         here.error("TM215", message, hint="add `default`, or `default_env` with an environment variable that holds it")
 
 
-def check_param(here: Here) -> None:
+def check_value(here: TableContext) -> None:
+    """Reject a value that contradicts itself."""
+    if here.data.get("required") is True and "default" in here.data:
+        message = f"{table_name(here.at)} is required, and has a default that is never used"
+        here.error("TM213", message, "required", hint="leave out `required`, or the default", value=False)
+
+
+def check_param(here: TableContext) -> None:
     """Refuse a parameter that contradicts itself, or that would be in two places."""
     check_value(here)
     _check_bare_word(here)
@@ -229,7 +231,7 @@ def check_param(here: Here) -> None:
         here.error("TM217", message, extra, hint="keep one of them", value=False)
 
 
-def _check_bare_word(here: Here) -> None:
+def _check_bare_word(here: TableContext) -> None:
     """Refuse a bare word as the flag of anything but a boolean: its value would look like the next word."""
     flag, kind = here.data.get("flag"), here.data.get("type", "string")
     if isinstance(flag, str) and isinstance(kind, str) and kind != "boolean" and flag[-1:].isalnum() and flag[0] != "-":

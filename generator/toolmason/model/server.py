@@ -11,9 +11,9 @@ from typing import Any
 from toolmason_runtime.programs.settings import POLICY
 from toolmason_runtime.programs.spec import Program
 from toolmason_runtime.protocol.answer_size import VARIABLE as MAX_ANSWER_CHARS
+from toolmason_runtime.toml.positions import KeyPath
 
 from toolmason.clients import Client
-from toolmason.diagnostics.key_path import KeyPath
 from toolmason.model.tool import CommandLine, Handler, Tool
 from toolmason.model.types import ClassName, Identifier, ObjectType
 

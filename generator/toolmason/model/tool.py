@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from toolmason_runtime.programs.spec import CommandTool
+from toolmason_runtime.toml.positions import KeyPath
 
-from toolmason.diagnostics.key_path import KeyPath
 from toolmason.model.types import ClassName, Identifier, JsonSchema, Value
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NewType
 
-from toolmason.diagnostics.key_path import KeyPath
+from toolmason_runtime.toml.positions import KeyPath
 
 Identifier = NewType("Identifier", str)
 """A name that is legal Python and no keyword. Made in `names`."""

@@ -14,9 +14,10 @@ from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
+from toolmason_runtime.suggestions import did_you_mean
+
 from toolmason.clients import clients
 from toolmason.diagnostics import Diagnostics
-from toolmason.diagnostics.wording import did_you_mean
 from toolmason.manifest.document import Document
 from toolmason.model.checksum import LISTING
 from toolmason.model.parts import part_of

@@ -8,11 +8,12 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from toolmason_runtime.protocol.renaming import renamed
+from toolmason_runtime.toml.positions import KeyPath
 
 from toolmason.clients import CODEX, clients
 from toolmason.diagnostics import Diagnostics
-from toolmason.diagnostics.key_path import KeyPath
 from toolmason.manifest.document import Document
+from toolmason.manifest.idioms import result_hint
 from toolmason.manifest.tables import ManifestTables, ToolTable
 from toolmason.model import json_schema
 from toolmason.model.client_launch import PYPROJECT, PyprojectError, declared_scripts
@@ -71,7 +72,7 @@ def resolve(
     checker = SchemaChecker(run.definitions)
     tools = [tool for name, table in tables.tools.items() if (tool := _tool(run, checker, name, table))]
     if handlers is not None and not tables.server.is_uncertain("handlers", "package"):
-        _check_handlers(run, tools, HandlerIndex(handlers, run.tables.server.package))
+        _check_handlers(run, tools, HandlerIndex(handlers, run.tables.server.package, run.tables.server.handlers))
     return None if diagnostics.has_errors else _server(run, tools)
 
 
@@ -391,7 +392,8 @@ def _result(run: Resolution, table: ToolTable) -> ObjectType | None:
     if not table.returns:
         return None
     if not run.is_known("types", table.returns):
-        run.unknown("TM315", "result type", table.returns, run.types, (*table.at, "returns"))
+        at, hint = (*table.at, "returns"), result_hint(table.returns)
+        run.unknown("TM315", "result type", table.returns, run.types, at, hint=hint)
     return run.types.get(ClassName(table.returns))
 
 

@@ -17,8 +17,8 @@ from toolmason_runtime.programs.spec import (
     Risk,
 )
 from toolmason_runtime.protocol.catalogue import FETCH_CHUNK
+from toolmason_runtime.toml.positions import KeyPath
 
-from toolmason.diagnostics.key_path import KeyPath
 from toolmason.manifest.tables import (
     CliTable,
     ExampleTable,

@@ -9,10 +9,10 @@ from typing import Any
 
 from toolmason_runtime.programs.spec import Program
 from toolmason_runtime.protocol.catalogue import FETCH_CHUNK
+from toolmason_runtime.suggestions import did_you_mean
+from toolmason_runtime.toml.positions import KeyPath
 
 from toolmason.diagnostics import Diagnostics
-from toolmason.diagnostics.key_path import KeyPath
-from toolmason.diagnostics.wording import did_you_mean
 from toolmason.manifest.document import Document
 from toolmason.manifest.tables import ManifestTables
 from toolmason.model.tool import Hints
@@ -58,8 +58,8 @@ class Resolution:
         """Note a mistake at a value, or at its key."""
         self.document.report(self.diagnostics, code, message, at, hint=hint, value=value)
 
-    def unknown(self, code: str, what: str, name: str, known: Iterable[str], at: KeyPath) -> None:
-        """Note a name that stands nowhere, with the nearest that does."""
+    def unknown(self, code: str, what: str, name: str, known: Iterable[str], at: KeyPath, *, hint: str = "") -> None:
+        """Report an unknown name. Without a `hint`, suggest the closest known name."""
         names = list(known)
-        hint = did_you_mean(name, names) or f"known: {', '.join(names[:8]) or 'none'}"
+        hint = hint or did_you_mean(name, names) or f"known: {', '.join(names[:8]) or 'none'}"
         self.error(code, f"unknown {what} `{name}`", at, hint=hint)

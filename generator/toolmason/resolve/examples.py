@@ -11,9 +11,9 @@ from typing import Any, cast
 from jsonschema import ValidationError
 from toolmason_runtime.protocol.patterns import PatternTimeoutError, time_limit
 from toolmason_runtime.protocol.validation import validator
+from toolmason_runtime.suggestions import did_you_mean
+from toolmason_runtime.toml.positions import KeyPath
 
-from toolmason.diagnostics.key_path import KeyPath
-from toolmason.diagnostics.wording import did_you_mean
 from toolmason.model.types import JsonSchema
 
 MAX_QUOTED_CHARS = 60

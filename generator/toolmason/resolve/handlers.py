@@ -10,7 +10,8 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from toolmason.diagnostics.wording import nearest
+from toolmason_runtime.suggestions import closest_match
+
 from toolmason.manifest.input_files import read_input
 from toolmason.model.identifiers import identifier
 from toolmason.model.python_text import docstring
@@ -40,9 +41,10 @@ class _Module:
 class HandlerIndex:
     """The top-level names of each module under a source folder. Read as text: importing could run anything."""
 
-    def __init__(self, folder: Path, package: str) -> None:
+    def __init__(self, folder: Path, package: str, handlers: str) -> None:
         self._folder = folder
         self._package = package
+        self._handlers = handlers
         self._modules = cache(self._read)
 
     def missing(self, tool: Tool, handler: Handler) -> Missing | None:
@@ -53,11 +55,13 @@ class HandlerIndex:
         module = self._modules(handler.module)
         if module and module.fault:
             return Missing(problem, "mend it first")
+        if module is None and (hint := self._other_directory(handler)):
+            return Missing(problem, hint)
         verb = f"did you mean `{near}`? If not, write:" if near else "write:" if module else "write it:"
         return Missing(problem, f"{verb}\n\n{signature(tool, handler, self._package)}")
 
     def problem(self, handler: Handler) -> tuple[str, str]:
-        """Say why `handler` is not there, or nothing, and give the nearest name that is."""
+        """Return why `handler` is not there, or nothing, and the closest name that is."""
         module = self._modules(handler.module)
         if module is None:
             where = self._folder.name + "/" + handler.module.replace(".", "/") + ".py"
@@ -66,9 +70,26 @@ class HandlerIndex:
             return f"module `{handler.module}` cannot be read: {module.fault}", ""
         if module.is_open or handler.function in module.names:
             return "", ""
-        return f"no function `{handler.function}` in `{handler.module}`", nearest(
+        return f"no function `{handler.function}` in `{handler.module}`", closest_match(
             handler.function, sorted(module.names)
         )
+
+    def _other_directory(self, handler: Handler) -> str:
+        """Return the hint for a module that is in another directory; empty if there is none."""
+        inner = handler.module.removeprefix(f"{self._handlers}.")
+        found = next(iter(sorted(self._folder.rglob(f"{inner.replace('.', '/')}.py"))), None)
+        if found is None:
+            return ""
+        relative = found.relative_to(self._folder).with_suffix("")
+        module = ".".join(relative.parts)
+        exists = f"`{self._folder.name}/{relative.as_posix()}.py` exists:"
+        if module.startswith(f"{self._handlers}."):
+            reference = f"{module.removeprefix(f'{self._handlers}.')}:{handler.function}"
+            return f'{exists} write `handler = "{reference}"`'
+        package = module.removesuffix(inner).rstrip(".")
+        if package:
+            return f'{exists} write `handlers = "{package}"` in [server], or move it'
+        return f"{exists} move it to `{self._folder.name}/{self._handlers.replace('.', '/')}/`"
 
     def _read(self, module: str) -> _Module | None:
         base = self._folder.joinpath(*module.split("."))

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from toolmason_runtime.programs.spec import CommandTool, Risk
+from toolmason_runtime.suggestions import did_you_mean
+from toolmason_runtime.toml.positions import KeyPath
+from toolmason_runtime.toml.problems import either, quoted
 
-from toolmason.diagnostics.key_path import KeyPath
-from toolmason.diagnostics.wording import did_you_mean, either, quoted
 from toolmason.manifest.tables import ToolTable
 from toolmason.manifest.validate_clis import RISKS
 from toolmason.model.type_expression import spell

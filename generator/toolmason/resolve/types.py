@@ -11,7 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from toolmason.diagnostics.key_path import KeyPath
+from toolmason_runtime.toml.positions import KeyPath
+
+from toolmason.manifest.idioms import type_hint
 from toolmason.manifest.tables import ToolTable, ValueTable
 from toolmason.model.identifiers import MODELS_TAKEN, class_name, is_type_name
 from toolmason.model.json_schema import RESULT_LEVELS, exact_value
@@ -108,10 +110,12 @@ def _type(run: Resolution, table: ValueTable) -> TypeRef | None:
     try:
         ref = parse(table.type)
     except MalformedTypeError as error:
-        run.error("TM303", str(error), at)
+        run.error("TM303", str(error), at, hint=type_hint(table.type))
         return None
     for name in sorted(each for each in names(ref) if not run.is_known("types", each)):
-        run.unknown("TM302", "type", name, [*PRIMITIVES, *run.tables.types], at)
+        known = [*PRIMITIVES, *run.tables.types]
+        is_misspelt = name.casefold() in (each.casefold() for each in known)
+        run.unknown("TM302", "type", name, known, at, hint="" if is_misspelt else type_hint(name))
     return ref if names(ref) <= run.tables.types.keys() else None
 
 

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from toolmason_runtime.programs.argv import UnsafeArgumentError, invocation, items
 from toolmason_runtime.programs.spec import CommandTool, Place
+from toolmason_runtime.toml.problems import quoted
 
-from toolmason.diagnostics.wording import quoted
 from toolmason.model.types import Value
 from toolmason.resolve.context import Resolution
 

@@ -11,12 +11,12 @@ import os
 import stat
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
-from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, Final
 
 from toolmason_runtime import ToolError
+from toolmason_runtime.suggestions import MAX_CHARS, closest_matches
 
 from workbench_handlers.workspace.roots import Located, Root, locate, real_path
 
@@ -25,8 +25,6 @@ CAN_WALK: Final = os.open in os.supports_dir_fd and hasattr(os, "O_NOFOLLOW")
 
 MAX_COMPARED: Final = 2_000
 """Names of a folder that are held against one that is missing."""
-MAX_COMPARED_LENGTH: Final = 80
-"""Characters of a name that is; comparing takes the product of the lengths."""
 
 _LINKS: Final = {errno.ELOOP, errno.ENOTDIR, errno.EMLINK}
 _FILE_FLAGS: Final = (
@@ -52,7 +50,7 @@ def existing(path: str, roots: Sequence[Root], *, suggest: bool = True) -> Locat
 
 def similar(located: Located) -> str:
     """Say which paths beside a missing one look like it, from its root, or nothing."""
-    if not located.parts or len(located.parts[-1]) > MAX_COMPARED_LENGTH:
+    if not located.parts or len(located.parts[-1]) > MAX_CHARS:
         return ""
     folder = Located(located.root, located.parts[:-1], "")
     try:
@@ -60,10 +58,8 @@ def similar(located: Located) -> str:
             names = [entry.name for entry in islice(entries, MAX_COMPARED)]
     except (OSError, ToolError):
         return ""
-    folded = {name.casefold(): name for name in names if len(name) <= MAX_COMPARED_LENGTH}
-    near = get_close_matches(located.parts[-1].casefold(), folded, n=3, cutoff=0.6)
-    paths = ["/".join((*located.parts[:-1], folded[name])) for name in near]
-    return f"; did you mean {' or '.join(f'`{path}`' for path in paths)}?" if near else ""
+    paths = ["/".join((*located.parts[:-1], name)) for name in closest_matches(located.parts[-1], sorted(names))]
+    return f"; did you mean {' or '.join(f'`{path}`' for path in paths)}?" if paths else ""
 
 
 @contextmanager

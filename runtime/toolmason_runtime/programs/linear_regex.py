@@ -10,9 +10,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
-from pydantic_core import SchemaError
-from toolmason_runtime.protocol.patterns import compile_linear
-
 _HINTS: Final = {
     "look-around": "say what may be there instead, or list what is allowed with `enum`",
     "backreferences": "write the text out, or list what is allowed with `enum`",
@@ -45,6 +42,9 @@ class Pattern:
 
 
 def _compiled(pattern: str) -> Callable[[str], bool]:
+    from pydantic_core import SchemaError  # only a policy with patterns needs it
+    from toolmason_runtime.protocol.patterns import compile_linear
+
     try:
         return compile_linear(pattern)
     except SchemaError as error:

@@ -7,19 +7,19 @@ line, so that a default, a number or an item of a list is judged as what the pro
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from decimal import Decimal
-from difflib import get_close_matches
 from enum import StrEnum
 from typing import Any
 
 from toolmason_runtime.programs.argv import is_number, named_items, placements_of, text_of, values_used
-from toolmason_runtime.programs.linear_regex import Pattern
+from toolmason_runtime.programs.linear_regex import Pattern, PatternError
 from toolmason_runtime.programs.spec import CommandTool, Risk
 from toolmason_runtime.protocol.errors import ToolError
 from toolmason_runtime.protocol.schema_text import shown
 from toolmason_runtime.protocol.wording import disabled, named
+from toolmason_runtime.toml.tables import JsonValue, Table, converted, key
 
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,4})?", re.ASCII)
 
@@ -59,25 +59,62 @@ class ExecutorName(StrEnum):
     DOCKER = "docker"
 
 
+def _pattern(text: str) -> Pattern:
+    try:
+        return Pattern(text)
+    except PatternError as error:
+        raise ValueError(f"cannot be used: {error}") from error
+
+
+def _choices(values: tuple[JsonValue, ...]) -> tuple[str | float, ...]:
+    if values and all(isinstance(value, str | int | float) for value in values):
+        return values
+    raise ValueError("must be an array of strings, numbers and booleans, with at least one item")
+
+
+def _volumes(volumes: tuple[str, ...]) -> tuple[str, ...]:
+    if all(_is_docker_value(volume) and ":" in volume for volume in volumes):
+        return volumes
+    raise ValueError("must be an array of strings such as `/here:/there:ro`")
+
+
+def _docker_value(text: str) -> str:
+    if _is_docker_value(text):
+        return text
+    raise ValueError("must be one line that does not start with `-`")
+
+
+def _is_docker_value(text: str) -> bool:
+    """Return whether a text can be a value on the command line of `docker`."""
+    return bool(text) and text.isprintable() and not text.startswith("-")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Docker:
-    """`[docker]`: how the container of one call is made. `network` is `none` unless the policy names another."""
+class Docker(Table):
+    """`[docker]`: the container of each call."""
 
-    image: str
-    volumes: tuple[str, ...] = ()
-    network: str = "none"
-    working_dir: str = ""
+    image: str = key(converted(str, _docker_value))
+    """Image of the container."""
+    volumes: tuple[str, ...] = key(converted(tuple[str, ...], _volumes), default=())
+    """Directories of this machine in the container: `/here:/there:ro`."""
+    network: str = key(converted(str, _docker_value), default="none")
+    """Network of the container."""
+    working_dir: str = key(converted(str, _docker_value), default="")
+    """Directory in the container."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ArgumentRule:
-    """`[tools.NAME.args]`: what the text of one argument must be. None: anything. `where` is its file and line."""
+class ArgumentRule(Table):
+    """`[tools.NAME.args.NAME]`: the allowed texts of one argument."""
 
-    pattern: Pattern | None = None
-    minimum: float | None = None
-    maximum: float | None = None
-    choices: tuple[str | float, ...] | None = None
-    where: str = field(default="", compare=False)
+    pattern: Pattern | None = key(converted(str, _pattern), default=None)  # noqa: RUF009 - a field
+    """Regular expression for the whole text."""
+    minimum: int | float | None = key(name="min", default=None)
+    """Smallest number."""
+    maximum: int | float | None = key(name="max", default=None)
+    """Largest number."""
+    choices: tuple[str | float, ...] | None = key(converted(tuple[JsonValue, ...], _choices), name="enum", default=None)
+    """Allowed values."""
 
     def problem(self, value: Any, text: str) -> str:
         """Say what `value`, written as `text`, must be instead; empty if it is allowed."""
@@ -99,27 +136,36 @@ class ArgumentRule:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ToolRule:
-    """`[tools.NAME]`. A tool that is listed is enabled, unless it says otherwise. `where` is its file and line."""
+class ToolRule(Table):
+    """`[tools.NAME]`: one tool."""
 
     enabled: bool = True
+    """Whether it may run."""
     require_approval: bool | None = None
-    arguments: Mapping[str, ArgumentRule] = field(default_factory=dict)
-    where: str = field(default="", compare=False)
+    """Whether a person is asked before each call; otherwise `approval` decides."""
+    arguments: Mapping[str, ArgumentRule] = key(name="args", default={})
+    """Rules for its arguments."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Policy:
-    """What a server's command tools may do. As made without arguments: all of them, asking before any that writes.
+class Policy(Table):
+    """The policy of a server's command tools. Without arguments it allows all, with approval of those that write.
 
     `docker` is None where programs run on this machine.
     """
 
     default: Listing = Listing.ENABLED
+    """Tools without a table of their own. In a file the default is `disabled`."""
     approval: Approval = Approval.WRITE
+    """Calls that need approval."""
     headless: Headless = Headless.DENY
+    """Calls that need approval from a client that cannot ask."""
+    executor: ExecutorName = ExecutorName.LOCAL
+    """Where programs run."""
     docker: Docker | None = None
-    tools: Mapping[str, ToolRule] = field(default_factory=dict)
+    """The container, for executor `docker`."""
+    tools: Mapping[str, ToolRule] = key(default={})
+    """Rules by the name of the tool."""
 
     def is_enabled(self, name: str) -> bool:
         """Whether the tool of that name may be run at all."""
@@ -150,24 +196,6 @@ class Policy:
             for problem in _problems(name, values[name], rule, is_default=arguments.get(name) is None)
         ]
 
-    def misfits(self, tools: Iterable[CommandTool]) -> list[str]:
-        """Name each tool and argument that the policy has rules for and that is not there, each with file and line.
-
-        A rule for a misspelt name would protect nothing.
-        """
-        known = {tool.name: [each.name for each in placements_of(tool)] for tool in tools}
-        found = []
-        for name, rule in self.tools.items():
-            if name not in known:
-                found.append(f"{rule.where}: there is no command tool `{name}`{guess(name, known)}")
-                continue
-            found += [
-                f"{each.where}: tool `{name}` has no argument `{argument}`{guess(argument, known[name])}"
-                for argument, each in rule.arguments.items()
-                if argument not in known[name]
-            ]
-        return found
-
 
 def _problems(name: str, value: Any, rule: ArgumentRule, *, is_default: bool) -> Iterator[str]:
     """Hold each text that is written of a value against its rule."""
@@ -180,12 +208,6 @@ def _problems(name: str, value: Any, rule: ArgumentRule, *, is_default: bool) ->
         if problem:
             source = ", its default" if is_default else ""
             yield f"{named((called,))} {problem}, by the policy of this server; got {shown(item)}{source}"
-
-
-def guess(name: str, known: Iterable[str]) -> str:
-    """Ask for the name that may have been meant, as the end of a sentence on `name`; empty if none is near."""
-    close = get_close_matches(name, list(known), n=1, cutoff=0.5)
-    return f": did you mean `{close[0]}`?" if close else ""
 
 
 def _exact(number: float) -> Decimal:

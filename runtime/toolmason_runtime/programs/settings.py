@@ -102,9 +102,6 @@ def _loaded(path: str, catalogue: Catalogue) -> Policy:
     from toolmason_runtime.programs.policy_file import PolicyError, load_policy
 
     try:
-        policy = load_policy(Path(path).expanduser())
+        return load_policy(Path(path).expanduser(), command_tools(catalogue))
     except PolicyError as error:
         raise ValueError(str(error)) from error
-    if mistakes := policy.misfits(command_tools(catalogue)):
-        raise ValueError("\n".join(mistakes))
-    return policy

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Final
 
 from toolmason_runtime.protocol.catalogue import Catalogue, ToolEntry, reads_rest
+from toolmason_runtime.suggestions import did_you_mean
 
 STYLES: Final = ("search-call", "list-describe", "discover-schema", "classic")
 """The styles of discovery: which meta-tools stand in `tools/list`."""
@@ -73,6 +73,6 @@ def _category(toolset: str, catalogue: Catalogue) -> str:
 
 
 def _unknown(what: str, given: str, known: Sequence[str]) -> str:
-    close = get_close_matches(given, known, n=1)
-    guess = f"; did you mean `{close[0]}`?" if close else ""
-    return f"unknown {what} `{given}`: there are {', '.join(f'`{each}`' for each in known) or 'none'}{guess}"
+    hint = did_you_mean(given, known)
+    listed = ", ".join(f"`{each}`" for each in known) or "none"
+    return f"unknown {what} `{given}`: there are {listed}{f'; {hint}' if hint else ''}"

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping, Sequence
-from difflib import get_close_matches
 from typing import Any
 
 from toolmason_runtime.protocol.schema_text import expected, nullless, shown
+from toolmason_runtime.suggestions import closest_match
 
 Path = tuple[str | int, ...]
 """Where a value stands inside the arguments."""
-MIN_ABBREVIATION = 3
 FORWARDED = "wait_for_previous"
 """An argument that Gemini CLI adds to every call and forwards to the server: dropped silently where undeclared."""
 
@@ -30,45 +28,15 @@ def mismatch(path: Path, schema: Mapping[str, Any], value: Any) -> str:
 
 
 def unknown(path: Path, known: Sequence[str], *, meant: str = "", given: Collection[str] = (), holder: str = "") -> str:
-    """Note that the argument at `path` was ignored, with the name that was `meant`, else the nearest of `known`.
+    """Note that the argument at `path` was ignored, with the name that was `meant`, otherwise the closest of `known`.
 
     A name that was `given` as well is not suggested. `holder` is the argument that holds those of another tool.
     """
-    guess = meant or nearest(str(path[-1]), [name for name in known if name not in given])
+    guess = meant or closest_match(str(path[-1]), [name for name in known if name not in given])
     hint = f"did you mean '{guess}'?" if guess else f"known are: {', '.join(known) or 'none'}"
     if holder and not guess:
         hint = f"arguments of the tool go into '{holder}'"
     return f"Note: unknown argument '{_text(path)}' was ignored; {hint}"
-
-
-def nearest(name: str, known: Sequence[str]) -> str:
-    """Return the one of `known` that `name` was most likely meant to be, or the empty string.
-
-    Whole words in common count most (`path` in `search_path`), then a shared beginning (`repo` of `repository`), then
-    likeness.
-    """
-    words = _words(name)
-    shared = [(len(words & _words(each)) / len(words | _words(each)), each) for each in known]
-    best, guess = max(shared, key=lambda pair: pair[0], default=(0.0, ""))
-    if best:
-        return guess
-    begun = [each for each in known if any(_begins(one, other) for one in words for other in _words(each))]
-    likely = begun[:1] or get_close_matches(name, known, n=1)
-    return likely[0] if likely else ""
-
-
-def _words(name: str) -> frozenset[str]:
-    """Return the words of a name; singular and plural count as the same."""
-    return frozenset(word.lower().removesuffix("s") for word in _WORD.findall(name))
-
-
-def _begins(one: str, other: str) -> bool:
-    """Whether one of two words is an abbreviation of the other, by at least three letters."""
-    return min(len(one), len(other)) >= MIN_ABBREVIATION and (one.startswith(other) or other.startswith(one))
-
-
-_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+|[^\W_]+")
-"""One word of a name in snake_case, camelCase or kebab-case."""
 
 
 def misnamed(path: Path, meant: str) -> str:

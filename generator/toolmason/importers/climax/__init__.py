@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from toolmason_runtime.programs.spec import Program
+from toolmason_runtime.toml.problems import either, quoted
 
-from toolmason.diagnostics.wording import either, quoted
 from toolmason.importers.climax.mapping_reader import Fields
 from toolmason.importers.climax.params import Global, Params, global_params, tool_params
 from toolmason.importers.climax.yaml_nodes import read_yaml

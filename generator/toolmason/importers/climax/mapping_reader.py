@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, TypeGuard
+from typing import Any, Final, TypeGuard
 
-from toolmason.diagnostics.wording import did_you_mean, either, quoted
+from toolmason_runtime.suggestions import did_you_mean
+from toolmason_runtime.toml.positions import Position
+from toolmason_runtime.toml.problems import either, quoted
+
 from toolmason.importers.climax.yaml_nodes import Node
-from toolmason.importers.notes import Notes
-from toolmason.manifest.positions import Place
+from toolmason.importers.notes import ImportFailed, Notes
 
 _KINDS: Final = {dict: "a mapping", tuple: "a list"}
+"""Types of values; all others are scalars."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fields:
-    """A mapping of a file; `about` is how it is called in notes."""
+    """A mapping of a file; `about` is its name in notes. If `is_strict`, invalid values refuse the import."""
 
     node: Node
     path: str
     notes: Notes
     about: str = ""
+    is_strict: bool = False
 
     def called(self, about: str) -> Fields:
         """Give the same mapping under another name."""
@@ -36,8 +40,8 @@ class Fields:
         """Note a reason why nothing can be imported."""
         self.notes.stop(self.path, self._place(key), self.about, message)
 
-    def _place(self, key: str) -> Place:
-        place: Place = self.node.value[key].key if key in self.node.value else self.node.place
+    def _place(self, key: str) -> Position:
+        place: Position = self.node.value[key].key if key in self.node.value else self.node.place
         return place
 
     def known(self, keys: Sequence[str]) -> None:
@@ -48,90 +52,96 @@ class Fields:
                 self.note(f"unknown key {quoted(key)}, left out{f' ({hint})' if hint else ''}", key)
 
     def has(self, key: str) -> bool:
-        """Whether the key is there with a value."""
+        """Return whether the key is present with a value."""
         return key in self.node.value and self.node.value[key].value is not None
 
     def get(self, key: str) -> Node:
-        """Give the value of a key that is there."""
+        """Return the value of a key that is present."""
         node: Node = self.node.value[key]
         return node
 
     def text(self, key: str) -> str:
-        """Read a text; any scalar is one, as it is written. Empty if there is none."""
-        return self.get(key).text if self.has(key) and self._is(key, None, "a text") else ""
+        """Read a text: any scalar, as it is in the file. Empty if there is none."""
+        node = self._read(key, is_scalar, "a text")
+        return node.text if node else ""
 
     def choice(self, key: str, choices: Sequence[str]) -> str:
         """Read one of several words; empty if there is none."""
         word = self.text(key)
-        if word and word not in choices:
-            self.note(f"{quoted(word)} is no `{key}`, left out: it would be {either(choices)}", key)
-            return ""
-        return word
+        if word in choices or not (word or (self.is_strict and self.has(key))):
+            return word
+        if self.is_strict:
+            raise self.refused(key, f"`{key}` must be {either(choices)}")
+        self.note(f"{quoted(word)} is no `{key}`, left out: it would be {either(choices)}", key)
+        return ""
 
     def flag(self, key: str) -> bool:
-        """Read true or false; what is absent is false."""
-        if not self.has(key):
-            return False
-        value = self.get(key).value
-        if isinstance(value, bool):
-            return value
-        self.note(f"`{key}` is neither true nor false, left out", key)
-        return False
+        """Read true or false; a missing key is false."""
+        node = self._read(key, lambda value: isinstance(value, bool), "true or false")
+        return bool(node and node.value)
 
     def number(self, key: str) -> int | float | None:
         """Read a finite number."""
-        if not self.has(key):
-            return None
-        value = self.get(key).value
-        if is_finite(value):
-            return value
-        self.note(f"`{key}` is no finite number, left out", key)
-        return None
+        node = self._read(key, is_finite, "a finite number")
+        return node.value if node else None
 
     def texts(self, key: str) -> list[str]:
         """Read a list of texts."""
-        if not self.has(key) or not self._is(key, tuple, "a list"):
-            return []
-        nodes: tuple[Node, ...] = self.get(key).value
-        if any(isinstance(each.value, dict | tuple) or each.value is None for each in nodes):
+        nodes = self._items(key)
+        texts = [node.text for node in nodes if is_scalar(node.value) and node.value is not None]
+        if len(texts) < len(nodes):
             self.note(f"`{key}` holds what is no text; that is left out", key)
-        return [each.text for each in nodes if not isinstance(each.value, dict | tuple) and each.value is not None]
+        return texts
 
     def mapping(self, key: str) -> dict[str, Node]:
         """Read a mapping; empty if there is none."""
-        if not self.has(key) or not self._is(key, dict, "a mapping"):
-            return {}
-        found: dict[str, Node] = self.get(key).value
-        return found
+        inner = self.inner(key)
+        return inner.node.value if inner else {}
 
     def mappings(self, key: str) -> Iterator[Fields]:
         """Read a list of mappings."""
-        if not self.has(key) or not self._is(key, tuple, "a list"):
-            return
-        for each in self.get(key).value:
-            if isinstance(each.value, dict):
-                yield Fields(node=each, path=self.path, notes=self.notes)
+        for node in self._items(key):
+            if isinstance(node.value, dict):
+                yield Fields(node=node, path=self.path, notes=self.notes)
             else:
-                self.notes.add(self.path, each.place, self.about, f"`{key}` holds what is no mapping; that is left out")
+                self.notes.add(self.path, node.place, self.about, f"`{key}` holds what is no mapping; that is left out")
 
     def inner(self, key: str, about: str = "") -> Fields | None:
         """Read a mapping as fields; None if there is none."""
-        if not self.has(key) or not self._is(key, dict, "a mapping"):
-            return None
-        return Fields(node=self.get(key), path=self.path, notes=self.notes, about=about or self.about)
+        node = self._read(key, lambda value: isinstance(value, dict), "a mapping")
+        return replace(self, node=node, about=about or self.about) if node else None
 
-    def _is(self, key: str, kind: type | None, words: str) -> bool:
-        """Whether a value is of a kind, None being a scalar."""
-        value = self.get(key).value
-        found = next((each for each in _KINDS if isinstance(value, each)), None)
-        if found is kind:
-            return True
-        self.note(f"`{key}` must be {words}, not {_KINDS[found] if found else 'a scalar'}; left out", key)
-        return False
+    def _items(self, key: str) -> tuple[Node, ...]:
+        node = self._read(key, lambda value: isinstance(value, tuple), "a list")
+        return node.value if node else ()
+
+    def _read(self, key: str, is_valid: Callable[[Any], bool], expected: str) -> Node | None:
+        """Return the value of a key; None, with a note, if it has another type, and None if it is missing."""
+        if not self.has(key):
+            return None
+        node = self.get(key)
+        if is_valid(node.value):
+            return node
+        kind = next((name for kind, name in _KINDS.items() if isinstance(node.value, kind)), quoted(node.text))
+        message = f"`{key}` must be {expected}, not {kind}"
+        if self.is_strict:
+            raise self.refused(key, message)
+        self.note(f"{message}; left out", key)
+        return None
+
+    def refused(self, key: str, message: str) -> ImportFailed:
+        """Return the error that refuses the import because of the value of a key."""
+        place = self.get(key).place
+        return ImportFailed(f"{self.path}:{place.line}:{place.column}: {message}")
+
+
+def is_scalar(value: object) -> bool:
+    """Return whether a value is neither a list nor a mapping."""
+    return not isinstance(value, tuple(_KINDS))
 
 
 def is_finite(value: object) -> TypeGuard[int | float]:
-    """Whether a value is a number that can be compared: a float has no room for every integer."""
+    """Return whether a value is a number that can be compared: a float has no room for every integer."""
     try:
         return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
     except OverflowError:

@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from toolmason.diagnostics.wording import quoted
+from toolmason_runtime.toml.problems import quoted
+
 from toolmason.importers.climax.mapping_reader import Fields
 from toolmason.importers.names import one_line, snake, unique
 from toolmason.importers.notes import Notes

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 from toolmason_runtime.programs.linear_regex import Pattern, PatternError
 from toolmason_runtime.programs.policy import Approval, ExecutorName, Headless, Listing
+from toolmason_runtime.toml.problems import quoted
 
-from toolmason.diagnostics.wording import either, quoted
 from toolmason.importers.climax import Imported
-from toolmason.importers.climax.mapping_reader import Fields, is_finite
+from toolmason.importers.climax.mapping_reader import Fields
 from toolmason.importers.climax.yaml_nodes import read_yaml
 from toolmason.importers.notes import ImportFailed, Notes
 
@@ -32,15 +33,15 @@ def import_policy(path: Path, imported: Imported, notes: Notes) -> dict[str, Any
     root = read_yaml(path, notes)
     if not isinstance(root.value, dict):
         raise ImportFailed(f"{path.as_posix()}:{root.place.line}:{root.place.column}: this is no mapping")
-    fields = Fields(node=root, path=path.as_posix(), notes=notes, about="policy")
+    fields = Fields(node=root, path=path.as_posix(), notes=notes, about="policy", is_strict=True)
     fields.known(_KEYS)
     default = fields.choice("default", list(Listing)) or Listing.DISABLED.value
     policy: dict[str, Any] = {"default": default}
-    approval = _inner(fields, "approval", "policy.approval")
+    approval = fields.inner("approval", "policy.approval")
     approved: Mapping[str, bool] = {}
     if approval is not None:
         approval.known(("global", "headless", "tools"))
-        policy["approval"] = _chosen(approval, "global", list(Approval)) or Approval.WRITE.value
+        policy["approval"] = approval.choice("global", list(Approval)) or Approval.WRITE.value
         policy["headless"] = approval.choice("headless", list(Headless)) or Headless.DENY.value
         approved = _approved(approval)
     policy |= _executor(fields)
@@ -50,18 +51,18 @@ def import_policy(path: Path, imported: Imported, notes: Notes) -> dict[str, Any
 
 
 def _approved(approval: Fields) -> dict[str, bool]:
-    inner = _inner(approval, "tools", "policy.approval.tools")
+    inner = approval.inner("tools", "policy.approval.tools")
     if inner is None:
         return {}
     return {name: _asked(inner, name) for name in inner.node.value}
 
 
 def _executor(fields: Fields) -> dict[str, Any]:
-    executor = _inner(fields, "executor", "policy.executor")
+    executor = fields.inner("executor", "policy.executor")
     if executor is None:
         return {}
     executor.known(_EXECUTOR_KEYS)
-    if _chosen(executor, "type", list(ExecutorName)) != ExecutorName.DOCKER:
+    if executor.choice("type", list(ExecutorName)) != ExecutorName.DOCKER:
         return {}
     image = executor.text("image")
     if not image:
@@ -88,15 +89,15 @@ def _is_volume(executor: Fields, volume: str) -> bool:
 
 def _tools(fields: Fields, default: str, approved: Mapping[str, bool], imported: Imported) -> dict[str, Any]:
     found: dict[str, Any] = {}
-    listed = _inner(fields, "tools", "policy.tools")
+    listed = fields.inner("tools", "policy.tools")
     for original, node in listed.node.value.items() if listed else ():
         about = f"policy.tools.{original}"
         if not imported.tool(original):
             fields.called(about).note("there is no such tool, left out", "tools")
             continue
-        inner = Fields(node=node, path=fields.path, notes=fields.notes, about=about)
+        inner = replace(fields, node=node, about=about)
         if node.value is not None and not isinstance(node.value, dict):
-            raise _refused(listed or fields, original, f"`{original}` must be a mapping")
+            raise (listed or fields).refused(original, f"`{original}` must be a mapping")
         found[imported.tools[original]] = _tool(inner, original, imported) if node.value else {}
     for original, is_asked in approved.items():
         name = imported.tool(original)
@@ -115,12 +116,12 @@ def _tool(fields: Fields, original: str, imported: Imported) -> dict[str, Any]:
     rule: dict[str, Any] = {}
     if fields.has("require_approval"):
         rule["require_approval"] = _asked(fields, "require_approval")
-    arguments = _inner(fields, "args", f"{fields.about}.args")
+    arguments = fields.inner("args", f"{fields.about}.args")
     rules = {}
     for argument in arguments.node.value if arguments else ():
         about = f"{fields.about}.args.{argument}"
         name = imported.argument(original, argument)
-        inner = _inner(arguments, argument, about) if arguments else None
+        inner = arguments.inner(argument, about) if arguments else None
         if not name:
             fields.called(about).note("there is no such argument, left out", "args")
         elif inner and (limits := _limits(inner)):
@@ -128,40 +129,10 @@ def _tool(fields: Fields, original: str, imported: Imported) -> dict[str, Any]:
     return rule | ({"args": rules} if rules else {})
 
 
-def _inner(fields: Fields, key: str, about: str) -> Fields | None:
-    """Read a mapping that must not be lost: without it, more would be allowed."""
-    if fields.has(key) and not isinstance(fields.get(key).value, dict):
-        raise _refused(fields, key, f"`{key}` must be a mapping")
-    return fields.inner(key, about)
-
-
-def _chosen(fields: Fields, key: str, choices: Sequence[str]) -> str:
-    """Read one of several words, empty if it is absent. In place of another one, the usual might allow more."""
-    if not fields.has(key):
-        return ""
-    value = fields.get(key).value
-    if isinstance(value, str) and value in choices:
-        return value
-    raise _refused(fields, key, f"`{key}` must be {either(choices)}")
-
-
 def _asked(fields: Fields, key: str) -> bool:
-    value = fields.get(key).value
-    if isinstance(value, bool):
-        return value
-    raise _refused(fields, key, f"`{key}` is neither true nor false")
-
-
-def _bound(fields: Fields, key: str) -> int | float:
-    value = fields.get(key).value
-    if is_finite(value):
-        return value
-    raise _refused(fields, key, f"`{key}` is no finite number")
-
-
-def _refused(fields: Fields, key: str, message: str) -> ImportFailed:
-    place = fields.get(key).place
-    return ImportFailed(f"{fields.path}:{place.line}:{place.column}: {message}")
+    if fields.has(key):
+        return fields.flag(key)
+    raise fields.refused(key, f"`{key}` must be true or false")
 
 
 def _limits(fields: Fields) -> dict[str, Any]:
@@ -170,14 +141,14 @@ def _limits(fields: Fields) -> dict[str, Any]:
     if fields.has("pattern"):
         pattern = fields.get("pattern").value
         if not isinstance(pattern, str):
-            raise _refused(fields, "pattern", "`pattern` must be a text")
+            raise fields.refused("pattern", "`pattern` must be a text")
         if reason := _unlike(pattern):
-            raise _refused(fields, "pattern", f"the pattern {quoted(pattern)} does not carry over: {reason}")
+            raise fields.refused("pattern", f"the pattern {quoted(pattern)} does not carry over: {reason}")
         if pattern:  # CLImax asks nothing by an empty one
             found["pattern"] = pattern
     for key in ("min", "max"):
         if fields.has(key):
-            found[key] = _bound(fields, key)
+            found[key] = fields.number(key)
     return found
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any, Final
 
 import yaml
+from toolmason_runtime.toml.positions import Position
 
 from toolmason.importers.notes import ImportFailed, Notes
-from toolmason.manifest.positions import Place
 
 MAX_BYTES: Final = 4 * 1024 * 1024
 MAX_NODES: Final = 100_000
@@ -30,8 +30,8 @@ class Node:
 
     value: Any
     text: str = ""
-    place: Place
-    key: Place
+    place: Position
+    key: Position
 
 
 def read_yaml(path: Path, notes: Notes) -> Node:
@@ -82,8 +82,8 @@ def _not_a_character(shown: str, text: str, position: int) -> str:
     return f"{shown}:{line}:{column}: not YAML: it may not hold the character U+{ord(text[position]):04X}"
 
 
-def _place(node: yaml.Node) -> Place:
-    return Place(node.start_mark.line + 1, node.start_mark.column + 1)
+def _place(node: yaml.Node) -> Position:
+    return Position(node.start_mark.line + 1, node.start_mark.column + 1)
 
 
 @dataclass(slots=True)
@@ -95,7 +95,7 @@ class _Reader:
     notes: Notes
     count: int = field(default=0)
 
-    def node(self, node: yaml.Node, key: Place, depth: int) -> Node:
+    def node(self, node: yaml.Node, key: Position, depth: int) -> Node:
         place = _place(node)
         self.count += 1
         if self.count > MAX_NODES:
@@ -141,7 +141,7 @@ class _Reader:
             raise self.refused(_place(node), f"not YAML: {error}") from error
         return _whole(value) if isinstance(value, str) else value
 
-    def refused(self, place: Place, message: str) -> ImportFailed:
+    def refused(self, place: Position, message: str) -> ImportFailed:
         return ImportFailed(f"{self.shown}:{place.line}:{place.column}: {message}")
 
 

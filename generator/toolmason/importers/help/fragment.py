@@ -12,8 +12,8 @@ from pathlib import PurePath
 from typing import Any, Final
 
 import tomli_w
+from toolmason_runtime.toml.positions import dotted
 
-from toolmason.diagnostics.key_path import dotted
 from toolmason.importers.help.parser import Option
 from toolmason.importers.help.runner import Answer
 from toolmason.importers.help.usage import Positional

@@ -13,8 +13,8 @@ import anyio
 from toolmason_runtime.programs.execute import run
 from toolmason_runtime.programs.spec import Invocation
 from toolmason_runtime.protocol.errors import ToolError
+from toolmason_runtime.toml.problems import quoted
 
-from toolmason.diagnostics.wording import quoted
 from toolmason.importers.help.parser import Help, parse_help
 from toolmason.importers.notes import ImportFailed
 

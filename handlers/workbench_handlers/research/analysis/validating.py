@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from toolmason_runtime import ToolError
+from toolmason_runtime.suggestions import did_you_mean
 
 from workbench_handlers.model_backends.question import Ask
 from workbench_handlers.research.analysis import prompts
@@ -40,11 +40,8 @@ def checks_of(names: Sequence[str]) -> tuple[str, ...]:
     """
     for name in names:
         if name not in prompts.CHECKS:
-            near = get_close_matches(name, prompts.CHECKS, n=1)
-            known = ", ".join(prompts.CHECKS)
-            message = f"`{name[:100]}` is no check; " + (
-                f"did you mean `{near[0]}`?" if near else f"there are: {known}"
-            )
+            guess = did_you_mean(name, prompts.CHECKS) or f"there are: {', '.join(prompts.CHECKS)}"
+            message = f"`{name[:100]}` is no check; {guess}"
             raise ToolError(message, code="INVALID_ARGUMENT", details={"known": list(prompts.CHECKS)})
     return tuple(dict.fromkeys(names)) or tuple(prompts.CHECKS)
 

@@ -6,9 +6,7 @@ import pytest
 import tomli_w
 from hypothesis import given
 from hypothesis import strategies as st
-
-from toolmason.diagnostics.key_path import KeyPath
-from toolmason.manifest.positions import MAX_PARTS, Place, key_spans, mentions
+from toolmason_runtime.toml.positions import MAX_KEY_PARTS, KeyPath, Position, key_positions, scan_keys
 
 KEYS = st.one_of(
     st.sampled_from(
@@ -62,11 +60,11 @@ def paths_of(value: Any, at: KeyPath = ()) -> Iterator[KeyPath]:
         yield from paths_of(inner, (*at, name))
 
 
-def rest_of_line(text: str, place: Place) -> str:
+def rest_of_line(text: str, place: Position) -> str:
     return text.split("\n")[place.line - 1][place.column - 1 :]
 
 
-def written_key(text: str, place: Place) -> str:
+def written_key(text: str, place: Position) -> str:
     """Read the first part of the key at `place` with tomllib itself, by making it the only one of a document."""
     rest = rest_of_line(text, place)
     for end in range(len(rest), 0, -1):
@@ -80,7 +78,7 @@ def written_key(text: str, place: Place) -> str:
 
 def check_spans(text: str) -> None:
     data = tomllib.loads(text)
-    spans = key_spans(text)
+    spans = key_positions(text)
     assert spans.keys() == set(paths_of(data))
     for path, span in spans.items():
         if isinstance(path[-1], str):
@@ -101,7 +99,7 @@ def test_multi_line_strings_do_not_lead_astray(data: dict[str, Any]) -> None:
 def test_values_read_alone_are_what_tomllib_read(data: dict[str, Any]) -> None:
     text = tomli_w.dumps({"root": data}) if not data else tomli_w.dumps(data)
     parsed = tomllib.loads(text)
-    spans = key_spans(text)
+    spans = key_positions(text)
     for key, value in parsed.items():
         if isinstance(value, str | int):
             line = rest_of_line(text, spans[(key,)].value)
@@ -115,7 +113,7 @@ def test_hand_made_forms_are_found_too(text: str) -> None:
 
 @given(st.text(alphabet="ab.=[]{}\"'\\#, \n\t1é", max_size=60))
 def test_any_text_at_all_is_scanned_without_failing(text: str) -> None:
-    mentions(text)
+    scan_keys(text)
     try:
         tomllib.loads(text)
     except tomllib.TOMLDecodeError:
@@ -137,17 +135,17 @@ def test_any_text_at_all_is_scanned_without_failing(text: str) -> None:
         pytest.param("a = { '漢' = 1, b = 2 }", ("a", "b"), (1, 16), (1, 20), id="columns are characters"),
     ],
 )
-def test_places_are_lines_and_columns(text: str, path: KeyPath, key: Place, value: Place) -> None:
-    assert key_spans(text)[path] == (key, value)
+def test_places_are_lines_and_columns(text: str, path: KeyPath, key: Position, value: Position) -> None:
+    assert key_positions(text)[path] == (key, value)
 
 
 def test_keys_of_very_many_parts_are_noted_up_to_a_limit() -> None:
-    spans = key_spans(".".join("a" * 1000) + " = 1")
+    spans = key_positions(".".join("a" * 1000) + " = 1")
 
-    assert max(map(len, spans)) == MAX_PARTS
+    assert max(map(len, spans)) == MAX_KEY_PARTS
 
 
 @pytest.mark.parametrize("text", ['"\\q" = 1', "a", "[a", "a = 'x", "= 1"])
 def test_where_the_text_is_no_toml_the_scan_ends(text: str) -> None:
-    assert [mention.path for mention in mentions(f"first = 1\n{text}\nlast = 1\n")][:1] == [("first",)]
-    assert ("last",) not in {mention.path for mention in mentions(f"first = 1\n{text}\nlast = 1\n")}
+    assert [mention.path for mention in scan_keys(f"first = 1\n{text}\nlast = 1\n")][:1] == [("first",)]
+    assert ("last",) not in {mention.path for mention in scan_keys(f"first = 1\n{text}\nlast = 1\n")}

@@ -1,0 +1,142 @@
+"""Hints for keys and types that authors bring from JSON Schema, Python and other frameworks.
+
+Some are closer to a wrong key than to the right one: `optional` resembles `positional`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from toolmason_runtime.toml.tables import Idiom
+
+
+def _named(key: str, *spellings: str) -> dict[str, Idiom]:
+    return dict.fromkeys(spellings, Idiom(f"write `{key}`", key))
+
+
+_ONE_TYPE: Final = "a value has one type; only an `input_schema` can allow several"
+_UNION: Final = Idiom(_ONE_TYPE)
+_OBJECT: Final = 'declare the object as `[types.Name]` with `fields`, and write `type = "Name"`'
+_MAP: Final = "write `map<T>`, such as `map<string>`; `object` is an object with any members"
+_LIST: Final = "write `T[]`, such as `string[]`"
+_RETURNS: Final = Idiom('write `returns = "Name"` for `[types.Name]`', "returns")
+_CLI: Final = Idiom("write `cli` with the name of a program in `[clis]`, and `argv` for its subcommand", "cli")
+_HINTS: Final = "write `hints = { read_only = ..., destructive = ..., idempotent = ..., open_world = ... }`"
+
+VALUE_KEYS: Final[Mapping[str, Idiom]] = {
+    "optional": Idiom("write `required = false`, or give it a `default`", "required"),
+    "items": Idiom('write the item type with brackets: `type = "string[]"`'),
+    **dict.fromkeys(("fields", "properties"), Idiom(_OBJECT)),
+    **dict.fromkeys(("additionalProperties", "additional_properties"), Idiom(_MAP)),
+    **dict.fromkeys(("anyOf", "oneOf", "any_of", "one_of"), _UNION),
+    "const": Idiom("write `enum` with one value", "enum"),
+    "exclusiveMinimum": Idiom("write `minimum`, for an integer one more", "minimum"),
+    "exclusiveMaximum": Idiom("write `maximum`, for an integer one less", "maximum"),
+    **_named("enum", "choices", "options", "values"),
+    **_named("pattern", "regex"),
+    **_named("description", "title", "summary", "help"),
+    **dict.fromkeys(("example", "examples"), Idiom("write examples of whole calls: `[[tools.NAME.examples]]`")),
+}
+"""Unknown key of a parameter or a field -> what to write instead."""
+
+TYPE_KEYS: Final[Mapping[str, Idiom]] = {
+    **_named("fields", "properties", "params"),
+    "required": Idiom("write `required` in each field"),
+}
+"""The same for `[types.NAME]`."""
+
+TOOL_KEYS: Final[Mapping[str, Idiom]] = {
+    "name": Idiom("the name of a tool is in its header: `[tools.NAME]`"),
+    **_named("params", "parameters", "arguments", "args", "input", "inputs", "properties"),
+    "required": Idiom("write `required` in each parameter"),
+    "schema": Idiom("write `params`, or `input_schema` for a JSON Schema", "params"),
+    **dict.fromkeys(("output", "output_schema", "outputSchema", "result"), _RETURNS),
+    **_named("handler", "function", "func"),
+    **dict.fromkeys(("command", "program"), _CLI),
+    **dict.fromkeys(("annotations", "read_only", "readOnlyHint", "destructiveHint"), Idiom(_HINTS, "hints")),
+    **_named("keywords", "tags"),
+    **dict.fromkeys(("disabled", "hidden"), Idiom("write `enabled = false`", "enabled")),
+}
+"""The same for `[tools.NAME]`."""
+
+_FORMATS: Final = {
+    **dict.fromkeys(("datetime", "timestamp"), "date-time"),
+    **dict.fromkeys(("url", "uri"), "uri"),
+    **{name: name for name in ("date", "time", "duration", "uuid", "email")},
+}
+_TYPES: Final = {
+    **dict.fromkeys(("str", "text", "char"), "string"),
+    **dict.fromkeys(("int", "int32", "int64", "long"), "integer"),
+    **dict.fromkeys(("float", "double", "decimal"), "number"),
+    "bool": "boolean",
+}
+_HINT_OF_WORD: Final = {
+    **{word: f'write `type = "string"` with `format = "{name}"`' for word, name in _FORMATS.items()},
+    **{word: f"write `{name}`" for word, name in _TYPES.items()},
+    **dict.fromkeys(("list", "array", "tuple", "set"), _LIST),
+    **dict.fromkeys(("dict", "map", "mapping", "record"), _MAP),
+    **dict.fromkeys(("any", "unknown", "mixed"), "only an `input_schema` can allow any value"),
+    **dict.fromkeys(("enum", "literal"), 'write `type = "string"` with `enum = ["a", "b"]`'),
+}
+_NULLS: Final = ("null", "none", "nil", "undefined")
+
+_OPTIONAL: Final = re.compile(r"optional\s*[\[<](.+)[\]>]|(.+)\?", re.IGNORECASE)
+"""`Optional[str]`, `string?`."""
+_UNION_OF: Final = re.compile(r"union\s*[\[<](.+)[\]>]", re.IGNORECASE)
+_LIST_OF: Final = re.compile(r"(?:list|array|set|sequence)\s*(?:[\[<](.+)[\]>]|\s+of\s+(\w+))", re.IGNORECASE)
+"""`list[str]`, `array<string>`, `list of strings`."""
+_MAP_OF: Final = re.compile(r"(?:dict|map|mapping|record)\s*[\[<]\s*\w+\s*,(.+)[\]>]", re.IGNORECASE)
+"""`dict[str, int]`, `Record<string, number>`."""
+
+
+def type_hint(value: Any) -> str:
+    """Return the hint for a `type` that is not one, such as `datetime`, `list[int]` or `["string", "null"]`."""
+    if isinstance(value, list):
+        return _union_hint([str(each) for each in value])
+    if isinstance(value, dict):
+        return _OBJECT
+    return _text_hint(value.strip()) if isinstance(value, str) else ""
+
+
+def result_hint(text: str) -> str:
+    """Return the hint for `returns` with the type of a value, such as `Issue[]`; empty for a name."""
+    if re.fullmatch(r"[A-Z]\w*", text):
+        return ""
+    return f'a result is an object: declare a type with `fields.items = {{ type = "{_translated(text)}" }}` and name it'
+
+
+def _text_hint(text: str) -> str:
+    if match := _OPTIONAL.fullmatch(text):
+        return _union_hint([match[1] or match[2], "null"])
+    members = re.split(r"\s*\|\s*|\s+or\s+", text)
+    if match := _UNION_OF.fullmatch(text):
+        members = match[1].split(",")
+    if len(members) > 1:
+        return _union_hint(members)
+    if hint := _HINT_OF_WORD.get(text.lower()):
+        return hint
+    if text.lower() in _NULLS:
+        return "write the type of the other values, with `nullable = true`"
+    translated = _translated(text)
+    return f"write `{translated}`" if translated != text else ""
+
+
+def _union_hint(members: list[str]) -> str:
+    types = [member.strip() for member in members if member.strip().lower() not in _NULLS]
+    if len(types) == 1:
+        return f'write `type = "{_translated(types[0])}"` with `nullable = true`'
+    return _ONE_TYPE
+
+
+def _translated(text: str) -> str:
+    """Return a type in the language of manifests: `string[]` for `list[str]`."""
+    text = text.strip()
+    if match := _LIST_OF.fullmatch(text):
+        return f"{_translated(match[1] or match[2].removesuffix('s'))}[]"
+    if match := _MAP_OF.fullmatch(text):
+        return f"map<{_translated(match[1])}>"
+    if text.endswith("[]"):
+        return f"{_translated(text[:-2])}[]"
+    return "string" if text.lower() in _FORMATS else _TYPES.get(text.lower(), text)
