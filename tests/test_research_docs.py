@@ -23,9 +23,9 @@ sys.path.insert(0, str(Path(__file__).parent / "workbench" / "research" / "suppo
 from gemini_api import GeminiApi
 from gemini_homes import KEY
 from toolmason_runtime.server.logging import LogLines
-
 from workbench_handlers.answers import limits, memory, store
 from workbench_handlers.answers.redis_store import PREFIX
+
 from workbench_handlers.model_backends import environment, gemini, logs, probing, readonly
 from workbench_handlers.model_backends.adapter import Program
 from workbench_handlers.model_backends.choice import COMMANDS

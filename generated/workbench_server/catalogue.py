@@ -19,6 +19,7 @@ CATALOGUE: Final[Catalogue] = {
         "website": "",
         "page_size": 250,
         "lifespan": "workbench_handlers.state:lifespan",
+        "chunk_store": "WORKBENCH_STORE",
     },
     "discovery": {
         "style": "search-call",
@@ -26,6 +27,7 @@ CATALOGUE: Final[Catalogue] = {
         "pinned": ["list_allowed_directories"],
         "page_tokens": 1500,
         "split_calls": True,
+        "list_fetch_chunk": True,
     },
     "categories": {
         "files": {
@@ -1297,60 +1299,6 @@ CATALOGUE: Final[Catalogue] = {
                 },
                 "required": ["tool", "directory", "entries", "meta"],
             },
-        },
-        "fetch_chunk": {
-            "tool": {
-                "name": "fetch_chunk",
-                "title": "Fetch chunk",
-                "description": "Read a further part of what was too long for one answer: of a research tool's, whose `chunks` give the cacheKey and how many there are, or of a command's output, whose last line gives both. An answer comes as JSON with the part in chunk.content and is kept for an hour; an output comes as the text it is and is kept for a while. When one is gone, ask or run again.",
-                "inputSchema": {
-                    "type": "object",
-                    "properties": {
-                        "cacheKey": {
-                            "type": "string",
-                            "description": "The cacheKey that the answer gave. At least 1 character.",
-                            "minLength": 1,
-                        },
-                        "chunkIndex": {
-                            "type": "integer",
-                            "description": "Which part, from 1; the answer itself was part 1. At least 1.",
-                            "minimum": 1,
-                        },
-                    },
-                    "required": ["cacheKey", "chunkIndex"],
-                },
-                "annotations": {
-                    "readOnlyHint": True,
-                    "destructiveHint": False,
-                    "idempotentHint": True,
-                    "openWorldHint": False,
-                },
-            },
-            "summary": "Read a further part of a long answer or of a command's long output",
-            "category": "research",
-            "complexity": "simple",
-            "tier": "core",
-            "keywords": ["rest", "remaining", "truncated", "more", "next", "continue", "part"],
-            "use_cases": [
-                "Get the rest of a long answer",
-                "Read the next chunk of a research result",
-                "Fetch the remaining parts of an output that was cut",
-            ],
-            "related": [
-                "quick_query",
-                "deep_research",
-                "validate_against_codebase",
-                "check_consistency",
-                "health_check",
-            ],
-            "examples": [
-                {
-                    "description": "The second part of a long answer",
-                    "arguments": {"cacheKey": "cache_9f86d081884c7d659a2feaa0c55ad015", "chunkIndex": 2},
-                    "invocation": "fetch_chunk(cacheKey='cache_9f86d081884c7d659a2feaa0c55ad015', chunkIndex=2)",
-                    "expected_output": "The text that follows on the first part",
-                }
-            ],
         },
         "health_check": {
             "tool": {
@@ -4427,4 +4375,4 @@ CATALOGUE: Final[Catalogue] = {
 }
 
 
-# toolmason: sha256 267a7596369b103fc02dfb33d72ba6f0
+# toolmason: sha256 728f415a341fc17289903e038e63e7c1

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from toolmason_runtime import Content, Reply, ToolCall
+from toolmason_runtime import ToolCall
 
 from workbench_server.research.models import (
     AnalyzeCodebaseParams,
@@ -18,7 +18,6 @@ from workbench_server.research.models import (
     AskGeminiResult,
     DeepResearchParams,
     DeepResearchResult,
-    FetchChunkParams,
     FindCodeByIntentParams,
     FindCodeByIntentResult,
     HealthCheckParams,
@@ -64,14 +63,6 @@ class AnalyzeDirectory(Protocol):
     """Map a directory: one sentence on what each file is responsible for"""
 
     async def __call__(self, params: AnalyzeDirectoryParams, call: ToolCall, /) -> AnalyzeDirectoryResult:
-        """Carry out one call."""
-        ...
-
-
-class FetchChunk(Protocol):
-    """Read a further part of a long answer or of a command's long output"""
-
-    async def __call__(self, params: FetchChunkParams, call: ToolCall, /) -> Content | Reply:
         """Carry out one call."""
         ...
 
@@ -132,4 +123,4 @@ class ListErrorPatterns(Protocol):
         ...
 
 
-# toolmason: sha256 a61586cc6790a105ecd535b74471dbee
+# toolmason: sha256 8abd04937469f44273790ce4c5b7e70f

@@ -24,7 +24,6 @@ from typing import Final
 
 import pytest
 from redis import Redis
-
 from workbench_handlers.answers.memory import MemoryStore
 from workbench_handlers.answers.redis_store import RedisStore
 from workbench_handlers.answers.store import LIFE_S, AnswerStore

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from toolmason_runtime.protocol.tokens import estimate_tokens
-
 from workbench_handlers.answers.cutting import SMALLEST, cut
 
 PATIENCE_S = 60.0

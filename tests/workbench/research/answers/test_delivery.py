@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 import pytest
 from toolmason_runtime import ToolError
-
 from workbench_handlers.answers.delivery import delivered, fetched
 from workbench_handlers.answers.limits import truncate
 from workbench_handlers.answers.memory import MemoryStore

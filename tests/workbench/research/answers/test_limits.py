@@ -7,7 +7,6 @@ import logging
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from workbench_handlers.answers.limits import Limits, limits, truncate, truncation_warning
 
 KB = 1024

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 from toolmason_runtime import ToolError
-
 from workbench_handlers.answers.memory import MAX_ANSWERS, MemoryStore
 
 pytestmark = pytest.mark.anyio

@@ -17,7 +17,6 @@ from typing import Any
 import pytest
 from redis import Redis
 from toolmason_runtime import ToolError
-
 from workbench_handlers.answers.memory import MemoryStore
 from workbench_handlers.answers.redis_store import PREFIX, RedisStore
 from workbench_handlers.answers.store import AnswerStore, open_store

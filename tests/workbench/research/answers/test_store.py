@@ -13,7 +13,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from toolmason_runtime import ToolError
-
 from workbench_handlers.answers.store import MAX_ANSWER_BYTES, AnswerStore
 
 pytestmark = pytest.mark.anyio
