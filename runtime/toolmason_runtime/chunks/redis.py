@@ -60,6 +60,9 @@ class RedisStore:
             await self._send(text)
         except _UnavailableError as error:
             return await self._add_locally(text, str(error))
+        except BaseException:
+            text.close()
+            raise
         text.close()
         return ()
 

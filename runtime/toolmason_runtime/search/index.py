@@ -197,9 +197,10 @@ class ToolIndex:
             return [Hit(name, entry, "browse") for name, entry in among.items()]
         reasons = {name: reason for name, reason in self._ranked(query, among).items() if name in among}
         hits = [Hit(name, among[name], reason) for name, reason in reasons.items()]
-        if among is self._tools and squeezed(query.rpartition("__")[2]) == squeezed(FETCH_CHUNK):
-            return [Hit(FETCH_CHUNK, FETCH_CHUNK_ENTRY, "name"), *hits]
-        return hits
+        if among is not self._tools or not set(terms(FETCH_CHUNK)) <= set(terms(query)):
+            return hits
+        built_in = Hit(FETCH_CHUNK, FETCH_CHUNK_ENTRY, "name")
+        return [built_in, *hits] if squeezed(query).endswith(squeezed(FETCH_CHUNK)) else [*hits, built_in]
 
     def _among(self, category: str, cli: str) -> Mapping[str, ToolEntry]:
         if not (category.strip() or cli.strip()):

@@ -125,45 +125,6 @@ CATALOGUE: Final[Catalogue] = {
             "related": [],
             "examples": [{"description": "This repository", "arguments": {}, "invocation": "describe()"}],
         },
-        "fetch_chunk": {
-            "tool": {
-                "name": "fetch_chunk",
-                "description": "Read a further part of a command's output that was too long for one answer. The last line of such an answer gives the cacheKey and the number of the next part. Outputs are kept for a while only: when one is gone, run the command again.",
-                "inputSchema": {
-                    "type": "object",
-                    "properties": {
-                        "cacheKey": {"type": "string", "description": "The cacheKey that the answer gave"},
-                        "chunkIndex": {
-                            "type": "integer",
-                            "description": "Which part; the answer itself was part 1. At least 1.",
-                            "minimum": 1,
-                            "default": 2,
-                        },
-                    },
-                    "required": ["cacheKey"],
-                },
-                "annotations": {
-                    "readOnlyHint": True,
-                    "destructiveHint": False,
-                    "idempotentHint": True,
-                    "openWorldHint": False,
-                },
-            },
-            "summary": "Read a further part of a command's output that was too long",
-            "category": "git",
-            "complexity": "simple",
-            "tier": "core",
-            "keywords": ["rest", "remaining", "truncated", "more"],
-            "use_cases": [],
-            "related": [],
-            "examples": [
-                {
-                    "description": "The third part of an output",
-                    "arguments": {"cacheKey": "9f86d081884c7d65", "chunkIndex": 3},
-                    "invocation": "fetch_chunk(cacheKey='9f86d081884c7d65', chunkIndex=3)",
-                }
-            ],
-        },
         "forge_request": {
             "tool": {
                 "name": "forge_request",
@@ -213,4 +174,4 @@ CATALOGUE: Final[Catalogue] = {
 }
 
 
-# toolmason: sha256 2ef180f96f4e5cd18229f7d8ebe6bc08
+# toolmason: sha256 300d2fb017f52eacdd320083508fca51
