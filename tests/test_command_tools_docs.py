@@ -15,11 +15,13 @@ from typing import Any
 import pytest
 import tomli_w
 from click.testing import CliRunner
-from toolmason_runtime.programs import approval, chunks, output_buffer, process_group, sandbox
+from toolmason_runtime.chunks import memory
+from toolmason_runtime.chunks.store import ChunkStore
+from toolmason_runtime.chunks.text import MAX_BYTES_IN_MEMORY
+from toolmason_runtime.programs import approval, output_buffer, process_group, sandbox
 from toolmason_runtime.programs.access import SANDBOX
 from toolmason_runtime.programs.approval import question
 from toolmason_runtime.programs.argv import MAX_ELEMENT_LENGTH, invocation
-from toolmason_runtime.programs.chunks import ChunkStore
 from toolmason_runtime.programs.docker import in_container
 from toolmason_runtime.programs.execute import base_environment, run
 from toolmason_runtime.programs.handler import Guard
@@ -257,10 +259,9 @@ async def test_what_a_program_wrote_comes_back_as_the_page_shows() -> None:
 @pytest.mark.anyio
 async def test_a_long_output_begins_with_the_line_of_the_page() -> None:
     code = "print('x' * 50_000)"
-    store = ChunkStore()
-    answer = await reply(await run(Invocation(argv=(sys.executable, "-I", "-S", "-c", code))), store)
-    store.close()
-    first = re.sub(r"[0-9a-f]{16}", "9f86d081884c7d65", str(answer.content).splitlines()[0])
+    answer = await reply(await run(Invocation(argv=(sys.executable, "-I", "-S", "-c", code))), store := ChunkStore())
+    await store.aclose()
+    first = re.sub(r"[0-9a-f]{32}", "9f86d081884c7d659a2feaa0c55ad015", str(answer.content).splitlines()[0])
     assert first == text_with("[cut: ").rstrip("\n")
 
 
@@ -275,8 +276,10 @@ async def test_a_long_output_begins_with_the_line_of_the_page() -> None:
         ("to {:,}; the bound", answer_size.MAX_SIZE),
         ("{} KiB of each stream", output_buffer.MAX_IN_MEMORY // 1024),
         ("{} MiB in a temporary file", output_buffer.MAX_IN_FILE // 1024**2),
-        ("newest {} outputs", chunks.MAX_CHUNKS),
-        ("{} MiB together", chunks.MAX_BYTES // 1024**2),
+        ("newest {} of up to", memory.MAX_TEXTS),
+        ("of up to {} KiB in memory", MAX_BYTES_IN_MEMORY // 1024),
+        ("newest {} larger ones", memory.MAX_FILES),
+        ("{} MiB together", memory.MAX_FILE_BYTES // 1024**2),
     ],
 )
 def test_limits_are_those_of_the_page(said: str, limit: int) -> None:

@@ -22,9 +22,8 @@ sys.path.insert(0, str(Path(__file__).parent / "workbench" / "research" / "suppo
 
 from gemini_api import GeminiApi
 from gemini_homes import KEY
+from toolmason_runtime.chunks import memory, redis, text
 from toolmason_runtime.server.logging import LogLines
-from workbench_handlers.answers import limits, memory, store
-from workbench_handlers.answers.redis_store import PREFIX
 
 from workbench_handlers.model_backends import environment, gemini, logs, probing, readonly
 from workbench_handlers.model_backends.adapter import Program
@@ -35,7 +34,7 @@ from workbench_handlers.model_backends.gemini import Gemini
 from workbench_handlers.model_backends.question import TIMEOUT_S, Question
 from workbench_handlers.model_backends.retrying import RetryConfig
 from workbench_handlers.model_backends.running import attempt
-from workbench_handlers.research import operations, progress, slots, state, tools
+from workbench_handlers.research import delivery, operations, progress, slots, state, tools
 from workbench_handlers.setup import checks, wizard
 from workbench_server.catalogue import CATALOGUE
 from workbench_server.research.models import CodeReference
@@ -124,7 +123,7 @@ def test_the_last_table_is_in_the_order_of_the_manifest_and_whole() -> None:
 
 
 def defaults() -> dict[str, str]:
-    retry, sizes = RetryConfig.from_environ({}), limits.limits({})
+    retry, sizes = RetryConfig.from_environ({}), delivery.limits({})
 
     def names(kind: str) -> str:
         return ",".join(name or "auto" for name in state.models(kind, {}))
@@ -139,7 +138,7 @@ def defaults() -> dict[str, str]:
         "WORKBENCH_WAIT_SECONDS": f"{operations.WAIT_S:g}",
         "WORKBENCH_MAX_PROGRAMS": str(slots.MAX_PROGRAMS),
         "RESPONSE_CHUNK_SIZE_KB": str(sizes.chunk_bytes // 1024),
-        "RESPONSE_MAX_SIZE_KB": str(sizes.most_bytes // 1024),
+        "RESPONSE_MAX_SIZE_KB": str(sizes.max_bytes // 1024),
         "GEMINI_RETRY_ENABLED": str(retry.enabled).lower(),
         "GEMINI_RETRY_MAX_ATTEMPTS": str(retry.max_attempts),
         "GEMINI_RETRY_INITIAL_DELAY": str(retry.initial_delay),
@@ -230,15 +229,17 @@ def test_the_error_of_the_page_is_what_a_429_comes_to() -> None:
 @pytest.mark.parametrize(
     ("said", "value"),
     [
-        ("or than {:,} tokens", limits.CHUNK_TOKENS),
-        ("at most {} |", limits.MAX_KB),
+        ("at most {} |", delivery.MAX_KB),
         ("after {:.0f} seconds of silence", progress.SIGN_OF_LIFE_S),
         ("One attempt may take {:.0f} seconds", TIMEOUT_S),
-        ("the newest {}", memory.MAX_ANSWERS),
-        ("{} MiB together", store.MAX_ANSWER_BYTES // 1024**2),
+        ("the newest {} texts", memory.MAX_TEXTS),
+        ("up to {} KiB in memory", text.MAX_BYTES_IN_MEMORY // 1024),
+        ("the newest {} larger ones", memory.MAX_FILES),
+        ("{} MiB together", memory.MAX_FILE_BYTES // 1024**2),
+        ("a text of more than {} MiB", redis.MAX_SHARED_BYTES // 1024**2),
         ("It may have {} MiB", gemini.MAX_PROMPT_LENGTH // 1024**2),
         ("Version {} or later can be asked", ".".join(map(str, probing.OLDEST_AGY))),
-        ("`{}KEY`", PREFIX),
+        ("`{}:answer:KEY`", SERVER["name"]),
         ("It exits with {} if all is well", wizard.READY),
         ("{} if there is something to fix", wizard.TO_FIX),
     ],
@@ -248,9 +249,10 @@ def test_limits_are_those_of_the_page(said: str, value: object) -> None:
 
 
 def test_answers_are_kept_as_long_as_the_page_says() -> None:
-    assert store.LIFE_S == 3600
+    assert text.TTL_S == 3600
     assert "Answers are kept for an hour." in WORDS
-    assert len(store.new_key().removeprefix("cache_")) * 4 == 128
+    key = text.write_text(["x"], size=10, max_bytes=10).key
+    assert len(key.removeprefix("cache_")) * 4 == 128
     assert "128 random bits" in WORDS
 
 
@@ -385,7 +387,7 @@ def test_the_log_line_of_the_page_is_one() -> None:
 def test_the_configuration_of_the_page_starts_a_server_with_variables_that_count() -> None:
     server = json.loads(blocks("json")[1])["mcpServers"]["workbench"]
     assert set(server["env"]) <= set(SERVER["pass_env"])
-    assert limits.limits(server["env"]).chunk_bytes == 20 * 1024
+    assert delivery.limits(server["env"]).chunk_bytes == 20 * 1024
     command = [sys.executable, "-m", "workbench_server", *server["args"], "--list-tools"]
     run = subprocess.run(command, env=os.environ | server["env"], capture_output=True, encoding="utf-8", check=False)
     assert run.returncode == 0, run.stderr
@@ -395,8 +397,8 @@ def test_the_configuration_of_the_page_starts_a_server_with_variables_that_count
 def test_the_addresses_of_redis_are_taken() -> None:
     (line,) = [each for each in "\n".join(blocks("bash")).splitlines() if "WORKBENCH_STORE" in each]
     for address in re.findall(r"(?:redis|rediss|unix):\S+", line):
-        opened = store.open_store(address.rstrip(",").replace("HOST:PORT/DB", "h:1/0"))
-        assert type(opened).__name__ == "RedisStore", address
+        url = address.rstrip(",").replace("HOST:PORT/DB", "h:1/0")
+        assert redis.url_problem(url, SERVER["chunk_store"]) == "", address
 
 
 def test_the_commands_of_the_page_are_known(capsys: pytest.CaptureFixture[str]) -> None:
