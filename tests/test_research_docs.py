@@ -209,7 +209,7 @@ def test_a_wait_is_moved_by_as_much_as_the_page_says() -> None:
 
 def test_codes_are_those_that_are_raised() -> None:
     told = {quoted(code)[0] for code, *_ in rows("| code | means | what to do |")}
-    code = "".join(sources("backend", "answers", "research", "setup"))
+    code = "".join([*sources("backend", "research", "setup"), inspect.getsource(text)])
     raised = {name for found in _CODE.findall(code) for name in found if name}
     assert told == raised
     assert '"NO_ROOTS"' in (HANDLERS / "state.py").read_text(encoding="utf-8")
@@ -251,8 +251,9 @@ def test_limits_are_those_of_the_page(said: str, value: object) -> None:
 def test_answers_are_kept_as_long_as_the_page_says() -> None:
     assert text.TTL_S == 3600
     assert "Answers are kept for an hour." in WORDS
-    key = text.write_text(["x"], size=10, max_bytes=10).key
-    assert len(key.removeprefix("cache_")) * 4 == 128
+    written = text.write_text(["x"], size=10, max_bytes=10)
+    written.close()
+    assert len(written.key.removeprefix("cache_")) * 4 == 128
     assert "128 random bits" in WORDS
 
 

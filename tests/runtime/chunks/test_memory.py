@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 from toolmason_runtime import ToolError
@@ -58,7 +59,7 @@ async def test_a_text_lives_to_the_second_and_reading_does_not_prolong_it() -> N
         pytest.param({"max_file_bytes": 1, "max_files": 0}, 20, [True] * 4, id="small texts do not count as files"),
     ],
 )
-async def test_the_least_recently_used_texts_make_room(limits: dict[str, int], size: int, expected: list[bool]) -> None:
+async def test_the_least_recently_used_texts_make_room(limits: dict[str, Any], size: int, expected: list[bool]) -> None:
     store, texts = MemoryStore(clock=Clock(), **limits), [text_of(size) for _ in range(4)]
     for text in texts[:3]:
         await store.add(text)
