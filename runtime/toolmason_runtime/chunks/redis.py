@@ -18,7 +18,7 @@ from urllib.parse import SplitResult, urlsplit
 import anyio
 import anyio.to_thread
 from toolmason_runtime.chunks.memory import MemoryStore
-from toolmason_runtime.chunks.text import LongText, Part, all_data, check_index, decode, expired, is_key, iso
+from toolmason_runtime.chunks.text import LongText, Part, check_index, decode, expired, is_key, iso
 from toolmason_runtime.protocol.errors import INTERNAL, ToolError
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ class RedisStore:
     async def _send(self, text: LongText) -> None:
         if text.size > MAX_SHARED_BYTES:
             raise _UnavailableError(f"takes at most {MAX_SHARED_BYTES:,} bytes of one text")
-        data = await anyio.to_thread.run_sync(lambda: list(all_data(text)))
+        data = [text.data(index) for index in range(1, text.total + 1)]
         fields: dict[Any, Any] = {"total": len(data), "expires": repr(text.expires)}
         fields |= {str(index): part for index, part in enumerate(data, 1)}
         name, ttl_s = self._prefix + text.key, text.expires - time.time()

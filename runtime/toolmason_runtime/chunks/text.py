@@ -7,7 +7,7 @@ import re
 import secrets
 import time
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from tempfile import SpooledTemporaryFile
@@ -140,8 +140,3 @@ def check_index(index: int, total: int) -> None:
         details = {"chunkIndex": index, "total": total}
         message = f"chunk {index} does not exist: {range_text}"
         raise ToolError(message, code="INVALID_CHUNK_INDEX", details=details)
-
-
-def all_data(text: LongText) -> Iterator[bytes]:
-    """Return the bytes of all parts."""
-    return (text.data(index) for index in range(1, text.total + 1))
