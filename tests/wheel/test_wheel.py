@@ -154,7 +154,6 @@ CALLS: dict[str, tuple[dict[str, Any], str | re.Pattern[str], str]] = {
     "deep_research": ({"prompt": "Why is it that answer?"}, *ASKING),
     "validate_paths": ({"paths": ["facts.json"]}, "facts.json", ""),
     "analyze_directory": ({"path": "."}, *ASKING),
-    "fetch_chunk": (CHUNK, "CACHE_EXPIRED", ""),
     "health_check": ({}, '"status":"degraded"', ""),
     "ask_gemini": ({"prompt": "What is the question?", "include_codebase_context": False}, *ASKING),
     "analyze_codebase": ({"focus_description": "facts"}, *ASKING),
@@ -184,6 +183,7 @@ CALLS: dict[str, tuple[dict[str, Any], str | re.Pattern[str], str]] = {
     "word_count": ({"paths": ["facts.json"]}, "facts.json", ""),
     "disk_usage": ({"paths": ["."]}, re.compile(r"^\d+\s", re.MULTILINE), ""),
     "disk_free": ({"paths": ["."]}, re.compile(r"\d+%"), ""),
+    "fetch_chunk": (CHUNK, "CACHE_EXPIRED", ""),
 }
 """For each tool arguments, a part of the answer, and the package it needs beside those of the server."""
 
