@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable
@@ -23,7 +24,7 @@ from toolmason_runtime.programs.handler import check_no_gap, command_tools, give
 from toolmason_runtime.programs.policy import Listing, Policy, ToolRule
 from toolmason_runtime.programs.settings import POLICY, Commands, commands_for
 from toolmason_runtime.programs.spec import CommandTool, Place, Placement, Program
-from toolmason_runtime.protocol.answer_size import size_of, text_budget
+from toolmason_runtime.protocol.answer_size import max_answer_size, size_of, text_budget
 from toolmason_runtime.server.command import main
 
 pytestmark = pytest.mark.anyio
@@ -213,28 +214,30 @@ async def test_annotations_follow_the_risk(sample: Sample) -> None:
     assert hints["git_commit"] == [False, False, False, False]
     assert hints["git_reset"] == [False, True, False, False]
     assert hints["send"] == [False, True, False, True]
-    assert hints["fetch_chunk"] == [True, False, True, False]
 
 
 # Outputs of several parts
 
 
-@pytest.mark.parametrize("toolsets", [(), ("words",)], ids=["all tools", "another category than that of fetch_chunk"])
+@pytest.mark.parametrize("toolsets", [(), ("words",)], ids=["all tools", "one category"])
 async def test_a_long_output_is_fetched_part_by_part(sample: Sample, toolsets: tuple[str, ...]) -> None:
     dispatcher = sample.dispatcher("classic", toolsets=toolsets)
 
-    async def call(name: str, **arguments: Any) -> str:
+    async def call(name: str, **arguments: Any) -> dict[str, Any]:
         params = {"name": name, "arguments": arguments}
         result = await dispatcher.dispatch("tools/call", params, Client())
         assert "isError" not in result, result
-        return text_of(result)
+        return result
 
-    told, _, shown = (await call("pour", lines=5000)).partition("\n")
-    chunk_id = told.partition('cacheKey="')[2].partition('"')[0]
-    parts = [shown]
-    while "gives the next" in told:
-        told, _, shown = (await call("fetch_chunk", cacheKey=chunk_id, chunkIndex=len(parts) + 1)).partition("\n")
-        parts.append(shown)
+    first, _, text = text_of(await call("pour", lines=5000)).partition("\n")
+    found = re.search(r'fetch_chunk\(cacheKey="(\w+)", chunkIndex=2\) gives the next of (\d+) parts', first)
+    assert found, first
+    parts = [text]
+    for index in range(2, int(found[2]) + 1):
+        result = await call("fetch_chunk", cacheKey=found[1], chunkIndex=index)
+        assert json.loads(text_of(result)) == result["structuredContent"]
+        assert size_of(text_of(result)) <= max_answer_size()
+        parts.append(result["structuredContent"]["chunk"]["content"])
     await dispatcher.aclose()
 
     assert all(size_of(part) <= text_budget() for part in parts)
@@ -260,10 +263,12 @@ async def test_a_switch_need_not_be_sent(sample: Sample) -> None:
 
 
 async def test_a_chunk_that_is_not_kept_is_told_as_such(sample: Sample) -> None:
-    result = await sample.run("fetch_chunk", {"cacheKey": "made-up"})
+    result = await sample.run("fetch_chunk", {"cacheKey": "made-up", "chunkIndex": 2})
 
     assert result["isError"] is True
-    assert 'nothing is kept as chunk "made-up"' in text_of(result)
+    error = json.loads(text_of(result))["error"]
+    assert error["code"] == "CACHE_EXPIRED"
+    assert 'nothing is stored as "made-up"' in error["message"]
 
 
 # The policy
@@ -284,11 +289,11 @@ async def test_what_a_policy_switches_off_is_not_listed_found_counted_or_callabl
 ) -> None:
     commands = Commands(given)
     listed = await sample.listed(sample.dispatcher("classic", commands))
-    assert {*listed} == {*left, "fetch_chunk"}
+    assert {*listed} == left
 
     summary = await sample.search(sample.dispatcher(commands=commands))
     assert sum(group["tool_count"] for group in summary["summary"]) == len(left)
-    assert summary["total_tools"] == len(left) + 1
+    assert summary["total_tools"] == len(left)
 
     for gone in {*DECLARED} - left:
         found = await sample.search(sample.dispatcher(commands=commands), query=gone, limit=50)
@@ -403,7 +408,7 @@ async def test_the_environment_names_the_policy_where_no_flag_does(
 ) -> None:
     monkeypatch.setenv(POLICY, policy('default = "disabled"\n[tools.git_log]\n'))
 
-    assert await sample.listed(sample.dispatcher("classic")) == ["git_log", "fetch_chunk"]
+    assert await sample.listed(sample.dispatcher("classic")) == ["git_log"]
 
 
 def test_a_policy_file_narrows_what_the_command_lists(
@@ -413,7 +418,7 @@ def test_a_policy_file_narrows_what_the_command_lists(
 
     assert command("--classic", "--list-tools", "--policy", path) == 0
 
-    assert [line.partition(":")[0] for line in capsys.readouterr().out.splitlines()] == ["fetch_chunk", "echo_hello"]
+    assert [line.partition(":")[0] for line in capsys.readouterr().out.splitlines()] == ["echo_hello"]
 
 
 @pytest.mark.parametrize(

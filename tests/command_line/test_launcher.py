@@ -19,8 +19,8 @@ import pytest
 from oracle import LEGACY
 from stdio_peer import Peer, talking
 from toolmason_runtime import ToolError
+from toolmason_runtime.chunks.store import ChunkStore
 from toolmason_runtime.programs import launcher_client
-from toolmason_runtime.programs.chunks import ChunkStore
 from toolmason_runtime.programs.execute import MAX_PROGRAMS, Outcome, run
 from toolmason_runtime.programs.launcher import Descriptors, Request
 from toolmason_runtime.programs.result_text import reply
@@ -241,7 +241,7 @@ async def test_characters_that_change_the_direction_of_text_are_shown() -> None:
     store = ChunkStore()
     outcome = await run(Invocation(argv=("printf", "%s", "a\u202egpj.exe \u2066b\u2069 \u200f \u05d0")))
     answer = await reply(outcome, store)
-    store.close()
+    await store.aclose()
 
     assert answer.content == "a\ufffdgpj.exe \ufffdb\ufffd \ufffd \u05d0"
 
@@ -250,7 +250,7 @@ async def test_control_characters_of_a_program_are_shown_and_not_obeyed() -> Non
     store = ChunkStore()
     outcome = await run(Invocation(argv=("printf", r"\033]0;title\007 \302\233 a\tb\r\n\177end")))
     answer = await reply(outcome, store)
-    store.close()
+    await store.aclose()
 
     assert answer.content == "\u241b]0;title\u2407 \ufffd a\tb\r\n\u2421end"
 

@@ -75,7 +75,7 @@ async def test_fr_002_a_result_holds_all_that_a_call_needs(sample: Sample) -> No
 @pytest.mark.parametrize(
     ("filters", "names"),
     [
-        pytest.param({"category": "vcs"}, {*DECLARED[:6], "fetch_chunk"}, id="category"),
+        pytest.param({"category": "vcs"}, set(DECLARED[:6]), id="category"),
         pytest.param({"cli": "git-tools"}, set(DECLARED[:6]), id="cli"),
         pytest.param({"cli": "talk", "category": "vcs"}, set(), id="cli outside of the category"),
         pytest.param({"query": "hello", "category": "vcs"}, set(), id="query outside of the category"),
@@ -109,7 +109,7 @@ async def test_fr_003_without_a_filter_the_programs_are_summarised(sample: Sampl
     assert groups["talk"]["tool_count"] == 8
     assert groups["talk"]["description"] == "Programs that talk"
     assert groups["talk"]["tags"] == ["speech"]
-    assert groups.keys() == {"git-tools", "talk"}  # fetch_chunk belongs to all of them
+    assert groups.keys() == {"git-tools", "talk"}
 
 
 async def test_fr_003_limit_bounds_the_summary(sample: Sample) -> None:
@@ -361,7 +361,7 @@ CALLS: dict[str, tuple[dict[str, Any], str]] = {
     "linger": ({"record": "{folder}/nowhere/record"}, "No such file or directory"),
     "repeat": ({"first": "word"}, '"word"'),
     "send": ({"record": "{folder}/record", "method": "PUT"}, "PUT done"),
-    "fetch_chunk": ({"cacheKey": "none"}, 'nothing is kept as chunk "none"'),
+    "fetch_chunk": ({"cacheKey": "none", "chunkIndex": 2}, "CACHE_EXPIRED"),
 }
 """A call of each tool, and what its answer holds."""
 
@@ -384,7 +384,7 @@ async def test_fr_012_sc_006_classic_lists_every_tool_and_no_meta_tool(sample: S
     listed = await sample.listed(sample.dispatcher("classic"))
 
     assert listed == [name for name, entry in sample.catalogue["tools"].items() if entry["tier"] == "core"]
-    assert {*listed} == {*DECLARED, "fetch_chunk"}
+    assert {*listed} == {*DECLARED}
 
 
 async def test_fr_013_both_modes_run_a_tool_in_the_same_way(sample: Sample, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -507,7 +507,7 @@ async def test_sc_007_each_situation_it_lists_comes_out_differently(sample: Samp
     summary = await sample.search()
 
     assert (filtered["mode"], [each["tool_name"] for each in filtered["results"]]) == ("search", ["git_log"])
-    assert (summary["mode"], summary["total_tools"]) == ("summary", len(DECLARED) + 1)
+    assert (summary["mode"], summary["total_tools"]) == ("summary", len(DECLARED))
     assert await called(tool_name="git_log", args={"max_count": 1}) == (False, "Change one")
     assert await called(tool_name="git_log", args={"max_count": "x"}) == (
         True,
@@ -516,4 +516,4 @@ async def test_sc_007_each_situation_it_lists_comes_out_differently(sample: Samp
     is_error, told = await called(tool_name="git_lgo")
     assert (is_error, told.split(".")[0]) == (True, "Unknown tool `git_lgo`")
     assert await sample.listed(sample.dispatcher()) == META
-    assert len(await sample.listed(sample.dispatcher("classic"))) == len(DECLARED) + 1
+    assert len(await sample.listed(sample.dispatcher("classic"))) == len(DECLARED)

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from toolmason_runtime import ToolError
-from toolmason_runtime.programs.chunks import ChunkStore
+from toolmason_runtime.chunks.store import ChunkStore
 from toolmason_runtime.programs.execute import Outcome
 from toolmason_runtime.programs.output_buffer import Capture
-from toolmason_runtime.programs.result_text import fetched, reply
+from toolmason_runtime.programs.result_text import reply
 
 pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture
-def store() -> Iterator[ChunkStore]:
+async def store() -> AsyncIterator[ChunkStore]:
     store = ChunkStore(part_size=100)
     yield store
-    store.close()
+    await store.aclose()
 
 
 def outcome(
@@ -105,7 +104,7 @@ async def test_longer_text_is_cut_and_its_first_line_says_how_to_go_on(store: Ch
     assert beginning == "x" * 100
     assert re.fullmatch(
         r"\[cut: 100 of 129 characters shown, exit code 3; "
-        r'fetch_chunk\(cacheKey="[0-9a-f]{16}", chunkIndex=2\) gives the next of 2 parts\]',
+        r'fetch_chunk\(cacheKey="cache_[0-9a-f]{32}", chunkIndex=2\) gives the next of 2 parts\]',
         first,
     )
 
@@ -122,30 +121,24 @@ async def test_cut_text_can_be_fetched_to_its_end(store: ChunkStore) -> None:
     whole = f"{lines}[stderr]\nwhy\n[exit code: 3]"
     answer = await reply(outcome(lines.encode(), b"why\n", 3), store)
 
-    last, _, text = str(answer.content).partition("\n")
-    found = re.search(r'cacheKey="(\w+)", chunkIndex=2\) gives the next of (\d+) parts', last)
+    first, _, read = str(answer.content).partition("\n")
+    found = re.search(r'cacheKey="(\w+)", chunkIndex=2\) gives the next of (\d+) parts', first)
     assert found is not None
-    read = text
     for number in range(2, int(found[2]) + 1):
-        read += store.get(found[1], number)
+        read += (await store.fetch(found[1], number))["chunk"]["content"]
     assert read == whole
 
-    middle, end = fetched(store, found[1], 2), fetched(store, found[1], int(found[2]))
-    assert middle == (
-        f'[part 2 of {found[2]}; fetch_chunk(cacheKey="{found[1]}", chunkIndex=3) gives the next]\n'
-        + store.get(found[1], 2)
-    )
-    assert end.startswith(f"[part {found[2]} of {found[2]}]\n")
-    assert whole.endswith(end.partition("\n")[2])
-    assert end.endswith("[exit code: 3]")
 
-
-async def test_part_that_does_not_exist_is_refused(store: ChunkStore) -> None:
+async def test_a_warning_of_the_store_stands_above_the_output(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SAMPLE_STORE", "nowhere")
+    store = ChunkStore("SAMPLE_STORE", part_size=100)
     answer = await reply(outcome(b"x" * 101), store)
-    chunk_id = str(answer.content).split('"')[1]
+    await store.aclose()
 
-    with pytest.raises(ToolError, match="has the parts 1 to 2"):
-        fetched(store, chunk_id, 3)
+    first, second, text = str(answer.content).split("\n")
+    assert first.startswith("[cut: 100 of 101 characters shown; fetch_chunk")
+    assert second.startswith("[SAMPLE_STORE is not the URL of a Redis: ")
+    assert text == "x" * 100
 
 
 async def test_outcome_is_closed(store: ChunkStore) -> None:
@@ -159,7 +152,7 @@ async def test_outcome_is_closed(store: ChunkStore) -> None:
 async def test_text_that_cannot_be_kept_is_shown_as_far_as_it_goes(
     store: ChunkStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run = outcome(b"x" * 500)
+    run = outcome(b"x" * 500_000, most=600_000)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "missing"))
     answer = await reply(run, store)
 

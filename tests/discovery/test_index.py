@@ -4,12 +4,12 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from random import Random
-from typing import cast
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from toolmason_runtime.protocol.catalogue import Catalogue, ToolEntry
+from toolmason_runtime.fetch_chunk import FETCH_CHUNK_ENTRY
+from toolmason_runtime.protocol.catalogue import Catalogue
 from toolmason_runtime.search.index import SearchData, ToolIndex
 from toolmason_runtime.search.text import STOP_WORDS
 
@@ -214,29 +214,18 @@ def test_summary_counts_the_tools_of_each_program_or_category(catalogue: Catalog
     assert groups["git-tools"].tags == ("vcs", "history")
 
 
-def fetching(catalogue: Catalogue, category: str) -> ToolEntry:
-    entry = catalogue["tools"]["read_file"]
-    return cast("ToolEntry", {**entry, "tool": {**entry["tool"], "name": "fetch_chunk"}, "category": category})
-
-
-@pytest.mark.parametrize("category", ["git", "issues"])
-def test_what_reads_the_rest_of_an_output_is_no_group_of_its_own(
-    catalogue: Catalogue, make_index: MakeIndex, category: str
+@pytest.mark.parametrize("query", ["fetch_chunk", "fetchChunk", "workbench__fetch_chunk", "Fetch chunk"])
+def test_fetch_chunk_is_found_by_its_name_and_counted_nowhere(
+    catalogue: Catalogue, make_index: MakeIndex, query: str
 ) -> None:
-    tools = {name: entry for name, entry in catalogue["tools"].items() if entry["category"] == "git"}
-    index = make_index({**catalogue, "tools": {**tools, "fetch_chunk": fetching(catalogue, category)}})
+    index = make_index(catalogue)
 
-    assert [(group.name, group.tool_count) for group in index.summary()] == [("git-tools", 4)]
-    assert list(index.categories) == ["git"]
-    assert index.get("fetch_chunk")
-
-
-def test_a_tool_that_is_called_so_is_a_group_where_nothing_runs_programs(
-    catalogue: Catalogue, make_index: MakeIndex
-) -> None:
-    index = make_index({**catalogue, "tools": {"fetch_chunk": fetching(catalogue, "files")}})
-
-    assert [group.name for group in index.summary()] == list(index.categories) == ["files"]
+    assert index.search(query)[0].name == "fetch_chunk"
+    assert index.search("how do I fetch the next chunk")[-1].name == "fetch_chunk"
+    assert "fetch_chunk" not in [hit.name for hit in (*index.search(), *index.search(query, category="files"))]
+    assert "fetch_chunk" not in index.tools
+    assert index.get("fetch_chunk") == FETCH_CHUNK_ENTRY
+    assert "" not in index.categories
 
 
 def test_the_index_is_read_at_the_first_search_and_only_once(catalogue: Catalogue) -> None:

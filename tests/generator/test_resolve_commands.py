@@ -7,14 +7,13 @@ import tomllib
 from pathlib import Path, PurePosixPath
 
 import pytest
+from toolmason_runtime.fetch_chunk import FETCH_CHUNK
 from toolmason_runtime.programs.handler import command_tools
 from toolmason_runtime.programs.spec import Place, Risk
-from toolmason_runtime.protocol.catalogue import FETCH_CHUNK
 
 from toolmason.catalogue.search_index import field_terms
 from toolmason.catalogue.table import catalogue
 from toolmason.diagnostics import Diagnostics
-from toolmason.lint import lint
 from toolmason.manifest.document import Document
 from toolmason.manifest.validate import validate
 from toolmason.model.server import Server
@@ -414,7 +413,6 @@ def test_the_category_is_that_of_the_program_or_of_the_tool() -> None:
 
     assert {tool.name: tool.category for tool in server_of(text).tools} == {
         "git_log": "git",
-        FETCH_CHUNK: "git",
         "git_blame": "history",
     }
 
@@ -424,7 +422,6 @@ def test_the_catalogue_names_the_program_and_its_tags() -> None:
 
     assert served["clis"] == {"git": {"summary": "History", "tags": ["vcs"]}}
     assert served["tools"]["git_log"]["cli"] == "git"
-    assert "cli" not in served["tools"][FETCH_CHUNK]
 
 
 def test_a_program_that_no_tool_runs_is_not_served() -> None:
@@ -448,7 +445,6 @@ def test_the_tags_of_a_program_find_its_tools() -> None:
     served = catalogue(server_of(text))
 
     assert "archaeolog" in field_terms(served["tools"]["git_log"], served)["category"]
-    assert "archaeolog" not in field_terms(served["tools"][FETCH_CHUNK], served)["category"]
 
 
 HOSTILE = r"""
@@ -500,66 +496,24 @@ handler = "parts:read"
 WITH_HANDLERS = HEAD.replace("[categories.git]", 'handlers = "repository"\n[categories.git]')
 
 
-def test_a_server_that_runs_programs_has_a_tool_for_what_was_cut() -> None:
-    fetch = server_of(HEAD + CLI + TOOL + READ).tools[-1]
-
-    assert (fetch.name, fetch.category, fetch.handler, fetch.command) == (FETCH_CHUNK, "git", None, None)
-    assert [*fetch.schema["properties"]] == ["cacheKey", "chunkIndex"]
-    assert fetch.schema["required"] == ["cacheKey"]
-
-
-def test_a_server_without_programs_has_none() -> None:
-    text = WITH_HANDLERS + CLI + HANDLED.format(name="read_part")
-
-    assert [tool.name for tool in server_of(text).tools] == ["read_part"]
-
-
-PART = 'params.cacheKey = { type = "string" }\nparams.chunkIndex = { type = "integer", minimum = 1 }\n'
-AS_SCHEMA = "input_schema = { type = 'object', properties = { cacheKey = { type = 'string' } } }\n"
+def test_fetch_chunk_is_not_a_tool_of_the_manifest() -> None:
+    assert [tool.name for tool in server_of(HEAD + CLI + TOOL + READ).tools] == ["git_log"]
 
 
 @pytest.mark.parametrize(
-    "own",
-    [
-        HANDLED.format(name=FETCH_CHUNK) + PART,
-        HANDLED.format(name="part") + f'aliases = ["{FETCH_CHUNK}"]\n' + PART,
-        HANDLED.format(name=FETCH_CHUNK) + AS_SCHEMA,
-    ],
-    ids=["by name", "by a former name", "with a schema that takes more"],
+    "own", [HANDLED.format(name=FETCH_CHUNK), HANDLED.format(name="part") + f'aliases = ["{FETCH_CHUNK}"]\n']
 )
-def test_an_author_may_write_it_instead(own: str) -> None:
-    tools = server_of(WITH_HANDLERS + CLI + TOOL + READ + own).tools
+def test_its_name_is_reserved_in_every_server(own: str) -> None:
+    _, (finding,) = found(WITH_HANDLERS + own)
 
-    assert len(tools) == 2
-    assert all(tool.handler or tool.command for tool in tools)
-
-
-@pytest.mark.parametrize(
-    "part", ["", PART.replace('"integer", minimum = 1', '"string"'), PART + 'params.x = { type = "integer" }\n']
-)
-def test_what_is_written_instead_must_take_what_it_is_called_with(part: str) -> None:
-    own = HANDLED.format(name="part") + f'aliases = ["{FETCH_CHUNK}"]\n' + part
-    _, (finding,) = found(WITH_HANDLERS + CLI + TOOL + READ + own)
-
-    assert finding.startswith("TM328 `part` cannot be called for the rest of a command's output: ")
+    assert finding.startswith("TM317")
+    assert finding.endswith(f"`{FETCH_CHUNK}` has the name of the built-in tool")
 
 
-def test_any_tool_may_be_called_so_where_nothing_is_run() -> None:
-    assert server_of(WITH_HANDLERS + HANDLED.format(name=FETCH_CHUNK)).tools[0].name == FETCH_CHUNK
-
-
-def test_an_author_may_name_it_as_if_it_were_written() -> None:
+def test_an_author_may_refer_to_it() -> None:
     text = HEAD + f'[discovery]\npinned = ["{FETCH_CHUNK}"]\n' + CLI + TOOL + READ + f'related = ["{FETCH_CHUNK}"]\n'
 
     assert server_of(text).discovery.pinned == (FETCH_CHUNK,)
-
-
-def test_lint_has_nothing_against_it() -> None:
-    text = HEAD + CLI + TOOL + READ
-    diagnostics = Diagnostics()
-    lint(server_of(text), document(text), diagnostics=diagnostics)
-
-    assert [each.message for each in diagnostics if FETCH_CHUNK in each.message] == []
 
 
 HANDLER = HANDLED.format(name="read_part")

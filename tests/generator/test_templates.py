@@ -16,7 +16,6 @@ TEMPLATES = sorted(path.relative_to(FOLDER).as_posix() for path in FOLDER.rglob(
 
 CHECKED = {
     "category.handler_modules",
-    "category.joints",
     "category.module",
     "category.name",
     "category.siblings",

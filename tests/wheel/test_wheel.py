@@ -133,7 +133,7 @@ def absent(program: str) -> tuple[str, str]:
     return f'the program "{program}" is not installed on this server', ""
 
 
-ASKING = ("GEMINI_CLI_NOT_FOUND", "cachetools")
+ASKING = ("GEMINI_CLI_NOT_FOUND", "tenacity")
 """What a tool that asks the model answers where there is no program to ask, and the first package it needs."""
 NO_REPOSITORY = (re.compile("not a git repository", re.IGNORECASE), "")
 CHUNK = {"cacheKey": "cache_9f86d081884c7d659a2feaa0c55ad015", "chunkIndex": 1}
@@ -154,7 +154,6 @@ CALLS: dict[str, tuple[dict[str, Any], str | re.Pattern[str], str]] = {
     "deep_research": ({"prompt": "Why is it that answer?"}, *ASKING),
     "validate_paths": ({"paths": ["facts.json"]}, "facts.json", ""),
     "analyze_directory": ({"path": "."}, *ASKING),
-    "fetch_chunk": (CHUNK, "CACHE_EXPIRED", "cachetools"),
     "health_check": ({}, '"status":"degraded"', ""),
     "ask_gemini": ({"prompt": "What is the question?", "include_codebase_context": False}, *ASKING),
     "analyze_codebase": ({"focus_description": "facts"}, *ASKING),
@@ -184,6 +183,7 @@ CALLS: dict[str, tuple[dict[str, Any], str | re.Pattern[str], str]] = {
     "word_count": ({"paths": ["facts.json"]}, "facts.json", ""),
     "disk_usage": ({"paths": ["."]}, re.compile(r"^\d+\s", re.MULTILINE), ""),
     "disk_free": ({"paths": ["."]}, re.compile(r"\d+%"), ""),
+    "fetch_chunk": (CHUNK, "CACHE_EXPIRED", ""),
 }
 """For each tool arguments, a part of the answer, and the package it needs beside those of the server."""
 
@@ -240,7 +240,7 @@ def test_without_extras_each_tool_answers_or_says_what_to_install(
 def test_without_extras_the_health_of_research_says_what_to_install(
     environment: Callable[[str], Environment], converse: Converse
 ) -> None:
-    missing = "research tools cannot answer, as the package `cachetools` is not installed"
+    missing = "research tools cannot answer, as the package `tenacity` is not installed"
     (_, health, whole) = converse(
         environment(""),
         ("health_check", {}),

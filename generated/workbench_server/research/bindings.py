@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from toolmason_runtime.serving import Binding
+from toolmason_runtime import Binding
 
 import workbench_handlers.research.tools
 from workbench_server.research import contract, models
@@ -17,7 +17,6 @@ QUICK_QUERY: Final[contract.QuickQuery] = workbench_handlers.research.tools.quic
 DEEP_RESEARCH: Final[contract.DeepResearch] = workbench_handlers.research.tools.deep_research
 VALIDATE_PATHS: Final[contract.ValidatePaths] = workbench_handlers.research.tools.validate_paths
 ANALYZE_DIRECTORY: Final[contract.AnalyzeDirectory] = workbench_handlers.research.tools.analyze_directory
-FETCH_CHUNK: Final[contract.FetchChunk] = workbench_handlers.research.tools.fetch_chunk
 HEALTH_CHECK: Final[contract.HealthCheck] = workbench_handlers.research.tools.health_check
 ASK_GEMINI: Final[contract.AskGemini] = workbench_handlers.research.tools.ask_gemini
 ANALYZE_CODEBASE: Final[contract.AnalyzeCodebase] = workbench_handlers.research.tools.analyze_codebase
@@ -31,7 +30,6 @@ BINDINGS: Final[Mapping[str, Binding]] = {
     "deep_research": Binding(models.DeepResearchParams, DEEP_RESEARCH),
     "validate_paths": Binding(models.ValidatePathsParams, VALIDATE_PATHS),
     "analyze_directory": Binding(models.AnalyzeDirectoryParams, ANALYZE_DIRECTORY),
-    "fetch_chunk": Binding(models.FetchChunkParams, FETCH_CHUNK),
     "health_check": Binding(models.HealthCheckParams, HEALTH_CHECK),
     "ask_gemini": Binding(models.AskGeminiParams, ASK_GEMINI),
     "analyze_codebase": Binding(models.AnalyzeCodebaseParams, ANALYZE_CODEBASE),
@@ -42,4 +40,4 @@ BINDINGS: Final[Mapping[str, Binding]] = {
 }
 
 
-# toolmason: sha256 1e66dfe9d5897976f1a264c13ea79d2b
+# toolmason: sha256 3f520844db2c73db75e5dc8c4239b2e9

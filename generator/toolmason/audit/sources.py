@@ -98,7 +98,7 @@ class _SchemaFile(NamedTuple):
 
 def _schema_file(reading: Reading, root: Path, name: str) -> _SchemaFile | None:
     """Give the file that holds the schema of a tool, if it stands in one."""
-    written = reading.document.data["tools"].get(name, {}).get("input_schema")  # `fetch_chunk` stands in no manifest
+    written = reading.document.data["tools"][name].get("input_schema")
     if not isinstance(written, str):
         return None
     return _SchemaFile(PurePosixPath(written), read_input(root / written, root).decode())

@@ -34,6 +34,10 @@ def catalogue(server: Server) -> Catalogue:
         "categories": {each.name: _category(each) for each in server.categories},
         "tools": {tool.name: tool_entry(tool) for tool in server.tools},
     }
+    if server.chunk_store:
+        served["server"]["chunk_store"] = server.chunk_store
+    if server.discovery.list_fetch_chunk:
+        served["discovery"]["list_fetch_chunk"] = True
     if server.clis:
         served["clis"] = {each.name: _cli(each) for each in server.clis}
     return served

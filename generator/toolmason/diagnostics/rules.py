@@ -718,22 +718,6 @@ params.range = { type = "string", flag = "--range=", default = "-1" }
 """,
     ),
     Rule(
-        code="TM328",
-        title="A tool called `fetch_chunk` cannot be called for the rest of an output",
-        why="In a server that runs programs, the last line of an answer that was cut has the model call `fetch_chunk` with a "
-        "`cacheKey` and a `chunkIndex`. A tool of the author's takes the place of the generated one, so it must take both.",
-        bad="""
-[tools.fetch_chunk]
-handler = "world:fetch_chunk"
-params.x = { type = "integer" }
-""",
-        good="""
-[tools.fetch_world_chunk]
-handler = "world:fetch_chunk"
-params.x = { type = "integer" }
-""",
-    ),
-    Rule(
         code="TM337",
         title="The project's pyproject.toml cannot be read",
         why="Its `[project.scripts]` decides how client files start the server: by its own command, or by `toolmason run`.",

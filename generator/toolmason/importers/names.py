@@ -8,7 +8,6 @@ from collections.abc import Callable, Container
 from itertools import count
 from typing import Final
 
-from toolmason_runtime.protocol.catalogue import FETCH_CHUNK
 from toolmason_runtime.toml.problems import unprintable
 
 from toolmason.manifest.tables import DiscoveryTable
@@ -41,8 +40,11 @@ def unique(name: str, taken: Container[str], key: Callable[[str], str] = str) ->
 
 def is_kept(name: str) -> bool:
     """Whether a server keeps the name of a tool for something of its own."""
-    own = {*meta_tool_names(DiscoveryTable()), FETCH_CHUNK}
-    return name in own or class_name(name) in CONTRACT_TAKEN or constant_name(name) in CONSTANTS_TAKEN
+    return (
+        name in meta_tool_names(DiscoveryTable())
+        or class_name(name) in CONTRACT_TAKEN
+        or constant_name(name) in CONSTANTS_TAKEN
+    )
 
 
 def one_line(text: str) -> str:

@@ -95,6 +95,11 @@ class ServerTable(PartialTable):
 
     It takes no arguments and returns warnings, one text each, which are logged. Nothing waits for it.
     """
+    chunk_store: str = key(matching(r"[A-Za-z_][A-Za-z0-9_]*", "the name of an environment variable"), default="")
+    """Environment variable with the URL of a Redis in which server processes share long texts for `fetch_chunk`.
+
+    Without it, or without a URL in it, each process keeps its own: in memory, large ones in temporary files.
+    """
     page_size: int = key({"minimum": 1}, default=250)
     """Tools on one page of `tools/list`."""
     tool_timeout: float | None = key({"minimum": 1}, default=None)
@@ -124,6 +129,8 @@ class DiscoveryTable(PartialTable):
     """Budget of one search answer, in tokens."""
     split_calls: bool = False
     """Also list `call_read`, which runs only tools that change nothing."""
+    list_fetch_chunk: bool = False
+    """In the style `classic`, also list the built-in `fetch_chunk`, which can be called in any case."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -124,7 +124,7 @@ _PACKAGE: Final = re.compile(r"[a-z_][a-z0-9_.]*")
 _NOT_OURS: Final = frozenset({"mcp", "pydantic", "__init__", "__main__", "__pycache__"})
 _FOLDERS: Final = frozenset({"clients", "commands", "docs", "schemas", "skills"})
 """What stands beside the package in `generated/`."""
-_GENERATED_IMPORTS: Final = frozenset({"bindings", "command", "contract", "fetch_chunk", "models"})
+_GENERATED_IMPORTS: Final = frozenset({"bindings", "command", "contract", "models"})
 
 
 def _bad_part(dotted: str) -> str:

@@ -79,12 +79,6 @@ class Category:
         return ("CommandTool", *optional, "Program", "Risk")
 
     @property
-    def joints(self) -> tuple[str, ...]:
-        """What its bindings import to run command lines and to read what they had no room for, sorted."""
-        fetches = any(not (tool.handler or tool.command) for tool in self.tools)
-        return (*(("command",) if self.commands else ()), *(("fetch_chunk",) if fetches else ()))
-
-    @property
     def siblings(self) -> tuple[str, ...]:
         """The modules beside its bindings that they need, sorted."""
         return (*(("contract",) if self.handled else ()), *(("models",) if self.has_models else ()))
@@ -136,6 +130,7 @@ class Discovery:
     pinned: tuple[str, ...]
     page_tokens: int
     split_calls: bool
+    list_fetch_chunk: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -211,6 +206,7 @@ class Server:
     """What looks at the arguments of each command line."""
     startup_check: Handler | None
     """What gives warnings once the server runs."""
+    chunk_store: str
     page_size: int
     options: tuple[Option, ...]
     pass_env: tuple[str, ...]

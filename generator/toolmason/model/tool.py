@@ -67,7 +67,7 @@ class Tool:
     fit, with all its texts. `renamed` leads from a name in `input_schema` to the one in `schema` that some provider
     refuses. `params_class` is empty for a tool with raw JSON Schema, whose handler is given a plain dict;
     `result_class` for one that returns content.
-    A tool has a `handler` or a `command`; only the one that fetches chunks, which the runtime carries out, has neither.
+    A tool has either a `handler` or a `command`.
     """
 
     name: str

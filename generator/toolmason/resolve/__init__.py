@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from toolmason_runtime.fetch_chunk import FETCH_CHUNK
 from toolmason_runtime.protocol.renaming import renamed
 from toolmason_runtime.toml.positions import KeyPath
 
@@ -60,7 +61,6 @@ def resolve(
     `root` is the project, for files the manifest names. Hand-written functions are looked for under
     `handlers`; without it they are taken on trust.
     """
-    tables = clis.with_fetch_chunk(tables)
     run = Resolution(tables, document, root, diagnostics)
     run.types = types.object_types(run)
     _read_scripts(run)
@@ -98,7 +98,8 @@ def _server(run: Resolution, tools: Sequence[Tool]) -> Server:
         startup_check=_handler(run, written.startup_check) if written.startup_check else None,
         page_size=written.page_size,
         options=_options(run),
-        pass_env=written.pass_env,
+        pass_env=tuple(filter(None, dict.fromkeys((*written.pass_env, written.chunk_store)))),
+        chunk_store=written.chunk_store,
         subcommands=_subcommands(run),
         discovery=_discovery(run),
         categories=categories,
@@ -178,6 +179,7 @@ def _discovery(run: Resolution) -> Discovery:
         pinned=written.pinned,
         page_tokens=written.page_tokens,
         split_calls=written.split_calls,
+        list_fetch_chunk=written.list_fetch_chunk,
     )
 
 
@@ -299,8 +301,7 @@ def _tool(run: Resolution, checker: SchemaChecker, name: str, table: ToolTable) 
         return None
     if table.input_schema is not None and raw is None:
         return None
-    # Only `fetch_chunk` has no implementation here: it is ours, and not written in the manifest.
-    has_way = table.handler or table.cli or "handler" in table.unread or not run.written("tools", name)
+    has_way = table.handler or table.cli or "handler" in table.unread
     if not has_way or table.is_uncertain("params", "input_schema", "cli", "argv"):
         return None
     command = clis.command_line(run, name, table, params) if table.cli else None
@@ -310,7 +311,6 @@ def _tool(run: Resolution, checker: SchemaChecker, name: str, table: ToolTable) 
     exact = json_schema.exact(params) if raw is None else raw
     if not types.has_gaps(run, params):
         _check_examples(run, checker, name, table, exact)
-        clis.check_fetching(run, checker, name, table, exact)
     schema = exact if raw is not None or not run.types else {**exact, "$defs": run.definitions}
     sent = Projection(schema=schema) if table.verbatim_schema else _advertised(run, table, schema)
     return Tool(
@@ -473,8 +473,10 @@ def _check_names(run: Resolution) -> None:
     for reserved in meta_tool_names(run.tables.discovery):
         if reserved in called:
             what, at = called[reserved]
-            message = f"{what} has the name of a meta-tool"
-            run.error("TM317", message, at, hint="choose another name, or set a prefix", value=False)
+            owner = "the built-in tool" if reserved == FETCH_CHUNK else "a meta-tool"
+            message = f"{what} has the name of {owner}"
+            hint = "choose another name" if reserved == FETCH_CHUNK else "choose another name, or set a prefix"
+            run.error("TM317", message, at, hint=hint, value=False)
 
 
 def _claim(run: Resolution, taken: dict[str, tuple[str, KeyPath]], made: str, what: str, at: KeyPath) -> bool:

@@ -16,14 +16,11 @@ from toolmason_runtime.programs.spec import (
     Program,
     Risk,
 )
-from toolmason_runtime.protocol.catalogue import FETCH_CHUNK
 from toolmason_runtime.toml.positions import KeyPath
 
 from toolmason.manifest.tables import (
     CliTable,
-    ExampleTable,
     GlobalTable,
-    HintsTable,
     ManifestTables,
     ParamTable,
     ToolTable,
@@ -33,66 +30,15 @@ from toolmason.model.identifiers import program_constant_name
 from toolmason.model.server import Cli
 from toolmason.model.tool import CommandLine, Hints
 from toolmason.model.type_expression import spell
-from toolmason.model.types import JsonSchema, ListOf, Primitive, TypeRef, Value
+from toolmason.model.types import ListOf, Primitive, TypeRef, Value
 from toolmason.resolve import types
 from toolmason.resolve.context import Resolution
-from toolmason.resolve.examples import SchemaChecker
 from toolmason.resolve.risk import base_risk, check_risk, reachable, risk_by_value, risk_text
 from toolmason.resolve.values import check_passable
 
-_CALLED_WITH: Final = {"cacheKey": "9f86d081884c7d65", "chunkIndex": 3}
-"""A call of `fetch_chunk`, as the last line of an answer that was cut asks for it."""
 _ITEMS: Final = ("string", "integer", "number")
 """What an array on a command line may hold."""
 _SEVERAL: Final = {Place.STDIN: "a program has one standard input", Place.CWD: "a program runs in one folder"}
-
-
-def with_fetch_chunk(tables: ManifestTables) -> ManifestTables:
-    """Add `fetch_chunk` to the tools of a server that runs programs, in the category of the first of them."""
-    runs = next((tool for tool in tables.tools.values() if tool.cli), None)
-    names = {name for name, tool in tables.tools.items() for name in (name, *tool.aliases)}
-    if runs is None or FETCH_CHUNK in names:
-        return tables
-    return replace(tables, tools={**tables.tools, FETCH_CHUNK: _fetch_chunk(category_of(tables, runs))})
-
-
-def _fetch_chunk(category: str) -> ToolTable:
-    at = ("tools", FETCH_CHUNK)
-    return ToolTable(
-        at=at,
-        summary="Read a further part of a command's output that was too long",
-        description=(
-            "Read a further part of a command's output that was too long for one answer. The last line of such an "
-            "answer gives the cacheKey and the number of the next part. Outputs are kept for a while only: when one "
-            "is gone, run the command again."
-        ),
-        category=category,
-        keywords=("rest", "remaining", "truncated", "more"),
-        hints=HintsTable(read_only=True, destructive=False, idempotent=True, open_world=False),
-        params={
-            "cacheKey": ParamTable(
-                at=(*at, "params", "cacheKey"), type="string", description="The cacheKey that the answer gave"
-            ),
-            "chunkIndex": ParamTable(
-                at=(*at, "params", "chunkIndex"),
-                type="integer",
-                description="Which part; the answer itself was part 1",
-                minimum=1,
-                default=2,
-            ),
-        },
-        examples=(ExampleTable(description="The third part of an output", arguments=_CALLED_WITH),),
-    )
-
-
-def check_fetching(run: Resolution, checker: SchemaChecker, name: str, table: ToolTable, schema: JsonSchema) -> None:
-    """Refuse a tool that stands in for `fetch_chunk` and cannot be called as the last line of a cut answer says."""
-    if FETCH_CHUNK not in (name, *table.aliases) or not any(tool.cli for tool in run.tables.tools.values()):
-        return
-    if problems := checker.problems(schema, _CALLED_WITH, closed=table.input_schema is None):
-        message = f"`{name}` cannot be called for the rest of a command's output: {problems[0].message}"
-        hint = "rename it, or let it take a string `cacheKey` and an integer `chunkIndex`, and need nothing else"
-        run.error("TM328", message, table.at, hint=hint, value=False)
 
 
 def category_of(tables: ManifestTables, tool: ToolTable) -> str:

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from toolmason_runtime.fetch_chunk import FETCH_CHUNK
 from toolmason_runtime.programs.spec import Program
-from toolmason_runtime.protocol.catalogue import FETCH_CHUNK
 from toolmason_runtime.suggestions import did_you_mean
 from toolmason_runtime.toml.positions import KeyPath
 
@@ -46,13 +46,8 @@ class Resolution:
 
     def is_known(self, section: str, name: str) -> bool:
         """Whether a name stands in a table of the manifest, valid or not, or that table is unreadable."""
-        adds_fetch_chunk = section == "tools" and name == FETCH_CHUNK
-        tools = self.written("tools").values() if adds_fetch_chunk else ()
-        return (
-            name in self.written(section)
-            or self.tables.is_uncertain(section)
-            or any(isinstance(each, Mapping) and "cli" in each for each in tools)
-        )
+        is_built_in = section == "tools" and name == FETCH_CHUNK
+        return is_built_in or name in self.written(section) or self.tables.is_uncertain(section)
 
     def error(self, code: str, message: str, at: KeyPath, *, hint: str = "", value: bool = True) -> None:
         """Note a mistake at a value, or at its key."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from toolmason_runtime.fetch_chunk import FETCH_CHUNK
+
 from toolmason.clients import CLAUDE_CODE
 from toolmason.manifest.tables import DiscoveryTable
 from toolmason.resolve.client_names import names_of, shown_name
@@ -29,7 +31,7 @@ def refusal(tool: str, server: str) -> str:
 
 
 def meta_tool_names(discovery: DiscoveryTable) -> tuple[str, ...]:
-    """Give the names a server keeps for discovery. Those of every style, since a flag can change the style."""
+    """Return the names that a server reserves: `fetch_chunk`, and the meta-tools of every style that a flag can set."""
     search_call = tuple(f"{discovery.prefix}{name}" for name in ("search", "call", "call_read"))
     return (
         *search_call,
@@ -38,4 +40,5 @@ def meta_tool_names(discovery: DiscoveryTable) -> tuple[str, ...]:
         "call_tool",
         "discover_tools",
         "get_tool_schema",
+        FETCH_CHUNK,
     )

@@ -15,8 +15,6 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from toolmason_runtime import ToolCall, ToolError
 
-from workbench_handlers.answers.store import VARIABLE as STORE
-from workbench_handlers.answers.store import open_store
 from workbench_handlers.model_backends.logs import record
 from workbench_handlers.model_backends.question import Answer, Ask, Question, Report
 from workbench_handlers.research.operations import LINGER_S, WAIT_S, Operation, Operations, StillRunningError
@@ -25,9 +23,7 @@ from workbench_handlers.research.slots import MAX_PROGRAMS
 from workbench_handlers.workspace.packages import require_for_questions
 
 if TYPE_CHECKING:
-    from workbench_handlers.answers.store import AnswerStore
     from workbench_handlers.model_backends.retrying import RetryConfig, RetryStatistics
-    from workbench_handlers.setup.health import StoreHealth
 
 LINGER: Final = "WORKBENCH_LINGER_SECONDS"
 """Environment variable with the seconds that work goes on when nobody waits for it any more."""
@@ -102,23 +98,6 @@ class Research:
 
         return RetryStatistics()
 
-    @cached_property
-    def store(self) -> AnswerStore:
-        """Where long answers wait to be fetched."""
-        require_for_questions()
-        return open_store(os.environ.get(STORE, ""))
-
-    async def store_health(self) -> StoreHealth:
-        """Say which store it is, and whether it answers."""
-        from workbench_handlers.setup.health import StoreHealth
-
-        kind = "redis" if os.environ.get(STORE, "").strip() else "memory"
-        try:
-            problem = await self.store.check()
-        except ToolError as error:
-            problem = f"long answers cannot be kept, as {error.message}"
-        return StoreHealth(kind=kind, is_reachable=not problem, problem=problem)
-
     async def ask(self, question: Question, operation: Operation, projects: Iterable[Path]) -> Answer:
         """Ask the program, which none of `projects` may choose, with its retries and models.
 
@@ -180,10 +159,8 @@ class Research:
                 raise _still_running(error.operation) from None
 
     async def aclose(self) -> None:
-        """End what goes on, and let go of what is kept."""
+        """End all work."""
         await self.operations.aclose()
-        if "store" in self.__dict__:
-            await self.store.aclose()
 
 
 def _without_secrets(answer: Answer) -> Answer:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from toolmason_runtime import Reply, ServerInfo, ToolCall, ToolError
-from toolmason_runtime.programs import result_text
+from toolmason_runtime import ServerInfo, ToolCall, ToolError
+from toolmason_runtime.chunks.store import ChunkStore
 from toolmason_runtime.programs.settings import Commands
 
-from workbench_handlers.answers.delivery import delivered, fetched
 from workbench_handlers.model_backends.choice import without_projects
 from workbench_handlers.model_backends.probing import find
 from workbench_handlers.model_backends.question import Answer, Ask, Report
@@ -34,11 +32,12 @@ from workbench_handlers.research.analysis import (
 from workbench_handlers.research.analysis.evidence import refusals
 from workbench_handlers.research.analysis.result import LONG_TEXT
 from workbench_handlers.research.codes import specified
+from workbench_handlers.research.delivery import deliver
 from workbench_handlers.research.operations import Operation
 from workbench_handlers.research.prompts import free_question, task
 from workbench_handlers.research.references import References, check_references, plain
 from workbench_handlers.research.state import MODELS, Research, models
-from workbench_handlers.setup.health import HealthParts, Held, health
+from workbench_handlers.setup.health import HealthParts, Held, StoreHealth, health
 from workbench_handlers.setup.ignore_warnings import is_git_ignore_respected
 from workbench_handlers.state import Workspace, roots_for
 from workbench_handlers.workspace.roots import Root
@@ -57,8 +56,6 @@ Do = Callable[[Ask, Report], Awaitable[dict[str, Any]]]
 
 FLASH: Final = "flash"
 PRO: Final = "pro"
-_OF_ANSWERS: Final = "cache_"
-"""How the keys of answers begin; those of programs' outputs are bare hexadecimal digits."""
 
 
 @specified
@@ -110,20 +107,6 @@ async def validate_paths(params: research.ValidatePathsParams, call: ToolCall) -
 
 
 @specified
-async def fetch_chunk(params: research.FetchChunkParams, call: ToolCall) -> Reply:
-    """Give one part of a long answer, or of a program's long output: as the first part came, so do the others.
-
-    Raises:
-        ToolError: it is no longer kept, or has no such part.
-    """
-    key, index = params.cacheKey, params.chunkIndex
-    if not key.startswith(_OF_ANSWERS):  # one that was cut as well: it is to be told where it came from
-        return Reply(result_text.fetched(call.state(Commands).chunks, key, index))
-    found = await fetched(call.state(Research).store, key, index)
-    return Reply(json.dumps(found, ensure_ascii=False, separators=(",", ":")), structure=found)
-
-
-@specified
 async def health_check(params: research.HealthCheckParams, call: ToolCall) -> research.HealthCheckResult:
     """Say whether research tools can work here, and what stands in their way."""
     shared = call.state(Research)
@@ -144,7 +127,7 @@ async def health_check(params: research.HealthCheckParams, call: ToolCall) -> re
         held=_held,
         retry=lambda: shared.retry,
         retry_statistics=shared.statistics.to_dict,
-        store=shared.store_health,
+        store=partial(_store_health, call.state(ChunkStore)),
         models={kind: models(kind) for kind in MODELS},
         operations=[_told(each, is_whole=call.is_local) for each in shared.operations.running()],
         unconfined=call.state(Commands).unconfined,
@@ -222,6 +205,11 @@ async def check_consistency(
     """Hold new code or a specification against the conventions of the code."""
     result = await _analysed(params, call, consistency.run, kind=PRO, scope=params.scope)
     return validation.CheckConsistencyResult.model_validate(result)
+
+
+async def _store_health(store: ChunkStore) -> StoreHealth:
+    problem = await store.check()
+    return StoreHealth(kind=store.kind, is_reachable=not problem, problem=problem)
 
 
 async def _held(program: Any) -> Held:
@@ -343,7 +331,7 @@ async def _chunked(call: ToolCall, result: dict[str, Any]) -> dict[str, Any]:
     member = LONG_TEXT.get(result["tool"], "answer")
     if member not in result:
         return result
-    text = await delivered(result[member], call.state(Research).store)
+    text = await deliver(result[member], call)
     meta = result["meta"]
     return {
         **result,

@@ -8,7 +8,7 @@ from typing import Final
 
 from toolmason_runtime import ToolError
 
-FOR_QUESTIONS: Final = ("cachetools", "regex", "tenacity")
+FOR_QUESTIONS: Final = ("tenacity",)
 """What tools need that ask a model."""
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from toolmason_runtime.discovery.answers import Result
 from toolmason_runtime.discovery.meta_tools import Run, Served, unknown_text, unknown_tool
+from toolmason_runtime.fetch_chunk import FETCH_CHUNK, FETCH_CHUNK_ENTRY
 from toolmason_runtime.protocol.catalogue import SEARCH_HINT, ToolEntry, WireTool, with_meta
 from toolmason_runtime.search.index import ToolIndex
 
@@ -24,7 +25,10 @@ class Classic:
 
     def listed(self) -> list[WireTool]:
         """Return every visible tool, in the order of the manifest, with its keywords as a search hint."""
-        return [_hinted(entry) for entry in self.index.tools.values()]
+        discovery = self._served.catalogue["discovery"]
+        is_wanted = discovery.get("list_fetch_chunk") or FETCH_CHUNK in discovery["pinned"]
+        built_in = [FETCH_CHUNK_ENTRY] if is_wanted else []
+        return [_hinted(entry) for entry in (*self.index.tools.values(), *built_in)]
 
     def handles(self, name: str) -> bool:  # noqa: ARG002  the style has no meta-tools
         """Say no: there are no meta-tools."""

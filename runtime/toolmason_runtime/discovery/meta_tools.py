@@ -69,11 +69,8 @@ class Served:
 
     def pinned(self) -> list[WireTool]:
         """Give the visible tools that are listed beside the meta-tools."""
-        return [with_meta(self.index.tools[name]["tool"], ALWAYS_LOAD, value=True) for name in self.pinned_names()]
-
-    def pinned_names(self) -> list[str]:
-        """Give their names."""
-        return [name for name in self.catalogue["discovery"]["pinned"] if name in self.index.tools]
+        entries = map(self.index.get, self.catalogue["discovery"]["pinned"])
+        return [with_meta(entry["tool"], ALWAYS_LOAD, value=True) for entry in entries if entry]
 
     def find(self, name: str) -> ToolEntry | None:
         """Give the tool called `name`, now or once, whether or not it is disabled; None if it is not served."""

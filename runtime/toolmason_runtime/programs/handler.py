@@ -6,13 +6,14 @@ import importlib
 import os
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
+from toolmason_runtime.chunks.store import ChunkStore
 from toolmason_runtime.programs.access import Guarded, confined, resolve_access
 from toolmason_runtime.programs.approval import approve
 from toolmason_runtime.programs.argv import invocation, values_used
 from toolmason_runtime.programs.execute import run
-from toolmason_runtime.programs.result_text import fetched, reply
+from toolmason_runtime.programs.result_text import reply
 from toolmason_runtime.programs.risk import risk_of
 from toolmason_runtime.programs.search_path import project_directories
 from toolmason_runtime.programs.settings import Commands
@@ -77,7 +78,7 @@ class CommandRun:
             access = resolve_access(permissions, guarded, prepared, risk=risk, environ=environ)
             async with confined(prepared, access) as prepared:
                 outcome = await run(prepared, executor=commands.executor, environ=environ)
-        return await reply(outcome, commands.chunks, ok_exit_codes=self.tool.ok_exit_codes)
+        return await reply(outcome, call.state(ChunkStore), ok_exit_codes=self.tool.ok_exit_codes)
 
     async def _guarded(self, values: Mapping[str, Any], call: ToolCall) -> Guarded:
         if self.guard is None:
@@ -117,22 +118,6 @@ def check_no_gap(tool: CommandTool, values: Mapping[str, Any]) -> None:
                 f"{named((placement.name,))} needs '{missing}' as well: without that, it would be taken for it",
                 code=INVALID_ARGUMENT,
             )
-
-
-class ChunkRequest(Protocol):
-    """What `fetch_chunk` takes: the generated model fits it, whose fields are called as on the wire."""
-
-    cacheKey: str  # noqa: N815
-    chunkIndex: int  # noqa: N815
-
-
-async def fetch_chunk(params: ChunkRequest, call: ToolCall) -> str:
-    """Give a further part of an output that one answer had no room for.
-
-    Raises:
-        ToolError: there is no such part, or it is gone.
-    """
-    return fetched(call.state(Commands).chunks, params.cacheKey, params.chunkIndex)
 
 
 def command_tools(catalogue: Catalogue) -> Iterator[CommandTool]:

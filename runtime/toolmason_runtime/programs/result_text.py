@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator
 
-from toolmason_runtime.programs.chunks import Chunk, ChunkStore
+from toolmason_runtime.chunks.store import ChunkStore
 from toolmason_runtime.programs.execute import Outcome
 from toolmason_runtime.programs.output_buffer import Capture
 from toolmason_runtime.protocol.answer_size import fitting_length, size_of
@@ -39,39 +39,24 @@ async def reply(outcome: Outcome, store: ChunkStore, *, ok_exit_codes: Container
         outcome.close()
 
 
-def fetched(store: ChunkStore, chunk_id: str, part: int) -> str:
-    """Return a part of a text that was cut, below a line that says which it is and how to get the next.
-
-    Raises:
-        ToolError: there is no such part.
-    """
-    chunk = store.find(chunk_id)
-    following = f"; {_call(chunk, part + 1)} gives the next" if part < chunk.parts else ""
-    return f"[part {part} of {chunk.parts}{following}]\n{chunk.part(part)}"
-
-
 async def _bounded(outcome: Outcome, store: ChunkStore) -> str:
     if outcome.stdout.size + outcome.stderr.size <= store.part_size * _WIDEST:
         whole = "".join(_texts(outcome))
         if size_of(whole) <= store.part_size:
             return whole
     try:
-        chunk = await store.add(_texts(outcome))
+        text = await store.keep(_texts(outcome))
     except OSError as error:
         beginning = _beginning(_texts(outcome), store.part_size)
         return f"[cut, since the rest could not be kept: {error.strerror}]\n{beginning}"
-    if chunk.parts == 1:  # its bytes were many, its characters are not
-        return chunk.part(1)
+    if not text.next_call:  # it has many bytes and few characters
+        return text.first
     dropped = outcome.stdout.dropped + outcome.stderr.dropped
     lost = f", {dropped:,} more bytes were not kept" if dropped else ""
     failed = f", exit code {outcome.exit_code}" if outcome.exit_code else ""
-    text = chunk.part(1)
-    shown = f"{len(text):,} of {chunk.chars:,} characters shown{lost}{failed}"
-    return f"[cut: {shown}; {_call(chunk, 2)} gives the next of {chunk.parts} parts]\n{text}"
-
-
-def _call(chunk: Chunk, part: int) -> str:
-    return f'fetch_chunk(cacheKey="{chunk.id}", chunkIndex={part})'
+    shown = f"{len(text.first):,} of {text.chars:,} characters shown{lost}{failed}"
+    warnings = "".join(f"[{warning}]\n" for warning in text.warnings)
+    return f"[cut: {shown}; {text.next_call} gives the next of {text.total} parts]\n{warnings}{text.first}"
 
 
 def _texts(outcome: Outcome) -> Iterator[str]:

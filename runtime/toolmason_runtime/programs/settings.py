@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Final
 from toolmason_runtime.protocol.catalogue import Catalogue
 
 if TYPE_CHECKING:
-    from toolmason_runtime.programs.chunks import ChunkStore
     from toolmason_runtime.programs.execute import Executor
     from toolmason_runtime.programs.policy import Policy
 
@@ -46,13 +45,6 @@ class Commands:
         return self._headless_approve or self.policy.headless == "approve"
 
     @cached_property
-    def chunks(self) -> ChunkStore:
-        """What answers had no room for."""
-        from toolmason_runtime.programs.chunks import ChunkStore
-
-        return ChunkStore()
-
-    @cached_property
     def executor(self) -> Executor:
         """What starts a command line: this machine, or a container for each."""
         if self.policy.docker is None:
@@ -74,11 +66,6 @@ class Commands:
             if "cli" not in entry or policy.is_enabled(entry["tool"]["name"])
         }
         return {**catalogue, "tools": tools}
-
-    def close(self) -> None:
-        """Let go of what is kept for fetching."""
-        if "chunks" in self.__dict__:
-            self.chunks.close()
 
 
 def commands_for(catalogue: Catalogue, policy: str = "", *, headless_approve: bool = False) -> Commands | None:

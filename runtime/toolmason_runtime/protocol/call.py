@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
+
+if TYPE_CHECKING:
+    from toolmason_runtime.chunks.store import KeptText
 
 State = TypeVar("State")
 Level = Literal["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]
@@ -111,6 +114,21 @@ class ToolCall:
             if isinstance(each, kind):
                 return each
         raise LookupError(f"the server's lifespan yielded no {kind.__name__}")
+
+    async def keep(self, text: str, *, max_part_bytes: int | None = None) -> KeptText:
+        """Cut a text that may be too long for one answer; `fetch_chunk` returns the parts after the first for an hour.
+
+        Example:
+            kept = await call.keep(report)
+            return Reply([kept.first, f"[part 1 of {kept.total}: {kept.next_call} returns the next]"])
+
+        Args:
+            text: the whole text.
+            max_part_bytes: maximum UTF-8 bytes of a part; it always fits into one answer of every client.
+        """
+        from toolmason_runtime.chunks.store import ChunkStore
+
+        return await self.state(ChunkStore).keep(text, max_part_bytes=max_part_bytes)
 
     async def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
         """Tell the client how far the work is; `done` must grow with each call."""

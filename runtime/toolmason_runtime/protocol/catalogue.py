@@ -7,9 +7,6 @@ from __future__ import annotations
 
 from typing import Any, Final, NotRequired, TypedDict
 
-FETCH_CHUNK: Final = "fetch_chunk"
-"""The tool, or a former name of it, that reads what the answer of a program had no room for."""
-
 ALWAYS_LOAD: Final = "anthropic/alwaysLoad"
 """Key of `_meta`: Claude Code lists such a tool at once and does not defer it behind a tool search of its own."""
 SEARCH_HINT: Final = "anthropic/searchHint"
@@ -32,6 +29,8 @@ class ServerEntry(TypedDict):
     page_size: int
     lifespan: str
     """`absolute.module:function`, or empty."""
+    chunk_store: NotRequired[str]
+    """Environment variable with the URL of a Redis for long texts; absent where processes share none."""
 
 
 class DiscoveryEntry(TypedDict):
@@ -42,6 +41,8 @@ class DiscoveryEntry(TypedDict):
     pinned: list[str]
     page_tokens: int
     split_calls: bool
+    list_fetch_chunk: NotRequired[bool]
+    """Whether `classic` lists `fetch_chunk`; absent means false."""
 
 
 class CategoryEntry(TypedDict):
@@ -125,8 +126,3 @@ class Catalogue(TypedDict):
 def with_meta(tool: WireTool, key: str, *, value: Any) -> WireTool:
     """Return `tool` with one more key in `_meta`; a value that the manifest gives for it stays."""
     return {**tool, "_meta": {key: value, **tool.get("_meta", {})}}
-
-
-def reads_rest(entry: ToolEntry) -> bool:
-    """Whether the tool reads what answers of programs had no room for: it goes with each of them, in any category."""
-    return FETCH_CHUNK in (entry["tool"]["name"], *entry.get("aliases", ()))

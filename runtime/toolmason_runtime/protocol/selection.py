@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from toolmason_runtime.protocol.catalogue import Catalogue, ToolEntry, reads_rest
+from toolmason_runtime.protocol.catalogue import Catalogue, ToolEntry
 from toolmason_runtime.suggestions import did_you_mean
 
 STYLES: Final = ("search-call", "list-describe", "discover-schema", "classic")
@@ -36,9 +36,7 @@ def visible_tools(catalogue: Catalogue, selection: Selection) -> dict[str, ToolE
 
 
 def served_tools(catalogue: Catalogue, selection: Selection) -> dict[str, ToolEntry]:
-    """Give the tools of the tier and of the toolsets, disabled ones too, and what reads the rest of their answers.
-
-    That is served where one of them runs a program, or names it as related.
+    """Return the tools of the tier and of the toolsets, disabled ones too.
 
     Raises:
         ValueError: a toolset is no category; the text names those there are.
@@ -49,15 +47,7 @@ def served_tools(catalogue: Catalogue, selection: Selection) -> dict[str, ToolEn
         of_tier = selection.all_tools or entry["tier"] == "core"
         return of_tier and (not categories or entry["category"] in categories)
 
-    tools = catalogue["tools"]
-    chosen = {name: entry for name, entry in tools.items() if is_chosen(entry)}
-    named = {name for entry in chosen.values() for name in entry["related"]}
-    are_programs = any("cli" in entry for entry in chosen.values())
-
-    def is_needed(name: str, entry: ToolEntry) -> bool:
-        return reads_rest(entry) and (are_programs or name in named)
-
-    return {name: entry for name, entry in tools.items() if name in chosen or is_needed(name, entry)}
+    return {name: entry for name, entry in catalogue["tools"].items() if is_chosen(entry)}
 
 
 def is_enabled(entry: ToolEntry) -> bool:

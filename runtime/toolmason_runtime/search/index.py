@@ -15,7 +15,8 @@ from functools import cached_property
 from itertools import accumulate
 from typing import Literal, Protocol, TypedDict
 
-from toolmason_runtime.protocol.catalogue import Catalogue, CliEntry, ToolEntry, reads_rest
+from toolmason_runtime.fetch_chunk import FETCH_CHUNK, FETCH_CHUNK_ENTRY
+from toolmason_runtime.protocol.catalogue import Catalogue, CliEntry, ToolEntry
 from toolmason_runtime.search.text import STOP_WORDS, folded, grams, squeezed, stem, terms, words
 
 FORMAT = 1
@@ -195,7 +196,11 @@ class ToolIndex:
         if not query.strip():
             return [Hit(name, entry, "browse") for name, entry in among.items()]
         reasons = {name: reason for name, reason in self._ranked(query, among).items() if name in among}
-        return [Hit(name, among[name], reason) for name, reason in reasons.items()]
+        hits = [Hit(name, among[name], reason) for name, reason in reasons.items()]
+        if among is not self._tools or not set(terms(FETCH_CHUNK)) <= set(terms(query)):
+            return hits
+        built_in = Hit(FETCH_CHUNK, FETCH_CHUNK_ENTRY, "name")
+        return [built_in, *hits] if squeezed(query).endswith(squeezed(FETCH_CHUNK)) else [*hits, built_in]
 
     def _among(self, category: str, cli: str) -> Mapping[str, ToolEntry]:
         if not (category.strip() or cli.strip()):
@@ -207,17 +212,14 @@ class ToolIndex:
         return [self._group(name, entries) for name, entries in self._grouped(command_line).items()]
 
     def _grouped(self, key: Callable[[ToolEntry], str]) -> dict[str, list[ToolEntry]]:
-        """Group the visible tools. Where programs are run, what reads the rest of their output makes no group alone."""
         members: dict[str, list[ToolEntry]] = {}
         for entry in self._tools.values():
             members.setdefault(key(entry), []).append(entry)
-        if any("cli" in entry for entry in self._tools.values()):
-            return {name: entries for name, entries in members.items() if not all(map(reads_rest, entries))}
         return members
 
     def get(self, name: str) -> ToolEntry | None:
-        """Give the tool called `name`, or that was once called so; None if there is none or it is hidden."""
-        return self._tools.get(self._names.get(name, name))
+        """Return the tool called `name`, or that was once called so; None if there is none or it is hidden."""
+        return FETCH_CHUNK_ENTRY if name == FETCH_CHUNK else self._tools.get(self._names.get(name, name))
 
     def nearest(self, name: str, count: int = 3) -> list[str]:
         """Give the `count` tools whose names are most like `name`, the likest first."""

@@ -13,10 +13,11 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from toolmason_runtime.discovery import style_for
 from toolmason_runtime.discovery.answers import failure, noted
+from toolmason_runtime.fetch_chunk import FETCH_CHUNK, FETCH_CHUNK_ENTRY
 from toolmason_runtime.programs.settings import Commands, commands_for
 from toolmason_runtime.protocol.arguments import ArgumentReader
 from toolmason_runtime.protocol.binding import Binding
@@ -29,6 +30,9 @@ from toolmason_runtime.protocol.results import ResultWriter, WireResult, encodab
 from toolmason_runtime.protocol.selection import Selection, is_enabled
 from toolmason_runtime.protocol.wording import disabled
 from toolmason_runtime.server.lifespan import Lifespan, Options
+
+if TYPE_CHECKING:
+    from toolmason_runtime.chunks.store import ChunkStore
 
 METHOD_NOT_FOUND = -32601
 INVALID_PARAMS = -32602
@@ -106,10 +110,10 @@ class Dispatcher:
         raise MethodError(METHOD_NOT_FOUND, "Method not found", method)
 
     async def aclose(self) -> None:
-        """End what the lifespan holds, and what is kept of the output of programs."""
+        """Close what the lifespan holds, and free all long texts."""
         await self._lifespan.aclose()
-        if self._commands is not None:
-            self._commands.close()
+        if "_chunks" in self.__dict__:
+            await self._chunks.aclose()
 
     def _page(self, cursor: Any) -> dict[str, Any]:
         tools, size = list(self.listed.values()), self.server["page_size"]
@@ -150,7 +154,7 @@ class Dispatcher:
     def _direct(self, name: str) -> str:
         """Give the tool that `name`, sent by a client, stands for; a disabled one will say so itself."""
         known = self._names.get(name, name)
-        if self._style.permits(known):
+        if known == FETCH_CHUNK or self._style.permits(known):
             return known
         index = self._style.index
         # A tool that is only hidden has no names to be mistaken for: the text says what runs it.
@@ -165,8 +169,9 @@ class Dispatcher:
 
     async def _run(self, name: str, arguments: dict[str, Any], context: Context) -> WireResult:
         """Carry out a real tool: the one path for direct and indirect calls."""
-        entry = self._catalogue["tools"][self._names.get(name, name)]
-        as_json = self._has_json_errors(entry)
+        is_built_in = name == FETCH_CHUNK
+        entry = FETCH_CHUNK_ENTRY if is_built_in else self._catalogue["tools"][self._names.get(name, name)]
+        as_json = is_built_in or self._has_json_errors(entry)
         if not is_enabled(entry):
             return failure(disabled(name))
         work = self._carried_out(name, entry, arguments, context, as_json=as_json)
@@ -181,17 +186,33 @@ class Dispatcher:
         return noted(await _answered(name, self._handled(tool, name, read.value, context), as_json=as_json), read.notes)
 
     async def _handled(self, tool: _Tool, name: str, arguments: Any, context: Context) -> WireResult:
-        call = ToolCall(name, context, (*self._state, *await self._lifespan.state()))
+        call = ToolCall(name, context, (*self._state, self._chunks, *await self._lifespan.state()))
         return tool.results.wire(await tool.binding.result(arguments, call))
 
+    @cached_property
+    def _chunks(self) -> ChunkStore:
+        """The long texts of this server."""
+        from toolmason_runtime.chunks.store import ChunkStore
+
+        return ChunkStore(self.server.get("chunk_store", ""), server=self.server["name"])
+
     def _imported(self, name: str, entry: ToolEntry) -> _Tool:
-        module = self._catalogue["categories"][entry["category"]]["module"]
-        bindings = importlib.import_module(f"{self.server['package']}.{module}.bindings").BINDINGS
-        binding: Binding = bindings[name]
+        binding = self._binding(name, entry)
         reader = ArgumentReader(entry, binding.params)
         schema = entry.get("result_schema", entry["tool"].get("outputSchema"))
         self._tools[name] = _Tool(binding, reader, ResultWriter(schema))
         return self._tools[name]
+
+    def _binding(self, name: str, entry: ToolEntry) -> Binding:
+        if name == FETCH_CHUNK:
+            from toolmason_runtime.chunks.fetch import BINDING
+
+            return BINDING
+        module = self._catalogue["categories"][entry["category"]]["module"]
+        bindings: Mapping[str, Binding] = importlib.import_module(
+            f"{self.server['package']}.{module}.bindings"
+        ).BINDINGS
+        return bindings[name]
 
 
 async def _answered(name: str, work: Awaitable[WireResult], *, as_json: bool = False) -> WireResult:

@@ -23,6 +23,9 @@ sys.path.insert(0, str(Path(__file__).parent / "support"))
 from fake_cli import AGY_HELP, GEMINI_HELP, Fake, Script, make
 from gemini_api import GeminiApi
 from gemini_homes import KEY, Home
+from redis_server import redis, redis_servers, shared_redis
+
+__all__ = ["redis", "redis_servers", "shared_redis"]
 
 NODE_MODULES: Final = Path(__file__).parents[2] / "node_modules"
 MakeFake = Callable[..., Fake]

@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 from fake_cli import GEMINI_HELP, Fake, Script, answered, failed, make, quota, unauthenticated
 from served import APPENDIX_B, Said, environment, inside, settle
-
-from workbench_handlers.research.state import Research
+from toolmason_runtime.chunks.store import ChunkStore
 
 pytestmark = pytest.mark.anyio
 MakeFake = Callable[..., Fake]
@@ -96,7 +95,7 @@ ROWS = {
         "CACHE_EXPIRED", "fetch_chunk", {"cacheKey": "cache_0123", "chunkIndex": 1}, "original query again"
     ),
     "an output is not kept": Row(
-        "CACHE_EXPIRED", "fetch_chunk", {"cacheKey": "0123456789abcdef", "chunkIndex": 1}, "command again"
+        "CACHE_EXPIRED", "fetch_chunk", {"cacheKey": "0123456789abcdef", "chunkIndex": 1}, "or the command"
     ),
 }
 """By what is wrong."""
@@ -153,11 +152,10 @@ async def test_a_chunk_that_an_answer_does_not_have_is_told_with_those_it_has(
     assert said[0].error["details"] == {"chunkIndex": total + 1, "total": total}
 
 
-class Broken(Research):
-    """Research with a mistake of ours in it."""
+class Broken(ChunkStore):
+    """A store with a mistake of ours in it."""
 
-    @property
-    def store(self) -> Any:
+    async def fetch(self, key: str, index: int) -> dict[str, Any]:  # noqa: ARG002  it fails at once
         """Fail in a way that nobody foresaw."""
         raise RuntimeError("a mistake at 192.0.2.1 with AIzaSyPlantedSecretThatMustNotLeak012345")
 

@@ -140,18 +140,9 @@ async def test_long_output_of_a_command_is_fetched_by_the_same_tool(
         found = re.search(r'fetch_chunk\(cacheKey="(\w+)", chunkIndex=2\) gives the next of (\d+) parts', first)
         assert found, first
         total = int(found[2])
-        parts = []
-        for index in range(1, total + 1):
-            part = await server.call("fetch_chunk", cacheKey=found[1], chunkIndex=index)
-            assert not part.data, "an output is text, all of it"
-            following = f'fetch_chunk(cacheKey="{found[1]}", chunkIndex={index + 1})'
-            more = "" if index == total else f"; {following} gives the next"
-            told, _, shown = part.text.partition("\n")
-            assert told == f"[part {index} of {total}{more}]"
-            parts.append(shown)
+        parts = await whole(server.call, said.text.removeprefix(f"{first}\n"), found[1], total)
         beyond = await server.call("fetch_chunk", cacheKey=found[1], chunkIndex=total + 1)
 
-    assert parts[0] == said.text.removeprefix(f"{first}\n")
     assert "".join(parts) == git("blame", "--date=short", "long.txt").rstrip("\n")
     assert beyond.error["code"] == "INVALID_CHUNK_INDEX"
     assert f"1 to {total}" in beyond.error["message"]

@@ -26,12 +26,12 @@ MARK = "the wording of the question is nobody's business"
 
 BROKEN = """
 import os, sys
-from workbench_handlers.research import tools
+from toolmason_runtime.chunks.store import ChunkStore
 
 async def broken(*_):
     raise RuntimeError(f"refused {os.environ['GEMINI_API_KEY']} and Bearer {os.environ['PLANTED']}", {"token": "%s"})
 
-tools.fetched = broken
+ChunkStore.fetch = broken
 from workbench_server.__main__ import main
 sys.exit(main())
 """

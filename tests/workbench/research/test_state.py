@@ -17,7 +17,6 @@ from workbench_handlers.research.state import (
     PRO,
     PROGRAMS,
     WAIT,
-    Research,
     linger,
     models,
     most_programs,
@@ -96,7 +95,3 @@ def test_what_is_no_number_of_programs_is_logged_and_the_default_counts(
 def test_models_are_named_in_order_between_commas(said: str, expected: tuple[str, ...]) -> None:
     assert models("flash", {MODELS["flash"][0]: said}) == expected
     assert models("pro", {MODELS["flash"][0]: said}) == PRO
-
-
-def test_research_that_was_never_asked_opens_no_store() -> None:
-    assert "store" not in Research().__dict__

@@ -8,17 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from toolmason_runtime.serving import (
-    Binding,
-    CommandTool,
-    Permissions,
-    Place,
-    Placement,
-    Program,
-    Risk,
-    command,
-    fetch_chunk,
-)
+from toolmason_runtime import Binding
+from toolmason_runtime.programs.handler import command
+from toolmason_runtime.programs.spec import CommandTool, Permissions, Place, Placement, Program, Risk
 
 import repository.about
 from repository_server.git import contract, models
@@ -68,8 +60,7 @@ BINDINGS: Final[Mapping[str, Binding]] = {
     "git_log": command(models.GitLogParams, GIT_LOG),
     "git_commit": command(models.GitCommitParams, GIT_COMMIT),
     "describe": Binding(models.DescribeParams, DESCRIBE),
-    "fetch_chunk": Binding(models.FetchChunkParams, fetch_chunk),
 }
 
 
-# toolmason: sha256 a13a04e121a3f157f235e9c557ead387
+# toolmason: sha256 8acf185afba8b7486a1b8508dc2fa7e7

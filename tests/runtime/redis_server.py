@@ -1,8 +1,7 @@
-"""A real Redis, and both stores behind one name.
+"""Real Redis servers, as fixtures for the `conftest.py` of a folder.
 
 redis_servers   starts servers: `redis_servers("--maxmemory", "2mb")`; they end with the test
 redis           the URL of one that all tests share, empty
-stores          opens stores of the kind a test is run with: `stores()`, `stores(life_s=0.1)`
 """
 
 from __future__ import annotations
@@ -24,10 +23,6 @@ from typing import Final
 
 import pytest
 from redis import Redis
-
-from workbench_handlers.answers.memory import MemoryStore
-from workbench_handlers.answers.redis_store import RedisStore
-from workbench_handlers.answers.store import LIFE_S, AnswerStore
 
 PATIENCE_S: Final = 30.0
 
@@ -85,7 +80,6 @@ class Server:
 
 
 Servers = Callable[..., Server]
-Stores = Callable[..., AnswerStore]
 
 
 def _program() -> str:
@@ -128,12 +122,6 @@ def redis(shared_redis: Server) -> Iterator[str]:
     with Redis(unix_socket_path=str(shared_redis.path)) as client:
         client.flushall()
         yield shared_redis.url
-        assert not client.keys("[^w]*"), "something else than answers was written"
-
-
-@pytest.fixture(params=["memory", "redis"])
-def stores(request: pytest.FixtureRequest) -> Stores:
-    if request.param == "memory":
-        return lambda life_s=LIFE_S: MemoryStore(life_s=life_s)
-    url = request.getfixturevalue("redis")
-    return lambda life_s=LIFE_S: RedisStore(url, shown="redis", life_s=life_s)
+        names = client.keys()
+        assert isinstance(names, list)
+        assert all(b":answer:cache_" in name for name in names), "something else than texts was written"

@@ -1,0 +1,33 @@
+"""The tool `fetch_chunk`, which every server has."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final
+
+from pydantic import Field
+from toolmason_runtime.chunks.store import ChunkStore
+from toolmason_runtime.discovery.answers import compact
+from toolmason_runtime.protocol.binding import Binding
+from toolmason_runtime.protocol.call import ToolCall
+from toolmason_runtime.protocol.content import Reply
+from toolmason_runtime.protocol.model import Model
+
+
+class FetchChunkParams(Model):
+    """Parameters of `fetch_chunk`, by their names on the wire."""
+
+    cacheKey: Annotated[str, Field(min_length=1)]  # noqa: N815
+    chunkIndex: Annotated[int, Field(ge=1)]  # noqa: N815
+
+
+async def fetch_chunk(params: FetchChunkParams, call: ToolCall) -> Reply:
+    """Return one part of a long text.
+
+    Raises:
+        ToolError: it has expired, or has no such part.
+    """
+    result = await call.state(ChunkStore).fetch(params.cacheKey, params.chunkIndex)
+    return Reply(compact(result), structure=result)
+
+
+BINDING: Final = Binding(FetchChunkParams, fetch_chunk)

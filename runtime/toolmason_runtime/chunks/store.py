@@ -1,0 +1,144 @@
+"""The long texts of a server: the first part goes into the answer, `fetch_chunk` reads the others."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from typing import Any, Protocol
+
+import anyio.to_thread
+from toolmason_runtime.chunks.memory import MemoryStore
+from toolmason_runtime.chunks.text import TTL_S, LongText, Part, iso, write_text
+from toolmason_runtime.fetch_chunk import FETCH_CHUNK
+from toolmason_runtime.protocol.answer_size import text_budget
+
+_log = logging.getLogger(__name__)
+
+
+class Store(Protocol):
+    """Keeps texts for an hour, or until newer ones need the space."""
+
+    async def add(self, text: LongText) -> tuple[str, ...]:
+        """Take over a text, to close it in the end; return warnings for the readers of its first part."""
+        ...
+
+    async def get(self, key: str, index: int) -> Part:
+        """Return one part, exactly.
+
+        Raises:
+            ToolError: nothing is stored under `key` (CACHE_EXPIRED), the index is out of range (INVALID_CHUNK_INDEX),
+                or the store does not answer (INTERNAL).
+        """
+        ...
+
+    async def check(self) -> str:
+        """Return the problem of the store, or an empty string. The text contains no credentials."""
+        ...
+
+    async def aclose(self) -> None:
+        """Free everything. It may be called more than once."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptText:
+    """The first part of a text, and how to get the others."""
+
+    first: str = field(repr=False)
+    key: str
+    """Empty if the text fits into one part: then nothing is stored."""
+    total: int
+    chars: int
+    """Characters of the whole text."""
+    warnings: tuple[str, ...] = ()
+    """About the store, for the reader of the first part."""
+
+    @property
+    def next_call(self) -> str:
+        """The call that returns the second part; empty if there is none."""
+        return f'{FETCH_CHUNK}(cacheKey="{self.key}", chunkIndex=2)' if self.key else ""
+
+
+class ChunkStore:
+    """Stores texts that are too long for one answer. It is in the state of every call; handlers use `call.keep`.
+
+    Args:
+        variable: environment variable with the URL of a Redis that several server processes share; without a URL, texts
+            are kept in this process.
+        server: name of the server, with which keys in Redis begin.
+        part_size: maximum size of a part (see `size_of`); by default the size of one answer.
+        ttl_s: seconds a text is kept.
+    """
+
+    def __init__(
+        self, variable: str = "", *, server: str = "", part_size: int | None = None, ttl_s: float = TTL_S
+    ) -> None:
+        self._variable = variable
+        self._server = server
+        self.part_size = text_budget() if part_size is None else part_size
+        self._ttl_s = ttl_s
+
+    @property
+    def kind(self) -> str:
+        """`redis` if the environment asks for it, else `memory`."""
+        return "redis" if self._url else "memory"
+
+    async def keep(self, text: str | Iterable[str], *, max_part_bytes: int | None = None) -> KeptText:
+        """Cut a text, or the pieces of one, and store it if it has more than one part.
+
+        Raises:
+            OSError: the temporary file of a large text cannot be written.
+        """
+        texts = [text] if isinstance(text, str) else text
+        max_bytes = max_part_bytes or self.part_size  # a part never has more bytes than its size
+        write = partial(write_text, texts, size=self.part_size, max_bytes=max_bytes, ttl_s=self._ttl_s)
+        long_text = await anyio.to_thread.run_sync(write)
+        first = long_text.part(1).content
+        if long_text.total == 1:
+            long_text.close()
+            return KeptText(first=first, key="", total=1, chars=long_text.chars)
+        warnings = await self._store.add(long_text)
+        return KeptText(first=first, key=long_text.key, total=long_text.total, chars=long_text.chars, warnings=warnings)
+
+    async def fetch(self, key: str, index: int) -> dict[str, Any]:
+        """Return the result of `fetch_chunk`.
+
+        Raises:
+            ToolError: see `Store.get`.
+        """
+        part = await self._store.get(key, index)
+        return {
+            "tool": FETCH_CHUNK,
+            "cacheKey": key,
+            "chunk": {"index": part.index, "total": part.total, "content": part.content},
+            "meta": {"expiresAt": iso(part.expires)},
+        }
+
+    async def check(self) -> str:
+        """Return the problem of the store, or an empty string. The text contains no credentials."""
+        return await self._store.check()
+
+    async def aclose(self) -> None:
+        """Free all texts and connections. It may be called more than once."""
+        if "_store" in self.__dict__:
+            await self._store.aclose()
+
+    @cached_property
+    def _url(self) -> str:
+        return os.environ.get(self._variable, "").strip() if self._variable else ""
+
+    @cached_property
+    def _store(self) -> Store:
+        """A server starts with an invalid setting too: memory replaces it, with a warning in the log and in answers."""
+        if not self._url:
+            return MemoryStore()
+        from toolmason_runtime.chunks.redis import RedisStore, url_problem
+
+        problem = url_problem(self._url, self._variable)
+        if not problem:
+            return RedisStore(self._url, variable=self._variable, prefix=f"{self._server}:answer:")
+        _log.warning("%s", problem)
+        return MemoryStore(problem=problem)
