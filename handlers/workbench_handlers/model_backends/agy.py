@@ -37,7 +37,7 @@ from workbench_handlers.model_backends.events import (
     part_of,
     text_of,
 )
-from workbench_handlers.model_backends.failures import NOT_READ_ONLY
+from workbench_handlers.model_backends.failure_kinds import NOT_READ_ONLY
 from workbench_handlers.model_backends.question import Question
 
 READING: Final = {

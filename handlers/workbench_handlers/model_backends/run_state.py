@@ -11,6 +11,7 @@ from typing import Final
 
 from toolmason_runtime.programs.output_buffer import Capture
 
+from workbench_handlers.model_backends.error_text import retry_after, without_stack
 from workbench_handlers.model_backends.events import (
     Ended,
     Event,
@@ -21,8 +22,7 @@ from workbench_handlers.model_backends.events import (
     ToolUsed,
     Warned,
 )
-from workbench_handlers.model_backends.failures import NOT_READ_ONLY, WORDLESS, AttemptError
-from workbench_handlers.model_backends.messages import retry_after, without_stack
+from workbench_handlers.model_backends.failure_kinds import NO_OUTPUT, NOT_READ_ONLY, AttemptError
 from workbench_handlers.model_backends.question import Answer
 from workbench_handlers.model_backends.redaction import excerpt, redact
 
@@ -106,7 +106,7 @@ class Observed:
         text = _whole("".join(self._said))
         # What ended well and said so is an answer, even if the program stumbled on its way out.
         if ended is None or not ended.ok or not text.strip():
-            raise self._failure(code, has_text=bool(text.strip()))
+            raise self._failure(code)
         for warning in _SECURITY.findall(self.stderr.text):
             self.warn(warning)
         return Answer(
@@ -128,7 +128,7 @@ class Observed:
                 return name
         return next(iter(ended.models), self._started or asked)
 
-    def _failure(self, code: int | None, *, has_text: bool) -> AttemptError:
+    def _failure(self, code: int | None) -> AttemptError:
         ended, errors = self._ended, self.stderr.text
         said = "" if ended is None else ended.error
         if self.is_retrying:
@@ -138,7 +138,7 @@ class Observed:
         text = excerpt(known or self._unspoken(code), self._environ, _MAX_TEXT)
         kind = "" if ended is None or ended.error_type.lower() in ("", "unknown") else ended.error_type
         if ended is not None and ended.ok and not self._size and not self._warnings:
-            kind = WORDLESS
+            kind = NO_OUTPUT
         return AttemptError(
             text,
             exit_code=None if self.is_retrying or self.timed_out else code,
@@ -146,7 +146,6 @@ class Observed:
             error_type=kind,
             timed_out=self.timed_out and not self.is_retrying,
             retry_after_s=self._wait(text),
-            answered=has_text,
         )
 
     def _status(self, said: str, errors: str) -> int | None:

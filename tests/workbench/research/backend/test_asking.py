@@ -26,8 +26,8 @@ from gemini_api import GeminiApi, Refuse, Say
 from toolmason_runtime import ToolError
 
 from workbench_handlers.model_backends.adapter import Program
-from workbench_handlers.model_backends.asking import ask, asked
-from workbench_handlers.model_backends.failures import LAUNCH, AttemptError
+from workbench_handlers.model_backends.asking import ask, ask_with_retries
+from workbench_handlers.model_backends.failure_kinds import AttemptError
 from workbench_handlers.model_backends.gemini import Gemini
 from workbench_handlers.model_backends.probing import features_of
 from workbench_handlers.model_backends.question import Answer, Question
@@ -76,7 +76,7 @@ class Asked:
 
         question = Question(prompt=f"why? {KEY}", folder=Path("/"), models=self.models)
         how: dict[str, Any] = {"retry": self.retry, "statistics": self.statistics, "report": report, "sleep": sleep}
-        return asyncio.run(asked(question, attempt, program="gemini", **how))
+        return asyncio.run(ask_with_retries(question, attempt, program="gemini", **how))
 
     def error(self, *fates: Exception | str) -> ToolError:
         """Let the attempts meet these fates, and give the error that they end in."""
@@ -155,8 +155,8 @@ def test_retries_are_counted_over_all_models(question: Asked) -> None:
         (AttemptError("", exit_code=41), "AUTH_MISSING"),
         (AttemptError("odd", exit_code=1), "GEMINI_CLI_ERROR"),
         (AttemptError("400 bad request", exit_code=1), "GEMINI_CLI_ERROR"),
-        (AttemptError("", error_type=LAUNCH), "GEMINI_CLI_ERROR"),
-        (AttemptError("", exit_code=-9, answered=True), "GEMINI_CLI_ERROR"),
+        (AttemptError("", exit_code=127), "GEMINI_CLI_ERROR"),
+        (AttemptError("", exit_code=-9), "GEMINI_CLI_ERROR"),
     ],
 )
 def test_anything_else_fails_at_once(question: Asked, error: AttemptError, code: str) -> None:
@@ -209,13 +209,6 @@ def test_without_retries_models_are_still_fallen_back_to() -> None:
     assert Asked(retry=RetryConfig(enabled=False)).error(LOST).code == "GEMINI_CLI_ERROR"
 
 
-def test_no_attempts_fail_without_one() -> None:
-    question = Asked(retry=RetryConfig(max_attempts=0))
-
-    assert "GEMINI_RETRY_MAX_ATTEMPTS" in question.error().message
-    assert question.tried == []
-
-
 @pytest.mark.parametrize("code", ["NOT_INSTALLED", "NOT_EXECUTABLE"])
 def test_a_program_that_went_away_is_not_found(question: Asked, code: str) -> None:
     error = question.error(ToolError("it is gone", code=code))
@@ -257,7 +250,7 @@ def test_cancellation_passes_through_and_is_not_counted(stage: str) -> None:
         attempt: Callable[[str], Any] = hang if stage == "attempt" else fail
         question = Question(prompt="why?", folder=Path("/"))
         how: dict[str, Any] = {"retry": RetryConfig(), "statistics": statistics, "report": report, "sleep": hang}
-        task = asyncio.create_task(asked(question, attempt, program="gemini", **how))
+        task = asyncio.create_task(ask_with_retries(question, attempt, program="gemini", **how))
         await reached.wait()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -290,7 +283,7 @@ def test_an_answer_comes_although_nobody_listens_any_more() -> None:
     question = Question(prompt="why?", folder=Path("/"), models=("flash", ""))
     how: dict[str, Any] = {"retry": RetryConfig(), "statistics": RetryStatistics(), "report": Deaf()}
 
-    assert asyncio.run(asked(question, attempt, program="gemini", **how)).text == "because"
+    assert asyncio.run(ask_with_retries(question, attempt, program="gemini", **how)).text == "because"
 
 
 ENVIRON = {"PATH": "/usr/bin:/bin", "GEMINI_API_KEY": "a-key-without-a-form"}
