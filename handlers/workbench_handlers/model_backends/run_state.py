@@ -9,8 +9,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path, PurePath
 from typing import Final
 
-from toolmason_runtime.programs.output_buffer import Capture
-
 from workbench_handlers.model_backends.error_text import retry_after, without_stack
 from workbench_handlers.model_backends.events import (
     Ended,
@@ -58,17 +56,17 @@ _IGNORED: Final = re.compile(r"\bignored by (?:configured|git|gemini|project) ig
 _READING: Final = {"read_file", "view_file"}
 _SEARCHING: Final = {"grep_search", "search_file_content", "glob"}
 
-_Look = Callable[[str], None]
-
 
 class Observed:
     """What is known of a program while it runs."""
 
     def __init__(self, reader: EventReader, folder: Path, real_folder: Path, environ: Mapping[str, str]) -> None:
         self._reader, self._folders, self._environ = reader, (folder, real_folder), environ
-        self.stderr = _Tail(self._complained)
+        self._stderr = bytearray()
+        self.stop_waiting: Callable[[float], None] = lambda _: None
+        """Called with the seconds that the program has to end by itself, once the result is decided."""
+        self.is_decided = False
         self.changed = asyncio.Event()
-        self.decided = asyncio.Event()
         self.doing = ""
         self.is_retrying = False
         self.timed_out = False
@@ -84,17 +82,13 @@ class Observed:
         self._started = ""
         self._ended: Ended | None = None
 
-    @property
-    def grace_s(self) -> float:
-        """Seconds to end by itself, now that it is decided how this ends."""
-        if self._ended is not None and self._ended.error_type == NOT_READ_ONLY:
-            return 0.0
-        return _SETTLE_S if self.is_retrying else FAREWELL_S
-
     def close(self) -> None:
-        """Take the last of what was written."""
+        """Process the last, incomplete line."""
         self._take(self._reader.finish())
-        self.stderr.close()
+
+    def _decide(self, within_s: float) -> None:
+        self.is_decided = True
+        self.stop_waiting(within_s)
 
     def outcome(self, code: int | None, model: str, latency_ms: int) -> Answer:
         """Judge what came.
@@ -107,7 +101,7 @@ class Observed:
         # What ended well and said so is an answer, even if the program stumbled on its way out.
         if ended is None or not ended.ok or not text.strip():
             raise self._failure(code)
-        for warning in _SECURITY.findall(self.stderr.text):
+        for warning in _SECURITY.findall(self._errors):
             self.warn(warning)
         return Answer(
             text=text,
@@ -129,7 +123,7 @@ class Observed:
         return next(iter(ended.models), self._started or asked)
 
     def _failure(self, code: int | None) -> AttemptError:
-        ended, errors = self._ended, self.stderr.text
+        ended, errors = self._ended, self._errors
         said = "" if ended is None else ended.error
         if self.is_retrying:
             found = _RETRYING.search(errors)
@@ -181,10 +175,19 @@ class Observed:
         """Take what it wrote to stdout."""
         self._take(self._reader.feed(data))
 
-    def _complained(self, new: str) -> None:
-        if not self.is_retrying and _RETRYING.search(new):
+    @property
+    def _errors(self) -> str:
+        return self._stderr.decode("utf-8", "replace")
+
+    def complained(self, data: bytes) -> None:
+        """Take what it wrote to stderr: the end is kept, and whole lines are searched for the retries of the CLI."""
+        line = self._stderr.rfind(b"\n") + 1
+        self._stderr += data
+        if not self.is_retrying and _RETRYING.search(self._stderr[line:].decode("utf-8", "replace")):
             self.is_retrying = True
-            self.decided.set()
+            self._decide(_SETTLE_S)
+        if len(self._stderr) > 2 * _MAX_ERRORS:
+            del self._stderr[:-_MAX_ERRORS]
 
     def _take(self, events: list[Event]) -> None:
         for event in events:
@@ -205,7 +208,7 @@ class Observed:
                 self.warn(text)
             case Ended():
                 self._ended = self._ended or event
-                self.decided.set()
+                self._decide(0.0 if self._ended.error_type == NOT_READ_ONLY else FAREWELL_S)
 
     def _say(self, text: str) -> None:
         kept = text[: MAX_MESSAGES - self._size]
@@ -259,28 +262,6 @@ class Observed:
     def _shown(self, value: object) -> str:
         text = redact(_printable(value if isinstance(value, str) else ""), self._environ)
         return text if len(text) <= _MAX_SHOWN else f"{text[: _MAX_SHOWN - 3]}..."
-
-
-class _Tail(Capture):
-    """A stream of which whole lines are looked at as they come, and the last ones are kept."""
-
-    def __init__(self, look: _Look) -> None:
-        super().__init__(most_in_memory=0, most_in_file=0)
-        self._look = look
-        self._kept = bytearray()
-
-    @property
-    def text(self) -> str:
-        """What is kept."""
-        return self._kept.decode("utf-8", "replace")
-
-    def feed(self, data: bytes) -> None:
-        """Take what was written next."""
-        begun = self._kept.rfind(b"\n") + 1
-        self._kept += data
-        self._look(self._kept[begun:].decode("utf-8", "replace"))
-        if len(self._kept) > 2 * _MAX_ERRORS:
-            del self._kept[:-_MAX_ERRORS]
 
 
 def _paths(event: ToolUsed) -> tuple[str, ...]:
