@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import os
+import subprocess
 import sys
 from pathlib import Path
 
 import anyio
 import pytest
 from toolmason_runtime.programs.launcher_client import Execution
-from toolmason_runtime.programs.process_group import LaunchedProcess, RunningProcess, SpawnedProcess
+from toolmason_runtime.programs.process_group import LaunchedProcess, SpawnedProcess
+from toolmason_runtime.programs.running_process import RunningProcess
 
 pytestmark = pytest.mark.anyio
 
@@ -161,3 +163,12 @@ async def test_a_program_that_cannot_start_raises_and_leaves_nothing(kind: type[
             await process.start(Execution(argv=("x",), executable="/nonexistent/x", env={}))
     finally:
         await process.end()
+
+
+def test_the_public_names_are_loaded_on_first_use() -> None:
+    code = (
+        "import sys, toolmason_runtime.programs as runner; early = 'asyncio' in sys.modules;"
+        "assert all(hasattr(runner, name) for name in runner.__all__); sys.exit(early or hasattr(runner, 'x'))"
+    )
+
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -13,9 +13,7 @@ from pathlib import Path
 from typing import Final
 
 import anyio
-from toolmason_runtime.programs.launcher_client import Execution
-from toolmason_runtime.programs.output_buffer import Capture
-from toolmason_runtime.programs.process_group import Process
+from toolmason_runtime.programs import Capture, Execution, Process
 
 from workbench_handlers.workspace.ignore import ALWAYS_IGNORED
 from workbench_handlers.workspace.worker import bare_environment

@@ -78,7 +78,7 @@ _CONTEXT_TOO_LONG: Final = FailureClass(
 )
 _TIMEOUT: Final = FailureClass(kind=Kind.TRANSIENT, is_retryable=True)
 _WROTE: Final = FailureClass(kind=Kind.OTHER, hint="it was stopped because it did more than read; see the details")
-_DENIED: Final = FailureClass(kind=Kind.PERMISSION)
+_DENIED: Final = FailureClass(kind=Kind.PERMISSION, phrases="EACCES; EPERM; EROFS; operation not permitted; errno 13")
 _UNKNOWN: Final = FailureClass(kind=Kind.OTHER)
 
 FAILURE_CLASSES: Final = (
@@ -138,10 +138,7 @@ FAILURE_CLASSES: Final = (
         overrides=_REFUSED,
         words="requested entity was not found",
     ),
-    FailureClass(
-        kind=Kind.PERMISSION,
-        phrases="EACCES; EPERM; EROFS; operation not permitted; errno 13",
-    ),
+    _DENIED,
     FailureClass(
         kind=Kind.OTHER,
         phrases="SELF_SIGNED_CERT_IN_CHAIN; DEPTH_ZERO_SELF_SIGNED_CERT; UNABLE_TO_VERIFY_LEAF_SIGNATURE; "
@@ -256,6 +253,7 @@ _PROGRAM_NAMES: Final = {"gemini": "Gemini CLI", "agy": "Antigravity CLI"}
 _MAX_REASON_CHARS: Final = 100
 
 
+@dataclass(eq=False)
 class AttemptError(Exception):
     """One run of the program returned no answer.
 
@@ -263,23 +261,15 @@ class AttemptError(Exception):
     `RESOURCE_EXHAUSTED`. `text` is bounded and has no secrets. `retry_after_s` is the requested wait, if any.
     """
 
-    def __init__(
-        self,
-        text: str = "",
-        *,
-        exit_code: int | None = None,
-        status: int | None = None,
-        error_type: str = "",
-        timed_out: bool = False,
-        retry_after_s: float | None = None,
-    ) -> None:
-        super().__init__(text)
-        self.text = text
-        self.exit_code = exit_code
-        self.status = status
-        self.error_type = error_type
-        self.timed_out = timed_out
-        self.retry_after_s = retry_after_s
+    text: str = ""
+    exit_code: int | None = field(default=None, kw_only=True)
+    status: int | None = field(default=None, kw_only=True)
+    error_type: str = field(default="", kw_only=True)
+    timed_out: bool = field(default=False, kw_only=True)
+    retry_after_s: float | None = field(default=None, kw_only=True)
+
+    def __str__(self) -> str:
+        return self.text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -421,8 +411,5 @@ def _wait(seconds: float | None) -> str:
         return "wait for its reset"
     if seconds < 120:
         return f"try again in {math.ceil(seconds)} s"
-    return f"try again in {math.ceil(seconds / 60)} minutes" if seconds < 7_200 else _hours(seconds)
-
-
-def _hours(seconds: float) -> str:
-    return f"try again in {math.ceil(seconds / 3_600)} hours"
+    number, unit = (seconds / 60, "minutes") if seconds < 7_200 else (seconds / 3_600, "hours")
+    return f"try again in {math.ceil(number)} {unit}"

@@ -14,8 +14,7 @@ from typing import Final
 import anyio
 import anyio.to_thread
 from toolmason_runtime import ToolError
-from toolmason_runtime.programs.execute import Command, ended_whole, follow
-from toolmason_runtime.programs.process_group import Process
+from toolmason_runtime.programs import Command, Process, ended_whole, follow
 
 from workbench_handlers.model_backends.adapter import Adapter, Program
 from workbench_handlers.model_backends.logs import record

@@ -14,8 +14,7 @@ from typing import Any, Final
 
 import anyio
 from toolmason_runtime import ToolError
-from toolmason_runtime.programs.launcher_client import Execution, Limits
-from toolmason_runtime.programs.process_group import Process
+from toolmason_runtime.programs import Execution, Limits, Process
 
 from workbench_handlers.workspace.packages import require
 

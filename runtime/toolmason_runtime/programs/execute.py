@@ -18,7 +18,8 @@ from toolmason_runtime.programs.access import isolation, with_program
 from toolmason_runtime.programs.executable import check_folder, located, unstarted
 from toolmason_runtime.programs.launcher_client import Execution, Limits
 from toolmason_runtime.programs.output_buffer import MAX_IN_FILE, MAX_IN_MEMORY, Capture
-from toolmason_runtime.programs.process_group import Process, RunningProcess, apart
+from toolmason_runtime.programs.process_group import Process, apart
+from toolmason_runtime.programs.running_process import RunningProcess
 from toolmason_runtime.programs.sandbox import Access, wrap
 from toolmason_runtime.programs.search_path import SearchPath, working_directory
 from toolmason_runtime.programs.spec import Invocation
