@@ -34,8 +34,11 @@ _FILE: Final = re.compile(
     r"|[/\\][\w.-]{0,80}[-_][45]\d\d(?!\w)"  # posts/about-404
 )
 _CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-_JSON_STATUS: Final = re.compile(r"\"(?:http_)?code\\*\"\s*:\s*([45]\d\d)\b")
-"""`"code": 503`, also in JSON within a JSON string, where the quotes are escaped."""
+_OBJECT_STATUS: Final = re.compile(
+    r"\"(?:http_)?code\\*\"\s*:\s*(?P<json>[45]\d\d)\b"  # "code": 503, also with the escaped quotes of nested JSON
+    r"|^\s+(?:code|status): (?P<printed>[45]\d\d),?$",  # code: 503, in an error object that Node prints
+    re.MULTILINE,
+)
 _NAMED_STATUS: Final = re.compile(
     # status 503, code: 503, HTTP/1.1 503, (503, or at the beginning
     r"(?:\b(?:status|code|http(?:/\d(?:\.\d)?)?|error)\b[\"'\\]*[\s:=(\[]*(?:code[\"'\\]*[\s:=]*)?|[\[(]\s*|\A\W*)"
@@ -59,7 +62,6 @@ _RETRY_AFTER: Final = re.compile(
     # next word may be an unknown unit.
     r"|\b(?:(?:retry|try again|resets?|available again)\s+(?:in|after)|retry[-_]after)\s+"
     rf"(?:about |around |approximately )?(?P<phrase>{_TIMES}|{_NUMBER}(?![\d.]*\d|\s{{0,2}}[a-z]))",
-    # Your quota will reset after 12h59m26s
     re.IGNORECASE,
 )
 _MISSING: Final = re.compile(
@@ -108,9 +110,10 @@ def statuses(text: str) -> tuple[int, ...]:
     return ()
 
 
-def json_statuses(text: str) -> tuple[int, ...]:
-    """Return the HTTP statuses in the JSON of a message."""
-    return tuple(int(code) for code in _JSON_STATUS.findall(text[:_MAX_CHARS]))
+def object_statuses(text: str) -> tuple[int, ...]:
+    """Return the HTTP statuses in the JSON, or in the printed error objects, of a message."""
+    matches = _OBJECT_STATUS.finditer(text[:_MAX_CHARS])
+    return tuple(int(match["json"] or match["printed"]) for match in matches)
 
 
 def retry_after(text: str) -> float | None:

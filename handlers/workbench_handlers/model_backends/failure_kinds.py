@@ -15,8 +15,8 @@ from toolmason_runtime import ToolError
 from workbench_handlers.model_backends.error_text import (
     contains,
     denied_path,
-    json_statuses,
     missing_path,
+    object_statuses,
     plain,
     retry_after,
     statuses,
@@ -326,7 +326,7 @@ def _structured(error: AttemptError) -> _Evidence | None:
     name = error.error_type.upper()
     if name not in _BY_NAME:
         status = () if error.status is None else (error.status,)
-        if evidence := _by_status(status or json_statuses(error.text)):
+        if evidence := _by_status(status or object_statuses(error.text)):
             return evidence
         named = _NAME.search(without_files(error.text))
         name = named[1] if named else ""

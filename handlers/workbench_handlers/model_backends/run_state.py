@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path, PurePath
 from typing import Final
 
-from workbench_handlers.model_backends.error_text import retry_after, without_stack
+from workbench_handlers.model_backends.error_text import object_statuses, retry_after, without_stack
 from workbench_handlers.model_backends.events import (
     Ended,
     Event,
@@ -40,9 +40,6 @@ _MAX_SHOWN: Final = 60
 _RETRYING: Final = re.compile(r"^Attempt \d+ failed\b(?: with (?:status )?(?P<status>\d{3})\b)?", re.MULTILINE)
 _AFTER_WAIT: Final = re.compile(r"\. Retrying after (?P<ms>\d+) ?ms")
 _BUSY: Final = re.compile(r"\b503\b|\boverloaded\b|\bUNAVAILABLE\b", re.IGNORECASE)
-_API_CODE: Final = re.compile(
-    r"\"code\":\s*(?P<json>\d{3})\b|^\s+(?:code|status): (?P<shown>[45]\d\d),?$", re.MULTILINE
-)
 _NOISE: Final = re.compile(
     r"^(?:Warning: (?:256-color|True color|Basic terminal)|\[STARTUP\]|MCP issues detected|Error executing tool |"
     r"Loaded cached credentials|Data collection is disabled|\(node:\d+\)|\(Use `node ).*$",
@@ -149,10 +146,7 @@ class Observed:
                 return int(found["status"])
             if _AFTER_WAIT.search(errors):
                 return 503 if _BUSY.search(errors) else 429
-        for text in (said, errors):
-            if found := _API_CODE.search(text):
-                return int(found["json"] or found["shown"])
-        return None
+        return next(iter(object_statuses(f"{said}\n{errors}")), None)
 
     def _wait(self, text: str) -> float | None:
         """Give the seconds after which to try again, if the API said so; else those the program itself would wait."""

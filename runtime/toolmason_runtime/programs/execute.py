@@ -243,7 +243,6 @@ async def follow(process: RunningProcess, command: Command) -> int | None:
     Raises:
         ToolError: it could not be started.
     """
-    code = None
     try:
         if command.kill:
             _killable[id(command)] = command
