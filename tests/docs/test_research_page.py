@@ -28,7 +28,7 @@ from workbench_handlers.model_backends import environment, gemini, logs, probing
 from workbench_handlers.model_backends.adapter import Program
 from workbench_handlers.model_backends.choice import COMMANDS
 from workbench_handlers.model_backends.environment import child_environment
-from workbench_handlers.model_backends.failures import AttemptError, classify, tool_error
+from workbench_handlers.model_backends.failure_kinds import ERROR_CODES, AttemptError, classify, tool_error
 from workbench_handlers.model_backends.gemini import Gemini
 from workbench_handlers.model_backends.question import TIMEOUT_S, Question
 from workbench_handlers.model_backends.retrying import RetryConfig
@@ -151,8 +151,8 @@ FAILURES: dict[str, tuple[AttemptError, ...]] = {
 @pytest.mark.parametrize(("failure", "other", "same"), FAILED)
 def test_a_failure_leads_where_the_table_says(failure: str, other: str, same: str) -> None:
     for each in map(classify, FAILURES[failure]):
-        assert each.needs_model == (other == "yes")
-        assert each.is_repeatable == (same != "no")
+        assert each.try_next_model == (other == "yes")
+        assert each.is_retryable == (same != "no")
 
 
 def test_every_failure_of_the_table_is_tried() -> None:
@@ -166,7 +166,7 @@ def test_codes_are_those_that_are_raised() -> None:
     told = {quoted(code)[0] for code, *_ in PAGE.rows("code", "means", "what to do")}
     code = "".join(sources("backend", "answers", "research", "setup"))
     raised = {name for found in _CODE.findall(code) for name in found if name}
-    assert told == raised
+    assert told == raised | set(ERROR_CODES.values())
     assert '"NO_ROOTS"' in (HANDLERS / "state.py").read_text(encoding="utf-8")
 
 

@@ -12,11 +12,11 @@ from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 from typing import Final
 
-from toolmason_runtime.programs.launcher_client import Execution
-from toolmason_runtime.programs.streams import StreamedProcess, start_streamed
+import anyio
+from toolmason_runtime.programs import Capture, Execution, Process
 
 from workbench_handlers.workspace.ignore import ALWAYS_IGNORED
-from workbench_handlers.workspace.worker import bare_environment, end
+from workbench_handlers.workspace.worker import bare_environment
 
 MAX_SEARCHED_BYTES: Final = 10_000_000
 """Larger files are not searched."""
@@ -71,7 +71,7 @@ async def lines_found(
     """
     case = "--ignore-case" if ignore_case else "--case-sensitive"
     arguments = [*_LINES, f"--max-count={most}", case, "--", pattern]
-    async with _running(program, folder, target, arguments) as process, aclosing(_matches(process)) as matches:
+    async with _running(program, folder, target, arguments) as output, aclosing(_matches(output)) as matches:
         parts: Parts = ()
         places: list[tuple[int, int]] = []
         async for where, place in matches:
@@ -86,43 +86,42 @@ async def lines_found(
 
 async def not_utf8(program: str, folder: Path) -> AsyncGenerator[Parts, None]:
     """Give the files below `folder` that are not UTF-8 throughout. ripgrep finds nothing beyond ASCII in them."""
-    async with _running(program, folder, "", _NO_UTF8) as process:
-        while path := await _record(process, b"\0"):
+    async with _running(program, folder, "", _NO_UTF8) as output:
+        while path := await _record(output, b"\0"):
             yield _parts(path)
 
 
 @asynccontextmanager
 async def _running(
     program: str, folder: Path, target: str, arguments: Sequence[str]
-) -> AsyncGenerator[StreamedProcess, None]:
+) -> AsyncGenerator[asyncio.StreamReader, None]:
     execution = Execution(
         argv=(program, *_WHERE, *arguments, f"./{target}"), executable=program, cwd=str(folder), env=bare_environment()
     )
-    process = await start_streamed(execution, has_stderr=True, max_line_bytes=_MAX_RECORD_LENGTH)
-    complaints = asyncio.ensure_future(_complaints(process))
+    output, complaints = asyncio.StreamReader(_MAX_RECORD_LENGTH), Capture(most_in_memory=10_000, most_in_file=0)
+    process = Process(output, complaints.feed)
     try:
-        yield process
-        code = await process.wait()
-        if code not in {0, 1} and not (code == 2 and _are_about_files(await complaints)):
+        await process.start(execution)
+        yield output
+        await process.finished()
+        if process.exit_code not in {0, 1} and not (process.exit_code == 2 and _are_about_files(complaints)):
             raise PatternRefusedError
     finally:
-        await end(process)
-        complaints.cancel()
+        with anyio.CancelScope(shield=True):
+            await process.end(at_once=True)
 
 
-async def _matches(process: StreamedProcess) -> AsyncGenerator[tuple[Parts, tuple[int, int]], None]:
+async def _matches(output: asyncio.StreamReader) -> AsyncGenerator[tuple[Parts, tuple[int, int]], None]:
     """Read `PATH NUL LINE:COLUMN:...` to the end."""
-    while path := await _record(process, b"\0"):
-        line, column, _ = (await _record(process, b"\n")).split(b":", 2)
+    while path := await _record(output, b"\0"):
+        line, column, _ = (await _record(output, b"\n")).split(b":", 2)
         yield _parts(path), (int(line), int(column))
 
 
-async def _record(process: StreamedProcess, ending: bytes) -> bytes:
-    """Read up to `ending`; give nothing at the end, also if the last record lacks its ending."""
-    if process.stdout is None:
-        return b""
+async def _record(output: asyncio.StreamReader, ending: bytes) -> bytes:
+    """Read up to `ending`; empty at the end, also if the last record lacks its ending."""
     try:
-        return (await process.stdout.readuntil(ending))[: -len(ending)]
+        return (await output.readuntil(ending))[: -len(ending)]
     except asyncio.IncompleteReadError:
         return b""
 
@@ -131,17 +130,8 @@ def _parts(path: bytes) -> Parts:
     return Path(os.fsdecode(path)).parts
 
 
-async def _complaints(process: StreamedProcess) -> str:
-    """Give the first whole lines of what ripgrep complains of, and drop the rest."""
-    if process.stderr is None:
-        return ""
-    kept = await process.stderr.read(10_000)
-    while more := await process.stderr.read(65_536):
-        kept += more[: 10_000 - len(kept)]
-    return kept[: kept.rfind(b"\n") + 1].decode("utf-8", errors="replace")
-
-
-def _are_about_files(complaints: str) -> bool:
-    """Tell files that could not be read from all else: every path ripgrep names begins with the `./` it was given."""
-    lines = complaints.splitlines()
+def _are_about_files(complaints: Capture) -> bool:
+    """Return whether all whole lines are about files: every path that ripgrep names begins with `./`, like ours."""
+    text = "".join(complaints.texts())
+    lines = text[: text.rfind("\n") + 1].splitlines()
     return bool(lines) and all(line.removeprefix("rg: ").startswith("./") for line in lines)

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from toolmason_runtime import ToolError
+from toolmason_runtime.programs import run
 from toolmason_runtime.programs.argv import invocation
 from toolmason_runtime.programs.executable import located
-from toolmason_runtime.programs.execute import run
 from toolmason_runtime.programs.search_path import SearchPath
 from toolmason_runtime.programs.spec import CommandTool, Program
 

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
 
-from toolmason_runtime.programs.execute import Command
-from toolmason_runtime.programs.launcher_client import Limits
+from toolmason_runtime.programs import Command, Limits
 
 from workbench_handlers.model_backends.events import EventReader
 from workbench_handlers.model_backends.question import Question

@@ -19,7 +19,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from toolmason_runtime import ToolError
-from toolmason_runtime.programs.execute import Command
+from toolmason_runtime.programs import Command
 
 from workbench_handlers.model_backends.adapter import Program, launched, model_limits
 from workbench_handlers.model_backends.environment import child_environment
@@ -37,7 +37,7 @@ from workbench_handlers.model_backends.events import (
     part_of,
     text_of,
 )
-from workbench_handlers.model_backends.failures import NOT_READ_ONLY
+from workbench_handlers.model_backends.failure_kinds import NOT_READ_ONLY
 from workbench_handlers.model_backends.question import Question
 
 READING: Final = {

@@ -1,19 +1,18 @@
-"""Asks one question until it is answered: other models, other attempts, and then the truth.
+"""Ask a question, with retries and fallback to other models.
 
-The specification knows two ways to go on after a failure. Feature 1 (retries) waits and asks the same model again
-where the reason passes; section 7.3 (tiers) asks the next model at once where the model has no quota, no capacity or
-does not exist, and lets everything else fail fast. A 429 and a 503 are both. They are joined like this:
+After a failure there are two ways to continue: the next model at once, or the same model after a wait. The table of
+failure kinds decides:
 
-1. No quota, no capacity, no such model: the next model, at once and for nothing. Waiting would cost the person time
-   that another model does not, and asking the same model again uses up more of what has run out.
-2. The same on the last model: there is no other way but to wait, so 429 and 503 are retried there; a quota that is
-   gone for the day, a wait that is longer than `max_delay` and a model that does not exist are not.
-3. A timeout, a lost connection, an error of the server: the same model again, whichever it is, since another model
-   stands behind the same network. Retries are counted over all models, so `max_attempts` bounds what a question may
-   cost: at most `max_attempts - 1` waits, and one attempt more for each further model.
-4. Anything else ends it at once, a bad key first of all.
+1. No quota, no capacity or no such model: the next model, at once and without limit. A wait would cost time that
+   another model does not need, and asking the same model uses up more of its quota.
+2. The same for the last model: a wait, if it can help. A daily quota, a wait longer than `max_delay` and a model that
+   does not exist end the question.
+3. A timeout, a lost connection or a server error: the same model after a wait, because all models are behind the same
+   network. Retries are counted over all models: a question has at most `max_attempts`, and one more attempt per
+   further model.
+4. Any other failure ends the question.
 
-With retries switched off (3) and (2) fail at once, and (1) remains.
+With retries disabled, only the fallback to other models remains.
 """
 
 from __future__ import annotations
@@ -30,19 +29,32 @@ from typing import Any, Final
 from toolmason_runtime import ToolError
 
 from workbench_handlers.model_backends.adapter import Adapter, Program
-from workbench_handlers.model_backends.failures import AttemptError, Failure, Kind, classify, tool_error
+from workbench_handlers.model_backends.failure_kinds import AttemptError, Failure, Kind, classify, tool_error
 from workbench_handlers.model_backends.logs import record
 from workbench_handlers.model_backends.question import Answer, Question, Report
-from workbench_handlers.model_backends.retrying import RetryConfig, RetryStatistics, Sleep, pause, repeating
+from workbench_handlers.model_backends.retrying import (
+    NonRetryableError,
+    RetryableError,
+    RetryConfig,
+    RetryStatistics,
+    Sleep,
+    retry_async,
+)
 from workbench_handlers.workspace.packages import require_for_questions
 
 Attempt = Callable[[str], Awaitable[Answer]]
 """Asks the model of this name once."""
 Place = Callable[[], AbstractAsyncContextManager[None]]
-"""Gives what a program may run in: it waits until there is room."""
+"""Returns a slot for one program; entering it waits until one is free."""
 
 _GONE: Final = {"NOT_INSTALLED", "NOT_EXECUTABLE"}
 """Codes of the runtime for a program that cannot be started."""
+_WHY_SKIPPED: Final = {
+    Kind.QUOTA: ("its quota is exceeded", "Gemini API quota exceeded."),
+    Kind.MODEL: ("it is not available", "The model is not available."),
+    Kind.TRANSIENT: ("it has no capacity now", "The model has no capacity now."),
+}
+"""Reason in the warning and in the progress report."""
 
 logger = logging.getLogger(__name__)
 
@@ -58,12 +70,10 @@ async def ask(
     environ: Mapping[str, str] | None = None,
     place: Place = nullcontext,
 ) -> Answer:
-    """Give the answer of the first model that has one. `environ` is the server's (None: that of this process).
+    """Return the answer of the first model that has one. `environ` is the server's (None: that of this process).
 
-    Each attempt has a `place`, which is free for others while it waits to try again.
-
-    Its `attempts`, `latency_ms` and `warnings` are those of all attempts. The statistics count the question once, and
-    not at all if it was cancelled.
+    Each attempt takes a `place`, which is free during waits. `attempts`, `latency_ms` and `warnings` of the answer
+    cover all attempts. The statistics count the question once, and not at all if it was cancelled.
 
     Raises:
         ToolError: there was no answer; the code is one of the specification's Appendix B.
@@ -76,12 +86,12 @@ async def ask(
         async with place():
             return await attempt(adapter, program, question, model, report=report, environ=environ)
 
-    return await asked(
+    return await ask_with_retries(
         question, once, program=program.name, retry=retry, statistics=statistics, report=report, environ=environ
     )
 
 
-async def asked(
+async def ask_with_retries(
     question: Question,
     attempt: Attempt,
     *,
@@ -92,138 +102,109 @@ async def asked(
     environ: Mapping[str, str] | None = None,
     sleep: Sleep = asyncio.sleep,
 ) -> Answer:
-    """Do what `ask` does with whatever asks a model once."""
-    course = _Course(question, attempt, program, retry, report)
+    """Do the same as `ask` for any function that asks a model once."""
+    state = _FallbackState(question, attempt, program, report)
     started = time.monotonic()
     try:
-        answer = await course.run(sleep)
-    except AttemptError as error:
-        statistics.record_call(False, course.retries, course.why)
-        raise await course.given_up(error, environ) from error
-    except ToolError as error:
-        statistics.record_call(False, course.retries, "non_retryable")
-        if error.code in _GONE:
-            raise ToolError(error.message, code="GEMINI_CLI_NOT_FOUND", details=error.details) from error
-        raise
-    except Exception:
-        statistics.record_call(False, course.retries, "unexpected")
-        raise
-    statistics.record_call(True, course.retries)
-    return course.answered(answer, round((time.monotonic() - started) * 1000))
+        answer = await retry_async(
+            state.ask_models, config=retry, operation_name=program, on_retry=state.report_retry, sleep=sleep
+        )
+    except Exception as wrapped:  # noqa: BLE001  it is raised again below
+        error = wrapped
+        if isinstance(wrapped, RetryableError | NonRetryableError) and isinstance(wrapped.__cause__, Exception):
+            error = wrapped.__cause__
+        statistics.record_call(False, state.retries, _error_type(error))
+        final = await state.final_error(error, environ)
+        if final is error:
+            raise error from error.__cause__
+        raise final from error
+    statistics.record_call(True, state.retries)
+    return state.finished(answer, round((time.monotonic() - started) * 1000))
 
 
-class _Course:
-    """One question: which model is asked now, what has failed, and what comes next."""
+class _FallbackState:
+    """One question: its current model, and the models that failed."""
 
-    def __init__(self, question: Question, attempt: Attempt, program: str, retry: RetryConfig, report: Report) -> None:
-        self._question, self._attempt, self._program = question, attempt, program
-        self._retry, self._report = retry, report
+    def __init__(self, question: Question, attempt: Attempt, program: str, report: Report) -> None:
+        self._question, self._attempt, self._program, self._report = question, attempt, program, report
         self._models = question.models or ("",)
-        self._place = 0
+        self._index = 0
         self._skipped: list[Failure] = []
-        self._news = ""
-        self._delay_s = 0.0
-        self.attempts = 0
+        self._warnings: list[str] = []
+        self._attempts = 0
         self.retries = 0
-        self.warnings: list[str] = []
-        self.why = "non_retryable"
 
-    async def run(self, sleep: Sleep) -> Answer:
-        """Give the first answer, or raise what the last attempt raised."""
-        if self._retry.enabled and self._retry.max_attempts <= 0:
-            raise ToolError("GEMINI_RETRY_MAX_ATTEMPTS allows no attempt: set it to 1 or more", code="INTERNAL")
+    async def ask_models(self) -> Answer:
+        """Ask the current model, and at once the next one if it has no quota, no capacity or does not exist."""
+        while True:
+            self._attempts += 1
+            self._log(logging.DEBUG, "asking", prompt=self._question.prompt)
+            try:
+                return await self._attempt(self._models[self._index])
+            except AttemptError as error:
+                failure = classify(error)
+                if not failure.try_next_model or self._index + 1 == len(self._models):
+                    raise
+                await self._next_model(failure)
 
-        async def waited(seconds: float) -> None:
-            with suppress(Exception):
-                # Who listened may be gone, and others may wait for the same answer.
-                await self._report(self._news)
-            if seconds:
-                await sleep(seconds)
-
-        answer: Answer = await repeating(self._goes_on, lambda: self._delay_s, sleep=waited)(self._once)
-        return answer
-
-    async def _once(self) -> Answer:
-        self.attempts += 1
-        model = self._models[self._place]
-        self._log(logging.DEBUG, "asking", prompt=self._question.prompt)
-        return await self._attempt(model)
-
-    def _goes_on(self, error: BaseException) -> bool:
-        """Decide what comes after a failed attempt."""
-        if not isinstance(error, AttemptError):
-            return False
-        failure = classify(error)
-        if failure.needs_model and self._place + 1 < len(self._models):
-            self._fall(failure)
-            return True
-        wait = pause(self._retry, self.retries, failure.retry_after_s) if failure.is_repeatable else None
-        if wait is None:
-            self.why = "max_retries_exceeded" if failure.is_repeatable else "non_retryable"
-            return False
-        self.retries += 1
-        self._delay_s = wait
-        self._news = f"No answer yet ({failure.reason}), trying again in {wait:.0f} s"
-        self._log(logging.WARNING, "it will be tried again", reason=failure.reason, retryInSeconds=round(wait, 2))
-        return True
-
-    def _fall(self, failure: Failure) -> None:
-        """Go to the next model."""
-        model = self._shown()
-        self._place += 1
-        self._delay_s = 0.0
+    async def _next_model(self, failure: Failure) -> None:
+        model = self._model_name()
+        self._index += 1
         self._skipped.append(failure)
-        self.warnings.append(f"{model} was skipped: {_why(failure)} ({failure.reason})")
-        self._news = f"{_news(failure)} Retrying with fallback model {self._shown()}..."
+        why, news = _WHY_SKIPPED[failure.kind]
+        self._warnings.append(f"{model} was skipped: {why} ({failure.reason})")
         self._log(logging.WARNING, "falling back to another model", skipped=model, reason=failure.reason)
+        await self._tell(f"{news} Retrying with fallback model {self._model_name()}...")
 
-    async def given_up(self, error: AttemptError, environ: Mapping[str, str] | None) -> ToolError:
-        """Say what went wrong in the end. Where one model had no quota and the last does not exist, it is the quota."""
+    async def report_retry(self, error: Exception, wait_s: float) -> None:
+        """Count a retry of the current model, and report it."""
+        self.retries += 1
+        reason = classify(error).reason if isinstance(error, AttemptError) else type(error).__name__
+        await self._tell(f"No answer yet ({reason}), trying again in {wait_s:.0f} s")
+
+    async def _tell(self, text: str) -> None:
+        with suppress(Exception):  # the client may be gone while others wait for the same answer
+            await self._report(text)
+
+    async def final_error(self, error: Exception, environ: Mapping[str, str] | None) -> Exception:
+        """Return the error to raise. If a skipped model had no quota and the last does not exist, report the quota."""
+        if isinstance(error, ToolError) and error.code in _GONE:
+            return ToolError(error.message, code="GEMINI_CLI_NOT_FOUND", details=error.details)
+        if not isinstance(error, AttemptError):
+            return error
         failure = classify(error)
         if failure.kind is Kind.MODEL:
-            failure = next((each for each in self._skipped if each.kind is Kind.QUOTA), failure)
-        elif failure.kind is Kind.AUTH and not failure.advice:
-            failure = replace(failure, advice=await asyncio.to_thread(self._unmet, environ))
-        tried = self._models[: self._place + 1]
-        told = tool_error(failure, program=self._program, attempts=self.attempts, models=tried, environ=environ)
-        self._log(logging.ERROR, "gave up", code=told.code, reason=failure.reason, stderr=error.text)
-        return told
+            failure = next((skipped for skipped in self._skipped if skipped.kind is Kind.QUOTA), failure)
+        elif failure.kind is Kind.AUTH and not failure.hint:
+            failure = replace(failure, hint=await asyncio.to_thread(self._missing_setup, environ))
+        models = self._models[: self._index + 1]
+        final = tool_error(failure, program=self._program, attempts=self._attempts, models=models, environ=environ)
+        self._log(logging.ERROR, "gave up", code=final.code, reason=failure.reason, stderr=error.text)
+        return final
 
-    def _unmet(self, environ: Mapping[str, str] | None) -> str:
-        """Say what a look at settings and variables shows to be missing; empty if nothing more than an account."""
+    def _missing_setup(self, environ: Mapping[str, str] | None) -> str:
+        """Return the setting that is missing, according to settings files and variables; empty if there is none."""
         from workbench_handlers.setup.auth import NONE, find_auth
 
-        given = os.environ if environ is None else environ
-        auth = find_auth(given, self._question.folder, backend=self._program)
+        auth = find_auth(os.environ if environ is None else environ, self._question.folder, backend=self._program)
         return auth.hint if auth.configured is False and auth.method != NONE else ""
 
-    def answered(self, answer: Answer, latency_ms: int) -> Answer:
-        """Give the answer with what it took in all."""
+    def finished(self, answer: Answer, latency_ms: int) -> Answer:
+        """Return the answer with the attempts, time and warnings of all models."""
         self._log(logging.INFO, "answered", latencyMs=latency_ms, tokensUsed=answer.tokens, toolCalls=answer.tool_calls)
-        warnings = (*self.warnings, *answer.warnings)
-        return replace(answer, attempts=self.attempts, latency_ms=latency_ms, warnings=warnings)
+        warnings = (*self._warnings, *answer.warnings)
+        return replace(answer, attempts=self._attempts, latency_ms=latency_ms, warnings=warnings)
 
     def _log(self, level: int, message: str, **fields: Any) -> None:
-        common = {"program": self._program, "model": self._shown(), "attempt": self.attempts}
+        common = {"program": self._program, "model": self._model_name(), "attempt": self._attempts}
         record(logger, level, message, **common, **fields)
 
-    def _shown(self) -> str:
-        return self._models[self._place] or "auto"
+    def _model_name(self) -> str:
+        return self._models[self._index] or "auto"
 
 
-def _why(failure: Failure) -> str:
-    match failure.kind:
-        case Kind.QUOTA:
-            return "its quota is exceeded"
-        case Kind.MODEL:
-            return "it is not available"
-    return "it has no capacity now"
-
-
-def _news(failure: Failure) -> str:
-    match failure.kind:
-        case Kind.QUOTA:
-            return "Gemini API quota exceeded."
-        case Kind.MODEL:
-            return "The model is not available."
-    return "The model has no capacity now."
+def _error_type(error: Exception) -> str:
+    """Return the key of an error in the statistics."""
+    if isinstance(error, AttemptError) and classify(error).is_retryable:
+        return "max_retries_exceeded"
+    return "non_retryable" if isinstance(error, AttemptError | ToolError) else "unexpected"

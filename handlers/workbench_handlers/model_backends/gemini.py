@@ -13,7 +13,7 @@ from toolmason_runtime.programs.execute import Command
 from workbench_handlers.model_backends.adapter import Program, launched, model_limits
 from workbench_handlers.model_backends.environment import child_environment, set_by_project, set_by_user
 from workbench_handlers.model_backends.events import Ended, Event, EventReader, ToolEnded, ToolUsed, interpreted
-from workbench_handlers.model_backends.failures import NOT_READ_ONLY
+from workbench_handlers.model_backends.failure_kinds import NOT_READ_ONLY
 from workbench_handlers.model_backends.question import Question
 from workbench_handlers.model_backends.readonly import TOOLS, restrict, users_home
 

@@ -19,8 +19,7 @@ from typing import Any, Final
 import anyio
 import anyio.to_thread
 from toolmason_runtime import ToolError
-from toolmason_runtime.programs.execute import Command, Outcome, base_environment, run
-from toolmason_runtime.programs.spec import Invocation
+from toolmason_runtime.programs import Command, Invocation, Outcome, base_environment, run
 
 from workbench_handlers.model_backends.adapter import Program, launched, model_limits
 from workbench_handlers.model_backends.choice import AUTO, BACKEND, COMMANDS, located, named_command, wanted

@@ -9,8 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path, PurePath
 from typing import Final
 
-from toolmason_runtime.programs.output_buffer import Capture
-
+from workbench_handlers.model_backends.error_text import object_statuses, retry_after, without_stack
 from workbench_handlers.model_backends.events import (
     Ended,
     Event,
@@ -21,8 +20,7 @@ from workbench_handlers.model_backends.events import (
     ToolUsed,
     Warned,
 )
-from workbench_handlers.model_backends.failures import NOT_READ_ONLY, WORDLESS, AttemptError
-from workbench_handlers.model_backends.messages import retry_after, without_stack
+from workbench_handlers.model_backends.failure_kinds import NO_OUTPUT, NOT_READ_ONLY, AttemptError
 from workbench_handlers.model_backends.question import Answer
 from workbench_handlers.model_backends.redaction import excerpt, redact
 
@@ -42,9 +40,6 @@ _MAX_SHOWN: Final = 60
 _RETRYING: Final = re.compile(r"^Attempt \d+ failed\b(?: with (?:status )?(?P<status>\d{3})\b)?", re.MULTILINE)
 _AFTER_WAIT: Final = re.compile(r"\. Retrying after (?P<ms>\d+) ?ms")
 _BUSY: Final = re.compile(r"\b503\b|\boverloaded\b|\bUNAVAILABLE\b", re.IGNORECASE)
-_API_CODE: Final = re.compile(
-    r"\"code\":\s*(?P<json>\d{3})\b|^\s+(?:code|status): (?P<shown>[45]\d\d),?$", re.MULTILINE
-)
 _NOISE: Final = re.compile(
     r"^(?:Warning: (?:256-color|True color|Basic terminal)|\[STARTUP\]|MCP issues detected|Error executing tool |"
     r"Loaded cached credentials|Data collection is disabled|\(node:\d+\)|\(Use `node ).*$",
@@ -58,17 +53,17 @@ _IGNORED: Final = re.compile(r"\bignored by (?:configured|git|gemini|project) ig
 _READING: Final = {"read_file", "view_file"}
 _SEARCHING: Final = {"grep_search", "search_file_content", "glob"}
 
-_Look = Callable[[str], None]
-
 
 class Observed:
     """What is known of a program while it runs."""
 
     def __init__(self, reader: EventReader, folder: Path, real_folder: Path, environ: Mapping[str, str]) -> None:
         self._reader, self._folders, self._environ = reader, (folder, real_folder), environ
-        self.stderr = _Tail(self._complained)
+        self._stderr = bytearray()
+        self.stop_waiting: Callable[[float], None] = lambda _: None
+        """Called with the seconds that the program has to end by itself, once the result is decided."""
+        self.is_decided = False
         self.changed = asyncio.Event()
-        self.decided = asyncio.Event()
         self.doing = ""
         self.is_retrying = False
         self.timed_out = False
@@ -84,17 +79,13 @@ class Observed:
         self._started = ""
         self._ended: Ended | None = None
 
-    @property
-    def grace_s(self) -> float:
-        """Seconds to end by itself, now that it is decided how this ends."""
-        if self._ended is not None and self._ended.error_type == NOT_READ_ONLY:
-            return 0.0
-        return _SETTLE_S if self.is_retrying else FAREWELL_S
-
     def close(self) -> None:
-        """Take the last of what was written."""
+        """Process the last, incomplete line."""
         self._take(self._reader.finish())
-        self.stderr.close()
+
+    def _decide(self, within_s: float) -> None:
+        self.is_decided = True
+        self.stop_waiting(within_s)
 
     def outcome(self, code: int | None, model: str, latency_ms: int) -> Answer:
         """Judge what came.
@@ -106,8 +97,8 @@ class Observed:
         text = _whole("".join(self._said))
         # What ended well and said so is an answer, even if the program stumbled on its way out.
         if ended is None or not ended.ok or not text.strip():
-            raise self._failure(code, has_text=bool(text.strip()))
-        for warning in _SECURITY.findall(self.stderr.text):
+            raise self._failure(code)
+        for warning in _SECURITY.findall(self._errors):
             self.warn(warning)
         return Answer(
             text=text,
@@ -128,8 +119,8 @@ class Observed:
                 return name
         return next(iter(ended.models), self._started or asked)
 
-    def _failure(self, code: int | None, *, has_text: bool) -> AttemptError:
-        ended, errors = self._ended, self.stderr.text
+    def _failure(self, code: int | None) -> AttemptError:
+        ended, errors = self._ended, self._errors
         said = "" if ended is None else ended.error
         if self.is_retrying:
             found = _RETRYING.search(errors)
@@ -138,7 +129,7 @@ class Observed:
         text = excerpt(known or self._unspoken(code), self._environ, _MAX_TEXT)
         kind = "" if ended is None or ended.error_type.lower() in ("", "unknown") else ended.error_type
         if ended is not None and ended.ok and not self._size and not self._warnings:
-            kind = WORDLESS
+            kind = NO_OUTPUT
         return AttemptError(
             text,
             exit_code=None if self.is_retrying or self.timed_out else code,
@@ -146,7 +137,6 @@ class Observed:
             error_type=kind,
             timed_out=self.timed_out and not self.is_retrying,
             retry_after_s=self._wait(text),
-            answered=has_text,
         )
 
     def _status(self, said: str, errors: str) -> int | None:
@@ -156,10 +146,7 @@ class Observed:
                 return int(found["status"])
             if _AFTER_WAIT.search(errors):
                 return 503 if _BUSY.search(errors) else 429
-        for text in (said, errors):
-            if found := _API_CODE.search(text):
-                return int(found["json"] or found["shown"])
-        return None
+        return next(iter(object_statuses(f"{said}\n{errors}")), None)
 
     def _wait(self, text: str) -> float | None:
         """Give the seconds after which to try again, if the API said so; else those the program itself would wait."""
@@ -182,10 +169,19 @@ class Observed:
         """Take what it wrote to stdout."""
         self._take(self._reader.feed(data))
 
-    def _complained(self, new: str) -> None:
-        if not self.is_retrying and _RETRYING.search(new):
+    @property
+    def _errors(self) -> str:
+        return self._stderr.decode("utf-8", "replace")
+
+    def complained(self, data: bytes) -> None:
+        """Take what it wrote to stderr: the end is kept, and whole lines are searched for the retries of the CLI."""
+        line = self._stderr.rfind(b"\n") + 1
+        self._stderr += data
+        if not self.is_retrying and _RETRYING.search(self._stderr[line:].decode("utf-8", "replace")):
             self.is_retrying = True
-            self.decided.set()
+            self._decide(_SETTLE_S)
+        if len(self._stderr) > 2 * _MAX_ERRORS:
+            del self._stderr[:-_MAX_ERRORS]
 
     def _take(self, events: list[Event]) -> None:
         for event in events:
@@ -206,7 +202,7 @@ class Observed:
                 self.warn(text)
             case Ended():
                 self._ended = self._ended or event
-                self.decided.set()
+                self._decide(0.0 if self._ended.error_type == NOT_READ_ONLY else FAREWELL_S)
 
     def _say(self, text: str) -> None:
         kept = text[: MAX_MESSAGES - self._size]
@@ -260,28 +256,6 @@ class Observed:
     def _shown(self, value: object) -> str:
         text = redact(_printable(value if isinstance(value, str) else ""), self._environ)
         return text if len(text) <= _MAX_SHOWN else f"{text[: _MAX_SHOWN - 3]}..."
-
-
-class _Tail(Capture):
-    """A stream of which whole lines are looked at as they come, and the last ones are kept."""
-
-    def __init__(self, look: _Look) -> None:
-        super().__init__(most_in_memory=0, most_in_file=0)
-        self._look = look
-        self._kept = bytearray()
-
-    @property
-    def text(self) -> str:
-        """What is kept."""
-        return self._kept.decode("utf-8", "replace")
-
-    def feed(self, data: bytes) -> None:
-        """Take what was written next."""
-        begun = self._kept.rfind(b"\n") + 1
-        self._kept += data
-        self._look(self._kept[begun:].decode("utf-8", "replace"))
-        if len(self._kept) > 2 * _MAX_ERRORS:
-            del self._kept[:-_MAX_ERRORS]
 
 
 def _paths(event: ToolUsed) -> tuple[str, ...]:

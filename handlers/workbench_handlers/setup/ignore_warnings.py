@@ -1,7 +1,7 @@
 """Says when `.gitignore` keeps files from the model, where a person or an agent would else wonder.
 
 Section 9.1 of the specification of the research proxy names three places; the third is where a tool asked for
-such a file: its error (`workbench_handlers.model_backends.failures`), or a warning of its result (`workbench_handlers.research.analysis`).
+such a file: its error (`workbench_handlers.model_backends.failure_kinds`), or a warning of its result (`workbench_handlers.research.analysis`).
 """
 
 from __future__ import annotations

@@ -8,13 +8,13 @@ import math
 import os
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Final
 
+import anyio
 from toolmason_runtime import ToolError
-from toolmason_runtime.programs.launcher_client import Execution, Limits
-from toolmason_runtime.programs.streams import StreamedProcess, start_streamed
+from toolmason_runtime.programs import Execution, Limits, Process
 
 from workbench_handlers.workspace.packages import require
 
@@ -42,12 +42,13 @@ async def worker(setup: Mapping[str, Any], *, seconds: float, modules: Sequence[
         env=bare_environment(),
         limits=Limits.above(seconds),
     )
-    process = await start_streamed(execution, has_stdin=True)
+    reader = asyncio.StreamReader()
+    process = Process(reader)
 
     async def ask(request: Mapping[str, Any]) -> dict[str, Any]:
         try:
             async with asyncio.timeout_at(deadline):
-                reply = await _exchange(process, request)
+                reply = await _exchange(process.stdin, reader, request)
         except TimeoutError:
             raise WorkerError(f"stopped after {seconds:g} seconds", code="TIMEOUT") from None
         except (asyncio.IncompleteReadError, OSError, ValueError):
@@ -57,19 +58,12 @@ async def worker(setup: Mapping[str, Any], *, seconds: float, modules: Sequence[
         return reply
 
     try:
+        await process.start(execution, stdin=None)
         await ask(setup)
         yield ask
     finally:
-        await end(process)
-
-
-async def end(process: StreamedProcess) -> None:
-    """Kill a child, unless it is gone, and wait until it is."""
-    with suppress(ProcessLookupError):
-        process.kill()
-    if process.stdin is not None:
-        process.stdin.close()
-    await process.wait()
+        with anyio.CancelScope(shield=True):
+            await process.end(at_once=True)
 
 
 def bare_environment() -> dict[str, str]:
@@ -77,15 +71,17 @@ def bare_environment() -> dict[str, str]:
     return {"SYSTEMROOT": os.environ["SYSTEMROOT"]} if os.name == "nt" else {}
 
 
-async def _exchange(process: StreamedProcess, request: Mapping[str, Any]) -> dict[str, Any]:
-    if process.stdin is None or process.stdout is None:
-        raise ValueError("the child has no pipes")
+async def _exchange(
+    writer: asyncio.StreamWriter | None, reader: asyncio.StreamReader, request: Mapping[str, Any]
+) -> dict[str, Any]:
+    if writer is None:
+        raise ValueError("the child was not started")
     body = json.dumps(request).encode("ascii")
-    process.stdin.write(b"%d\n" % len(body))
-    process.stdin.write(body)
-    await process.stdin.drain()
-    length = int(await process.stdout.readline())
-    reply: dict[str, Any] = json.loads(await process.stdout.readexactly(length))
+    writer.write(b"%d\n" % len(body))
+    writer.write(body)
+    await writer.drain()
+    length = int(await reader.readline())
+    reply: dict[str, Any] = json.loads(await reader.readexactly(length))
     return reply
 
 

@@ -13,11 +13,13 @@ from typing import Any, Final, TypeVar
 from weakref import WeakKeyDictionary
 
 import anyio
+import anyio.to_thread
 from toolmason_runtime.programs.access import isolation, with_program
 from toolmason_runtime.programs.executable import check_folder, located, unstarted
 from toolmason_runtime.programs.launcher_client import Execution, Limits
 from toolmason_runtime.programs.output_buffer import MAX_IN_FILE, MAX_IN_MEMORY, Capture
-from toolmason_runtime.programs.process_group import Process, RunningProcess, apart
+from toolmason_runtime.programs.process_group import Process, apart
+from toolmason_runtime.programs.running_process import RunningProcess
 from toolmason_runtime.programs.sandbox import Access, wrap
 from toolmason_runtime.programs.search_path import SearchPath, working_directory
 from toolmason_runtime.programs.spec import Invocation
@@ -56,7 +58,7 @@ class Command:
 
     `kill` is a command line to run at once when it must end before its time, and `remove` one for when it is gone and
     `kill` did not succeed; empty where ending the processes is all there is to do. `access` is the sandbox (None: it
-    runs without one). `projects` are as in `Invocation`.
+    runs without one). `projects` are as in `Invocation`, and a negative `umask` keeps the server's.
     """
 
     argv: tuple[str, ...]
@@ -69,6 +71,7 @@ class Command:
     limits: Limits = field(default_factory=Limits)
     access: Access | None = None
     projects: tuple[str, ...] = ()
+    umask: int = -1
 
     def execution(self, executable: str, env: Environ) -> Execution:
         """Return what the launcher needs to know, with the file that `argv[0]` was found at.
@@ -88,6 +91,7 @@ class Command:
             cwd=self.cwd,
             limits=self.limits,
             access=access,
+            umask=self.umask,
         )
 
 
@@ -217,27 +221,40 @@ async def ended_whole(
 async def _carried_out(
     command: Command, scope: anyio.CancelScope, most_written: int | None, stdout: Capture, stderr: Capture
 ) -> Outcome:
-    process = Process(stdout, stderr, most_written=most_written)
-    code, is_cut = None, False
+    process = Process(stdout.feed, stderr.feed, max_bytes=most_written)
+    code = None
     try:
         with scope:
             async with _slot(command.timeout_s):
-                try:
-                    if command.kill:
-                        _killable[id(command)] = command
-                    with anyio.move_on_after(command.timeout_s):
-                        await _started(process, command)
-                        await process.finished()
-                finally:
-                    code, is_cut = process.exit_code, process.has_written_too_much
-                    with anyio.CancelScope(shield=True):
-                        await _ended(process, command)
-                    _killable.pop(id(command), None)
+                code = await follow(process, command)
     except BaseException:
         stdout.close()
         stderr.close()
         raise
+    is_cut = code is None and process.has_written_too_much
     return Outcome(stdout=stdout, stderr=stderr, exit_code=code, timeout_s=command.timeout_s, is_cut=is_cut)
+
+
+async def follow(process: RunningProcess, command: Command) -> int | None:
+    """Start a command and wait for its end, at most `timeout_s`; then end whatever still runs.
+
+    Returns the exit code; None if it still ran, because the time was up or `process` was not to be waited for.
+
+    Raises:
+        ToolError: it could not be started.
+    """
+    try:
+        if command.kill:
+            _killable[id(command)] = command
+        with anyio.move_on_after(command.timeout_s):
+            await _started(process, command)
+            await process.finished()
+    finally:
+        code = process.exit_code
+        with anyio.CancelScope(shield=True):
+            await _ended(process, command)
+        _killable.pop(id(command), None)
+    return code
 
 
 @asynccontextmanager
@@ -268,16 +285,20 @@ def max_programs(environ: Environ) -> int:
 
 
 async def _started(process: RunningProcess, command: Command) -> None:
+    # In a thread, because a file system that does not respond must not block the server.
+    execution = await anyio.to_thread.run_sync(_located, command, abandon_on_cancel=True)
+    try:
+        await process.start(execution, (command.stdin or "").encode("utf-8", "replace"))
+    except OSError as error:
+        raise unstarted(command.argv, error) from error
+
+
+def _located(command: Command) -> Execution:
     if command.cwd:
         check_folder(command.cwd)
     path = SearchPath.of(command.env, (*command.projects, *filter(None, [command.cwd]), *working_directory()))
     env = path.narrow(command.env) if "PATH" in command.env else command.env
-    executable = located(command.argv[0], env, skipped=path.skipped)
-    stdin = (command.stdin or "").encode("utf-8", "replace")
-    try:
-        await process.start(command.execution(executable, env), stdin)
-    except OSError as error:
-        raise unstarted(command.argv, error) from error
+    return command.execution(located(command.argv[0], env, skipped=path.skipped), env)
 
 
 async def _ended(process: RunningProcess, command: Command) -> None:
@@ -293,18 +314,12 @@ async def _ended(process: RunningProcess, command: Command) -> None:
 
 
 async def _succeeds(argv: tuple[str, ...], env: Environ) -> bool:
-    """Run what cleans up, and tell whether it ended with 0 in time."""
+    """Run a cleanup command, and return whether it ended with 0 in time."""
+    command = Command(argv=argv, env=env, timeout_s=_CLEANING_S, limits=Limits(memory_mb=0))
     try:
-        process = await asyncio.create_subprocess_exec(
-            *argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=env
-        )
-    except OSError:
+        return await follow(Process(None), command) == 0
+    except ToolError:
         return False
-    with anyio.move_on_after(_CLEANING_S):
-        return await process.wait() == 0
-    process.kill()
-    await process.wait()
-    return False
 
 
 def _kill_apart() -> None:

@@ -39,17 +39,13 @@ LOOP = event("error", severity="warning", message="Loop detected, stopping execu
 FAULTS: dict[str, tuple[Script, str, str]] = {
     "killed in mid-answer": (half_an_answer(), "ended by signal 9 before its answer was complete", "no answer"),
     "killed at once": ([killed()], "ended by signal 9", "signal 9"),
-    "half a line and a good end": ([started(), out('{"type":"mess')], "without an answer", "no answer: "),
-    "no word": (silent(), "without an answer", "without a word"),
-    "no answer behind a good start": ([started()], "without an answer", "without an answer"),
-    "garbage": (garbage(), "without an answer", "<html>"),
+    "half a line and a good end": ([started(), out('{"type":"mess')], "without a readable answer", "no answer: "),
+    "no word": (silent(), "without a readable answer", "without a word"),
+    "no answer behind a good start": ([started()], "without a readable answer", "without an answer"),
+    "garbage": (garbage(), "without a readable answer", "<html>"),
     "a good end behind no answer": ([started(), result(tokens=0)], "name fewer or smaller files", "without an answer"),
-    "a loop": (
-        [started(), *read("a.txt"), LOOP, result(tool_calls=1)],
-        "did the same again and again",
-        "Loop detected",
-    ),
-    "no model of any name": (no_model(), "name models that this account has", "404"),
+    "a loop": ([started(), *read("a.txt"), LOOP, result(tool_calls=1)], "the model repeated itself", "Loop detected"),
+    "no model of any name": (no_model(), "to models of this account", "404"),
 }
 """By name: what the program does, what the message says, and what the details hold."""
 

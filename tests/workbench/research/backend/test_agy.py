@@ -14,7 +14,7 @@ from toolmason_runtime import ToolError
 from workbench_handlers.model_backends.adapter import Program
 from workbench_handlers.model_backends.agy import AgyAdapter
 from workbench_handlers.model_backends.events import Ended, Event, Said, Started, ToolEnded, ToolUsed, Warned
-from workbench_handlers.model_backends.failures import NOT_READ_ONLY, AttemptError, classify, tool_error
+from workbench_handlers.model_backends.failure_kinds import NOT_READ_ONLY, AttemptError, classify, tool_error
 from workbench_handlers.model_backends.probing import features_of
 from workbench_handlers.model_backends.question import Question
 from workbench_handlers.model_backends.running import attempt
@@ -169,8 +169,8 @@ def test_a_run_that_was_stopped_is_an_error_that_says_so() -> None:
     error = AttemptError("agy was stopped: it used run_command after a timeout", error_type=NOT_READ_ONLY)
     told = tool_error(classify(error), program="agy", environ={})
 
-    assert told.message.startswith("Antigravity CLI failed: it was stopped, since it did more than read")
-    assert not classify(error).is_repeatable
+    assert told.message.startswith("Antigravity CLI failed: it was stopped because it did more than read")
+    assert not classify(error).is_retryable
 
 
 def test_a_tool_that_was_refused_is_no_breach() -> None:

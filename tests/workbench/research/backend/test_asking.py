@@ -26,8 +26,8 @@ from gemini_api import GeminiApi, Refuse, Say
 from toolmason_runtime import ToolError
 
 from workbench_handlers.model_backends.adapter import Program
-from workbench_handlers.model_backends.asking import ask, asked
-from workbench_handlers.model_backends.failures import LAUNCH, AttemptError
+from workbench_handlers.model_backends.asking import ask, ask_with_retries
+from workbench_handlers.model_backends.failure_kinds import AttemptError
 from workbench_handlers.model_backends.gemini import Gemini
 from workbench_handlers.model_backends.probing import features_of
 from workbench_handlers.model_backends.question import Answer, Question
@@ -43,194 +43,134 @@ BUSY = AttemptError("", status=503)
 GONE = AttemptError("", status=404)
 SLOW = AttemptError("", timed_out=True)
 LOST = AttemptError("fetch failed", exit_code=1)
-BAD_KEY = AttemptError("API key not valid", status=400)
 DAY = AttemptError("Quota exceeded for requests per day", status=429)
+WAIT_34 = AttemptError("", status=429, retry_after_s=34.5)
+WAIT_LONG = AttemptError("Please retry in 2h", status=429)
+OFF = RetryConfig(enabled=False)
 
 
 @dataclass
 class Asked:
-    """One question, and all that came of it."""
+    """One question, its attempts, waits and reports."""
 
     models: tuple[str, ...] = TIERS
     retry: RetryConfig = field(default_factory=lambda: RetryConfig(jitter=False))
     statistics: RetryStatistics = field(default_factory=RetryStatistics)
     tried: list[str] = field(default_factory=list)
     waits: list[float] = field(default_factory=list)
-    told: list[str] = field(default_factory=list)
+    reports: list[str] = field(default_factory=list)
 
-    def outcome(self, *fates: Exception | str) -> Answer:
-        """Let the attempts meet these fates, one each: an error, or an answer."""
+    def outcome(self, *results: Exception | str) -> Answer:
+        """Return the answer if the attempts have these results, one each: an error, or the text of an answer."""
 
         async def attempt(model: str) -> Answer:
             self.tried.append(model)
-            fate = fates[len(self.tried) - 1]
-            if isinstance(fate, Exception):
-                raise fate
-            return Answer(text=fate, model=model or "chosen", latency_ms=1, warnings=("its own",))
+            result = results[len(self.tried) - 1]
+            if isinstance(result, Exception):
+                raise result
+            return Answer(text=result, model=model or "chosen", latency_ms=1, warnings=("its own",))
 
         async def sleep(seconds: float) -> None:
             self.waits.append(seconds)
 
         async def report(text: str) -> None:
-            self.told.append(text)
+            self.reports.append(text)
+            raise ConnectionError  # the client is gone
 
         question = Question(prompt=f"why? {KEY}", folder=Path("/"), models=self.models)
         how: dict[str, Any] = {"retry": self.retry, "statistics": self.statistics, "report": report, "sleep": sleep}
-        return asyncio.run(asked(question, attempt, program="gemini", **how))
+        return asyncio.run(ask_with_retries(question, attempt, program="gemini", **how))
 
-    def error(self, *fates: Exception | str) -> ToolError:
-        """Let the attempts meet these fates, and give the error that they end in."""
+    def error(self, *results: Exception | str) -> ToolError:
+        """Return the error if the attempts have these results."""
         with pytest.raises(ToolError) as raised:
-            self.outcome(*fates)
+            self.outcome(*results)
         return raised.value
 
 
-@pytest.fixture
-def question() -> Asked:
-    return Asked()
-
-
-def test_the_first_answer_is_the_answer(question: Asked) -> None:
-    answer = question.outcome("because")
-
-    assert (answer.text, answer.model, answer.attempts, answer.warnings) == ("because", "flash-3", 1, ("its own",))
-    assert (question.waits, question.told) == ([], [])
-    assert question.statistics.to_dict()["success_rate"] == 1.0
-
-
-@pytest.mark.parametrize("error", [QUOTA, BUSY, GONE, DAY], ids=["quota", "busy", "gone", "day"])
-def test_a_model_without_quota_or_capacity_or_existence_gives_way_to_the_next_at_once(
-    question: Asked, error: AttemptError
+@pytest.mark.parametrize(
+    ("results", "tried", "waits"),
+    [
+        pytest.param([], ["flash-3"], [], id="answer"),
+        *(pytest.param([error] * 2, TIERS, [], id=repr(error)) for error in (QUOTA, BUSY, GONE, DAY)),
+        *(pytest.param([error] * 4, [*TIERS, "", ""], [1.0, 2.0], id=f"last {error!r}") for error in (QUOTA, BUSY)),
+        *(pytest.param([error], ["flash-3", "flash-3"], [1.0], id=repr(error)) for error in (SLOW, LOST)),
+        pytest.param([QUOTA, GONE, WAIT_34], [*TIERS, ""], [34.5], id="stated wait"),
+    ],
+)
+def test_a_question_goes_to_the_next_model_at_once_or_to_the_same_after_a_wait(
+    results: list[Exception], tried: list[str], waits: list[float]
 ) -> None:
-    answer = question.outcome(error, error, "because")
+    question = Asked()
+    answer = question.outcome(*results, "because")
 
-    assert question.tried == list(TIERS)
-    assert question.waits == []
-    assert answer.attempts == 3
-    assert [warning.split(" was skipped: ")[0] for warning in answer.warnings] == ["flash-3", "flash-2.5", "its own"]
-    assert "HTTP 4" in answer.warnings[0] or "HTTP 503" in answer.warnings[0] or "per day" in answer.warnings[0]
-    assert question.statistics.total_retries == 0
-
-
-def test_who_waits_is_told_of_the_fallback_in_the_words_of_the_specification(question: Asked) -> None:
-    question.outcome(QUOTA, GONE, "because")
-
-    assert question.told == [
-        "Gemini API quota exceeded. Retrying with fallback model flash-2.5...",
-        "The model is not available. Retrying with fallback model auto...",
-    ]
-
-
-@pytest.mark.parametrize("error", [QUOTA, BUSY], ids=["quota", "busy"])
-def test_the_last_model_is_waited_for(question: Asked, error: AttemptError) -> None:
-    answer = question.outcome(error, error, error, error, "because")
-
-    assert question.tried == [*TIERS, "", ""]
-    assert question.waits == [1.0, 2.0]
-    assert answer.attempts == 5
-    assert question.statistics.total_retries == 2
-
-
-@pytest.mark.parametrize("error", [SLOW, LOST], ids=["slow", "lost"])
-def test_what_is_not_the_models_fault_is_tried_again_with_the_same_model(question: Asked, error: AttemptError) -> None:
-    answer = question.outcome(error, "because")
-
-    assert question.tried == ["flash-3", "flash-3"]
-    assert question.waits == [1.0]
-    assert (answer.attempts, answer.warnings) == (2, ("its own",))
-
-
-def test_retries_are_counted_over_all_models(question: Asked) -> None:
-    error = question.error(LOST, QUOTA, LOST, QUOTA, LOST)
-
-    assert question.tried == ["flash-3", "flash-3", "flash-2.5", "flash-2.5", ""]
-    assert question.waits == [1.0, 2.0]
-    assert error.code == "GEMINI_CLI_ERROR"
+    assert (answer.text, answer.attempts) == ("because", len(results) + 1)
+    assert (question.tried, question.waits) == (list(tried), waits)
+    skipped = [model or "auto" for model in dict.fromkeys(tried)][:-1]
+    assert [warning.split(" was skipped: ")[0] for warning in answer.warnings] == [*skipped, "its own"]
+    assert question.statistics.to_dict() | {"average_retries": 0} == {
+        "total_calls": 1,
+        "total_retries": len(waits),
+        "total_successes": 1,
+        "total_failures": 0,
+        "success_rate": 1.0,
+        "average_retries": 0,
+        "errors_by_type": {},
+    }
 
 
 @pytest.mark.parametrize(
-    ("error", "code"),
+    ("question", "results", "code", "tried", "error_type"),
     [
-        (BAD_KEY, "AUTH_MISSING"),
-        (AttemptError("", exit_code=41), "AUTH_MISSING"),
-        (AttemptError("odd", exit_code=1), "GEMINI_CLI_ERROR"),
-        (AttemptError("400 bad request", exit_code=1), "GEMINI_CLI_ERROR"),
-        (AttemptError("", error_type=LAUNCH), "GEMINI_CLI_ERROR"),
-        (AttemptError("", exit_code=-9, answered=True), "GEMINI_CLI_ERROR"),
+        (Asked(), [LOST, QUOTA, LOST, QUOTA, LOST], "GEMINI_CLI_ERROR", 5, "max_retries_exceeded"),
+        (Asked(), [QUOTA] * 5, "QUOTA_EXCEEDED", 5, "max_retries_exceeded"),
+        (Asked(), [DAY] * 3, "QUOTA_EXCEEDED", 3, "non_retryable"),
+        (Asked(models=("pro", "nonesuch")), [QUOTA, GONE], "QUOTA_EXCEEDED", 2, "non_retryable"),
+        (Asked(models=("nonesuch",)), [GONE], "GEMINI_CLI_ERROR", 1, "non_retryable"),
+        (Asked(models=("pro",)), [WAIT_LONG], "QUOTA_EXCEEDED", 1, "max_retries_exceeded"),
+        (Asked(retry=OFF), [QUOTA, LOST], "GEMINI_CLI_ERROR", 2, "max_retries_exceeded"),
+        (Asked(), [AttemptError("API key not valid", status=400)], "AUTH_MISSING", 1, "non_retryable"),
+        (Asked(), [AttemptError("", exit_code=41)], "AUTH_MISSING", 1, "non_retryable"),
+        (Asked(), [AttemptError("odd", exit_code=1)], "GEMINI_CLI_ERROR", 1, "non_retryable"),
+        (Asked(), [AttemptError("", exit_code=-9)], "GEMINI_CLI_ERROR", 1, "non_retryable"),
+        (Asked(), [ToolError("it is gone", code="NOT_INSTALLED")], "GEMINI_CLI_NOT_FOUND", 1, "non_retryable"),
+        (Asked(), [ToolError("it is gone", code="NOT_EXECUTABLE")], "GEMINI_CLI_NOT_FOUND", 1, "non_retryable"),
+        (Asked(), [ToolError("too long: timeout", code="INVALID_ARGUMENT")], "INVALID_ARGUMENT", 1, "non_retryable"),
     ],
 )
-def test_anything_else_fails_at_once(question: Asked, error: AttemptError, code: str) -> None:
-    assert question.error(error).code == code
-    assert question.tried == ["flash-3"]
-    assert question.waits == []
-    assert question.statistics.by_error_type == {"non_retryable": 1}
+def test_a_question_without_an_answer_has_the_code_of_its_failure(
+    question: Asked, results: list[Exception], code: str, tried: int, error_type: str
+) -> None:
+    error = question.error(*results)
+
+    assert error.code == code
+    assert len(question.tried) == tried
+    assert (question.statistics.total_calls, question.statistics.by_error_type) == (1, {error_type: 1})
 
 
-def test_quota_that_is_gone_everywhere_is_said_after_the_last_retry(question: Asked) -> None:
-    error = question.error(*[QUOTA] * 5)
+def test_progress_names_fallbacks_and_waits_in_the_words_of_the_specification() -> None:
+    question = Asked()
+    question.outcome(QUOTA, GONE, WAIT_34, "because")
 
-    assert error.code == "QUOTA_EXCEEDED"
+    assert question.reports == [
+        "Gemini API quota exceeded. Retrying with fallback model flash-2.5...",
+        "The model is not available. Retrying with fallback model auto...",
+        "No answer yet (HTTP 429), trying again in 34 s",
+    ]
+
+
+def test_a_final_error_names_models_attempts_and_the_stated_wait() -> None:
+    error = Asked().error(*[QUOTA] * 5)
+    long = Asked(models=("pro",)).error(WAIT_LONG)
+
     assert "flash-3, flash-2.5, the automatic choice" in error.message
     assert error.details["attempts"] == 5
-    assert question.statistics.by_error_type == {"max_retries_exceeded": 1}
-    assert question.statistics.total_calls == 1
+    assert "2 hours" in long.message
+    assert long.details["retryAfterSeconds"] == 7_200
 
 
-def test_the_quota_of_a_day_is_not_waited_for(question: Asked) -> None:
-    assert question.error(DAY, DAY, DAY).code == "QUOTA_EXCEEDED"
-    assert question.waits == []
-
-
-def test_a_last_model_that_does_not_exist_does_not_hide_the_quota_of_the_first() -> None:
-    assert Asked(models=("pro", "nonesuch")).error(QUOTA, GONE).code == "QUOTA_EXCEEDED"
-    assert Asked(models=("nonesuch",)).error(GONE).code == "GEMINI_CLI_ERROR"
-
-
-def test_it_is_waited_as_long_as_the_service_asks() -> None:
-    question = Asked(models=("pro",))
-    question.outcome(AttemptError("", status=429, retry_after_s=34.5), "because")
-
-    assert question.waits == [34.5]
-
-
-def test_a_longer_wait_than_allowed_is_an_error_that_says_how_long() -> None:
-    question = Asked(models=("pro",))
-    error = question.error(AttemptError("Please retry in 2h", status=429))
-
-    assert question.waits == []
-    assert error.details["retryAfterSeconds"] == 7_200
-    assert "2 hours" in error.message
-
-
-def test_without_retries_models_are_still_fallen_back_to() -> None:
-    question = Asked(retry=RetryConfig(enabled=False))
-
-    assert question.outcome(QUOTA, "because").model == "flash-2.5"
-    assert Asked(retry=RetryConfig(enabled=False)).error(LOST).code == "GEMINI_CLI_ERROR"
-
-
-def test_no_attempts_fail_without_one() -> None:
-    question = Asked(retry=RetryConfig(max_attempts=0))
-
-    assert "GEMINI_RETRY_MAX_ATTEMPTS" in question.error().message
-    assert question.tried == []
-
-
-@pytest.mark.parametrize("code", ["NOT_INSTALLED", "NOT_EXECUTABLE"])
-def test_a_program_that_went_away_is_not_found(question: Asked, code: str) -> None:
-    error = question.error(ToolError("it is gone", code=code))
-
-    assert (error.code, error.message) == ("GEMINI_CLI_NOT_FOUND", "it is gone")
-
-
-def test_what_the_adapter_refuses_is_passed_on(question: Asked) -> None:
-    error = ToolError("too long", code="INVALID_ARGUMENT")
-
-    assert question.error(error) is error
-    assert question.statistics.total_failures == 1
-
-
-def test_a_bug_is_no_tool_error_and_is_counted(question: Asked) -> None:
+def test_a_bug_is_no_tool_error_and_is_counted() -> None:
+    question = Asked()
     with pytest.raises(ZeroDivisionError):
         question.outcome(ZeroDivisionError())
 
@@ -238,7 +178,7 @@ def test_a_bug_is_no_tool_error_and_is_counted(question: Asked) -> None:
 
 
 @pytest.mark.parametrize("stage", ["attempt", "wait"])
-def test_cancellation_passes_through_and_is_not_counted(stage: str) -> None:
+def test_a_cancelled_question_is_not_counted(stage: str) -> None:
     statistics = RetryStatistics()
 
     async def test() -> None:
@@ -257,7 +197,7 @@ def test_cancellation_passes_through_and_is_not_counted(stage: str) -> None:
         attempt: Callable[[str], Any] = hang if stage == "attempt" else fail
         question = Question(prompt="why?", folder=Path("/"))
         how: dict[str, Any] = {"retry": RetryConfig(), "statistics": statistics, "report": report, "sleep": hang}
-        task = asyncio.create_task(asked(question, attempt, program="gemini", **how))
+        task = asyncio.create_task(ask_with_retries(question, attempt, program="gemini", **how))
         await reached.wait()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -268,29 +208,11 @@ def test_cancellation_passes_through_and_is_not_counted(stage: str) -> None:
     assert statistics.total_calls == 0
 
 
-def test_neither_prompt_nor_secret_is_in_what_is_told(question: Asked) -> None:
+def test_errors_and_progress_have_neither_prompt_nor_secret() -> None:
+    question = Asked()
     error = question.error(AttemptError(f"oh {KEY}", exit_code=1))
 
-    assert KEY not in json.dumps([error.message, error.details, question.told])
-
-
-class Deaf:
-    """Somebody who is gone."""
-
-    async def __call__(self, text: str) -> None:
-        raise ConnectionError(text)
-
-
-def test_an_answer_comes_although_nobody_listens_any_more() -> None:
-    async def attempt(model: str) -> Answer:
-        if model:
-            raise QUOTA
-        return Answer(text="because", model="chosen")
-
-    question = Question(prompt="why?", folder=Path("/"), models=("flash", ""))
-    how: dict[str, Any] = {"retry": RetryConfig(), "statistics": RetryStatistics(), "report": Deaf()}
-
-    assert asyncio.run(asked(question, attempt, program="gemini", **how)).text == "because"
+    assert KEY not in json.dumps([error.message, error.details, question.reports])
 
 
 ENVIRON = {"PATH": "/usr/bin:/bin", "GEMINI_API_KEY": "a-key-without-a-form"}

@@ -19,7 +19,7 @@ from toolmason_runtime import ToolError
 
 from workbench_handlers.model_backends import readonly
 from workbench_handlers.model_backends.adapter import Program
-from workbench_handlers.model_backends.failures import NOT_READ_ONLY, AttemptError
+from workbench_handlers.model_backends.failure_kinds import NOT_READ_ONLY, AttemptError
 
 pytestmark = pytest.mark.anyio
 

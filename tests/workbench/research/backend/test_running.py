@@ -50,7 +50,7 @@ from toolmason_runtime import ToolError
 
 from workbench_handlers.model_backends.adapter import Program
 from workbench_handlers.model_backends.agy import AgyAdapter
-from workbench_handlers.model_backends.failures import NOT_READ_ONLY, AttemptError, Kind, classify
+from workbench_handlers.model_backends.failure_kinds import NOT_READ_ONLY, AttemptError, Kind, classify
 from workbench_handlers.model_backends.gemini import Gemini
 from workbench_handlers.model_backends.probing import features_of
 from workbench_handlers.model_backends.question import Answer, Question
@@ -242,7 +242,7 @@ async def test_time_that_is_up_ends_the_program(ask: Asks, fake: Fakes) -> None:
 async def test_silence_is_no_answer(ask: Asks, fake: Fakes) -> None:
     error = await failure(ask, fake("gemini", silent()))
 
-    assert (error.exit_code, error.text, error.answered) == (0, "it ended without a word", False)
+    assert (error.exit_code, error.text) == (0, "it ended without a word")
 
 
 async def test_end_without_an_answer_is_a_failure(ask: Asks, fake: Fakes) -> None:
@@ -274,7 +274,6 @@ async def test_end_before_the_last_event_is_a_failure(ask: Asks, fake: Fakes) ->
 
     error = await failure(ask, fake("gemini", script))
 
-    assert error.answered
     assert "before its answer was complete" in error.text
 
 
@@ -291,7 +290,7 @@ async def test_garbage_is_quoted_without_secrets(ask: Asks, fake: Fakes) -> None
 async def test_being_killed_in_mid_answer_says_the_signal(ask: Asks, fake: Fakes) -> None:
     error = await failure(ask, fake("gemini", half_an_answer()))
 
-    assert (error.exit_code, error.answered) == (-9, True)
+    assert error.exit_code == -9
 
 
 async def test_its_own_retries_are_cut_short(ask: Asks, fake: Fakes) -> None:
@@ -324,7 +323,7 @@ async def test_every_way_to_announce_a_retry_is_known(
 
     assert (error.status, error.retry_after_s) == (status, wait)
     assert "noise" not in error.text
-    assert classify(error).is_repeatable
+    assert classify(error).is_retryable
 
 
 async def test_words_of_a_retry_in_the_answer_are_no_retry(ask: Asks, fake: Fakes) -> None:

@@ -18,7 +18,7 @@ from fake_cli import Fake, answered, failed, quota, silent, unauthenticated
 from gemini_api import GeminiApi, Say
 from gemini_homes import KEY, Home
 
-from workbench_handlers.model_backends.failures import AttemptError
+from workbench_handlers.model_backends.failure_kinds import AttemptError
 from workbench_handlers.model_backends.gemini import Gemini
 from workbench_handlers.model_backends.probing import find
 from workbench_handlers.model_backends.question import Question
