@@ -329,7 +329,7 @@ def _referring(result: dict[str, Any], checked: References) -> dict[str, Any]:
 
     A folder stands for the files that were handed over with it, with a slash at its end.
     """
-    named = [f"{each.path}/" if each.is_folder else each.path for each in checked.found if not each.kept_back]
+    named = [f"{each.path}/" if each.is_folder else each.path for each in checked.found]
     meta = result["meta"]
     return {
         **result,
