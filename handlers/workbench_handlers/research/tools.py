@@ -18,7 +18,7 @@ from workbench_handlers.answers.delivery import delivered, fetched
 from workbench_handlers.model_backends.choice import without_projects
 from workbench_handlers.model_backends.probing import find
 from workbench_handlers.model_backends.question import Answer, Ask, Report
-from workbench_handlers.model_backends.readonly import read_only_enforced, trusted_ripgrep
+from workbench_handlers.model_backends.readonly import can_search, read_only_enforced
 from workbench_handlers.model_backends.redaction import secrets_hidden_within
 from workbench_handlers.research import directory, paths
 from workbench_handlers.research.analysis import (
@@ -233,8 +233,8 @@ def _held_now(program: Any) -> Held:
     if program.name != "gemini":
         promise = f"`{program.name}` promises to read only, and nothing else holds it to that"
         return Held(None if is_enforced else False, (*reasons, promise))
-    if not trusted_ripgrep(program, os.environ.get("PATH", ""), None):
-        lacks = "the CLI has no ripgrep that it trusts, so the model can read and list files but not search in them"
+    if not can_search(program):
+        lacks = "there is neither a sandbox nor a ripgrep that the CLI trusts, so the model cannot search in files"
         reasons = (*reasons, f"{lacks}: install ripgrep for the whole system")
     return Held(is_enforced, reasons)
 
