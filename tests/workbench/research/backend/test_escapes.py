@@ -16,6 +16,7 @@ import pytest
 from gemini_api import Call, GeminiApi
 from gemini_homes import KEY, Home
 from toolmason_runtime import ToolError
+from toolmason_runtime.programs.access import isolation
 
 from workbench_handlers.model_backends import readonly
 from workbench_handlers.model_backends.adapter import Program
@@ -123,6 +124,29 @@ async def test_files_are_listed_only_below_the_project(api: GeminiApi, ask: Asks
     assert len(api.streamed[-1].results) == len(up) + len(absolute) + 1
     found = [each for each in api.streamed[-1].results if "secret.txt" in json.dumps(each)]
     assert found == []
+
+
+@pytest.mark.skipif(not isolation(), reason="this system has no sandbox")
+async def test_the_sandbox_alone_keeps_the_program_from_writing_and_from_other_programs(
+    *, api: GeminiApi, ask: Asks, project: Path, outside: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    more = ("write_file", "replace", "run_shell_command")
+    monkeypatch.setattr(readonly, "TOOLS", (*readonly.TOOLS, *more))
+    (project / "link.txt").symlink_to(outside / "secret.txt")
+    api.will(
+        Call("write_file", file_path="new.txt", content="x"),
+        Call("replace", file_path="link.txt", old_string="outside", new_string="lost", instruction="do"),
+        Call("run_shell_command", command=f"touch {project / 'shell.txt'}"),
+        Call("read_file", file_path="link.txt"),
+    )
+
+    await ask()
+
+    assert set(more) <= api.streamed[0].tools
+    assert os.listdir(project) == ["link.txt"]  # noqa: PTH208  a test of one entry
+    assert "EACCES" in json.dumps(api.streamed[-1].results[0])
+    assert (outside / "secret.txt").read_text(encoding="utf-8") == SECRET
+    assert SECRET not in sent(api)
 
 
 @pytest.mark.parametrize("place", ["GEMINI.md", "sub/GEMINI.md", "sub/gemini.md"])
