@@ -179,8 +179,8 @@ def is_sandboxed(program: Program) -> bool:
 
 
 def can_search(program: Program) -> bool:
-    """Return whether text search cannot leave the project: by the sandbox, or since the CLI uses ripgrep."""
-    return is_sandboxed(program) or shutil.which("rg", path=_RIPGREP) is not None
+    """Return whether text search is safe: Landlock refuses other programs than ripgrep, or the CLI finds ripgrep."""
+    return (is_sandboxed(program) and isolation() == "landlock") or shutil.which("rg", path=_RIPGREP) is not None
 
 
 def read_only_enforced(program: Program, environ: Mapping[str, str]) -> tuple[bool, tuple[str, ...]]:
