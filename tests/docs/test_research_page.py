@@ -219,8 +219,7 @@ def restricted(user: Path, folder: Path, **settings: Any) -> dict[str, Any]:
     (user / ".gemini" / "settings.json").write_text(json.dumps(settings), encoding="utf-8")
     folder.mkdir()
     program = Program(path="/gemini", name="gemini", version="0.61.0", features=frozenset({"admin-policy"}))
-    machine = readonly.Machine(folder / "none")
-    home = readonly.restrict(program, {"HOME": str(user)}, folder, machine=machine).home
+    home = readonly.restrict(program, {"HOME": str(user)}, folder).home
     assert home is not None
     assert not (home / ".env").exists()
     assert environment.set_by_user(user) == {"GEMINI_API_KEY": "x"}
@@ -231,7 +230,11 @@ def restricted(user: Path, folder: Path, **settings: Any) -> dict[str, Any]:
 def test_the_tools_of_the_page_are_all_that_the_policy_allows() -> None:
     (told,) = re.findall(r"hold it to (.+?), within the project", PAGE.section("How it is asked").words)
     assert tuple(quoted(told)) == readonly.TOOLS
-    allowed = [each["toolName"] for each in tomllib.loads(readonly.POLICY)["rule"] if each["decision"] == "allow"]
+    allowed = [
+        each["toolName"]
+        for each in tomllib.loads(readonly.policy(readonly.TOOLS))["rule"]
+        if each["decision"] == "allow"
+    ]
     assert allowed == [list(readonly.TOOLS)]
 
 
@@ -251,7 +254,7 @@ def test_of_the_users_settings_those_of_the_page_are_taken_over(user: Path, tmp_
     assert "hooks" not in found
     assert "mcpServers" not in found
     assert "discoveryCommand" not in found["tools"]
-    assert len(quoted(told)) == len(readonly._TAKEN_OVER) - OLD_PLACES
+    assert len(quoted(told)) == len(readonly._INHERITED) - OLD_PLACES
 
 
 OLD_PLACES = 2

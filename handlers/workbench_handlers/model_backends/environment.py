@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from toolmason_runtime import ToolError
 from toolmason_runtime.programs.execute import base_environment
 from toolmason_runtime.programs.search_path import is_outside
 
-from workbench_handlers.model_backends.env_files import assigned
+from workbench_handlers.model_backends.gemini_files import FOLDER, assigned, read_bounded
 
 _PREFIXES: Final = ("GEMINI_", "GOOGLE_", "CLOUDSDK_", "XDG_")
 _NAMES: Final = {
@@ -34,7 +32,6 @@ _KEPT_BACK: Final = (
     *("GEMINI_CLI_INTEGRATION_TEST", "GEMINI_CLI_WORKTREE_HANDLED"),
 )
 
-_MAX_FILE_LENGTH: Final = 256 * 1024
 _NAME: Final = re.compile(r"(?<![A-Za-z0-9_.-])([A-Za-z0-9_.-]++)(?=[\s\ufeff]*=|:)")
 _LINE_END: Final = re.compile("[\r\n\u2028\u2029]")
 
@@ -55,7 +52,7 @@ def child_environment(environ: Mapping[str, str], program: str, project: Path | 
 
 def set_by_user(home: Path) -> dict[str, str]:
     """Give the variables for the program that the user's own `.env` sets."""
-    for path in (home / ".gemini" / ".env", home / ".env"):
+    for path in (home / FOLDER / ".env", home / ".env"):
         try:
             text = read_bounded(path)
         except FileNotFoundError:
@@ -78,35 +75,11 @@ def set_by_project(folder: Path, home: Path) -> frozenset[str]:
     """
     names: set[str] = set()
     real = folder.resolve()
-    users = {home.resolve() / ".env", home.resolve() / ".gemini" / ".env"}
+    users = {home.resolve() / ".env", home.resolve() / FOLDER / ".env"}
     for each in (real, *real.parents):
-        for path in ({each / ".env", each / ".gemini" / ".env"}) - users:
+        for path in ({each / ".env", each / FOLDER / ".env"}) - users:
             names |= _names(path)
     return frozenset(names)
-
-
-def read_bounded(path: Path) -> str:
-    """Give the text of a file, unless it is so long or of such a kind that reading it might not end.
-
-    Raises:
-        OSError: it cannot be read.
-        ToolError: it should not be.
-    """
-    # Looked at first, and not waited for: a pipe has no end, and a device may do something when it is opened.
-    if not stat.S_ISREG(path.stat().st_mode):
-        if path.is_dir():
-            raise IsADirectoryError(path)
-        raise _unreadable(f"{path} is no regular file")
-    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
-    with os.fdopen(descriptor, "rb") as file:
-        data = file.read(_MAX_FILE_LENGTH + 1)
-    if len(data) > _MAX_FILE_LENGTH:
-        raise _unreadable(f"{path} is longer than {_MAX_FILE_LENGTH:,} bytes")
-    return data.decode("utf-8", "replace")
-
-
-def _unreadable(why: str) -> ToolError:
-    return ToolError(f"{why}, and the CLI would read it: move it away", code="GEMINI_CLI_ERROR")
 
 
 def _names(path: Path) -> set[str]:

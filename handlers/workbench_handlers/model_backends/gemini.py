@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -14,8 +13,9 @@ from workbench_handlers.model_backends.adapter import Program, launched, model_l
 from workbench_handlers.model_backends.environment import child_environment, set_by_project, set_by_user
 from workbench_handlers.model_backends.events import Ended, Event, EventReader, ToolEnded, ToolUsed, interpreted
 from workbench_handlers.model_backends.failure_kinds import NOT_READ_ONLY
+from workbench_handlers.model_backends.gemini_files import users_home
 from workbench_handlers.model_backends.question import Question
-from workbench_handlers.model_backends.readonly import TOOLS, restrict, users_home
+from workbench_handlers.model_backends.readonly import TOOLS, Restriction, restrict
 
 MAX_PROMPT_LENGTH: Final = 8 * 1024 * 1024
 """Bytes of a prompt: the CLI cuts off what is longer, and goes on without a word."""
@@ -31,7 +31,7 @@ class Gemini:
     name: Final = "gemini"
 
     def command(self, program: Program, question: Question, model: str, *, environ: Mapping[str, str]) -> Command:
-        """Give the command line, and write the files that hold it to reading.
+        """Return the command line, and write the files that restrict it to reading.
 
         Raises:
             ToolError: it is too old, the prompt is too long, or nothing would keep it from writing.
@@ -50,23 +50,22 @@ class Gemini:
         known = set_by_user(home) | {name: value for name, value in environ.items() if value}
         # Its own second process, for a larger heap, would only delay everything.
         env = child_environment(known, program.path, question.folder) | {"GEMINI_CLI_NO_RELAUNCH": "true"}
-        restriction = restrict(
-            program, environ, Path(environ["TMPDIR"]), project=question.folder, search_path=env["PATH"]
-        )
+        restriction = restrict(program, known, Path(environ["TMPDIR"]), project=question.folder)
         env = dict.fromkeys(set_by_project(question.folder, home), "") | env
-        env["NODE_OPTIONS"] = f"--require {json.dumps(str(restriction.guard), ensure_ascii=False)}"
+        if restriction.is_untrusted:
+            env["GEMINI_CLI_TRUST_WORKSPACE"] = "false"
         if restriction.home is not None:
             env["GEMINI_CLI_HOME"] = str(restriction.home)
         elif "GEMINI_CLI_HOME" in environ:
             env["GEMINI_CLI_HOME"] = environ["GEMINI_CLI_HOME"]
-        policy = "" if restriction.policy is None else str(restriction.policy)
         return Command(
-            argv=(*launched(program.path), *_flags(program, model, policy)),
+            argv=(*launched(program.path), *_flags(program, model, restriction)),
             env=env,
             cwd=str(question.folder),
             stdin=question.prompt,
             timeout_s=question.timeout_s,
             limits=model_limits(question.timeout_s),
+            access=restriction.access,
         )
 
     def reader(self) -> EventReader:
@@ -90,17 +89,16 @@ class _Watching:
         return events
 
 
-def _flags(program: Program, model: str, policy: str) -> tuple[str, ...]:
+def _flags(program: Program, model: str, restriction: Restriction) -> tuple[str, ...]:
     def known(feature: str, *flags: str) -> tuple[str, ...]:
         return flags if feature in program.features else ()
 
     return (
         *("-o", "stream-json"),
         *(("-m", model) if model else ()),
-        # The settings of a folder that is not trusted stay unread nevertheless.
-        *known("skip-trust", "--skip-trust"),
+        *(() if restriction.is_untrusted else known("skip-trust", "--skip-trust")),
         *known("approval-mode", "--approval-mode", "default"),
-        *(("--admin-policy", policy) if policy else ()),
+        *(("--admin-policy", str(restriction.policy)) if restriction.policy else ()),
         *known("extensions", "-e", "none"),
         *known("allowed-mcp-server-names", "--allowed-mcp-server-names", "none"),
     )

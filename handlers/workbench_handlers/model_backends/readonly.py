@@ -1,34 +1,31 @@
-"""Holds the Gemini CLI to reading files of the project, by two means that do not depend on each other.
+"""Restrict the Gemini CLI to reading files of the project: by a policy, by a home of its own, and by the sandbox.
 
-A policy denies every tool that is not on a short list, and arguments that lead out of the project. And the CLI is
-given a home of its own, in the folder of the run: there are neither the user's hooks, extensions, MCP servers, agents
-and commands nor the folders they trust, and the settings there offer the model the same short list. Of the user's
-settings only those are taken over that say how to sign in, which files are left out and which model is asked; the
-files that hold an account's keys are linked to.
+The policy denies every tool that is not on a short list, and arguments that lead out of the project. The home, in the
+directory of the run, has none of the user's hooks, extensions, MCP servers, agents and commands, and its settings offer
+the model the same short list. The user's settings for sign-in, file filters and models are copied to it, and the files
+with an account's keys are linked. One of the two is required. Where the machine has a sandbox, the CLI can moreover
+read only the project, write only to the directory of the run, and start only itself and ripgrep.
 
-Text is searched only by a ripgrep that the CLI trusts. Without one it takes `git grep`, then `grep`, then code of its
-own: the first runs what a pattern that begins with `-O` names, the others follow links out of the project.
-
-The settings and policies that an administrator made for the whole machine are left as they are.
+An administrator's settings and policies stay in force.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import platform
 import re
 import shutil
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from toolmason_runtime import ToolError
+from toolmason_runtime.programs.access import isolation
+from toolmason_runtime.programs.sandbox import Access
 
 from workbench_handlers.model_backends.adapter import Program
-from workbench_handlers.model_backends.environment import read_bounded
+from workbench_handlers.model_backends.gemini_files import FOLDER, SYSTEM, read_settings, read_text, users_home
 
 TOOLS: Final = ("read_file", "list_directory", "glob", "grep_search")
 """All that the model may use."""
@@ -52,52 +49,26 @@ _USERS_OWN: Final = r"\.[gG][eE][mM][iI][nN][iI]([/\\\"]|\x00)"
 """Where the home lies in what may be read, the files of the user's sign-in are out of bounds."""
 
 
-def policy(tools: Sequence[str], *, keep_out: Sequence[str] = ()) -> str:
-    """Give the policy that allows these tools alone, and none of them with arguments that match `keep_out`."""
+def policy(tools: Sequence[str], *, denied: Sequence[str] = ()) -> str:
+    """Return the policy that allows only these tools, and none of them with arguments that match `denied`."""
 
-    def rule(decision: str, priority: int, tool: object, pattern: str = "", why: str = "") -> str:
-        lines = ["[[rule]]", f"toolName = {json.dumps(tool)}", f'decision = "{decision}"', f"priority = {priority}"]
-        lines += [f"argsPattern = {json.dumps(pattern)}"] if pattern else []
-        lines += [f"denyMessage = {json.dumps(why)}"] if why else []
-        return "\n".join(lines) + "\n"
+    def rule(decision: str, priority: int, tool: object, **more: str) -> str:
+        values = {"toolName": tool, "decision": decision, "priority": priority, **more}
+        return "".join(["[[rule]]\n", *(f"{key} = {json.dumps(value)}\n" for key, value in values.items())])
 
-    rules = [rule("deny", 997, "*", why="Only reading the project is allowed."), rule("allow", 998, list(tools))]
     no_search = "A pattern must not begin with `-` or white space: write [-] instead."
     no_glob = "Only plain patterns below the folder are allowed: not absolute, without `..`, `\\`, `~`, `:` and groups."
-    rules += [rule("deny", 999, "grep_search", each, no_search) for each in _BAD_SEARCH]
-    rules += [rule("deny", 999, "glob", each, no_glob) for each in _BAD_GLOB]
-    rules += [rule("deny", 999, list(tools), each, "These files are the user's own.") for each in keep_out]
+    arguments = [("grep_search", pattern, no_search) for pattern in _BAD_SEARCH]
+    arguments += [("glob", pattern, no_glob) for pattern in _BAD_GLOB]
+    rules = [
+        rule("deny", 997, "*", denyMessage="Only reading the project is allowed."),
+        rule("allow", 998, list(tools)),
+    ]
+    rules += [rule("deny", 999, tool, argsPattern=pattern, denyMessage=why) for tool, pattern, why in arguments]
+    why = "These files are the user's own."
+    rules += [rule("deny", 999, list(tools), argsPattern=pattern, denyMessage=why) for pattern in denied]
     return "\n".join(rules)
 
-
-POLICY: Final = policy(TOOLS)
-
-GUARD: Final = """\
-"use strict";
-// The CLI sends what is called GEMINI.md unasked, links out of the project and files above it included.
-const fs = require("node:fs");
-const path = require("node:path");
-const { ChildProcess } = require("node:child_process");
-
-const { access } = fs.promises;
-fs.promises.access = async function (file, ...rest) {
-  if (path.basename(String(file)).toLowerCase() === "gemini.md") {
-    throw Object.assign(new Error(`ENOENT: ${file} is left out`), { code: "ENOENT" });
-  }
-  return access.call(this, file, ...rest);
-};
-
-// Neither is safe with arguments that a model chose.
-const { spawn } = ChildProcess.prototype;
-ChildProcess.prototype.spawn = function (options) {
-  if (/^(git|grep)(\\.exe)?$/i.test(path.basename(String(options.file)))) {
-    throw new Error(`${options.file} is not run`);
-  }
-  return spawn.call(this, options);
-};
-require("node:module").syncBuiltinESMExports();
-"""
-"""What Node loads before the CLI."""
 
 SETTINGS: Final[Mapping[str, Any]] = {
     "admin": {"extensions": {"enabled": False}, "mcp": {"enabled": False}, "skills": {"enabled": False}},
@@ -112,14 +83,12 @@ SETTINGS: Final[Mapping[str, Any]] = {
     "hooksConfig": {"enabled": False},
     "mcp": {"allowed": []},
     "privacy": {"usageStatisticsEnabled": False},
-    "security": {"folderTrust": {"enabled": True}},
     "skills": {"enabled": False},
     "telemetry": {"enabled": False},
-    "tools": {"core": list(TOOLS), "sandbox": False},
 }
-"""What the home says. The project is not trusted, so that its own settings and variables are not read."""
+"""The settings of the home."""
 
-_TAKEN_OVER: Final = (
+_INHERITED: Final = (
     ("advanced", "dnsResolutionOrder"),
     ("billing",),
     ("context", "fileFiltering"),
@@ -131,69 +100,45 @@ _TAKEN_OVER: Final = (
     ("selectedAuthType",),
 )
 _ACCOUNT: Final = ("oauth_creds.json", "google_accounts.json", "gemini-credentials.json", "installation_id")
-_KNOWS_HOME: Final = (0, 26)
-"""The first version that is sure to look for everything below GEMINI_CLI_HOME."""
-_OUTSIDE_STRINGS: Final = re.compile(r'"(?:\\.|[^"\\])*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
-
-
-_DECIDES_TOOLS: Final = (
-    *(("tools", each) for each in ("core", "discoveryCommand", "callCommand")),
-    *((each,) for each in ("coreTools", "toolDiscoveryCommand", "toolCallCommand")),
+_MIN_HOME_VERSION: Final = (0, 26)
+"""The first version that uses GEMINI_CLI_HOME for all its files."""
+_MIN_UNTRUSTED_VERSION: Final = (0, 61)
+"""The first version known to answer in a project that GEMINI_CLI_TRUST_WORKSPACE declares untrusted."""
+_OVERRIDES_TOOLS: Final = re.compile(
+    r'"(?:core|coreTools|discoveryCommand|callCommand|toolDiscoveryCommand|toolCallCommand)"\s*:'
 )
-"""Settings of a machine that stand above those of the home, and widen what a model is offered."""
-
-_TRUSTED: Final = (
-    *("/usr/bin", "/bin", "/usr/local/bin", "/opt/homebrew/bin", "/opt/homebrew/Cellar", "/usr/local/Cellar"),
-    *("/usr/sbin", "/sbin"),
+"""Settings of an administrator that replace the list of tools in the home."""
+_RIPGREP: Final = "/usr/bin:/bin:/usr/local/bin:/opt/homebrew/bin:/usr/sbin:/sbin"
+"""Directories from which the CLI starts ripgrep. Otherwise it searches with git, grep or code that follows links."""
+_NAMED_FILES: Final = (
+    *("GOOGLE_APPLICATION_CREDENTIALS", "CLOUDSDK_CONFIG", "NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "SSL_CERT_DIR"),
+    *("GEMINI_CLI_SYSTEM_SETTINGS_PATH", "GEMINI_CLI_SYSTEM_DEFAULTS_PATH"),
 )
-"""Where the CLI takes a ripgrep from."""
-
-
-@dataclass(frozen=True, slots=True)
-class Machine:
-    """Where an administrator's policies and settings lie."""
-
-    policies: Path
-    settings: Path | None = None
-
-    @classmethod
-    def this(cls) -> Machine:
-        """Give the places on this machine."""
-        folders = {"darwin": "/Library/Application Support/GeminiCli", "win32": "C:\\ProgramData\\gemini-cli"}
-        folder = Path(folders.get(sys.platform, "/etc/gemini-cli"))
-        return cls(folder / "policies", folder / "settings.json")
+"""Variables whose files and directories the CLI reads."""
 
 
 @dataclass(frozen=True, slots=True)
 class Restriction:
-    """What holds the program to reading: a policy's file to name, and a home to give; None where it would not count.
+    """The means against writing. `policy` and `home` are None where they have no effect, `access` without a sandbox.
 
-    `guard` is what Node has to load first. `tools` are those of `TOOLS` that can be offered.
+    `tools` are those of `TOOLS` that are offered. In an untrusted project, the CLI reads neither settings, variables
+    nor a `GEMINI.md` by itself; older versions only answer with `--skip-trust`, and send `GEMINI.md`.
     """
 
     policy: Path | None
     home: Path | None
-    guard: Path
+    is_untrusted: bool
+    access: Access | None
     tools: tuple[str, ...]
 
 
-def restrict(
-    program: Program,
-    environ: Mapping[str, str],
-    folder: Path,
-    *,
-    project: Path | None = None,
-    search_path: str = "",
-    machine: Machine | None = None,
-) -> Restriction:
-    """Write to `folder`, which is nobody else's, what holds the program to reading `project`.
-
-    `search_path` is the PATH that the program will have.
+def restrict(program: Program, environ: Mapping[str, str], folder: Path, *, project: Path | None = None) -> Restriction:
+    """Write policy and home to `folder`, a private directory, and return how to start the program.
 
     Raises:
-        ToolError: nothing would hold it.
+        ToolError: neither policy nor home would have an effect, or the CLI would wait for a `GEMINI.md` without end.
     """
-    without_policy, without_home = _reasons(program, machine or Machine.this(), environ)
+    without_policy, without_home = _reasons(program, environ)
     if without_policy and without_home:
         message = f"{program.name} {program.version} is not asked, since nothing would keep it from writing"
         raise ToolError(
@@ -201,128 +146,109 @@ def restrict(
             code="GEMINI_CLI_ERROR",
             details={"reasons": [without_policy, without_home]},
         )
-    left_out = set() if trusted_ripgrep(program, search_path, project) else {"grep_search"}
-    # Only the policy looks at arguments.
-    left_out |= {"glob"} if without_policy else set()
-    tools = tuple(each for each in TOOLS if each not in left_out)
+    if project is not None and (notes := project / "GEMINI.md").exists() and not notes.is_file():
+        raise ToolError(f"{notes} is no regular file, and the CLI would read it: move it away", code="GEMINI_CLI_ERROR")
+    tools = tuple(tool for tool in TOOLS if not (tool == "grep_search" and not can_search(program)))
+    # Only the policy checks arguments.
+    tools = tuple(tool for tool in tools if not (tool == "glob" and without_policy))
     theirs = users_home(environ)
+    is_untrusted = not without_home and _version(program) >= _MIN_UNTRUSTED_VERSION
     rules = home = None
     if not without_policy:
         rules = folder / "policy.toml"
-        keep_out = (_USERS_OWN,) if project is not None and _within(theirs, project) else ()
-        rules.write_text(policy(tools, keep_out=keep_out), encoding="utf-8")
+        denied = (_USERS_OWN,) if project and theirs.resolve().is_relative_to(project.resolve()) else ()
+        rules.write_text(policy(tools, denied=denied), encoding="utf-8")
     if not without_home:
         home = folder / "home"
-        _furnish(home, theirs, tools)
-    guard = folder / "guard.cjs"
-    guard.write_text(GUARD, encoding="utf-8")
-    return Restriction(rules, home, guard, tools)
+        _create_home(home, theirs, tools, checks_trust=not is_untrusted)
+    access = _access(program, environ, folder, project) if project and home and is_sandboxed(program) else None
+    return Restriction(rules, home, is_untrusted, access, tools)
 
 
-def read_only_enforced(
-    program: Program, environ: Mapping[str, str], *, machine: Machine | None = None
-) -> tuple[bool, tuple[str, ...]]:
-    """Tell whether the program is held to reading, and which of the means does not count and why."""
+def is_sandboxed(program: Program) -> bool:
+    """Return whether the program runs in the sandbox: a script for node, as npm installs it, on a machine that has one.
+
+    A launcher of a version manager would need files that only the version manager knows.
+    """
+    try:
+        with Path(program.path).open("rb") as file:
+            first = file.readline(200)
+    except OSError:
+        return False
+    return bool(isolation()) and first.startswith(b"#!") and b"node" in first
+
+
+def can_search(program: Program) -> bool:
+    """Return whether text search is safe: Landlock refuses other programs than ripgrep, or the CLI finds ripgrep."""
+    return (is_sandboxed(program) and isolation() == "landlock") or shutil.which("rg", path=_RIPGREP) is not None
+
+
+def read_only_enforced(program: Program, environ: Mapping[str, str]) -> tuple[bool, tuple[str, ...]]:
+    """Return whether the program is restricted to reading, and why one of the means has no effect."""
     if program.name != "gemini":
-        # Its only means is a mode, which it has or has not; without it, it is not asked.
+        # Its only means is a mode; a version without it is not asked.
         return "plan" in program.features, () if "plan" in program.features else ("it has no mode for reading only",)
-    reasons = _reasons(program, machine or Machine.this(), environ)
-    return not all(reasons), tuple(each for each in reasons if each)
+    reasons = _reasons(program, environ)
+    return not all(reasons), tuple(filter(None, reasons))
 
 
-def trusted_ripgrep(program: Program, search_path: str, project: Path | None) -> bool:
-    """Tell whether the CLI finds a ripgrep that it would run, as it looks for one."""
-    arch = {"x86_64": "x64", "amd64": "x64", "aarch64": "arm64"}.get(platform.machine().lower(), platform.machine())
-    name = f"rg-{sys.platform}-{arch}{'.exe' if sys.platform == 'win32' else ''}"
-    beside = Path(program.path).resolve().parent
-    if any((beside / place / name).is_file() for place in (".", "vendor/ripgrep")):
-        return True
-    found = shutil.which("rg", path=search_path) if search_path else None
-    if found is None:
-        return False
-    real = Path(found).resolve()
-    if project is not None and project.resolve() != Path(real.anchor) and _within(real, project):
-        return False
-    if sys.platform == "win32":
-        names = ("SystemRoot", "ProgramFiles", "ProgramFiles(x86)")
-        trusted = tuple(os.environ[each] for each in names if each in os.environ)
-    else:
-        trusted = _TRUSTED
-    return any(real.is_relative_to(each) for each in trusted)
-
-
-def _within(path: Path, folder: Path) -> bool:
-    return path.resolve().is_relative_to(folder.resolve())
-
-
-def _reasons(program: Program, machine: Machine, environ: Mapping[str, str]) -> tuple[str, str]:
-    """Give why a policy and why a home would not count; empty where they do."""
+def _reasons(program: Program, environ: Mapping[str, str]) -> tuple[str, str]:
+    """Return why a policy and why a home would have no effect; empty where they have."""
     policy = home = ""
     if "admin-policy" not in program.features:
         policy = "this version has no --admin-policy"
-    elif found := _policies(machine.policies):
-        policy = f"it ignores --admin-policy since an administrator's {found} is in force"
-    if _number(program.version) < _KNOWS_HOME:
+    elif policies := sorted((SYSTEM / "policies").glob("*.toml")):
+        policy = f"it ignores --admin-policy since an administrator's {policies[0]} is in force"
+    place = Path(environ.get("GEMINI_CLI_SYSTEM_SETTINGS_PATH") or SYSTEM / "settings.json")
+    if _version(program) < _MIN_HOME_VERSION:
         home = "this version has no GEMINI_CLI_HOME, so the user's own hooks and settings are in force"
-    else:
-        named = environ.get("GEMINI_CLI_SYSTEM_SETTINGS_PATH")
-        place = Path(named) if named else machine.settings
-        if place is not None and (found := _widening(place)):
-            home = f"{found} in the administrator's {place} stands above what the home allows"
+    elif found := _OVERRIDES_TOOLS.search(read_text(place) or ""):
+        home = f"{found[0].strip(': ')} in the administrator's {place} overrides the tools of the home"
     return policy, home
 
 
-def _widening(path: Path) -> str:
-    """Name the setting of a machine that decides which tools there are; empty if there is none."""
-    try:
-        text = read_bounded(path)
-    except FileNotFoundError:
-        return ""
-    except OSError:
-        return "something that cannot be read"
-    settings = _parsed(text)
-    if settings is None:
-        return "something that cannot be understood"
-    for names in _DECIDES_TOOLS:
-        value: Any = settings
-        for name in names:
-            value = value.get(name) if isinstance(value, dict) else None
-        if value is not None:
-            return ".".join(names)
-    return ""
+def _version(program: Program) -> tuple[int, ...]:
+    return tuple(map(int, re.findall(r"\d+", program.version)[:2]))
 
 
-def _policies(folder: Path) -> str:
-    try:
-        return next((str(each) for each in sorted(folder.iterdir()) if each.name.endswith(".toml")), "")
-    except OSError:
-        return ""  # the CLI finds none there either
+def _access(program: Program, environ: Mapping[str, str], folder: Path, project: Path) -> Access:
+    """Return the files that the CLI may use, at their real paths."""
+    account = users_home(environ) / FOLDER
+    gcloud = Path(environ.get("HOME") or Path.home()) / ".config" / "gcloud"
+    bus = re.findall(r"path=([^,;]+)", environ.get("DBUS_SESSION_BUS_ADDRESS", ""))
+    modules = [str(each) for each in Path(os.path.realpath(program.path)).parents if each.name == "node_modules"]
+    reads = (project, *modules, SYSTEM, gcloud, *bus, *(environ.get(name, "") for name in _NAMED_FILES))
+    return Access(
+        reads=tuple(os.path.realpath(path) for path in reads if path and Path(path).is_absolute()),
+        writes=tuple(os.path.realpath(path) for path in (folder, *(account / name for name in _ACCOUNT))),
+        executes=("rg",),
+        network=True,
+        lists=True,  # it looks up the files of a reference from `/` on
+    )
 
 
-def _number(version: str) -> tuple[int, ...]:
-    found = re.search(r"\d+(?:\.\d+)+", version)
-    return tuple(map(int, found[0].split("."))) if found else ()
-
-
-def users_home(environ: Mapping[str, str]) -> Path:
-    """Give the folder in which the user's `.gemini` lies."""
-    name = "USERPROFILE" if sys.platform == "win32" else "HOME"
-    return Path(environ.get("GEMINI_CLI_HOME") or environ.get(name) or Path.home())
-
-
-def _furnish(home: Path, theirs: Path, tools: Sequence[str]) -> None:
-    folder = home / ".gemini"
+def _create_home(home: Path, theirs: Path, tools: Sequence[str], *, checks_trust: bool) -> None:
+    folder = home / FOLDER
     folder.mkdir(parents=True)
     for name in _ACCOUNT:
-        if (theirs / ".gemini" / name).is_file():
-            _give(theirs / ".gemini" / name, folder / name)
-    ours = _merged({"tools": {"core": list(tools)}}, SETTINGS)
-    settings = _merged(ours, _taken_over(_settings(theirs / ".gemini" / "settings.json")))
+        if (theirs / FOLDER / name).is_file():
+            _link_or_copy(theirs / FOLDER / name, folder / name)
+    try:
+        users = read_settings(theirs / FOLDER / "settings.json")
+    except ValueError:  # invalid settings have no effect
+        users = {}
+    settings = {**SETTINGS, "tools": {"core": list(tools), "sandbox": False}}
+    settings["security"] = {"folderTrust": {"enabled": checks_trust}}
+    for path, value in _inherited(users):
+        target = settings
+        for name in path[:-1]:
+            target[name] = target = dict(target.get(name, {}))
+        target.setdefault(path[-1], value)
     (folder / "settings.json").write_text(json.dumps(settings), encoding="utf-8")
 
 
-def _give(theirs: Path, ours: Path) -> None:
-    """Link to a file: a token that is renewed must reach it. Where links need a privilege, it is copied."""
+def _link_or_copy(theirs: Path, ours: Path) -> None:
+    """Link to a file, so that a renewed token reaches it; copy it where links need a privilege."""
     try:
         ours.symlink_to(theirs.absolute())
     except OSError:
@@ -330,40 +256,10 @@ def _give(theirs: Path, ours: Path) -> None:
         os.chmod(ours, 0o600)  # noqa: PTH101  as it was written
 
 
-def _settings(path: Path) -> dict[str, Any]:
-    """Read settings; those that cannot be read are none."""
-    try:
-        return _parsed(read_bounded(path)) or {}
-    except OSError:
-        return {}
-
-
-def _parsed(text: str) -> dict[str, Any] | None:
-    """Give the object that a text is, which may hold comments."""
-    try:
-        found = json.loads(_OUTSIDE_STRINGS.sub(lambda each: each[0] if each[0].startswith('"') else "", text))
-    except (ValueError, RecursionError):
-        return None
-    return found if isinstance(found, dict) else None
-
-
-def _taken_over(settings: Mapping[str, Any]) -> dict[str, Any]:
-    kept: dict[str, Any] = {}
-    for path in _TAKEN_OVER:
+def _inherited(settings: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], Any]]:
+    for path in _INHERITED:
         value: Any = settings
         for name in path:
             value = value.get(name) if isinstance(value, dict) else None
         if value is not None:
-            for name in reversed(path):
-                value = {name: value}
-            kept = _merged(kept, value)
-    return kept
-
-
-def _merged(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
-    """Give both; what both have is `one`'s, unless it is an object in both."""
-    both = {**other, **one}
-    for name in one.keys() & other.keys():
-        if isinstance(one[name], dict) and isinstance(other[name], dict):
-            both[name] = _merged(one[name], other[name])
-    return both
+            yield path, value

@@ -12,14 +12,12 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from workbench_handlers.model_backends.env_files import assigned
+from workbench_handlers.model_backends.gemini_files import FOLDER, assigned, without_comments
 
 _MAX_LENGTH: Final = 256 * 1024
 _QUOTED: Final = re.compile(r"'([^']+)'|\"([^\"]+)\"|`([^`]+)`")
 _PIECE: Final = re.compile(r"[\w+/=.~-]{16,}")
 _MEMBER: Final = re.compile(r'("(?:[^"\\]|\\.)*")\s*:\s*("(?:[^"\\]|\\.)*")')
-_COMMENT: Final = re.compile(r'("(?:[^"\\]|\\.)*")|//[^\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL)
-"""A comment, or a string (its only group), which may contain the signs of a comment."""
 _STRING: Final = re.compile(r'("(?:[^"\\]|\\.)*(?:"|\Z))(\s*:)?', re.DOTALL)
 """A string; a colon follows the name of a member."""
 _REFERENCE: Final = re.compile(r"\$(?:\w+|\{[^}]*\})")
@@ -45,10 +43,10 @@ def _files(environ: Mapping[str, str]) -> Iterator[_File]:
     named = (environ.get(name, "") for name in ("GEMINI_CLI_HOME", "HOME"))
     for home in {Path(each): None for each in named if each}:
         yield _File(str(home / ".env"), _assigned)
-        yield _File(str(home / ".gemini" / ".env"), _assigned)
-        yield _File(str(home / ".gemini" / "settings.json"), _settings)
-        yield _File(str(home / ".gemini" / "oauth_creds.json"), _fields)
-        yield _File(str(home / ".gemini" / "gemini-credentials.json"), _all)
+        yield _File(str(home / FOLDER / ".env"), _assigned)
+        yield _File(str(home / FOLDER / "settings.json"), _settings)
+        yield _File(str(home / FOLDER / "oauth_creds.json"), _fields)
+        yield _File(str(home / FOLDER / "gemini-credentials.json"), _all)
         yield _File(str(home / ".config" / "gcloud" / "application_default_credentials.json"), _fields)
     if service := environ.get("GOOGLE_APPLICATION_CREDENTIALS"):
         yield _File(service, _fields)
@@ -94,7 +92,7 @@ def _settings(text: str) -> Iterator[tuple[str, str]]:
     The environment, headers and arguments of MCP servers are there. `$NAME` is a reference and no secret. All strings
     of an invalid file count as secrets.
     """
-    plain = _COMMENT.sub(lambda match: match[1] or " ", text)
+    plain = without_comments(text)
     try:
         pairs = list(_leaves(json.loads(plain, strict=False), ""))
     except (ValueError, RecursionError):

@@ -16,7 +16,7 @@ from toolmason_runtime.programs.settings import Commands
 from workbench_handlers.model_backends.choice import without_projects
 from workbench_handlers.model_backends.probing import find
 from workbench_handlers.model_backends.question import Answer, Ask, Report
-from workbench_handlers.model_backends.readonly import read_only_enforced, trusted_ripgrep
+from workbench_handlers.model_backends.readonly import can_search, read_only_enforced
 from workbench_handlers.model_backends.redaction import secrets_hidden_within
 from workbench_handlers.research import directory, paths
 from workbench_handlers.research.analysis import (
@@ -221,8 +221,8 @@ def _held_now(program: Any) -> Held:
     if program.name != "gemini":
         promise = f"`{program.name}` promises to read only, and nothing else holds it to that"
         return Held(None if is_enforced else False, (*reasons, promise))
-    if not trusted_ripgrep(program, os.environ.get("PATH", ""), None):
-        lacks = "the CLI has no ripgrep that it trusts, so the model can read and list files but not search in them"
+    if not can_search(program):
+        lacks = "there is neither a sandbox nor a ripgrep that the CLI trusts, so the model cannot search in files"
         reasons = (*reasons, f"{lacks}: install ripgrep for the whole system")
     return Held(is_enforced, reasons)
 
@@ -317,7 +317,7 @@ def _referring(result: dict[str, Any], checked: References) -> dict[str, Any]:
 
     A folder stands for the files that were handed over with it, with a slash at its end.
     """
-    named = [f"{each.path}/" if each.is_folder else each.path for each in checked.found if not each.kept_back]
+    named = [f"{each.path}/" if each.is_folder else each.path for each in checked.found]
     meta = result["meta"]
     return {
         **result,

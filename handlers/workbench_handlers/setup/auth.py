@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
+from workbench_handlers.model_backends.gemini_files import FOLDER
 from workbench_handlers.setup.configuration import (
-    FOLDER,
     Environ,
     Variables,
     assigned_in,

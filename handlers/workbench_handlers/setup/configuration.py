@@ -7,55 +7,42 @@ callers ask whether a name has one.
 
 from __future__ import annotations
 
-import json
-import re
-import stat
-import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from json import JSONDecodeError
 from pathlib import Path
 from typing import Any, Final
 
-from workbench_handlers.model_backends.env_files import assigned
+from workbench_handlers.model_backends.gemini_files import (
+    FOLDER,
+    SYSTEM,
+    assigned,
+    read_settings,
+    read_text,
+    users_home,
+)
 
 Environ = Mapping[str, str]
 
-FOLDER: Final = ".gemini"
-MAX_BYTES: Final = 1_000_000
-"""How much of a file is read: settings are small, and what is larger is none."""
-_COMMENT: Final = re.compile(r'("(?:\\.|[^"\\])*")|//[^\n\r]*|/\*.*?\*/', re.DOTALL)
 _ALWAYS_READ: Final = frozenset({"GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION"})
-"""What counts of a `.env` file in a folder that is not trusted."""
+"""Variables that the program takes from a `.env` file before it chooses how to authenticate."""
 
 
 def home(environ: Environ) -> Path:
-    """Give the folder that `.gemini` stands in."""
-    given = environ.get("GEMINI_CLI_HOME") or environ.get("USERPROFILE" if sys.platform == "win32" else "HOME")
-    return Path(given) if given else Path.home()
+    """Return the directory that contains the user's `.gemini`."""
+    return users_home(environ)
 
 
 def shown(path: Path, environ: Environ) -> str:
-    """Write a path for a person, with `~` for their home folder."""
+    """Return a path for people, with `~` for their home."""
     with suppress(ValueError):
         return f"~/{path.relative_to(home(environ)).as_posix()}"
     return str(path)
 
 
-def read_text(path: Path) -> str | None:
-    """Give the text of a file; None if there is none, or it is something else or too large."""
-    try:
-        found = path.stat()
-        # Opening a pipe would wait for its other end.
-        if not stat.S_ISREG(found.st_mode) or found.st_size > MAX_BYTES:
-            return None
-        return path.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return None
-
-
 def is_file(path: Path) -> bool:
-    """Whether there is a file at `path`, as far as one may look."""
+    """Return whether `path` is a file; false if it cannot be checked."""
     try:
         return path.is_file()
     except OSError:
@@ -90,7 +77,7 @@ class Settings:
 
 def settings(environ: Environ) -> Settings:
     """Read the settings of the machine and of the user. Those of a project count for nothing."""
-    system = Path(environ.get("GEMINI_CLI_SYSTEM_SETTINGS_PATH") or _system_settings())
+    system = Path(environ.get("GEMINI_CLI_SYSTEM_SETTINGS_PATH") or SYSTEM / "settings.json")
     defaults = Path(environ.get("GEMINI_CLI_SYSTEM_DEFAULTS_PATH") or system.with_name("system-defaults.json"))
     read = [_read_settings(path, environ) for path in (system, user_settings(environ), defaults)]
     problems = [problem for _held, problem in read]
@@ -98,34 +85,18 @@ def settings(environ: Environ) -> Settings:
 
 
 def _read_settings(path: Path, environ: Environ) -> tuple[Mapping[str, Any], str]:
-    """Give what a file holds, and why that is nothing if it should hold something."""
-    text = read_text(path)
-    if text is None:
-        return {}, ""
+    """Return the settings in a file, and why there are none if it is invalid."""
     try:
-        held = json.loads(_COMMENT.sub(_blanked, text))
-    except (ValueError, RecursionError) as error:
-        line = f" (line {error.lineno})" if isinstance(error, json.JSONDecodeError) else ""
-        return {}, f"{shown(path, environ)} is not valid JSON{line}"
-    return (held, "") if isinstance(held, dict) else ({}, f"{shown(path, environ)} does not hold an object")
-
-
-def _blanked(match: re.Match[str]) -> str:
-    """Give a string as it is, and blanks in place of a comment."""
-    return match[1] or re.sub(r"[^\r\n]", " ", match[0])
+        return read_settings(path), ""
+    except JSONDecodeError as error:
+        return {}, f"{shown(path, environ)} is not valid JSON (line {error.lineno})"
+    except ValueError as error:
+        return {}, f"{shown(path, environ)} is not valid JSON: {error}"
 
 
 def user_settings(environ: Environ) -> Path:
     """Give where the user's settings stand."""
     return home(environ) / FOLDER / "settings.json"
-
-
-def _system_settings() -> str:
-    if sys.platform == "darwin":
-        return "/Library/Application Support/GeminiCli/settings.json"
-    if sys.platform == "win32":
-        return "C:\\ProgramData\\gemini-cli\\settings.json"
-    return "/etc/gemini-cli/settings.json"
 
 
 # Variables

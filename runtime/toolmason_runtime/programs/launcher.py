@@ -86,7 +86,7 @@ class Request(NamedTuple):
     env: dict[str, str]
     umask: int
     limits: tuple[tuple[int, int], ...]
-    access: tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...], bool] | None
+    access: tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...], bool, bool] | None
 
 
 def main(descriptor: int) -> None:

@@ -242,7 +242,7 @@ def launch(execution: Execution, streams: Sequence[int]) -> Child:
         env=dict(execution.env),
         umask=execution.umask,
         limits=execution.limits.resources(),
-        access=None if access is None else (access.reads, access.writes, access.executes, access.network),
+        access=(access.reads, access.writes, access.executes, access.network, access.lists) if access else None,
     )
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     try:

@@ -43,6 +43,8 @@ class Access:
     writes: tuple[str, ...]
     executes: tuple[str, ...]
     network: bool
+    lists: bool = False
+    """Whether Landlock lets it list every directory, for a program that looks up its files from `/` on."""
 
 
 LIBRARIES: Final = ("/usr", "/lib", "/lib32", "/lib64", "/libx32", "/bin", "/sbin")
@@ -158,6 +160,7 @@ def restrict(access: Access) -> None:
     ruleset = _call(_CREATE_RULESET, ctypes.byref(attr), size, 0)
     try:
         _allow(ruleset, (*_base_reads(), *access.reads), _READ)
+        _allow(ruleset, ("/",) if access.lists else (), _READ_DIR)
         _allow(ruleset, DEVICES, (_READ_FILE | _WRITE_FILE | _TRUNCATE | _IOCTL_DEV) & every)
         _allow(ruleset, access.writes, every & ~(_EXECUTE | _MAKE_DEVICES | _IOCTL_DEV))
         _allow(ruleset, access.executes, _READ | _EXECUTE)

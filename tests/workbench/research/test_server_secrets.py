@@ -83,7 +83,7 @@ async def test_no_secret_leaves_whatever_the_program_says(
             await server.call("quick_query", told=told.append, prompt=MARK)
         found = await server.call("find_code_by_intent", told=told.append, intent=MARK)
         await server.call("quick_query", prompt=MARK)
-        await server.call("quick_query", prompt=f"{MARK} @{MARK.replace(' ', '_')}.py")
+        await server.call("quick_query", prompt=f'{MARK} @"{MARK}.py"')
         await server.call("fetch_chunk", cacheKey="cache_" + "0" * 32, chunkIndex=1)
         await server.call("health_check", includeDiagnostics=True)
 

@@ -16,6 +16,7 @@ import pytest
 from gemini_api import Call, GeminiApi
 from gemini_homes import KEY, Home
 from toolmason_runtime import ToolError
+from toolmason_runtime.programs.access import isolation
 
 from workbench_handlers.model_backends import readonly
 from workbench_handlers.model_backends.adapter import Program
@@ -39,8 +40,8 @@ def outside(tmp_path: Path) -> Path:
 @pytest.fixture
 def without_ripgrep(tmp_path: Path) -> str:
     """Give a PATH on which there are git and grep, but no ripgrep."""
-    folder = tmp_path / "bin"
-    folder.mkdir()
+    folder = tmp_path / "programs" / "bin"
+    folder.mkdir(parents=True)
     for name in ("node", "git", "grep", "sh", "env"):
         found = shutil.which(name)
         assert found is not None
@@ -93,7 +94,6 @@ async def test_search_through_a_link_to_a_file_finds_nothing(
     await ask(environ={**gemini_home.environ, "PATH": without_ripgrep})
 
     assert SECRET not in sent(api)
-    assert "grep_search" not in api.streamed[0].tools
 
 
 @pytest.mark.skipif(shutil.which("rg") is None, reason="needs a ripgrep of the system")
@@ -126,6 +126,29 @@ async def test_files_are_listed_only_below_the_project(api: GeminiApi, ask: Asks
     assert found == []
 
 
+@pytest.mark.skipif(isolation() != "landlock", reason="other programs are refused by Landlock alone")
+async def test_the_sandbox_alone_keeps_the_program_from_writing_and_from_other_programs(
+    *, api: GeminiApi, ask: Asks, project: Path, outside: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    more = ("write_file", "replace", "run_shell_command")
+    monkeypatch.setattr(readonly, "TOOLS", (*readonly.TOOLS, *more))
+    (project / "link.txt").symlink_to(outside / "secret.txt")
+    api.will(
+        Call("write_file", file_path="new.txt", content="x"),
+        Call("replace", file_path="link.txt", old_string="outside", new_string="lost", instruction="do"),
+        Call("run_shell_command", command=f"touch {project / 'shell.txt'}"),
+        Call("read_file", file_path="link.txt"),
+    )
+
+    await ask()
+
+    assert set(more) <= api.streamed[0].tools
+    assert os.listdir(project) == ["link.txt"]  # noqa: PTH208  a test of one entry
+    assert "EACCES" in json.dumps(api.streamed[-1].results[0])
+    assert (outside / "secret.txt").read_text(encoding="utf-8") == SECRET
+    assert SECRET not in sent(api)
+
+
 @pytest.mark.parametrize("place", ["GEMINI.md", "sub/GEMINI.md", "sub/gemini.md"])
 async def test_notes_that_are_a_link_are_not_sent(
     api: GeminiApi, ask: Asks, project: Path, outside: Path, place: str
@@ -155,8 +178,8 @@ async def test_notes_above_the_project_are_not_sent(api: GeminiApi, ask: Asks, p
 async def test_notes_without_an_end_hold_nothing_up(ask: Asks, project: Path) -> None:
     os.mkfifo(project / "GEMINI.md")
 
-    with anyio.fail_after(30):
-        assert (await ask()).text == "Done."
+    with anyio.fail_after(30), pytest.raises(ToolError, match="no regular file"):
+        await ask()
 
 
 async def test_notes_can_still_be_asked_for(api: GeminiApi, ask: Asks, project: Path) -> None:
@@ -188,17 +211,17 @@ async def test_project_cannot_choose_what_runs(
 
 @pytest.fixture
 def ruled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Give the place for an administrator's policy that the CLI itself does not know of."""
+    """Return a directory with an administrator's policy, which the CLI itself does not know."""
     folder = tmp_path / "policies"
     folder.mkdir()
     (folder / "a.toml").write_text("", encoding="utf-8")
-    monkeypatch.setattr(readonly.Machine, "this", classmethod(lambda cls: cls(folder)))
+    monkeypatch.setattr(readonly, "SYSTEM", tmp_path)
     return folder
 
 
 @pytest.mark.parametrize(
     "said",
-    ['{"tools": {"core": ["run_shell_command"]}}', '{"coreTools": []} // old', "{", '{"tools": {"callCommand": "x"}}'],
+    ['{"tools": {"core": ["run_shell_command"]}}', '{"coreTools": []} // old', '{"tools": {"callCommand": "x"}}'],
 )
 async def test_where_settings_of_the_machine_decide_and_no_policy_counts_it_is_not_asked(
     api: GeminiApi, ask: Asks, gemini_home: Home, ruled: Path, said: str

@@ -389,11 +389,12 @@ def test_command_line_holds_no_prompt_and_never_approves_of_everything(
     policy = str(tmp_path / "policy.toml")
     assert command.argv == (
         program.path,
-        *("-o", "stream-json", "-m", "m", "--skip-trust", "--approval-mode", "default", "--admin-policy", policy),
+        *("-o", "stream-json", "-m", "m", "--approval-mode", "default", "--admin-policy", policy),
         *("-e", "none", "--allowed-mcp-server-names", "none"),
     )
     assert command.stdin == "-y what is this"
     assert command.cwd == str(project)
+    assert command.env["GEMINI_CLI_TRUST_WORKSPACE"] == "false"
 
 
 def test_flags_that_a_version_does_not_know_are_not_used(gemini_home: Home, project: Path, tmp_path: Path) -> None:

@@ -11,9 +11,11 @@ from typing import Any
 import pytest
 from toolmason_runtime import ToolError
 
+from workbench_handlers.model_backends import readonly
 from workbench_handlers.model_backends.adapter import Program
 from workbench_handlers.model_backends.environment import child_environment, set_by_project
-from workbench_handlers.model_backends.readonly import TOOLS, Machine, read_only_enforced, restrict, users_home
+from workbench_handlers.model_backends.gemini_files import users_home
+from workbench_handlers.model_backends.readonly import TOOLS, read_only_enforced, restrict
 
 NEW = Program(path="/bin/gemini", name="gemini", version="0.61.0", features=frozenset({"admin-policy"}))
 OLD = Program(path="/bin/gemini", name="gemini", version="0.9.0", features=frozenset({"admin-policy"}))
@@ -42,16 +44,18 @@ def folder(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.fixture
-def machine(tmp_path: Path) -> Machine:
-    """Give a machine that an administrator has made policies for, if a test writes some."""
-    return Machine(tmp_path / "policies")
+@pytest.fixture(autouse=True)
+def system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the directory of an administrator's settings and policies, which is empty."""
+    folder = tmp_path / "system"
+    monkeypatch.setattr(readonly, "SYSTEM", folder)
+    monkeypatch.setattr(readonly, "_RIPGREP", "")
+    return folder
 
 
-def ruled(machine: Machine) -> Machine:
-    machine.policies.mkdir()
-    (machine.policies / "rules.toml").write_text("", encoding="utf-8")
-    return machine
+def ruled(system: Path) -> None:
+    (system / "policies").mkdir(parents=True)
+    (system / "policies" / "rules.toml").write_text("", encoding="utf-8")
 
 
 def settings(home: Path | None) -> dict[str, Any]:
@@ -60,8 +64,8 @@ def settings(home: Path | None) -> dict[str, Any]:
     return said
 
 
-def test_policy_denies_all_but_the_tools_that_read(environ: dict[str, str], folder: Path, machine: Machine) -> None:
-    policy = restrict(NEW, environ, folder, machine=machine).policy
+def test_policy_denies_all_but_the_tools_that_read(environ: dict[str, str], folder: Path) -> None:
+    policy = restrict(NEW, environ, folder).policy
 
     assert policy is not None
     deny, allow, *arguments = tomllib.loads(policy.read_text(encoding="utf-8"))["rule"]
@@ -72,7 +76,7 @@ def test_policy_denies_all_but_the_tools_that_read(environ: dict[str, str], fold
 
 
 def test_home_takes_over_how_the_user_signs_in_and_nothing_that_runs(
-    user: Path, environ: dict[str, str], folder: Path, machine: Machine
+    user: Path, environ: dict[str, str], folder: Path
 ) -> None:
     (user / "settings.json").write_text(
         """{
@@ -86,9 +90,9 @@ def test_home_takes_over_how_the_user_signs_in_and_nothing_that_runs(
         encoding="utf-8",
     )
 
-    said = settings(restrict(NEW, environ, folder, machine=machine).home)
+    said = settings(restrict(NEW, environ, folder).home)
 
-    assert said["security"] == {"auth": {"selectedType": "vertex-ai"}, "folderTrust": {"enabled": True}}
+    assert said["security"] == {"auth": {"selectedType": "vertex-ai"}, "folderTrust": {"enabled": False}}
     assert said["context"] == {"fileFiltering": {"respectGitIgnore": False}, "memoryBoundaryMarkers": []}
     assert said["model"] == {"name": "mine"}
     assert said["tools"] == {"core": list(NO_SEARCH), "sandbox": False}
@@ -96,24 +100,20 @@ def test_home_takes_over_how_the_user_signs_in_and_nothing_that_runs(
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "null", '{"security": 1}', "\x00"])
-def test_settings_that_cannot_be_read_are_none(
-    user: Path, environ: dict[str, str], folder: Path, machine: Machine, text: str
-) -> None:
+def test_settings_that_cannot_be_read_are_none(user: Path, environ: dict[str, str], folder: Path, text: str) -> None:
     (user / "settings.json").write_text(text, encoding="utf-8")
 
-    said = settings(restrict(NEW, environ, folder, machine=machine).home)
+    said = settings(restrict(NEW, environ, folder).home)
 
     assert said["hooksConfig"] == {"enabled": False}
-    assert said["security"] == {"folderTrust": {"enabled": True}}
+    assert said["security"] == {"folderTrust": {"enabled": False}}
 
 
-def test_renewed_token_reaches_the_users_own_file(
-    user: Path, environ: dict[str, str], folder: Path, machine: Machine
-) -> None:
+def test_renewed_token_reaches_the_users_own_file(user: Path, environ: dict[str, str], folder: Path) -> None:
     (user / "oauth_creds.json").write_text("old", encoding="utf-8")
     (user / "trustedFolders.json").write_text("{}", encoding="utf-8")
 
-    home = restrict(NEW, environ, folder, machine=machine).home
+    home = restrict(NEW, environ, folder).home
 
     assert home is not None
     (home / ".gemini" / "oauth_creds.json").write_text("new", encoding="utf-8")
@@ -126,28 +126,26 @@ def test_home_that_the_user_has_moved_is_found(user: Path, environ: dict[str, st
     assert users_home({**environ, "GEMINI_CLI_HOME": "/elsewhere"}) == Path("/elsewhere")
 
 
-def test_both_means_hold_where_nothing_stands_against_them(environ: dict[str, str], machine: Machine) -> None:
-    assert read_only_enforced(NEW, environ, machine=machine) == (True, ())
+def test_both_means_hold_where_nothing_stands_against_them(environ: dict[str, str]) -> None:
+    assert read_only_enforced(NEW, environ) == (True, ())
 
 
-def test_administrators_policies_leave_only_the_home(environ: dict[str, str], folder: Path, machine: Machine) -> None:
-    ruled(machine)
+def test_administrators_policies_leave_only_the_home(environ: dict[str, str], folder: Path, system: Path) -> None:
+    ruled(system)
 
-    holds, reasons = read_only_enforced(NEW, environ, machine=machine)
-    restriction = restrict(NEW, environ, folder, machine=machine)
+    holds, reasons = read_only_enforced(NEW, environ)
+    restriction = restrict(NEW, environ, folder)
 
     assert holds
     assert len(reasons) == 1
-    assert str(machine.policies / "rules.toml") in reasons[0]
+    assert str(system / "policies" / "rules.toml") in reasons[0]
     assert restriction.policy is None
     assert settings(restriction.home)["tools"]["core"] == ["read_file", "list_directory"]
 
 
-def test_version_without_a_home_is_left_only_the_policy(
-    environ: dict[str, str], folder: Path, machine: Machine
-) -> None:
-    holds, reasons = read_only_enforced(OLD, environ, machine=machine)
-    restriction = restrict(OLD, environ, folder, machine=machine)
+def test_version_without_a_home_is_left_only_the_policy(environ: dict[str, str], folder: Path) -> None:
+    holds, reasons = read_only_enforced(OLD, environ)
+    restriction = restrict(OLD, environ, folder)
 
     assert holds
     assert len(reasons) == 1
@@ -158,13 +156,13 @@ def test_version_without_a_home_is_left_only_the_policy(
 
 @pytest.mark.parametrize("program", [OLD, OLDEST], ids=["ruled", "knows neither"])
 def test_program_that_nothing_holds_is_not_asked(
-    program: Program, environ: dict[str, str], folder: Path, machine: Machine
+    program: Program, environ: dict[str, str], folder: Path, system: Path
 ) -> None:
-    ruled(machine)
+    ruled(system)
 
-    holds, reasons = read_only_enforced(program, environ, machine=machine)
+    holds, reasons = read_only_enforced(program, environ)
     with pytest.raises(ToolError, match="nothing would keep it from writing") as raised:
-        restrict(program, environ, folder, machine=machine)
+        restrict(program, environ, folder)
 
     assert not holds
     assert len(reasons) == 2

@@ -1,4 +1,4 @@
-"""What a prompt refers to is settled before a program reads it, and the program takes nothing else for a reference."""
+"""References of a prompt are resolved before the Gemini CLI reads it, and every other `@` is escaped."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import os
 import re
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -109,27 +108,27 @@ def test_a_reference_that_is_there_is_found_and_is_all_that_the_program_takes(
     assert {os.path.normpath(path) for path in taken(checked.prompt)} == set(found)
 
 
-@pytest.mark.parametrize(
-    "prompt",
-    [
-        "mail bob@example.com or jürgen@a.txt or first.last+tag@src/app.py",
-        "joe@/etc and root@~/x and x_@../proj-evil/secret.txt",
-        "git@github.com:owner/repo.git",
-        "https://medium.com/@author/post.html",
-        "@property @pytest.fixture @app.route('/x') @dataclass(frozen=True) @functools.cache",
-        "npm i @google/genai @types/node @angular/core@17.1.0",
-        "@alice and @bob-smith, thanks",
-        "@@ -1,3 +1,4 @@ def f():",
-        "user.split('@')[1] + x.join('@') and email.split(\"@\")[1]; x=\"y\"",
-        "import Button from '@/components/Button'",
-        r"plain \@a.txt and \@../x",
-        "@ a.txt, @, @",
-        "all of @src/**/*.py",
-        "a @media rule {}",
-        f"@{'x' * 300}/y",
-        f"@{'x/' * 3000}y.py",
-    ],
-)
+TEXTS = [
+    "mail bob@example.com or jürgen@a.txt or first.last+tag@src/app.py",
+    "joe@/etc and root@~/x and x_@../proj-evil/secret.txt",
+    "git@github.com:owner/repo.git",
+    "https://medium.com/@author/post.html",
+    "@property @pytest.fixture @app.route('/x') @dataclass(frozen=True) @functools.cache",
+    "npm i @google/genai @types/node @angular/core@17.1.0",
+    "@alice and @bob-smith, thanks",
+    "@@ -1,3 +1,4 @@ def f():",
+    "user.split('@')[1] + x.join('@') and email.split(\"@\")[1]; x=\"y\"",
+    "import Button from '@/components/Button'",
+    r"plain \@a.txt and \@../x",
+    "@ a.txt, @, @",
+    "all of @src/**/*.py",
+    "a @media rule {}",
+    f"@{'x' * 300}/y",
+    f"@{'x/' * 3000}y.py",
+]
+
+
+@pytest.mark.parametrize("prompt", TEXTS)
 def test_what_is_no_path_stays_text_and_the_program_takes_none_of_it(root: Root, prompt: str) -> None:
     checked = check_references(prompt, root)
     assert checked.found == ()
@@ -137,29 +136,29 @@ def test_what_is_no_path_stays_text_and_the_program_takes_none_of_it(root: Root,
     assert checked.prompt.replace("\\@", "@") == prompt.replace("\\@", "@")
 
 
-@pytest.mark.parametrize(
-    "written",
-    [
-        "@/etc/passwd",
-        "@../proj-evil/secret.txt",
-        "@../../x",
-        "@..",
-        "@~/x",
-        "@~",
-        "@~root/x",
-        '@"../proj-evil/secret.txt"',
-        "@'../..'",
-        '@"~/x y"',
-        r"@\.\./proj-evil/secret.txt",
-        "@src/../../proj-evil/secret.txt",
-        "@out/secret.txt",
-        "@out.txt",
-        "@out",
-        "@out/*.txt",
-        "@./../x.py",
-        "@a\0b/../../x",
-    ],
-)
+OUTSIDE = [
+    "@/etc/passwd",
+    "@../proj-evil/secret.txt",
+    "@../../x",
+    "@..",
+    "@~/x",
+    "@~",
+    "@~root/x",
+    '@"../proj-evil/secret.txt"',
+    "@'../..'",
+    '@"~/x y"',
+    r"@\.\./proj-evil/secret.txt",
+    "@src/../../proj-evil/secret.txt",
+    "@out/secret.txt",
+    "@out.txt",
+    "@out",
+    "@out/*.txt",
+    "@./../x.py",
+    "@a\0b/../../x",
+]
+
+
+@pytest.mark.parametrize("written", OUTSIDE)
 def test_a_reference_that_leads_outside_is_refused(root: Root, written: str) -> None:
     for prompt in (written, f"look at {written}", f"({written}, @a.txt)"):
         error = refused(prompt, root)
@@ -214,7 +213,7 @@ def routes(tmp_path_factory: pytest.TempPathFactory) -> Root:
         ("`@src/x(1).py:12-14` and **@src/x(1).py**", ["src/x(1).py"]),
         ("@(group)/page.tsx", ["(group)/page.tsx"]),
         ("@src/app.py,@app/secret.ts", ["src/app.py", "app/secret.ts"]),
-        ("[app](@src/app.py)(see/also) and [@src](https://example.com/x)", ["src/app.py", "src"]),
+        ("[app](@src/app.py) and (@app/(auth)), [@src/](https://example.com/x)", ["src/app.py", "app/(auth)", "src"]),
         ('["@src","lib/x.py"]', ["src"]),
         ("@src/app.py's code", ["src/app.py"]),
         ("日本語@src/app.pyを見て", ["src/app.py"]),
@@ -240,13 +239,16 @@ def test_a_name_that_the_program_takes_for_a_pattern_is_text_with_a_warning(rout
     checked = check_references(f"Explain {written}, please", routes)
     assert (checked.found, taken(checked.prompt)) == ((), [])
     assert written[1:] in checked.prompt
-    assert f"`{written}` was left as text" in checked.warnings[0]
+    assert checked.warnings == (
+        f"left as text, as the Gemini CLI takes its name for a pattern; the model can open it by itself: `{written}`",
+    )
 
 
-def test_what_stands_around_a_path_stays_as_it_was(routes: Root) -> None:
-    assert check_references("Explain (@app/(auth)/page.tsx).", routes).prompt == r"Explain (@app/\(auth\)/page.tsx)."
+def test_text_around_a_path_stays_and_a_space_ends_the_path(routes: Root) -> None:
+    assert check_references("Explain (@app/(auth)/page.tsx).", routes).prompt == r"Explain (@app/\(auth\)/page.tsx )."
     assert check_references("@src/app.py's", routes).prompt == "@src/app.py 's"
-    assert check_references("f(@(x), @[y], @{z})", routes).prompt == "f(@(x), @[y], @{z})"
+    assert check_references("@src/app.py:12 (why?)", routes).prompt == "@src/app.py :12 (why?)"
+    assert check_references("f(@(x), @[y], @{z})", routes).prompt == r"f(\@(x), \@[y], \@{z})"
 
 
 @pytest.mark.parametrize(
@@ -254,15 +256,16 @@ def test_what_stands_around_a_path_stays_as_it_was(routes: Root) -> None:
     [
         ("Explain @app/(nope)/page.tsx", "@app/(nope)/page.tsx"),
         ("Explain (@app/(auth)/nope.tsx).", "@app/(auth)/nope.tsx"),
-        ("@app/[nope]", "@app/[nope]"),
-        ("@app/page(1", "@app/page"),
+        ("@app/[nope]", "@app/[nope"),
+        ("@app/page(1", "@app/page(1"),
+        ("(@src/app.py)(see/also)", "@src/app.py)(see/also"),
         ("@app(1).ts", "@app(1).ts"),
         ("@app,v2/page.tsx", "@app,v2/page.tsx"),
         ("@src/app.py(1).py", "@src/app.py(1).py"),
         ("@src/app.py.bak", "@src/app.py.bak"),
         ("@src/app.py(2)", "@src/app.py(2)"),
         ("@(group)/nope.tsx", "@(group)/nope.tsx"),
-        ("@src/nope.pyを見て", "@src/nope.pyを見て"),
+        ("@src/nope.pyを見て", "@src/nope.py"),
     ],
 )
 def test_no_folder_or_shorter_name_is_taken_for_a_path_that_is_missing(routes: Root, prompt: str, named: str) -> None:
@@ -275,21 +278,9 @@ def test_a_path_with_brackets_that_leads_outside_is_refused(routes: Root) -> Non
         assert refused(prompt, routes).code == "PATH_NOT_ALLOWED"
 
 
-def test_a_decorator_named_as_a_folder_is_text_with_a_warning(routes: Root) -> None:
+def test_a_decorator_named_as_a_folder_is_text(routes: Root) -> None:
     checked = check_references("@app('/x') def f(): ... @src() @types(a/b)", routes)
     assert (checked.found, taken(checked.prompt)) == ((), [])
-    assert [re.findall("`[^`]*`", warning) for warning in checked.warnings] == [
-        ["`@app`", "`('/x')`"],
-        ["`@src`", "`()`"],
-        ["`@types`", "`(a/b)`"],
-    ]
-
-
-def test_a_folder_that_looks_like_a_package_is_handed_over_with_a_warning(routes: Root) -> None:
-    (warning,) = check_references("npm i @types/node", routes).warnings
-    assert "`@types/node`: a folder of the project, whose files were handed over" in warning
-    assert check_references("npm i, then @types/node/ and @src and @src/app.py", routes).warnings == ()
-    assert check_references("Explain @types/node", routes).warnings == ()
 
 
 def test_all_references_that_lead_outside_are_named_at_once_and_those_that_do_not_are_not(root: Root) -> None:
@@ -340,7 +331,7 @@ def test_what_would_hang_or_fail_the_program_is_told(root: Root, written: str, r
 
 def test_a_reference_is_rewritten_as_the_program_reads_it(root: Root) -> None:
     checked = check_references('see @"a b.txt", `@alias.txt` and bob@a.txt', root)
-    assert checked.prompt == r"see @a\ b.txt, `@a.txt ` and bob\@a.txt"
+    assert checked.prompt == r"see @a\ b.txt , `@a.txt ` and bob\@a.txt"
     assert checked.found[0].written == '@"a b.txt"'
 
 
@@ -349,47 +340,36 @@ def test_an_absolute_path_within_the_project_is_written_relative(root: Root) -> 
     assert checked.prompt == "see @src/app.py"
 
 
-def test_an_alias_of_the_project_is_text_with_a_hint_if_it_may_have_been_meant(root: Root) -> None:
-    checked = check_references("@/src/app.py", root)
-    assert checked.found == ()
-    assert "did you mean `@src/app.py`" in checked.warnings[0]
+IGNORED = "left as text, as it is ignored by .gitignore, or belongs to version control or installed packages"
 
 
-def test_an_ignored_file_or_folder_is_allowed_with_a_warning(tmp_path: Path) -> None:
-    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+def test_ignored_files_and_secrets_are_text_with_a_warning(tmp_path: Path) -> None:
     (tmp_path / ".gitignore").write_text("*.log\n!keep.log\n", encoding="utf-8")
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / ".gitignore").write_text("/private/\n", encoding="utf-8")
-    for name in ("a.log", "keep.log", "sub/private/x.txt", "node_modules/p/index.js"):
+    for name in ("a.log", "keep.log", "sub/private/x.txt", "node_modules/p/index.js", ".env", ".env.local"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("", encoding="utf-8")
-    prompt = "@a.log @keep.log @sub @sub/private @sub/private/x.txt @node_modules/p/"
-    checked = check_references(prompt, Root.of(str(tmp_path), "a test"))
-    assert [each.path for each in checked.found if each.kept_back] == [
-        "a.log",
-        "sub/private",
-        "sub/private/x.txt",
-        "node_modules/p",
+    prompt = "@a.log @keep.log @sub @sub/private @sub/private/x.txt @node_modules/p/ @.env @.env.local"
+    root = Root.of(str(tmp_path), "a test")
+    checked = check_references(prompt, root)
+    assert paths(checked) == taken(checked.prompt) == ["keep.log", "sub"]
+    assert checked.warnings == (
+        f"{IGNORED}: `@a.log`, `@sub/private`, `@sub/private/x.txt`, `@node_modules/p/`",
+        "left as text, as it may contain secrets: `@.env`, `@.env.local`",
+    )
+    assert paths(check_references(prompt, root, obeys_git=False)) == [
+        *("a.log", "keep.log", "sub", "sub/private", "sub/private/x.txt")
     ]
-    ignored, installed = checked.warnings
-    assert ignored == "not handed over, as it is ignored by .gitignore: `@a.log`, `@sub/private`, `@sub/private/x.txt`"
-    assert "installed" in installed
-    assert "`@node_modules/p/`" in installed
 
 
-def test_a_link_to_a_name_with_a_line_break_is_left_as_text(tmp_path: Path) -> None:
-    (tmp_path / "a\nb.txt").write_text("", encoding="utf-8")
-    (tmp_path / "link.txt").symlink_to("a\nb.txt")
-    checked = check_references("@link.txt", Root.of(str(tmp_path), "a test"))
-    assert taken(checked.prompt) == []
-    assert "cannot stand in a prompt" in checked.warnings[0]
-
-
-def test_a_link_to_a_name_that_is_no_text_is_left_as_text(tmp_path: Path) -> None:
-    (tmp_path / os.fsdecode(b"caf\xe9.txt")).write_text("", encoding="utf-8")
-    (tmp_path / "link.txt").symlink_to(os.fsdecode(b"caf\xe9.txt"))
+@pytest.mark.parametrize("name", [b"a\nb.txt", b"caf\xe9.txt"])
+def test_a_link_to_a_name_that_no_prompt_can_contain_is_text(tmp_path: Path, name: bytes) -> None:
+    (tmp_path / os.fsdecode(name)).write_text("", encoding="utf-8")
+    (tmp_path / "link.txt").symlink_to(os.fsdecode(name))
     checked = check_references("@link.txt", Root.of(str(tmp_path), "a test"))
     assert checked.prompt == "\\@link.txt"
+    assert checked.warnings == ("left as text, as its name cannot be written in a prompt: `@link.txt`",)
 
 
 def test_a_chain_of_too_many_links_is_refused(tmp_path: Path) -> None:
@@ -440,12 +420,10 @@ def test_more_references_than_can_be_looked_up_are_refused(root: Root) -> None:
         "@src/')(",
     ],
 )
-def test_a_prompt_of_a_megabyte_takes_seconds_whatever_is_in_it(root: Root, unit: str) -> None:
+def test_a_prompt_of_a_megabyte_is_resolved_whatever_it_contains(root: Root, unit: str) -> None:
     prompt = unit * (1_000_000 // len(unit))
-    began = time.perf_counter()
     checked = outcome(prompt, root)
     assert isinstance(checked, ToolError) or len(checked.prompt) >= len(prompt)
-    assert time.perf_counter() - began < 20
 
 
 PIECE = st.sampled_from(
@@ -478,8 +456,11 @@ def test_whatever_the_prompt_the_program_takes_just_what_was_checked(root: Root,
 
 
 @given(text=st.text(st.sampled_from('@\\" .,a/~\n'), max_size=30))
-def test_plain_text_holds_no_reference(text: str) -> None:
-    assert taken(plain(text)) == []
+def test_plain_text_has_no_reference_however_backslashes_are_read(text: str) -> None:
+    escaped = plain(text)
+    assert taken(escaped) == []
+    assert all(len(run) % 2 for run in re.findall(r"(\\*)@", escaped))
+    assert plain(escaped) == escaped
 
 
 @given(
@@ -495,7 +476,7 @@ def test_any_name_can_be_referred_to_in_quotes(root: Root, name: str) -> None:
         checked = check_references(f'see @"names/{name}", please', root)
         if checked.warnings:  # the program would take it for a pattern
             assert (checked.found, taken(checked.prompt)) == ((), [])
-            assert re.search(r"[*?\[\\({]", name)
+            assert re.search(r"[*?\[\\({]", name) or not name.isprintable()
         else:
             assert [each.located.path for each in checked.found] == [path]
             assert taken(checked.prompt) == [f"names/{name}"]
@@ -577,6 +558,12 @@ def test_the_real_program_reads_a_path_with_brackets_and_not_the_folder(
     prompt = "(@app/(auth)/page.tsx), @app/[id]/page.tsx; @app/{g}.ts @x,y;z!.ts's @看.ts"
     checked = check_references(prompt, Root.of(str(project), "a test"))
     assert read_by_the_program(checked.prompt) == names - unread
+
+
+def test_the_real_program_takes_no_at_sign_of_any_spelling(project: Path, read_by_the_program: Reader) -> None:
+    (project.parent / "secret.txt").write_text("here is <secret>", encoding="utf-8")
+    spelled = [*TEXTS[:-2], *(f"({written}, @a.txt)" for written in OUTSIDE if "\0" not in written), "@../secret.txt"]
+    assert read_by_the_program(plain("\n".join([*spelled, *(f"\\\\{each}" for each in spelled)]))) == set()
 
 
 def test_the_real_program_would_read_what_nobody_referred_to(read_by_the_program: Reader) -> None:
