@@ -234,7 +234,7 @@ class Desk:
 @pytest.fixture
 def desk(tmp_path: Path) -> Iterator[Desk]:
     (tmp_path / ".gemini").mkdir()
-    # A short path, which `workbench init` shows in one line.
+    # A short path, which `workbench doctor` shows in one line.
     with GeminiApi() as api, tempfile.TemporaryDirectory() as cli:
         Path(cli, "gemini").symlink_to(NODE / ".bin" / "gemini")
         api.decides(stand_in)
@@ -279,7 +279,7 @@ def answered(output: str) -> dict[str, Any]:
 
 
 def test_the_setup_is_checked_as_the_readme_shows(desk: Desk) -> None:
-    command, expected = asking("init")
+    command, expected = asking("doctor")
     check_output(expected, desk.run(command))
 
 
@@ -324,7 +324,7 @@ def told(pattern: str) -> list[int]:
 
 
 def test_every_command_on_research_is_run() -> None:
-    words = ("init", "quick_query", "deep_research", "fetch_chunk", "health_check")
+    words = ("doctor", "quick_query", "deep_research", "fetch_chunk", "health_check")
     assert [command for command, _ in sessions(RESEARCH)] == [asking(word)[0] for word in words]
 
 

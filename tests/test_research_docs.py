@@ -26,6 +26,7 @@ from toolmason_runtime.server.logging import LogLines
 
 from workbench_handlers.answers import limits, memory, store
 from workbench_handlers.answers.redis_store import PREFIX
+from workbench_handlers.doctor import checks, command
 from workbench_handlers.model_backends import environment, gemini, logs, probing, readonly
 from workbench_handlers.model_backends.adapter import Program
 from workbench_handlers.model_backends.choice import COMMANDS
@@ -36,7 +37,6 @@ from workbench_handlers.model_backends.question import TIMEOUT_S, Question
 from workbench_handlers.model_backends.retrying import RetryConfig
 from workbench_handlers.model_backends.running import attempt
 from workbench_handlers.research import operations, progress, slots, state, tools
-from workbench_handlers.setup import checks, wizard
 from workbench_server.catalogue import CATALOGUE
 from workbench_server.research.models import CodeReference
 
@@ -210,7 +210,7 @@ def test_a_wait_is_moved_by_as_much_as_the_page_says() -> None:
 
 def test_codes_are_those_that_are_raised() -> None:
     told = {quoted(code)[0] for code, *_ in rows("| code | means | what to do |")}
-    code = "".join(sources("backend", "answers", "research", "setup"))
+    code = "".join(sources("backend", "answers", "research", "doctor"))
     raised = {name for found in _CODE.findall(code) for name in found if name}
     assert told == raised
     assert '"NO_ROOTS"' in (HANDLERS / "state.py").read_text(encoding="utf-8")
@@ -239,8 +239,8 @@ def test_the_error_of_the_page_is_what_a_429_comes_to() -> None:
         ("It may have {} MiB", gemini.MAX_PROMPT_LENGTH // 1024**2),
         ("Version {} or later can be asked", ".".join(map(str, probing.OLDEST_AGY))),
         ("`{}KEY`", PREFIX),
-        ("It exits with {} if all is well", wizard.READY),
-        ("{} if there is something to fix", wizard.TO_FIX),
+        ("It exits with {} if nothing is to be fixed", command.READY),
+        ("{} if something is", command.TO_FIX),
     ],
 )
 def test_limits_are_those_of_the_page(said: str, value: object) -> None:
@@ -400,10 +400,10 @@ def test_the_addresses_of_redis_are_taken() -> None:
 
 
 def test_the_commands_of_the_page_are_known(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "workbench init" in "\n".join(blocks("bash"))
+    assert "workbench doctor" in "\n".join(blocks("bash"))
     assert checks.INSTALL_GEMINI in "\n".join(blocks("bash"))
     with pytest.raises(SystemExit):
-        wizard.main(["--help"])
+        command.main(["--help"])
     offered = capsys.readouterr().out
     for flag in ("--yes", "--no-test", "--client NAME", "--json"):
         assert f"`{flag}`" in PAGE

@@ -14,10 +14,11 @@ from workbench_server.server import OPTIONS, load_index
 
 SUBCOMMANDS = (
     command.Subcommand(
-        "init",
+        "doctor",
         "Check what the research tools need, and show how to register the server",
-        "workbench_handlers.setup.wizard:main",
+        "workbench_handlers.doctor.command:main",
     ),
+    command.Subcommand("init", "Alias of `doctor`", "workbench_handlers.doctor.command:main"),
 )
 
 
@@ -28,7 +29,7 @@ def main() -> int:
         load_index=load_index,
         options=OPTIONS,
         subcommands=SUBCOMMANDS,
-        startup_check="workbench_handlers.setup.checks:startup_report",
+        startup_check="workbench_handlers.doctor.checks:startup_report",
         prog="workbench",
         version=CATALOGUE["server"]["version"],
     )
@@ -38,4 +39,4 @@ if __name__ == "__main__":
     sys.exit(main())
 
 
-# toolmason: sha256 a3ce59fce09c0dcb418bbf0c43fbc62e
+# toolmason: sha256 87b61fe7eeadda0630aa9c0e24d379cc

@@ -191,7 +191,7 @@ class _Course:
 
     def _unmet(self, environ: Mapping[str, str] | None) -> str:
         """Say what a look at settings and variables shows to be missing; empty if nothing more than an account."""
-        from workbench_handlers.setup.auth import NONE, find_auth
+        from workbench_handlers.doctor.auth import NONE, find_auth
 
         given = os.environ if environ is None else environ
         auth = find_auth(given, self._question.folder, backend=self._program)

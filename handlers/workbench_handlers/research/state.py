@@ -26,8 +26,8 @@ from workbench_handlers.workspace.packages import require_for_questions
 
 if TYPE_CHECKING:
     from workbench_handlers.answers.store import AnswerStore
+    from workbench_handlers.doctor.health import StoreHealth
     from workbench_handlers.model_backends.retrying import RetryConfig, RetryStatistics
-    from workbench_handlers.setup.health import StoreHealth
 
 LINGER: Final = "WORKBENCH_LINGER_SECONDS"
 """Environment variable with the seconds that work goes on when nobody waits for it any more."""
@@ -110,7 +110,7 @@ class Research:
 
     async def store_health(self) -> StoreHealth:
         """Say which store it is, and whether it answers."""
-        from workbench_handlers.setup.health import StoreHealth
+        from workbench_handlers.doctor.health import StoreHealth
 
         kind = "redis" if os.environ.get(STORE, "").strip() else "memory"
         try:

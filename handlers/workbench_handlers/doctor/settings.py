@@ -1,0 +1,156 @@
+"""The user's settings of Gemini CLI that checks need: its settings files and its `.env` file.
+
+Values of variables are never returned: callers ask whether, and where, a variable is set. Files of a project do not
+count, as in the runs of `workbench_handlers.model_backends.readonly`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+Environ = Mapping[str, str]
+
+CONFIG_DIRECTORY: Final = ".gemini"
+MAX_BYTES: Final = 1_000_000
+"""Larger files are ignored: settings are small."""
+GIT_IGNORE_SETTING: Final = "context.fileFiltering.respectGitIgnore"
+_COMMENT: Final = re.compile(r'("(?:\\.|[^"\\])*")|//[^\n\r]*|/\*.*?\*/', re.DOTALL)
+"""A string, which may contain `//`, or a comment: Gemini CLI accepts comments in its settings."""
+_ASSIGNMENT: Final = re.compile(
+    r"^[^\S\n]*(?:export\s)?[^\S\n]*(?P<name>GEMINI_API_KEY|GOOGLE_API_KEY|GOOGLE_CLOUD_(?:PROJECT|LOCATION))"
+    r"(?:[^\S\n]*=|:[^\S\n])[^\S\n]*[\"'`]?[^\s\"'`#]",
+    re.MULTILINE,
+)
+"""A line of a `.env` file that sets one of the variables that Gemini CLI reads before it chooses how to authenticate:
+`NAME=value`, `export NAME = "value"`, `NAME: value`."""
+
+
+@dataclass(frozen=True, slots=True)
+class GeminiSettings:
+    """Settings files, those of the machine first, and the variables of the environment and of the `.env` file.
+
+    `problem` describes a file that is not valid, or is empty.
+    """
+
+    environ: Environ
+    files: tuple[Mapping[str, Any], ...] = ()
+    problem: str = ""
+    env_file: str = ""
+    env_variables: frozenset[str] = frozenset()
+
+    def get(self, *keys: str) -> Any:
+        """Return the value at `keys` in the first file that has one, or None."""
+        for settings in self.files:
+            value: Any = settings
+            for key in keys:
+                value = value.get(key) if isinstance(value, Mapping) else None
+            if value is not None:
+                return value
+        return None
+
+    def source(self, name: str) -> str:
+        """Return where the variable `name` is set and not empty, for people; empty if nowhere."""
+        if name in self.environ:
+            return "the environment" if self.environ[name] else ""
+        return self.env_file if name in self.env_variables else ""
+
+    def has(self, *names: str) -> bool:
+        """Whether all of these variables are set and not empty."""
+        return all(self.source(name) for name in names)
+
+    def is_true(self, name: str) -> bool:
+        """Whether the variable is `true`, the only value that Gemini CLI accepts as yes."""
+        return self.environ.get(name) == "true"
+
+
+def read_settings(environ: Environ) -> GeminiSettings:
+    """Read the settings of the machine and of the user, and the first `.env` file of the user."""
+    system = Path(environ.get("GEMINI_CLI_SYSTEM_SETTINGS_PATH") or _system_settings())
+    contents = [_read_json(path, environ) for path in (system, user_settings(environ))]
+    problem = next((problem for _, problem in contents if problem), "")
+    env_files = (home(environ) / CONFIG_DIRECTORY / ".env", home(environ) / ".env")
+    env_file = next((path for path in env_files if is_file(path)), None)
+    return GeminiSettings(
+        environ,
+        files=tuple(values for values, _ in contents),
+        problem=problem,
+        env_file=display_path(env_file, environ) if env_file else "",
+        env_variables=variables_in(env_file) if env_file else frozenset(),
+    )
+
+
+def is_git_ignore_respected(environ: Environ) -> bool:
+    """Whether Gemini CLI leaves out the files that `.gitignore` names: yes, unless its settings say no."""
+    settings = read_settings(environ)
+    for keys in (("context", "fileFiltering", "respectGitIgnore"), ("fileFiltering", "respectGitIgnore")):
+        if isinstance(value := settings.get(*keys), bool):
+            return value
+    return True
+
+
+def home(environ: Environ) -> Path:
+    """Return the directory that contains `.gemini`."""
+    directory = environ.get("GEMINI_CLI_HOME") or environ.get("USERPROFILE" if sys.platform == "win32" else "HOME")
+    return Path(directory) if directory else Path.home()
+
+
+def user_settings(environ: Environ) -> Path:
+    """Return the path of the user's settings file."""
+    return home(environ) / CONFIG_DIRECTORY / "settings.json"
+
+
+def display_path(path: Path, environ: Environ) -> str:
+    """Return a path for people, with `~` for their home directory."""
+    with suppress(ValueError):
+        return f"~/{path.relative_to(home(environ)).as_posix()}"
+    return str(path)
+
+
+def is_file(path: Path) -> bool:
+    """Whether there is a file at `path`; False also where access is denied."""
+    return os.path.isfile(path)  # noqa: PTH113  Path.is_file raises where access is denied
+
+
+def _read_text(path: Path) -> str:
+    """Return the text of a regular file; empty if it is absent, something else or too large."""
+    with suppress(OSError):
+        status = path.stat()
+        # Opening a pipe would wait for its writer.
+        if stat.S_ISREG(status.st_mode) and status.st_size <= MAX_BYTES:
+            return path.read_text(encoding="utf-8", errors="replace")
+    return ""
+
+
+def _read_json(path: Path, environ: Environ) -> tuple[Mapping[str, Any], str]:
+    """Return the object in a settings file, or an empty one and the reason."""
+    text = _read_text(path)
+    if not text:
+        return {}, ""
+    try:
+        values = json.loads(_COMMENT.sub(lambda match: match[1] or " ", text))
+    except (ValueError, RecursionError):
+        return {}, f"{display_path(path, environ)} is not valid JSON"
+    return (values, "") if isinstance(values, dict) else ({}, f"{display_path(path, environ)} is not a JSON object")
+
+
+def variables_in(env_file: Path) -> frozenset[str]:
+    """Return the names to which a `.env` file gives a value, of those that Gemini CLI takes from it."""
+    text = _read_text(env_file).removeprefix("\ufeff")
+    return frozenset(match["name"] for match in _ASSIGNMENT.finditer(text))
+
+
+def _system_settings() -> str:
+    if sys.platform == "darwin":
+        return "/Library/Application Support/GeminiCli/settings.json"
+    if sys.platform == "win32":
+        return "C:\\ProgramData\\gemini-cli\\settings.json"
+    return "/etc/gemini-cli/settings.json"
