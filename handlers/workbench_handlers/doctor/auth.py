@@ -90,7 +90,7 @@ def _gemini(environ: Environ, directory: Path) -> Auth:
         method = _METHODS.get(selected, UNKNOWN)
     else:
         method = _method_of_variables(settings)
-    auth = _CHECKS[method](settings)
+    auth = _check(method, settings)
     if auth.configured:
         return auth
     # Reasons why a setup that looks complete is not.
@@ -121,80 +121,66 @@ def _key_in_project(directory: Path, environ: Environ) -> str:
     return ""
 
 
-def _check_none(settings: GeminiSettings) -> Auth:
-    """Nothing is selected; name a credential that Gemini CLI ignores for that reason."""
+def _check(method: str, settings: GeminiSettings) -> Auth:
+    """Check the credentials of a method."""
+    path = display_path(user_settings(settings.environ), settings.environ)
+    match method:
+        case "api_key":
+            return _api_key(settings)
+        case "google_login":
+            return _google_login(settings)
+        case "vertex_ai":
+            return _vertex_ai(settings)
+        case "compute_adc":
+            return Auth(None, COMPUTE_ADC, detail="the machine's Google account provides credentials")
+        case "gateway":
+            selection = '{"security": {"auth": {"selectedType": "gemini-api-key"}}}'
+            return Auth(False, GATEWAY, f"GOOGLE_GEMINI_BASE_URL needs a selected method: write {selection} to {path}")
+        case "unknown":
+            hint = f"`security.auth.selectedType` in {path} is not a method of Gemini CLI: run `gemini` and choose one"
+            return Auth(False, UNKNOWN, hint)
+    # Nothing is selected: name a credential that Gemini CLI ignores for that reason.
     if settings.has("GOOGLE_API_KEY"):
         return Auth(False, NONE, "GOOGLE_API_KEY also needs GOOGLE_GENAI_USE_VERTEXAI=true")
-    if _google_credentials(settings.environ):
-        where = display_path(user_settings(settings.environ), settings.environ)
-        return Auth(False, NONE, f"a Google sign-in exists, but {where} selects no method: run `gemini` and choose one")
+    if _google_sign_in(settings.environ):
+        return Auth(False, NONE, f"a Google sign-in exists, but {path} selects no method: run `gemini` and choose one")
     return Auth(False, NONE, f"set GEMINI_API_KEY ({KEY_PAGE}), or run `gemini` and choose a method")
 
 
-def _check_unknown(settings: GeminiSettings) -> Auth:
-    where = display_path(user_settings(settings.environ), settings.environ)
-    hint = f"`security.auth.selectedType` in {where} is not a method of Gemini CLI: run `gemini` and choose one"
-    return Auth(False, UNKNOWN, hint)
-
-
-def _check_api_key(settings: GeminiSettings) -> Auth:
+def _api_key(settings: GeminiSettings) -> Auth:
     if where := settings.source("GEMINI_API_KEY"):
         return Auth(True, API_KEY, detail=f"GEMINI_API_KEY is set in {where}")
     detail = "GEMINI_API_KEY is not set; Gemini CLI may have a key in the system's keyring"
     return Auth(None, API_KEY, f"if not, set GEMINI_API_KEY ({KEY_PAGE})", detail)
 
 
-def _check_google_login(settings: GeminiSettings) -> Auth:
+def _google_login(settings: GeminiSettings) -> Auth:
     if settings.has("GOOGLE_GENAI_USE_GCA", "GOOGLE_CLOUD_ACCESS_TOKEN"):
         return Auth(True, GOOGLE_LOGIN, detail="GOOGLE_CLOUD_ACCESS_TOKEN is set")
     if settings.is_true("GEMINI_FORCE_ENCRYPTED_FILE_STORAGE"):
         return Auth(None, GOOGLE_LOGIN, PERSONAL_ACCOUNTS, "the sign-in is in the system's keyring")
-    if where := _google_credentials(settings.environ):
-        return Auth(True, GOOGLE_LOGIN, PERSONAL_ACCOUNTS, f"signed in ({where})")
+    if path := _google_sign_in(settings.environ):
+        return Auth(True, GOOGLE_LOGIN, PERSONAL_ACCOUNTS, f"signed in ({path})")
     return Auth(False, GOOGLE_LOGIN, f"run `gemini` in a terminal and sign in; {PERSONAL_ACCOUNTS}")
 
 
-def _check_vertex_ai(settings: GeminiSettings) -> Auth:
-    environ = settings.environ
-    if where := settings.source("GOOGLE_API_KEY"):
-        return Auth(True, VERTEX_AI, detail=f"GOOGLE_API_KEY is set in {where}")
-    if not settings.has("GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION"):
-        return Auth(False, VERTEX_AI, "set GOOGLE_CLOUD_PROJECT and GOOGLE_CLOUD_LOCATION, or GOOGLE_API_KEY")
-    if credentials := environ.get("GOOGLE_APPLICATION_CREDENTIALS"):
-        if is_file(Path(credentials)):
-            return Auth(True, VERTEX_AI, detail="GOOGLE_APPLICATION_CREDENTIALS names a file")
-        return Auth(False, VERTEX_AI, "GOOGLE_APPLICATION_CREDENTIALS names a file that does not exist")
-    hint = "outside Google Cloud, run: gcloud auth application-default login"
-    return Auth(None, VERTEX_AI, hint, "the project is set; the machine may provide credentials")
-
-
-def _check_compute_adc(settings: GeminiSettings) -> Auth:
-    if where := _google_credentials(settings.environ):
-        return Auth(True, COMPUTE_ADC, detail=f"credentials ({where})")
-    return Auth(None, COMPUTE_ADC, detail="the machine's metadata server provides credentials")
-
-
-def _check_gateway(settings: GeminiSettings) -> Auth:
-    where = display_path(user_settings(settings.environ), settings.environ)
-    selection = '{"security": {"auth": {"selectedType": "gemini-api-key"}}}'
-    return Auth(False, GATEWAY, f"GOOGLE_GEMINI_BASE_URL needs a selected method: write {selection} to {where}")
-
-
-_CHECKS: Final = {
-    API_KEY: _check_api_key,
-    GOOGLE_LOGIN: _check_google_login,
-    VERTEX_AI: _check_vertex_ai,
-    COMPUTE_ADC: _check_compute_adc,
-    GATEWAY: _check_gateway,
-    NONE: _check_none,
-    UNKNOWN: _check_unknown,
-}
-
-
-def _google_credentials(environ: Environ) -> str:
-    """Return where the credentials of a Google sign-in are; empty if nowhere."""
+def _google_sign_in(environ: Environ) -> str:
+    """Return the file of a Google sign-in, for people; empty if there is none."""
     cached = home(environ) / CONFIG_DIRECTORY / "oauth_creds.json"
     if is_file(cached):
         return display_path(cached, environ)
     path = environ.get("GOOGLE_APPLICATION_CREDENTIALS")
     return "GOOGLE_APPLICATION_CREDENTIALS" if path and is_file(Path(path)) else ""
+
+
+def _vertex_ai(settings: GeminiSettings) -> Auth:
+    if where := settings.source("GOOGLE_API_KEY"):
+        return Auth(True, VERTEX_AI, detail=f"GOOGLE_API_KEY is set in {where}")
+    if not settings.has("GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION"):
+        return Auth(False, VERTEX_AI, "set GOOGLE_CLOUD_PROJECT and GOOGLE_CLOUD_LOCATION, or GOOGLE_API_KEY")
+    if path := settings.environ.get("GOOGLE_APPLICATION_CREDENTIALS"):
+        if is_file(Path(path)):
+            return Auth(True, VERTEX_AI, detail="GOOGLE_APPLICATION_CREDENTIALS names a file")
+        return Auth(False, VERTEX_AI, "GOOGLE_APPLICATION_CREDENTIALS names a file that does not exist")
+    hint = "without credentials, run: gcloud auth application-default login"
+    return Auth(None, VERTEX_AI, hint, "the project is set; gcloud or the machine may provide credentials")

@@ -19,6 +19,10 @@ from typing import Any, Final
 
 Environ = Mapping[str, str]
 
+_SYSTEM: Final = {"darwin": "/Library/Application Support/GeminiCli", "win32": "C:\\ProgramData\\gemini-cli"}
+SYSTEM: Final = Path(_SYSTEM.get(sys.platform, "/etc/gemini-cli"))
+"""The directory of an administrator's settings."""
+
 CONFIG_DIRECTORY: Final = ".gemini"
 MAX_BYTES: Final = 1_000_000
 """Larger files are ignored: settings are small."""
@@ -74,7 +78,7 @@ class GeminiSettings:
 
 def read_settings(environ: Environ) -> GeminiSettings:
     """Read the settings of the machine and of the user, and the first `.env` file of the user."""
-    system = Path(environ.get("GEMINI_CLI_SYSTEM_SETTINGS_PATH") or _system_settings())
+    system = Path(environ.get("GEMINI_CLI_SYSTEM_SETTINGS_PATH") or SYSTEM / "settings.json")
     contents = [_read_json(path, environ) for path in (system, user_settings(environ))]
     problem = next((problem for _, problem in contents if problem), "")
     env_files = (home(environ) / CONFIG_DIRECTORY / ".env", home(environ) / ".env")
@@ -146,11 +150,3 @@ def variables_in(env_file: Path) -> frozenset[str]:
     """Return the names to which a `.env` file gives a value, of those that Gemini CLI takes from it."""
     text = _read_text(env_file).removeprefix("\ufeff")
     return frozenset(match["name"] for match in _ASSIGNMENT.finditer(text))
-
-
-def _system_settings() -> str:
-    if sys.platform == "darwin":
-        return "/Library/Application Support/GeminiCli/settings.json"
-    if sys.platform == "win32":
-        return "C:\\ProgramData\\gemini-cli\\settings.json"
-    return "/etc/gemini-cli/settings.json"
