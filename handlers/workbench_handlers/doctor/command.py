@@ -78,16 +78,21 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _run(options: argparse.Namespace, environ: Environ, directory: Path) -> int:
+    page = _Page(sys.stdout, environ)
+
     def reason_not_to_ask() -> str:
         if options.no_test:
             return "--no-test"
-        if options.yes:
-            return ""
-        if options.json or not (sys.stdin and sys.stdin.isatty() and sys.stdout.isatty()):
-            return _NOT_INTERACTIVE
-        return "" if _confirm() else "you declined"
+        is_terminal = not options.json and sys.stdout.isatty()
+        if not options.yes:
+            if not (is_terminal and sys.stdin and sys.stdin.isatty()):
+                return _NOT_INTERACTIVE
+            if not _confirm():
+                return "you declined"
+        if is_terminal:
+            page.line("Asking the model ...")
+        return ""
 
-    page = _Page(sys.stdout, environ)
     checks = []
     for check in run_checks(environ, directory, reason_not_to_ask):
         checks.append(check)
