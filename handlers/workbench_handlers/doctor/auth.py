@@ -7,16 +7,15 @@ from pathlib import Path
 from typing import Final
 
 from workbench_handlers.doctor.settings import (
-    CONFIG_DIRECTORY,
     Environ,
     GeminiSettings,
     display_path,
-    home,
     is_file,
     read_settings,
     user_settings,
     variables_in,
 )
+from workbench_handlers.model_backends.gemini_files import FOLDER, users_home
 
 API_KEY: Final = "api_key"
 GOOGLE_LOGIN: Final = "google_login"
@@ -73,7 +72,7 @@ def find_auth(environ: Environ, directory: Path, *, backend: str = "gemini") -> 
 
 def _agy(environ: Environ) -> Auth:
     """`agy` stores its token in the system's keyring, or in a file where there is none."""
-    token = home(environ) / CONFIG_DIRECTORY / "antigravity-cli" / "antigravity-oauth-token"
+    token = users_home(environ) / FOLDER / "antigravity-cli" / "antigravity-oauth-token"
     if is_file(token):
         return Auth(True, GOOGLE_LOGIN, detail=f"signed in ({display_path(token, environ)})")
     if environ.get("ANTIGRAVITY_API_KEY"):
@@ -115,8 +114,8 @@ def _method_of_variables(settings: GeminiSettings) -> str:
 
 def _key_in_project(directory: Path, environ: Environ) -> str:
     """Return a note on a key in the project's files: a project must not choose the receiver of questions."""
-    for path in (directory / CONFIG_DIRECTORY / ".env", directory / ".env"):
-        if directory != home(environ) and "GEMINI_API_KEY" in variables_in(path):
+    for path in (directory / FOLDER / ".env", directory / ".env"):
+        if directory != users_home(environ) and "GEMINI_API_KEY" in variables_in(path):
             return f"the GEMINI_API_KEY in {display_path(path, environ)} is ignored because the file is the project's"
     return ""
 
@@ -166,7 +165,7 @@ def _google_login(settings: GeminiSettings) -> Auth:
 
 def _google_sign_in(environ: Environ) -> str:
     """Return the file of a Google sign-in, for people; empty if there is none."""
-    cached = home(environ) / CONFIG_DIRECTORY / "oauth_creds.json"
+    cached = users_home(environ) / FOLDER / "oauth_creds.json"
     if is_file(cached):
         return display_path(cached, environ)
     path = environ.get("GOOGLE_APPLICATION_CREDENTIALS")

@@ -6,36 +6,23 @@ count, as in the runs of `workbench_handlers.model_backends.readonly`.
 
 from __future__ import annotations
 
-import json
 import os
-import re
-import stat
-import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from workbench_handlers.model_backends import gemini_files
+from workbench_handlers.model_backends.gemini_files import FOLDER, SYSTEM, assigned, read_text, users_home
+
 Environ = Mapping[str, str]
 
-_SYSTEM: Final = {"darwin": "/Library/Application Support/GeminiCli", "win32": "C:\\ProgramData\\gemini-cli"}
-SYSTEM: Final = Path(_SYSTEM.get(sys.platform, "/etc/gemini-cli"))
-"""The directory of an administrator's settings."""
-
-CONFIG_DIRECTORY: Final = ".gemini"
-MAX_BYTES: Final = 1_000_000
-"""Larger files are ignored: settings are small."""
 GIT_IGNORE_SETTING: Final = "context.fileFiltering.respectGitIgnore"
-_COMMENT: Final = re.compile(r'("(?:\\.|[^"\\])*")|//[^\n\r]*|/\*.*?\*/', re.DOTALL)
-"""A string, which may contain `//`, or a comment: Gemini CLI accepts comments in its settings."""
-_ASSIGNMENT: Final = re.compile(
-    r"^[^\S\n]*(?:export\s)?[^\S\n]*(?P<name>GEMINI_API_KEY|GOOGLE_API_KEY|GOOGLE_CLOUD_(?:PROJECT|LOCATION))"
-    r"(?:[^\S\n]*=|:[^\S\n])[^\S\n]*[\"'`]?[^\s\"'`#]",
-    re.MULTILINE,
+_ENV_FILE_VARIABLES: Final = frozenset(
+    {"GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION"}
 )
-"""A line of a `.env` file that sets one of the variables that Gemini CLI reads before it chooses how to authenticate:
-`NAME=value`, `export NAME = "value"`, `NAME: value`."""
+"""The variables that Gemini CLI takes from a `.env` file before it chooses how to authenticate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +66,9 @@ class GeminiSettings:
 def read_settings(environ: Environ) -> GeminiSettings:
     """Read the settings of the machine and of the user, and the first `.env` file of the user."""
     system = Path(environ.get("GEMINI_CLI_SYSTEM_SETTINGS_PATH") or SYSTEM / "settings.json")
-    contents = [_read_json(path, environ) for path in (system, user_settings(environ))]
+    contents = [_read_file(path, environ) for path in (system, user_settings(environ))]
     problem = next((problem for _, problem in contents if problem), "")
-    env_files = (home(environ) / CONFIG_DIRECTORY / ".env", home(environ) / ".env")
+    env_files = (users_home(environ) / FOLDER / ".env", users_home(environ) / ".env")
     env_file = next((path for path in env_files if is_file(path)), None)
     return GeminiSettings(
         environ,
@@ -101,21 +88,15 @@ def is_git_ignore_respected(environ: Environ) -> bool:
     return True
 
 
-def home(environ: Environ) -> Path:
-    """Return the directory that contains `.gemini`."""
-    directory = environ.get("GEMINI_CLI_HOME") or environ.get("USERPROFILE" if sys.platform == "win32" else "HOME")
-    return Path(directory) if directory else Path.home()
-
-
 def user_settings(environ: Environ) -> Path:
     """Return the path of the user's settings file."""
-    return home(environ) / CONFIG_DIRECTORY / "settings.json"
+    return users_home(environ) / FOLDER / "settings.json"
 
 
 def display_path(path: Path, environ: Environ) -> str:
     """Return a path for people, with `~` for their home directory."""
     with suppress(ValueError):
-        return f"~/{path.relative_to(home(environ)).as_posix()}"
+        return f"~/{path.relative_to(users_home(environ)).as_posix()}"
     return str(path)
 
 
@@ -124,29 +105,15 @@ def is_file(path: Path) -> bool:
     return os.path.isfile(path)  # noqa: PTH113  Path.is_file raises where access is denied
 
 
-def _read_text(path: Path) -> str:
-    """Return the text of a regular file; empty if it is absent, something else or too large."""
-    with suppress(OSError):
-        status = path.stat()
-        # Opening a pipe would wait for its writer.
-        if stat.S_ISREG(status.st_mode) and status.st_size <= MAX_BYTES:
-            return path.read_text(encoding="utf-8", errors="replace")
-    return ""
-
-
-def _read_json(path: Path, environ: Environ) -> tuple[Mapping[str, Any], str]:
-    """Return the object in a settings file, or an empty one and the reason."""
-    text = _read_text(path)
-    if not text:
-        return {}, ""
-    try:
-        values = json.loads(_COMMENT.sub(lambda match: match[1] or " ", text))
-    except (ValueError, RecursionError):
-        return {}, f"{display_path(path, environ)} is not valid JSON"
-    return (values, "") if isinstance(values, dict) else ({}, f"{display_path(path, environ)} is not a JSON object")
-
-
 def variables_in(env_file: Path) -> frozenset[str]:
     """Return the names to which a `.env` file gives a value, of those that Gemini CLI takes from it."""
-    text = _read_text(env_file).removeprefix("\ufeff")
-    return frozenset(match["name"] for match in _ASSIGNMENT.finditer(text))
+    variables = assigned(read_text(env_file) or "")
+    return frozenset(name for name in _ENV_FILE_VARIABLES if variables.get(name))
+
+
+def _read_file(path: Path, environ: Environ) -> tuple[Mapping[str, Any], str]:
+    """Return the settings in a file, or none and the reason."""
+    try:
+        return gemini_files.read_settings(path), ""
+    except ValueError:
+        return {}, f"{display_path(path, environ)} is not a JSON object"
