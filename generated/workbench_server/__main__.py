@@ -7,29 +7,30 @@ from __future__ import annotations
 
 import sys
 
-from toolmason_runtime import serving
+from toolmason_runtime.server import command
 
 from workbench_server.catalogue import CATALOGUE
 from workbench_server.server import OPTIONS, load_index
 
 SUBCOMMANDS = (
-    serving.Subcommand(
-        "init",
+    command.Subcommand(
+        "doctor",
         "Check what the research tools need, and show how to register the server",
-        "workbench_handlers.setup.wizard:main",
+        "workbench_handlers.doctor.command:main",
     ),
+    command.Subcommand("init", "Alias of `doctor`", "workbench_handlers.doctor.command:main"),
 )
 
 
 def main() -> int:
-    """Serve until the client disconnects. Return the exit status."""
-    return serving.main(
+    """Serve until the client leaves; give the exit status."""
+    return command.main(
         catalogue=CATALOGUE,
         load_index=load_index,
         options=OPTIONS,
         subcommands=SUBCOMMANDS,
-        startup_check="workbench_handlers.setup.checks:startup_report",
-        prog="toolmason-workbench",
+        startup_check="workbench_handlers.doctor.checks:startup_report",
+        prog="workbench",
         version=CATALOGUE["server"]["version"],
     )
 
@@ -38,4 +39,4 @@ if __name__ == "__main__":
     sys.exit(main())
 
 
-# toolmason: sha256 4461e40993b68f9db12fff1c5fc16aba
+# toolmason: sha256 87b61fe7eeadda0630aa9c0e24d379cc

@@ -21,7 +21,8 @@ from toolmason.commands import toolmason
 from toolmason.project import Project
 from toolmason.scaffold import OWN_MODULES, InitError, lay_out, project_names, taken_names
 
-PYPROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))
+REPOSITORY = Path(__file__).parents[2]
+PYPROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))
 SOURCES = [path for path in sys.path if path]
 
 
@@ -224,9 +225,10 @@ def test_name_of_what_every_server_comes_with_is_refused(wanted: str, tmp_path: 
 
 
 def test_modules_that_count_as_ours_are_those_of_the_wheel() -> None:
-    wheel = PYPROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
+    included = PYPROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["only-include"]
+    packages = {path.rpartition("/")[2] for path in included if (REPOSITORY / path / "__init__.py").is_file()}
 
-    assert {path.rpartition("/")[2] for path in wheel} == OWN_MODULES
+    assert packages == OWN_MODULES
 
 
 def test_everything_a_new_project_installs_is_taken() -> None:

@@ -1,41 +1,52 @@
-"""A new project depends on the toolkit that laid it out, wherever that came from."""
+"""A new project requires releases; where the toolkit came from is known to its development environment only."""
 
 from __future__ import annotations
 
 import json
+import tomllib
 from pathlib import Path
 
 import pytest
 
-from toolmason.scaffold.install_source import direct_address, requirement
+from toolmason.scaffold import lay_out, project_names
+from toolmason.scaffold.install_source import local_requirement, requirement
 
 
 @pytest.mark.parametrize(
-    ("noted", "address"),
+    ("recorded", "local"),
     [
         (None, ""),
-        ({"url": "file:///home/me/toolmason", "dir_info": {"editable": True}}, "file:///home/me/toolmason"),
         (
-            {"url": "file:///tmp/toolmason-0.1.0-py3-none-any.whl", "archive_info": {}},
-            "file:///tmp/toolmason-0.1.0-py3-none-any.whl",
+            {"url": "file:///home/me/toolmason", "dir_info": {"editable": True}},
+            "toolmason @ file:///home/me/toolmason",
+        ),
+        (
+            {"url": "file:///tmp/toolmason-0.3.1-py3-none-any.whl", "archive_info": {}},
+            "toolmason @ file:///tmp/toolmason-0.3.1-py3-none-any.whl",
         ),
         (
             {"url": "https://example.com/toolmason", "vcs_info": {"vcs": "git", "commit_id": "abc"}},
-            "git+https://example.com/toolmason@abc",
+            "toolmason @ git+https://example.com/toolmason@abc",
         ),
     ],
+    ids=["an index", "a checkout", "a wheel", "a repository"],
 )
-def test_the_address_is_what_pip_noted(
-    noted: dict[str, object] | None, address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_local_toolkit_is_required_by_the_development_environment_only(
+    recorded: dict[str, object] | None, local: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    metadata = tmp_path / "toolmason-0.1.0.dist-info"
+    metadata = tmp_path / "toolmason-0.3.1.dist-info"
     metadata.mkdir()
-    (metadata / "METADATA").write_text("Name: toolmason\nVersion: 0.1.0\n", encoding="utf-8")
-    if noted:
-        (metadata / "direct_url.json").write_text(json.dumps(noted), encoding="utf-8")
+    (metadata / "METADATA").write_text("Name: toolmason\nVersion: 0.3.1\n", encoding="utf-8")
+    if recorded:
+        (metadata / "direct_url.json").write_text(json.dumps(recorded), encoding="utf-8")
     monkeypatch.syspath_prepend(str(tmp_path))
-    assert direct_address() == address
-    if address:
-        assert requirement("toolkit") == f"toolmason[toolkit] @ {address}"
-    else:
-        assert requirement("toolkit") == "toolmason[toolkit]>=0.1"
+
+    files = lay_out(project_names("notes"))
+    project = tomllib.loads(files["pyproject.toml"])
+
+    assert requirement("toolkit") == "toolmason[toolkit]>=0.3,<0.4"
+    assert project["project"]["dependencies"] == ["toolmason>=0.3,<0.4"]
+    assert project["project"]["optional-dependencies"] == {"toolkit": ["toolmason[toolkit]>=0.3,<0.4"]}
+    assert local_requirement() == local
+    assert project["dependency-groups"].get("local", []) == ([local] if local else [])
+    assert ("--group local" in files["README.md"]) is bool(local)

@@ -25,6 +25,8 @@ ENVIRONMENT = {
     for name, value in os.environ.items()
     if name not in {"PYTHONPATH", "VIRTUAL_ENV"} and not name.startswith(("WORKBENCH_", "TOOLMASON_POLICY"))
 }
+REQUIREMENT = "toolmason<0.2,>=0.1"
+"""What a project of this version requires, as a wheel's metadata has it."""
 
 
 class Environment:
@@ -262,6 +264,71 @@ def test_the_templates_travel_with_the_toolkit(environment: Callable[[str], Envi
     assert written.returncode == 0, written.stderr
     assert (project / "generated" / "notes_server" / "catalogue.py").is_file()
     assert toolkit.run("toolmason", "check", cwd=project).returncode == 0
+
+
+SERVER_FILES = {
+    "clients/claude-code/.mcp.json",
+    "clients/codex/.codex/config.toml",
+    "commands/gemini-cli/.gemini/commands/explore.toml",
+    "docs/tools/files.md",
+    "skills/workbench/SKILL.md",
+}
+"""One of each kind; every file that `generated/` has of these kinds is in the wheel."""
+
+
+def test_the_files_for_clients_are_data_of_the_servers_package(
+    environment: Callable[[str], Environment], tmp_path: Path
+) -> None:
+    kinds = ("clients", "commands", "docs", "skills")
+    code = (
+        "from toolmason_runtime.server.package_files import server_files\n"
+        "root = server_files('workbench_server')\n"
+        f"paths = [path for kind in {kinds} for path in (root / kind).rglob('*') if path.is_file()]\n"
+        "print(*(path.relative_to(root).as_posix() for path in paths), sep='\\n')\n"
+    )
+    run = environment("").run("python", "-c", code, cwd=tmp_path)
+    generated = REPOSITORY / "generated"
+    paths = (path for kind in kinds for path in (generated / kind).rglob("*") if path.is_file())
+
+    assert set(run.stdout.split()) > SERVER_FILES, run.stderr
+    assert set(run.stdout.split()) == {path.relative_to(generated).as_posix() for path in paths}
+
+
+def test_the_wheel_of_a_new_project_serves_elsewhere_without_its_checkout(
+    environment: Callable[[str], Environment], wheel: Path, overheard: Any, tmp_path: Path
+) -> None:
+    toolkit, links = environment("toolkit"), tmp_path / "links"
+    pip = ("-m", "pip", "--quiet", "--disable-pip-version-check")
+    built = [
+        toolkit.run("toolmason", "init", "notes", cwd=tmp_path),
+        toolkit.run("python", *pip, "wheel", "--wheel-dir", links, wheel),
+        toolkit.run("python", *pip, "wheel", "--no-deps", "--wheel-dir", links, tmp_path / "notes"),
+    ]
+    assert [run.stderr for run in built if run.returncode] == []
+    shutil.rmtree(tmp_path / "notes")
+
+    elsewhere = Environment(tmp_path / "elsewhere")
+    installed = elsewhere.run("python", *pip, "install", "--no-index", "--find-links", links, "notes")
+    assert installed.returncode == 0, installed.stderr
+    code = (
+        "import importlib.metadata\n"
+        "from toolmason_runtime.server.package_files import server_files\n"
+        "print(importlib.metadata.requires('notes')[0])\n"
+        "print((server_files('notes_server') / 'clients' / 'claude-code' / '.mcp.json').is_file())\n"
+    )
+    assert elsewhere.run("python", "-c", code).stdout.split() == [REQUIREMENT, "True"]
+
+    async def count() -> tuple[list[str], Any]:
+        server = StdioServerParameters(command=str(elsewhere.program("notes")), args=[], env=ENVIRONMENT, cwd=tmp_path)
+        async with Client(overheard(stdio_client(server), Oracle(MODERN))) as client:
+            listed = [tool.name for tool in (await client.list_tools()).tools]
+            result = await client.call_tool("count_words", {"text": "to be or not to be"})
+            return listed, result.structured_content
+
+    assert asyncio.run(count()) == (
+        ["search", "call", "count_words"],
+        {"words": 6, "lines": 1, "characters": 18},
+    )
 
 
 def test_the_typed_marker_and_the_index_are_in_the_wheel(environment: Callable[[str], Environment]) -> None:

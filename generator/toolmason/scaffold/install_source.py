@@ -1,34 +1,46 @@
-"""Where this toolkit was installed from, so that a new project can depend on the same."""
+"""The requirements with which a new project installs this toolkit."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from importlib.metadata import PackageNotFoundError, distribution
+from importlib.metadata import PackageNotFoundError, distribution, version
 from typing import Any
 
 
 def requirement(extra: str = "") -> str:
-    """Give the requirement (PEP 508) that installs this toolkit again, with one of its extras.
+    """Return the requirement (PEP 508) that a published project has: any release of this minor version.
 
-    It names the release where the toolkit came from an index, and the address where it came from a folder, a file
-    or a repository, which pip notes (PEP 610): an index may not have that version at all.
+    `toolmason[toolkit]>=0.1,<0.2`, for example: a generated server works with the runtime of the minor version that
+    generated it.
     """
     name = f"toolmason[{extra}]" if extra else "toolmason"
-    address = direct_address()
-    return f"{name} @ {address}" if address else f"{name}>=0.1"
+    major, minor = _minor_version()
+    return f"{name}>={major}.{minor},<{major}.{minor + 1}"
 
 
-def direct_address() -> str:
-    """Give the address this toolkit was installed from, or nothing if that was an index."""
+def local_requirement() -> str:
+    """Return the requirement that installs this toolkit from its checkout, wheel or repository; empty for an index.
+
+    It belongs to the development environment only: other machines do not have that path, and an index does not accept
+    a package that requires it.
+    """
     try:
-        noted = distribution("toolmason").read_text("direct_url.json")
+        recorded = distribution("toolmason").read_text("direct_url.json")  # PEP 610
     except PackageNotFoundError:
         return ""
-    return _address(json.loads(noted)) if noted else ""
+    return f"toolmason @ {_address(json.loads(recorded))}" if recorded else ""
 
 
-def _address(noted: Mapping[str, Any]) -> str:
-    url = str(noted["url"])
-    repository = noted.get("vcs_info")
+def _minor_version() -> tuple[int, int]:
+    try:
+        major, minor, *_ = version("toolmason").split(".")
+    except PackageNotFoundError:  # imported from a source tree that is not installed
+        return 0, 1
+    return int(major), int(minor)
+
+
+def _address(recorded: Mapping[str, Any]) -> str:
+    url = str(recorded["url"])
+    repository = recorded.get("vcs_info")
     return f"{repository['vcs']}+{url}@{repository['commit_id']}" if repository else url

@@ -184,7 +184,7 @@ class _FallbackState:
 
     def _missing_setup(self, environ: Mapping[str, str] | None) -> str:
         """Return the setting that is missing, according to settings files and variables; empty if there is none."""
-        from workbench_handlers.setup.auth import NONE, find_auth
+        from workbench_handlers.doctor.auth import NONE, find_auth
 
         auth = find_auth(os.environ if environ is None else environ, self._question.folder, backend=self._program)
         return auth.hint if auth.configured is False and auth.method != NONE else ""

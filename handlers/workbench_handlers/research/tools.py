@@ -13,6 +13,8 @@ from toolmason_runtime import ServerInfo, ToolCall, ToolError
 from toolmason_runtime.chunks.store import ChunkStore
 from toolmason_runtime.programs.settings import Commands
 
+from workbench_handlers.doctor.health import HealthParts, Held, StoreHealth, health
+from workbench_handlers.doctor.settings import is_git_ignore_respected
 from workbench_handlers.model_backends.choice import without_projects
 from workbench_handlers.model_backends.probing import find
 from workbench_handlers.model_backends.question import Answer, Ask, Report
@@ -37,8 +39,6 @@ from workbench_handlers.research.operations import Operation
 from workbench_handlers.research.prompts import free_question, task
 from workbench_handlers.research.references import References, check_references, plain
 from workbench_handlers.research.state import MODELS, Research, models
-from workbench_handlers.setup.health import HealthParts, Held, StoreHealth, health
-from workbench_handlers.setup.ignore_warnings import is_git_ignore_respected
 from workbench_handlers.state import Workspace, roots_for
 from workbench_handlers.workspace.roots import Root
 from workbench_server.research import models as research

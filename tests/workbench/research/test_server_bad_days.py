@@ -192,7 +192,7 @@ async def test_without_a_program_the_server_starts_and_all_else_works(
     assert [each.texts for each in asked] == [directly.texts] * 2
     (warning,) = map(json.loads, logged)
     assert warning["level"] == "warn"
-    assert "`gemini` is not on PATH; `workbench init`" in warning["message"]
+    assert "`gemini` is not on PATH; to install Gemini CLI: npm" in warning["message"]
 
 
 async def test_program_is_not_run_before_the_first_question_and_asked_what_it_is_only_once(

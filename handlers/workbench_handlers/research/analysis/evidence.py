@@ -14,12 +14,12 @@ from typing import Any, Final
 
 from toolmason_runtime import ToolError
 
+from workbench_handlers.doctor.settings import GIT_IGNORE_SETTING
 from workbench_handlers.model_backends.question import Answer
 from workbench_handlers.model_backends.redaction import secrets_hidden
 from workbench_handlers.research.analysis.budgets import fitting
 from workbench_handlers.research.analysis.parsing import text_of, texts_of, whole_of
 from workbench_handlers.research.analysis.scope import Scope
-from workbench_handlers.setup.ignore_warnings import SETTING
 from workbench_handlers.workspace.decode import decode
 from workbench_handlers.workspace.ignore import IgnoreCheck
 from workbench_handlers.workspace.open import existing, open_file
@@ -271,7 +271,7 @@ def outside_of(scope: Scope, paths: Iterable[str]) -> str:
 def refusals(answer: Answer, root: Path) -> Iterator[str]:
     """Say what the model asked for and was not given; what is not there it only guessed. Looks at the disk."""
     if answer.ignored:
-        where = f"where it is .gitignore, the Gemini CLI's setting `{SETTING} = false` has it read"
+        where = f"where it is .gitignore, the Gemini CLI's setting `{GIT_IGNORE_SETTING} = false` has it read"
         yield f"the model was not given what it asked for and ignore files name ({where}): {_some(answer.ignored)}"
     there = [path for path in answer.refused if path not in answer.ignored and os.path.lexists(root / path)]
     if there:

@@ -1,4 +1,4 @@
-"""What a `.env` says is the same for whoever reads it: the run, the setup, and what hides secrets."""
+"""What a `.env` says is the same for whoever reads it: the run, and what hides secrets."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import pytest
 from workbench_handlers.model_backends.environment import set_by_project, set_by_user
 from workbench_handlers.model_backends.gemini_files import assigned
 from workbench_handlers.model_backends.secret_files import held
-from workbench_handlers.setup.auth import find_auth
 
 FILES = {
     "plain": ("GEMINI_API_KEY=abc", "abc"),
@@ -38,7 +37,6 @@ def test_all_who_read_such_a_file_find_the_same(text: str, value: str, tmp_path:
     assert assigned(text).get("GEMINI_API_KEY", "") == value
     assert set_by_user(tmp_path).get("GEMINI_API_KEY", "") == value
     assert dict(held(environ)).get("GEMINI_API_KEY", "") == value
-    assert find_auth(environ, tmp_path / "project").configured is bool(value)
 
 
 def test_a_secret_in_quotes_is_held_whatever_stands_behind_it(tmp_path: Path) -> None:
