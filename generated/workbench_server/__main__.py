@@ -7,30 +7,30 @@ from __future__ import annotations
 
 import sys
 
-from toolmason_runtime.server import command
+from toolmason_runtime import serving
 
 from workbench_server.catalogue import CATALOGUE
 from workbench_server.server import OPTIONS, load_index
 
 SUBCOMMANDS = (
-    command.Subcommand(
+    serving.Subcommand(
         "doctor",
         "Check what the research tools need, and show how to register the server",
         "workbench_handlers.doctor.command:main",
     ),
-    command.Subcommand("init", "Alias of `doctor`", "workbench_handlers.doctor.command:main"),
+    serving.Subcommand("init", "Alias of `doctor`", "workbench_handlers.doctor.command:main"),
 )
 
 
 def main() -> int:
-    """Serve until the client leaves; give the exit status."""
-    return command.main(
+    """Serve until the client disconnects. Return the exit status."""
+    return serving.main(
         catalogue=CATALOGUE,
         load_index=load_index,
         options=OPTIONS,
         subcommands=SUBCOMMANDS,
         startup_check="workbench_handlers.doctor.checks:startup_report",
-        prog="workbench",
+        prog="toolmason-workbench",
         version=CATALOGUE["server"]["version"],
     )
 
@@ -39,4 +39,4 @@ if __name__ == "__main__":
     sys.exit(main())
 
 
-# toolmason: sha256 87b61fe7eeadda0630aa9c0e24d379cc
+# toolmason: sha256 5c29deb6f94dafc581bedcea889e4a8b

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from toolmason_runtime import ToolCall, ToolError
-from toolmason_runtime.programs.search_path import Projects, SearchPath, is_too_wide
+from toolmason_runtime.programs import Projects, SearchPath, is_too_wide
 
 from workbench_handlers.model_backends import logs
 from workbench_handlers.research.state import Research

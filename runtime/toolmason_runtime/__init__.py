@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Final
 from toolmason_runtime._lazy import lazy_exports
 
 if TYPE_CHECKING:
+    from toolmason_runtime.chunks.cutting import truncated as truncated
+    from toolmason_runtime.chunks.store import ChunkStore as ChunkStore
     from toolmason_runtime.protocol.answer_size import BLOCK_OVERHEAD as BLOCK_OVERHEAD
     from toolmason_runtime.protocol.answer_size import fitting_length as fitting_length
     from toolmason_runtime.protocol.answer_size import size_of as size_of
@@ -30,36 +32,22 @@ if TYPE_CHECKING:
     from toolmason_runtime.protocol.tokens import estimate_tokens as estimate_tokens
     from toolmason_runtime.server.logging import FIELDS as FIELDS
     from toolmason_runtime.server.logging import LogLines as LogLines
+    from toolmason_runtime.server.package_files import server_files as server_files
+    from toolmason_runtime.suggestions import MAX_CHARS as MAX_CHARS
+    from toolmason_runtime.suggestions import closest_matches as closest_matches
+    from toolmason_runtime.suggestions import did_you_mean as did_you_mean
 
 EXPORTS: Final = {
-    "toolmason_runtime.protocol.call": (
-        "ServerInfo",
-        "ToolCall",
-    ),
-    "toolmason_runtime.protocol.content": (
-        "Audio",
-        "Content",
-        "Image",
-        "Reply",
-        "Resource",
-        "ResourceLink",
-        "Text",
-    ),
-    "toolmason_runtime.protocol.errors": (
-        "MethodError",
-        "ToolError",
-    ),
-    "toolmason_runtime.protocol.answer_size": (
-        "BLOCK_OVERHEAD",
-        "fitting_length",
-        "size_of",
-        "text_budget",
-    ),
+    "toolmason_runtime.chunks.cutting": ("truncated",),
+    "toolmason_runtime.chunks.store": ("ChunkStore",),
+    "toolmason_runtime.protocol.answer_size": ("BLOCK_OVERHEAD", "fitting_length", "size_of", "text_budget"),
+    "toolmason_runtime.protocol.call": ("ServerInfo", "ToolCall"),
+    "toolmason_runtime.protocol.content": ("Audio", "Content", "Image", "Reply", "Resource", "ResourceLink", "Text"),
+    "toolmason_runtime.protocol.errors": ("MethodError", "ToolError"),
     "toolmason_runtime.protocol.tokens": ("estimate_tokens",),
-    "toolmason_runtime.server.logging": (
-        "FIELDS",
-        "LogLines",
-    ),
+    "toolmason_runtime.server.logging": ("FIELDS", "LogLines"),
+    "toolmason_runtime.server.package_files": ("server_files",),
+    "toolmason_runtime.suggestions": ("MAX_CHARS", "closest_matches", "did_you_mean"),
 }
 
 __getattr__ = lazy_exports(__name__, EXPORTS)

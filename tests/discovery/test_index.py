@@ -8,8 +8,8 @@ from random import Random
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from toolmason_runtime.fetch_chunk import FETCH_CHUNK_ENTRY
 from toolmason_runtime.protocol.catalogue import Catalogue
+from toolmason_runtime.protocol.fetch_chunk import FETCH_CHUNK_ENTRY
 from toolmason_runtime.search.index import SearchData, ToolIndex
 from toolmason_runtime.search.text import STOP_WORDS
 

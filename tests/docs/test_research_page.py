@@ -21,9 +21,10 @@ from gemini_api import GeminiApi
 from gemini_homes import KEY
 from pages import NODE, ROOT, quoted, read
 from toolmason_runtime.server.logging import LogLines
-
 from workbench_handlers.answers import limits, memory, store
 from workbench_handlers.answers.redis_store import PREFIX
+from workbench_handlers.setup import checks, wizard
+
 from workbench_handlers.model_backends import environment, gemini, logs, probing, readonly
 from workbench_handlers.model_backends.adapter import Program
 from workbench_handlers.model_backends.choice import COMMANDS
@@ -34,7 +35,6 @@ from workbench_handlers.model_backends.question import TIMEOUT_S, Question
 from workbench_handlers.model_backends.retrying import RetryConfig
 from workbench_handlers.model_backends.running import attempt
 from workbench_handlers.research import operations, progress, slots, state, tools
-from workbench_handlers.setup import checks, wizard
 from workbench_server.catalogue import CATALOGUE
 from workbench_server.research.models import CodeReference
 

@@ -7,9 +7,9 @@ import tomllib
 from pathlib import Path, PurePosixPath
 
 import pytest
-from toolmason_runtime.fetch_chunk import FETCH_CHUNK
 from toolmason_runtime.programs.handler import command_tools
 from toolmason_runtime.programs.spec import Place, Risk
+from toolmason_runtime.protocol.fetch_chunk import FETCH_CHUNK
 
 from toolmason.catalogue.search_index import field_terms
 from toolmason.catalogue.table import catalogue

@@ -94,4 +94,4 @@ class GrepContent(Protocol):
         ...
 
 
-# toolmason: sha256 ce25aebd52baed971e5dcd7f065dfc22
+# toolmason: sha256 274f49477e2a709b6bf8fff0bb9955dd

@@ -24,4 +24,4 @@ class AnalyzeWorkLog(Protocol):
         ...
 
 
-# toolmason: sha256 f77b0f04c8c5cb0fe04d83085b5aaf68
+# toolmason: sha256 06e477e93cdf447eb7edfb1eefa4f20c

@@ -32,4 +32,4 @@ class QueryYaml(Protocol):
         ...
 
 
-# toolmason: sha256 12f854ad093ced3dd17de26bbfc30683
+# toolmason: sha256 fc37e842daf9956dee0272f09332df17

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from toolmason_runtime import Binding
+from toolmason_runtime.serving import Binding
 
 import workbench_handlers.research.tools
 from workbench_server.research import contract, models
@@ -40,4 +40,4 @@ BINDINGS: Final[Mapping[str, Binding]] = {
 }
 
 
-# toolmason: sha256 3f520844db2c73db75e5dc8c4239b2e9
+# toolmason: sha256 5273f5b625b34da08d9670c302027538

@@ -38,4 +38,4 @@ class CheckConsistency(Protocol):
         ...
 
 
-# toolmason: sha256 07734366d4ac848826b479bec53487fb
+# toolmason: sha256 4e98e73097de5c9e252c9f9720bc89f4

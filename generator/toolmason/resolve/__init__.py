@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from toolmason_runtime.fetch_chunk import FETCH_CHUNK
+from toolmason_runtime.protocol.fetch_chunk import FETCH_CHUNK
 from toolmason_runtime.protocol.renaming import renamed
 from toolmason_runtime.toml.positions import KeyPath
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from toolmason_runtime.fetch_chunk import FETCH_CHUNK
 from toolmason_runtime.programs.spec import Program
+from toolmason_runtime.protocol.fetch_chunk import FETCH_CHUNK
 from toolmason_runtime.suggestions import did_you_mean
 from toolmason_runtime.toml.positions import KeyPath
 

@@ -172,7 +172,7 @@ def run_checks(environ: Environ, directory: Path, reason_not_to_ask: Callable[[]
     `reason_not_to_ask` is called just before the model would be asked, which costs money; it returns why not, or an
     empty string.
     """
-    from toolmason_runtime.programs.access import isolation_warnings
+    from toolmason_runtime.programs import isolation_warnings
 
     narrowed = without_projects(environ, (directory,))
     path = program_on_path(narrowed)

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from toolmason_runtime.programs.search_path import SearchPath, working_directory
-from toolmason_runtime.server.package_files import server_files
+from toolmason_runtime import server_files
+from toolmason_runtime.programs import SearchPath, working_directory
 
 from workbench_handlers.doctor.settings import Environ
 

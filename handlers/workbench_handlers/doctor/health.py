@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import anyio
 import anyio.to_thread
 from toolmason_runtime import ToolError
-from toolmason_runtime.programs.access import describe_isolation, isolation_warnings
+from toolmason_runtime.programs import describe_isolation, isolation_warnings
 
 from workbench_handlers.doctor.checks import ProgramPath, Setup, git_ignore_check, inspect_setup
 from workbench_handlers.doctor.settings import Environ

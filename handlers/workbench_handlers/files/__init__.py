@@ -6,8 +6,7 @@ import asyncio
 from dataclasses import asdict
 from typing import Final
 
-from toolmason_runtime import Content, Reply, ToolCall, ToolError
-from toolmason_runtime.protocol.answer_size import BLOCK_OVERHEAD, fitting_length, size_of, text_budget
+from toolmason_runtime import BLOCK_OVERHEAD, Content, Reply, ToolCall, ToolError, fitting_length, size_of, text_budget
 
 from workbench_handlers.files.find import find
 from workbench_handlers.files.grep import Search, grep

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Final, TypeVar
 
-from toolmason_runtime import ToolError
-from toolmason_runtime.protocol.answer_size import size_of, text_budget
+from toolmason_runtime import ToolError, size_of, text_budget
 
 from workbench_handlers.workspace.roots import Located
 from workbench_handlers.workspace.scan import Scan

@@ -8,8 +8,7 @@ from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass, field
 from typing import Final
 
-from toolmason_runtime import ToolCall, ToolError
-from toolmason_runtime.protocol.answer_size import size_of, text_budget
+from toolmason_runtime import ToolCall, ToolError, size_of, text_budget
 
 from workbench_handlers.files import ripgrep
 from workbench_handlers.files.match import MATCH_SECONDS, Match, Place, matcher

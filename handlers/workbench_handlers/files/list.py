@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Final
 
-from toolmason_runtime.protocol.answer_size import fitting_length, size_of, text_budget
+from toolmason_runtime import fitting_length, size_of, text_budget
 
 from workbench_handlers.files.find import fitting_items
 from workbench_handlers.files.read import MAX_COUNTED_BYTES

@@ -7,8 +7,7 @@ from collections import deque
 from dataclasses import dataclass, replace
 from typing import BinaryIO, Final
 
-from toolmason_runtime import ToolError
-from toolmason_runtime.protocol.answer_size import fitting_length, size_of, text_budget
+from toolmason_runtime import ToolError, fitting_length, size_of, text_budget
 
 from workbench_handlers.files.match import MATCH_SECONDS, Match, matcher
 from workbench_handlers.files.ripgrep import MAX_SEARCHED_BYTES

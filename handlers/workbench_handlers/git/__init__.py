@@ -9,10 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from toolmason_runtime import ToolCall, ToolError
-from toolmason_runtime.programs.access import Guarded, isolation
-from toolmason_runtime.programs.argv import items
-from toolmason_runtime.programs.settings import Commands
-from toolmason_runtime.programs.spec import CommandTool, Place
+from toolmason_runtime.programs import Commands, CommandTool, Guarded, Place, isolation, items
 
 from workbench_handlers.git.ask import pinned
 from workbench_handlers.git.github import check_github

@@ -7,11 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from toolmason_runtime import ToolError
-from toolmason_runtime.programs import run
-from toolmason_runtime.programs.argv import invocation
-from toolmason_runtime.programs.executable import located
-from toolmason_runtime.programs.search_path import SearchPath
-from toolmason_runtime.programs.spec import CommandTool, Program
+from toolmason_runtime.programs import CommandTool, Program, SearchPath, invocation, located, run
 
 from workbench_handlers.workspace.roots import Root
 

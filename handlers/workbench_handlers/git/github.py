@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from toolmason_runtime import ToolError
-from toolmason_runtime.programs.spec import Program
+from toolmason_runtime.programs import Program
 
 from workbench_handlers.git.ask import ask, pinned
 from workbench_handlers.git.repositories import Reach, check_repository

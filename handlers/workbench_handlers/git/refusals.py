@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from toolmason_runtime import ToolError
-from toolmason_runtime.programs.spec import Program
+from toolmason_runtime.programs import Program
 
 from workbench_handlers.git.ask import Setting, ask, ask_settings
 from workbench_handlers.git.user_settings import FILTER

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from toolmason_runtime import ToolError
-from toolmason_runtime.programs.access import isolation
-from toolmason_runtime.programs.spec import Program
+from toolmason_runtime.programs import Program, isolation
 
 from workbench_handlers.git.ask import ask
 from workbench_handlers.git.refusals import check_git_folders, check_index, check_settings

@@ -14,7 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final
 
-from toolmason_runtime.programs.spec import Program
+from toolmason_runtime.programs import Program
 
 from workbench_handlers.git.ask import Setting, ask_settings
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
-from toolmason_runtime.programs.search_path import SearchPath
+from toolmason_runtime.programs import SearchPath
 
 BACKEND: Final = "WORKBENCH_BACKEND"
 AUTO: Final = "auto"

@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from toolmason_runtime.programs.execute import base_environment
-from toolmason_runtime.programs.search_path import is_outside
+from toolmason_runtime.programs import base_environment, is_outside
 
 from workbench_handlers.model_backends.gemini_files import FOLDER, assigned, read_bounded
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from toolmason_runtime import ToolError
-from toolmason_runtime.programs.execute import Command
+from toolmason_runtime.programs import Command
 
 from workbench_handlers.model_backends.adapter import Program, launched, model_limits
 from workbench_handlers.model_backends.environment import child_environment, set_by_project, set_by_user

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any, Final, TextIO
 
-from toolmason_runtime.server.logging import FIELDS, LogLines
+from toolmason_runtime import FIELDS, LogLines
 
 from workbench_handlers.model_backends.redaction import HIDDEN, is_secret_name, redact
 

@@ -21,8 +21,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from toolmason_runtime import ToolError
-from toolmason_runtime.programs.access import isolation
-from toolmason_runtime.programs.sandbox import Access
+from toolmason_runtime.programs import Access, isolation
 
 from workbench_handlers.model_backends.adapter import Program
 from workbench_handlers.model_backends.gemini_files import FOLDER, SYSTEM, read_settings, read_text, users_home

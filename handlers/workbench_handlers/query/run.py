@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Final, Literal
 
-from toolmason_runtime import ToolError
-from toolmason_runtime.protocol.answer_size import fitting_length, size_of, text_budget
+from toolmason_runtime import ToolError, fitting_length, size_of, text_budget
 
 from workbench_handlers.workspace.decode import decode
 from workbench_handlers.workspace.open import open_file

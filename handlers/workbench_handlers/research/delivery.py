@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Final
 
-from toolmason_runtime import ToolCall
-from toolmason_runtime.chunks.cutting import truncated
+from toolmason_runtime import ToolCall, truncated
 
 CHUNK_SIZE_VARIABLE: Final = "RESPONSE_CHUNK_SIZE_KB"
 MAX_SIZE_VARIABLE: Final = "RESPONSE_MAX_SIZE_KB"

@@ -9,9 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from toolmason_runtime import ServerInfo, ToolCall, ToolError
-from toolmason_runtime.chunks.store import ChunkStore
-from toolmason_runtime.programs.settings import Commands
+from toolmason_runtime import ChunkStore, ServerInfo, ToolCall, ToolError
+from toolmason_runtime.programs import Commands
 
 from workbench_handlers.doctor.health import HealthParts, Held, StoreHealth, health
 from workbench_handlers.doctor.settings import is_git_ignore_respected

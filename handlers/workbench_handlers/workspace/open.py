@@ -15,8 +15,7 @@ from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from toolmason_runtime import ToolError
-from toolmason_runtime.suggestions import MAX_CHARS, closest_matches
+from toolmason_runtime import MAX_CHARS, ToolError, closest_matches
 
 from workbench_handlers.workspace.roots import Located, Root, locate, real_path
 

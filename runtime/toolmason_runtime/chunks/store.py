@@ -12,8 +12,8 @@ from typing import Any, Protocol
 import anyio.to_thread
 from toolmason_runtime.chunks.memory import MemoryStore
 from toolmason_runtime.chunks.text import TTL_S, LongText, Part, iso, write_text
-from toolmason_runtime.fetch_chunk import FETCH_CHUNK
 from toolmason_runtime.protocol.answer_size import text_budget
+from toolmason_runtime.protocol.fetch_chunk import FETCH_CHUNK
 
 _log = logging.getLogger(__name__)
 

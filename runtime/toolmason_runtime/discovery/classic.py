@@ -7,8 +7,8 @@ from typing import Any
 
 from toolmason_runtime.discovery.answers import Result
 from toolmason_runtime.discovery.meta_tools import Run, Served, unknown_text, unknown_tool
-from toolmason_runtime.fetch_chunk import FETCH_CHUNK, FETCH_CHUNK_ENTRY
 from toolmason_runtime.protocol.catalogue import SEARCH_HINT, ToolEntry, WireTool, with_meta
+from toolmason_runtime.protocol.fetch_chunk import FETCH_CHUNK, FETCH_CHUNK_ENTRY
 from toolmason_runtime.search.index import ToolIndex
 
 

@@ -1,45 +1,62 @@
-"""Tools that run programs: the command line, its permission, the process and its output.
+"""Command tools: programs that run as typed tools, and the names that handlers use to run programs themselves.
 
-Handlers import the process runner from here. Its modules are loaded at the first use of a name.
+Importing this package loads none of its modules: each name is imported when it is first used.
 """
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
+
+from toolmason_runtime._lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from toolmason_runtime.programs.execute import Command, Outcome, base_environment, ended_whole, follow, run
-    from toolmason_runtime.programs.launcher_client import Execution, Limits
-    from toolmason_runtime.programs.output_buffer import Capture
-    from toolmason_runtime.programs.process_group import Process
-    from toolmason_runtime.programs.spec import Invocation
+    from toolmason_runtime.programs.access import Guarded as Guarded
+    from toolmason_runtime.programs.access import describe_isolation as describe_isolation
+    from toolmason_runtime.programs.access import isolation as isolation
+    from toolmason_runtime.programs.access import isolation_warnings as isolation_warnings
+    from toolmason_runtime.programs.argv import invocation as invocation
+    from toolmason_runtime.programs.argv import items as items
+    from toolmason_runtime.programs.executable import located as located
+    from toolmason_runtime.programs.execute import Command as Command
+    from toolmason_runtime.programs.execute import Outcome as Outcome
+    from toolmason_runtime.programs.execute import base_environment as base_environment
+    from toolmason_runtime.programs.execute import ended_whole as ended_whole
+    from toolmason_runtime.programs.execute import follow as follow
+    from toolmason_runtime.programs.execute import run as run
+    from toolmason_runtime.programs.launcher_client import Execution as Execution
+    from toolmason_runtime.programs.launcher_client import Limits as Limits
+    from toolmason_runtime.programs.output_buffer import Capture as Capture
+    from toolmason_runtime.programs.process_group import Process as Process
+    from toolmason_runtime.programs.sandbox import Access as Access
+    from toolmason_runtime.programs.search_path import Projects as Projects
+    from toolmason_runtime.programs.search_path import SearchPath as SearchPath
+    from toolmason_runtime.programs.search_path import is_outside as is_outside
+    from toolmason_runtime.programs.search_path import is_too_wide as is_too_wide
+    from toolmason_runtime.programs.search_path import working_directory as working_directory
+    from toolmason_runtime.programs.settings import Commands as Commands
+    from toolmason_runtime.programs.spec import CommandTool as CommandTool
+    from toolmason_runtime.programs.spec import Invocation as Invocation
+    from toolmason_runtime.programs.spec import Place as Place
+    from toolmason_runtime.programs.spec import Program as Program
 
-__all__ = [
-    "Capture",
-    "Command",
-    "Execution",
-    "Invocation",
-    "Limits",
-    "Outcome",
-    "Process",
-    "base_environment",
-    "ended_whole",
-    "follow",
-    "run",
-]
+EXPORTS: Final = {
+    "toolmason_runtime.programs.access": ("Guarded", "describe_isolation", "isolation", "isolation_warnings"),
+    "toolmason_runtime.programs.argv": ("invocation", "items"),
+    "toolmason_runtime.programs.executable": ("located",),
+    "toolmason_runtime.programs.execute": ("Command", "Outcome", "base_environment", "ended_whole", "follow", "run"),
+    "toolmason_runtime.programs.launcher_client": ("Execution", "Limits"),
+    "toolmason_runtime.programs.output_buffer": ("Capture",),
+    "toolmason_runtime.programs.process_group": ("Process",),
+    "toolmason_runtime.programs.sandbox": ("Access",),
+    "toolmason_runtime.programs.search_path": (
+        "Projects",
+        "SearchPath",
+        "is_outside",
+        "is_too_wide",
+        "working_directory",
+    ),
+    "toolmason_runtime.programs.settings": ("Commands",),
+    "toolmason_runtime.programs.spec": ("CommandTool", "Invocation", "Place", "Program"),
+}
 
-_MODULES: Final = (
-    ("capture", ("Capture",)),
-    ("execute", ("Command", "Outcome", "base_environment", "ended_whole", "follow", "run")),
-    ("launcher_client", ("Execution", "Limits")),
-    ("processes", ("Process",)),
-    ("spec", ("Invocation",)),
-)
-
-
-def __getattr__(name: str) -> Any:
-    for module, names in _MODULES:
-        if name in names:
-            return getattr(import_module(f"{__name__}.{module}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = lazy_exports(__name__, EXPORTS)

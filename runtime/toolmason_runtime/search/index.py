@@ -15,8 +15,8 @@ from functools import cached_property
 from itertools import accumulate
 from typing import Literal, Protocol, TypedDict
 
-from toolmason_runtime.fetch_chunk import FETCH_CHUNK, FETCH_CHUNK_ENTRY
 from toolmason_runtime.protocol.catalogue import Catalogue, CliEntry, ToolEntry
+from toolmason_runtime.protocol.fetch_chunk import FETCH_CHUNK, FETCH_CHUNK_ENTRY
 from toolmason_runtime.search.text import STOP_WORDS, folded, grams, squeezed, stem, terms, words
 
 FORMAT = 1

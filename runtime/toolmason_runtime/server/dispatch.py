@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from toolmason_runtime.discovery import style_for
 from toolmason_runtime.discovery.answers import failure, noted
-from toolmason_runtime.fetch_chunk import FETCH_CHUNK, FETCH_CHUNK_ENTRY
 from toolmason_runtime.programs.settings import Commands, commands_for
 from toolmason_runtime.protocol.arguments import ArgumentReader
 from toolmason_runtime.protocol.binding import Binding
 from toolmason_runtime.protocol.call import Context, InputRequired, ServerInfo, ToolCall
 from toolmason_runtime.protocol.catalogue import Catalogue, ServerEntry, ToolEntry, WireTool
 from toolmason_runtime.protocol.errors import INTERNAL, INVALID_ARGUMENT, MethodError, ToolError
+from toolmason_runtime.protocol.fetch_chunk import FETCH_CHUNK, FETCH_CHUNK_ENTRY
 from toolmason_runtime.protocol.json_boundary import refused_arguments
 from toolmason_runtime.protocol.registry import deprecation_text
 from toolmason_runtime.protocol.results import ResultWriter, WireResult, encodable

@@ -8,7 +8,7 @@ from bisect import bisect_right
 from collections.abc import Iterable
 from typing import Any, Final
 
-from toolmason_runtime.protocol.tokens import estimate_tokens
+from toolmason_runtime import estimate_tokens
 
 RESULT_TOKENS: Final = 12_000
 """What one result holds. Clients cut or refuse results of 25,000, and tokenizers count up to 1.95 times as much."""

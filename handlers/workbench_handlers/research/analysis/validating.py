@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from toolmason_runtime import ToolError
-from toolmason_runtime.suggestions import did_you_mean
+from toolmason_runtime import ToolError, did_you_mean
 
 from workbench_handlers.model_backends.question import Ask
 from workbench_handlers.research.analysis import prompts

@@ -9,9 +9,9 @@ import json
 from pathlib import Path
 from typing import Final
 
-from toolmason_runtime.protocol.catalogue import Catalogue
+from toolmason_runtime.serving import Catalogue
 
 CATALOGUE: Final[Catalogue] = json.loads(Path(__file__).with_name("catalogue.json").read_bytes())
 
 
-# toolmason: sha256 5a7997c5ca63f63dcee6fcde9b3d5104
+# toolmason: sha256 87f044319fd81d4283fcf31b07a0528d

@@ -22,4 +22,4 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-# toolmason: sha256 0fccf1cfbf4d8df4bc25adb88a6e026f
+# toolmason: sha256 e39f637826be20f6592f608dd96d013b

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import sys
 
-from toolmason_runtime.server import command
+from toolmason_runtime import serving
 
 from catalog_server.catalogue import CATALOGUE
 from catalog_server.server import load_index
 
 
 def main() -> int:
-    """Serve until the client leaves; give the exit status."""
-    return command.main(
+    """Serve until the client disconnects. Return the exit status."""
+    return serving.main(
         catalogue=CATALOGUE,
         load_index=load_index,
         prog="catalog",
@@ -27,4 +27,4 @@ if __name__ == "__main__":
     sys.exit(main())
 
 
-# toolmason: sha256 894cd9ab85cccdecc1d3d2a483b7dcaf
+# toolmason: sha256 feb4848bc2298386abe54b5f35c8cac3

@@ -10,9 +10,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from toolmason_runtime.server.dispatch import Dispatcher
-from toolmason_runtime.server.lifespan import Options
-from toolmason_runtime.protocol.selection import Selection
+from toolmason_runtime.serving import (
+    Dispatcher,
+    Options,
+    Selection,
+)
 
 from catalog_server.catalogue import CATALOGUE
 
@@ -21,17 +23,19 @@ if TYPE_CHECKING:
 
 
 def load_index() -> Any:
-    """Read the search index. It waits for the first search."""
+    """Load the search index. Called on the first search."""
     return json.loads(Path(__file__).with_name("search_index.json").read_text(encoding="utf-8"))
 
 
 def build_dispatcher(
     selection: Selection | None = None, *, state: Sequence[object] = (), options: Options | None = None
 ) -> Dispatcher:
-    """Give what answers requests, bound to no transport.
+    """Return a transport-independent dispatcher.
 
-    `selection` says what is visible, `state` stands beside what the lifespan yields, and `options` are the settings
-    the lifespan is given.
+    Args:
+        selection: the visible tools; all of tier `core` by default.
+        state: extra state objects, beside those that the lifespan yields.
+        options: settings for the lifespan.
     """
     return Dispatcher(CATALOGUE, selection=selection, load_index=load_index, state=state, options=options)
 
@@ -39,10 +43,10 @@ def build_dispatcher(
 def build_server(
     selection: Selection | None = None, *, state: Sequence[object] = (), options: Options | None = None
 ) -> Server[None]:
-    """Give the server as the official SDK's: for `mcp.Client`, an ASGI app, or a transport of your own."""
-    from toolmason_runtime.server.sdk import sdk_server
+    """Return a server of the official SDK: for `mcp.Client`, an ASGI app, or a transport of your own."""
+    from toolmason_runtime.serving import sdk_server
 
     return sdk_server(build_dispatcher(selection, state=state, options=options))
 
 
-# toolmason: sha256 1c29eccd37cd5dc4349cbd39bfd99a3c
+# toolmason: sha256 b687b78dde31c7d648885d456bc34ce3

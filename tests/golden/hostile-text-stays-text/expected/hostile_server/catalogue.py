@@ -9,9 +9,9 @@ import json
 from pathlib import Path
 from typing import Final
 
-from toolmason_runtime.protocol.catalogue import Catalogue
+from toolmason_runtime.serving import Catalogue
 
 CATALOGUE: Final[Catalogue] = json.loads(Path(__file__).with_name("catalogue.json").read_bytes())
 
 
-# toolmason: sha256 af65f0b949d599928310808fc519b6bc
+# toolmason: sha256 92230bf10792ce5e53359094c2883bba

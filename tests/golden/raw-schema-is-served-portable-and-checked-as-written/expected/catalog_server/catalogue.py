@@ -9,9 +9,9 @@ import json
 from pathlib import Path
 from typing import Final
 
-from toolmason_runtime.protocol.catalogue import Catalogue
+from toolmason_runtime.serving import Catalogue
 
 CATALOGUE: Final[Catalogue] = json.loads(Path(__file__).with_name("catalogue.json").read_bytes())
 
 
-# toolmason: sha256 706c60a423479e3746d277113cf0af72
+# toolmason: sha256 1857b61d05a4e3f37125d20af4602609

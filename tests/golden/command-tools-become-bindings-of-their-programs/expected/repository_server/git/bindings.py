@@ -8,9 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from toolmason_runtime import Binding
-from toolmason_runtime.programs.handler import command
-from toolmason_runtime.programs.spec import CommandTool, Permissions, Place, Placement, Program, Risk
+from toolmason_runtime.serving import Binding, CommandTool, Permissions, Place, Placement, Program, Risk, command
 
 import repository.about
 from repository_server.git import contract, models
@@ -63,4 +61,4 @@ BINDINGS: Final[Mapping[str, Binding]] = {
 }
 
 
-# toolmason: sha256 8acf185afba8b7486a1b8508dc2fa7e7
+# toolmason: sha256 889b68b20264c9c509811115a76a5720

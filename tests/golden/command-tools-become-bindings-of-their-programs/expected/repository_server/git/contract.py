@@ -23,4 +23,4 @@ class Describe(Protocol):
         ...
 
 
-# toolmason: sha256 a5d2640f13c1fd9658825b822d6b0e59
+# toolmason: sha256 60a0606ca059d38567ee18e1cb620ee6

@@ -24,4 +24,4 @@ class FindBooks(Protocol):
         ...
 
 
-# toolmason: sha256 0bc0f646557ee8ba700111e273a48c3b
+# toolmason: sha256 669fca5387ea30a367d7b934f97e3149

@@ -33,4 +33,4 @@ class Reserve(Protocol):
         ...
 
 
-# toolmason: sha256 fe0e5ff227cb9f81a4366051cdddd7a4
+# toolmason: sha256 5e607a25f8d7450c8599f59c3baabbdf

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from toolmason_runtime import Binding
+from toolmason_runtime.serving import Binding
 
 import catalog.books
 from catalog_server.books import contract, models
@@ -20,4 +20,4 @@ BINDINGS: Final[Mapping[str, Binding]] = {
 }
 
 
-# toolmason: sha256 f0a6c36eea59a68a139be0bedee89ba1
+# toolmason: sha256 50f7a0f3563be42c228c7f5f7f4775ba

@@ -23,4 +23,4 @@ class Import(Protocol):
         ...
 
 
-# toolmason: sha256 837bdec0750eed1c3cecb02986d4db9f
+# toolmason: sha256 d7a33fa3d697e3cc2c758888e97964bf

@@ -24,4 +24,4 @@ class FindBooks(Protocol):
         ...
 
 
-# toolmason: sha256 a213c0692f2592c76f9050b2d166b2e7
+# toolmason: sha256 f12206bb9eaf6430ec7a0d69ff7d46de

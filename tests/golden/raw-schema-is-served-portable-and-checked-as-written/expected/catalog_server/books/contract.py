@@ -27,4 +27,4 @@ class CountBooks(Protocol):
         ...
 
 
-# toolmason: sha256 7b48ad523057afcb46c1da8d9f563bd2
+# toolmason: sha256 50a549882635643029ad0f399abb7f65
