@@ -21,11 +21,11 @@ from click.testing import CliRunner, Result
 from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
+from toolmason.audit.diff_table import Row, cells, in_order_of, pretty, rows, side_by_side, visible, wrapped
 
 from toolmason.audit.audit import audit
-from toolmason.audit.diff_table import Row, cells, in_order_of, pretty, rows, side_by_side, visible, wrapped
-from toolmason.audit.json_output import as_json, encodable
 from toolmason.audit.manifest_location import manifest_place
+from toolmason.audit.output import as_json, encodable
 from toolmason.audit.report import Page, text_diff, text_report
 from toolmason.audit.sources import from_file, from_manifest
 from toolmason.commands import toolmason
