@@ -105,17 +105,17 @@ def _walk(text: str) -> Iterator[tuple[str, int]]:
     containers: list[tuple[str, Iterator[int] | None]] = []  # pointers; arrays have a counter of their items
     pointer = previous = ""
     for match in _TOKEN.finditer(text):
-        token, before, previous = match[0], previous, match[0]
-        if token in {"}", "]"}:
+        lexeme, before, previous = match[0], previous, match[0]
+        if lexeme in {"}", "]"}:
             containers.pop()
-        elif token not in {",", ":"}:
+        elif lexeme not in {",", ":"}:
             if before != ":":  # a key, an item, or the root
                 if containers:
                     parent, indices = containers[-1]
-                    pointer = parent + json_pointer((next(indices) if indices else json.loads(token),))
+                    pointer = parent + json_pointer((next(indices) if indices else json.loads(lexeme),))
                 yield pointer, match.start()
-            if token in {"{", "["}:
-                containers.append((pointer, None if token.startswith("{") else count()))
+            if lexeme in {"{", "["}:
+                containers.append((pointer, None if lexeme == "{" else count()))
 
 
 def _duplicate_offset(text: str) -> int:

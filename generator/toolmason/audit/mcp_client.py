@@ -219,7 +219,7 @@ def _describe(error: BaseException, timeout_s: float) -> ServerError:
             return ServerError("program not found")
         case OSError():
             return ServerError(f"it cannot be started: {error.strerror or error}")
-        case httpx2.InvalidURL() | httpx2.UnsupportedProtocol():
+        case httpx2.InvalidURL() | httpx2.UnsupportedProtocol() | OverflowError():  # a port beyond 65535
             return ServerError(f"invalid URL: {error}")
         case httpx2.TransportError():
             return ServerError(f"it cannot be reached: {str(error) or type(error).__name__}")
