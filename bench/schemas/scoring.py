@@ -16,6 +16,7 @@ from bench.schemas.semantics import (
     Acceptance,
     UnusableSchemaError,
     author_semantics,
+    is_endless,
     message_semantics,
     nodes,
     property_paths,
@@ -75,6 +76,8 @@ class Original:
             ref = node.get("$ref")
             if isinstance(ref, str) and resolve_ref(schema, ref) is None:
                 raise UnusableSchemaError(f"reference to undefined schema {ref}")
+        if is_endless(schema):
+            raise UnusableSchemaError("a reference leads back to itself")
         acceptance = Acceptance(schema)
         acceptance.accepts({})
         return cls(frozenset(property_paths(schema)), acceptance, row.valid, row.invalid)

@@ -141,6 +141,34 @@ def resolve_ref(root: Any, ref: str) -> Any:
     return value
 
 
+def is_endless(schema: Any) -> bool:
+    """Return whether a node applies to the same value as itself, as in `{"anyOf": [{"$ref": "#"}]}`.
+
+    Validators do not terminate on such a schema.
+    """
+    for node in nodes(schema):
+        seen: set[int] = set()
+        waiting = list(_same_value(schema, node))
+        while waiting:
+            child = waiting.pop()
+            if child is node:
+                return True
+            if isinstance(child, dict) and id(child) not in seen:
+                seen.add(id(child))
+                waiting += _same_value(schema, child)
+    return False
+
+
+def _same_value(root: Any, node: dict[str, Any]) -> Iterator[Any]:
+    """Yield the subschemas that apply to the same value as `node`."""
+    for keyword in ("allOf", "anyOf", "oneOf"):
+        yield from node.get(keyword, ())
+    yield from (node.get(keyword) for keyword in ("not", "if", "then", "else"))
+    yield from node.get("dependentSchemas", {}).values()
+    if isinstance(node.get("$ref"), str):
+        yield resolve_ref(root, node["$ref"])
+
+
 def property_paths(schema: Any) -> set[str]:
     """Return the paths of the declared properties: names joined by dots, `[]` for an item.
 
@@ -161,8 +189,8 @@ def property_paths(schema: Any) -> set[str]:
                     found.add(f"{path}.{name}")
                     waiting.append((child, f"{path}.{name}", followed))
         items = node.get("items")
-        for child in (*node.get("prefixItems", ()), *(items if isinstance(items, list) else [items])):
-            waiting.append((child, f"{path}[]", followed))
+        inside = (*node.get("prefixItems", ()), *(items if isinstance(items, list) else [items]))
+        waiting += [(child, f"{path}[]", followed) for child in inside]
         alternatives = [child for keyword in ("allOf", "anyOf", "oneOf") for child in node.get(keyword, ())]
         conditional = (node.get("then"), node.get("else"), *node.get("dependentSchemas", {}).values())
         waiting += [(child, path, followed) for child in (*alternatives, *conditional)]
