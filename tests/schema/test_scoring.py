@@ -35,7 +35,7 @@ CONVERTED = {
     "required": ["path"],
 }
 VALID = ({"path": "ab"}, {"path": "ab", "mode": "w"}, {"path": "ab", "limit": None}, {"path": "ab", "limit": 1})
-INVALID = ({}, {"path": "a"}, {"path": "ab", "mode": "x"}, {"path": "ab", "limit": 0})
+INVALID: tuple[dict[str, Any], ...] = ({}, {"path": "a"}, {"path": "ab", "mode": "x"}, {"path": "ab", "limit": 0})
 
 
 def original(schema: Any = SOURCE, valid: tuple[Any, ...] = VALID, invalid: tuple[Any, ...] = INVALID) -> Original:

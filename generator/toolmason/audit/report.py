@@ -73,8 +73,9 @@ def text_report(
                 yield ""
             yield from _details(tool, targets, threshold, terminal, remaining)
             yield ""
-            remaining -= len(_shown_issues(tool, threshold))
         in_list = is_compatible or remaining <= 0
+        if not is_compatible:
+            remaining -= len(_shown_issues(tool, threshold))
     if in_list:
         yield ""
     if remaining < 0:
