@@ -15,8 +15,8 @@ from bench.importing import measure_imports
 from bench.listing import LISTED, Listing, measure_listing
 from bench.page import page
 from bench.promises import Findings
-from bench.schemas.corpus import corpus
-from bench.schemas.measuring import Converting, measure_converting
+from bench.schemas.comparison import Comparison, compare_converters
+from bench.schemas.corpus import load_corpus
 from bench.searching import Search, measure_search
 from bench.session import Room, SessionError
 from bench.starting import Starts, measure_starts
@@ -61,7 +61,7 @@ def _measured(
     listing: Listing | None = None
     searches: tuple[Search, ...] = ()
     generations: tuple[Generation, ...] = ()
-    converting: Converting | None = None
+    converting: Comparison | None = None
     shops: list[Workshop] = []
     if {*parts} - {"schemas"}:
         _say(f"writing and generating projects of {', '.join(map(str, sizes))} tools")
@@ -84,7 +84,7 @@ def _measured(
         imports = measure_imports(room, rounds)
     if "schemas" in parts:
         _say("converting schemas")
-        converting = measure_converting(corpus(chosen.corpus), chosen.converters)
+        converting = compare_converters(load_corpus(chosen.corpus), chosen.converters)
     return Findings(tuple(sizes), rounds, tuple(parts), starts, listing, searches, generations, imports, converting)
 
 

@@ -12,8 +12,8 @@ from statistics import median
 
 from bench.generating import CHECK, FULL, Generation
 from bench.promises import Findings, rows
-from bench.schemas.measuring import OURS as OUR_CONVERTER
-from bench.schemas.measuring import PATIENCE_S, Converting, Score, through
+from bench.schemas.comparison import OURS as OUR_CONVERTER
+from bench.schemas.comparison import TIMEOUT_S, Comparison, Score, through
 from bench.searching import Latency, Search
 from bench.starting import Starts
 
@@ -86,13 +86,10 @@ To the message `Schema` that Gemini's `parameters` holds. {count} schemas ({styl
 `bench/schemas/corpus/`. Of them {hard} are hard: they have references, recursion, unions, `oneOf` or `allOf`, numbers
 to choose from, tuples, maps, nodes without a type or leftovers of other dialects. Shares are of all.{unusable}
 
-- *accepted*: the protobuf message takes it, and so do the rules of the server that its error texts tell of.
-- *kept*: every property is there, and every value drawn from the original is still taken.
-- *good*: both. *failed*: the converter raised, or gave no answer within {patience:.0f} s.
-- *tight*: of the values one step from a valid one, those still refused; *answer*: of the values drawn from the result,
-  those that the original takes. Both of what was converted: who converts only what is easy does well there.
-- *findings*: what is said to the author of a schema on average. Nobody else says anything.
-- Microseconds are medians of what was converted, each schema converted by all in turn; the ratio is to ours.
+- *accepted*: valid for the protobuf message and for the server rules known from its error messages.
+- *kept*: no property is missing, and every valid value of the corpus is still accepted.
+- *good*: both. *failed*: the converter raised an error or gave no answer within {patience:.0f} s.
+- Microseconds are medians of the converted schemas.
 """
 
 _ADVERTISED = """\
@@ -220,18 +217,18 @@ def _stages(generation: Generation) -> str:
     )
 
 
-def _converting(found: Converting) -> Iterator[str]:
+def _converting(found: Comparison) -> Iterator[str]:
     styles = Counter(row.style for row in found.rows)
     yield _CONVERTING.format(
         count=len(found.rows),
         styles=", ".join(f"{count} {style}" for style, count in styles.items()),
         hard=found.hard,
         unusable=f" {found.unusable} that nobody can use are left out." if found.unusable else "",
-        patience=PATIENCE_S,
+        patience=TIMEOUT_S,
     )
     if found.missing:
         yield f"Not installed, so not measured: {', '.join(found.missing)}.\n"
-    labels = (OUR_CONVERTER, *found.rivals)
+    labels = (OUR_CONVERTER, *found.competitors)
     for what, hard in (("All of them", False), ("The hard ones", True)):
         yield f"{what}:\n"
         yield _scores([score for score in found.scores(hard=hard) if score.label in labels])
@@ -243,17 +240,14 @@ def _converting(found: Converting) -> Iterator[str]:
 
 
 def _scores(scores: Sequence[Score]) -> str:
-    head = ("converter", "accepted", "kept", "good", "failed", "tight", "answer", "findings", "microseconds", "to ours")
+    head = ("converter", "accepted", "kept", "good", "failed", "microseconds")
     return _table(
         head,
         (
             (
                 each.label,
                 *(f"{share:.1%}" for share in (each.accepted, each.kept, each.good, each.failed)),
-                *(f"{share:.1%}" for share in (each.tight, each.answer)),
-                "-" if each.findings is None else f"{each.findings:.1f}",
                 f"{each.microseconds:.0f}",
-                "-" if each.to_ours is None else str(each.to_ours),
             )
             for each in scores
         ),

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from bench.generating import CHECK, FULL, NOTHING, SCHEMA, TEXT, Generation
 from bench.listing import Listing
 from bench.rounds import Ratio
-from bench.schemas.measuring import OURS as OUR_CONVERTER
-from bench.schemas.measuring import Converting
+from bench.schemas.comparison import OURS as OUR_CONVERTER
+from bench.schemas.comparison import Comparison
 from bench.searching import Search
 from bench.starting import Starts
 from bench.workshop import BARE, DECORATORS, FASTMCP, FASTMCP_SEARCH, OURS, OURS_DEFAULT
@@ -31,7 +31,7 @@ class Findings:
     searches: tuple[Search, ...]
     generations: tuple[Generation, ...]
     imports: dict[str, float]
-    converting: Converting | None = None
+    converting: Comparison | None = None
 
     @property
     def largest(self) -> int:
@@ -168,7 +168,7 @@ def _schema_rows(findings: Findings) -> Iterator[Row]:
         advertised >= 0.98 and hard >= 0.9 if paths else None,
     )
     scores = {score.label: score for score in found.scores(hard=True)}
-    others = [score for label, score in scores.items() if label in found.rivals]
+    others = [score for label, score in scores.items() if label in found.competitors]
     yield Row(
         converted,
         *of_converters,

@@ -1,1 +1,1 @@
-"""Schemas: draws values from them, judges what converters make of them, and compares converters on one corpus."""
+"""Compare converters from JSON Schema to Gemini's `parameters` on a corpus of tool schemas."""

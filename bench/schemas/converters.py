@@ -1,11 +1,10 @@
-"""Converters to Gemini's `parameters`, others' and ours, behind a pipe: `python converters.py NAME` converts lines.
+"""Converters to Gemini's `parameters` behind a pipe: `python converters.py NAME` converts one schema per line.
 
-A line in is a schema as JSON; a line out is what was made of it, the seconds it took, or the error. The program needs
-nothing but Python and the converter itself, so it runs in any environment that has one, and what a converter does on
-import or to its process stays there.
+Each line of output is a JSON object with the converted schema and the seconds, or with the error. The program imports
+only Python and the converter, so it runs in any environment, and a converter cannot affect the comparison.
 """
 
-# ruff: noqa: TID251, BLE001  it answers with print, measures the toolkit, and survives whatever is raised
+# ruff: noqa: TID251, BLE001  it prints its answers, imports the toolkit, and reports every exception
 # mypy: disable-error-code="import-not-found,import-untyped,unused-ignore"
 
 from __future__ import annotations
@@ -21,22 +20,18 @@ from typing import Any
 
 Converter = Callable[[Any], Any]
 REPEATS = 3
-"""Times one schema is converted; the first may fill caches, the median is what counts."""
+"""Conversions of each schema. The median time counts, since the first conversion may fill caches."""
 
 
 def ours(target: str) -> Converter:
-    """Give `toolmason.schema.project` for one target."""
+    """Return `toolmason.schema.project` for one target."""
     from toolmason.schema import project
 
-    def convert(schema: Any) -> Any:
-        made = project(schema, target)
-        return made.schema, len(made.findings)
-
-    return convert
+    return lambda schema: project(schema, target).schema
 
 
 def google_genai_mcp() -> Converter:
-    """Give what google-genai does with a tool of an MCP session."""
+    """Return the conversion of google-genai for a tool of an MCP session."""
     from google.genai import _mcp_utils
 
     mcp_to_gemini_tool: Any = _mcp_utils.mcp_to_gemini_tool
@@ -50,7 +45,7 @@ def google_genai_mcp() -> Converter:
 
 
 def google_genai() -> Converter:
-    """Give the public way of google-genai from JSON Schema to its own."""
+    """Return the public conversion of google-genai from JSON Schema."""
     from google.genai import types
 
     def convert(schema: Any) -> Any:
@@ -60,35 +55,35 @@ def google_genai() -> Converter:
 
 
 def pydantic_ai() -> Converter:
-    """Give what pydantic-ai does where Gemini takes `parameters` only, in the Live API."""
+    """Return the conversion of pydantic-ai for the Live API, which accepts `parameters` only."""
     from pydantic_ai.realtime.google import _schema_from_json_schema
 
     return lambda schema: _dumped(_schema_from_json_schema(schema))
 
 
 def litellm() -> Converter:
-    """Give what litellm does with the parameters of a function for Gemini."""
+    """Return the conversion of litellm for function parameters."""
     from litellm.llms.vertex_ai.common_utils import build_vertex_schema
 
     return build_vertex_schema  # type: ignore[no-any-return, unused-ignore]
 
 
 def fs_mcp() -> Converter:
-    """Give the published approach of fs-mcp (LOG-006 of its work log), written again in its order of steps."""
+    """Return the published conversion of fs-mcp (LOG-006 of its work log), reimplemented in its order of steps."""
     import jsonref
 
     return lambda schema: _without_keys(_rewritten(jsonref.replace_refs(schema, proxies=False, lazy_load=False)))
 
 
 def nothing() -> Converter:
-    """Give a converter that sends what the server advertised."""
+    """Return the identity: the client sends the advertised schema."""
     return lambda schema: schema
 
 
 def _rewritten(node: Any) -> Any:
-    """Rewrite unions with null, `oneOf`, `allOf`, `const` and exclusive bounds, wherever the words occur."""
+    """Rewrite unions with null, `oneOf`, `allOf`, `const` and exclusive bounds, even in data."""
     if isinstance(node, list):
-        return [_rewritten(each) for each in node]
+        return [_rewritten(item) for item in node]
     if not isinstance(node, dict):
         return node
     result = {name: _rewritten(value) for name, value in node.items()}
@@ -100,7 +95,7 @@ def _rewritten(node: Any) -> Any:
                 old = result.get(name)
                 result[name] = {**old, **value} if isinstance(old, dict) and isinstance(value, dict) else value
     if isinstance(result.get("anyOf"), list):
-        others = [each for each in result["anyOf"] if each != {"type": "null"}]
+        others = [branch for branch in result["anyOf"] if branch != {"type": "null"}]
         if len(others) < len(result["anyOf"]):
             result["nullable"] = True
             result["anyOf"] = others
@@ -115,20 +110,10 @@ def _rewritten(node: Any) -> Any:
     return result
 
 
-_FORBIDDEN = frozenset(
+_UNKNOWN_KEYWORDS = frozenset(
     {
-        *("$ref", "$defs", "definitions", "$id", "$schema", "title", "default", "additionalProperties"),
-        *(
-            "propertyOrdering",
-            "property_ordering",
-            "multipleOf",
-            "not",
-            "if",
-            "then",
-            "else",
-            "prefixItems",
-            "contains",
-        ),
+        *("$ref", "$defs", "definitions", "$id", "$schema", "title", "default", "additionalProperties", "multipleOf"),
+        *("propertyOrdering", "property_ordering", "not", "if", "then", "else", "prefixItems", "contains"),
         *("dependentRequired", "dependentSchemas", "unevaluatedProperties", "unevaluatedItems"),
         *("contentMediaType", "contentEncoding"),
     }
@@ -136,11 +121,11 @@ _FORBIDDEN = frozenset(
 
 
 def _without_keys(node: Any) -> Any:
-    """Drop what Gemini does not know by name alone, as the original does: properties of such names go too."""
+    """Remove unknown keywords by name, as the original does: properties with such names are removed too."""
     if isinstance(node, list):
-        return [_without_keys(each) for each in node]
+        return [_without_keys(item) for item in node]
     if isinstance(node, dict):
-        return {name: _without_keys(value) for name, value in node.items() if name not in _FORBIDDEN}
+        return {name: _without_keys(value) for name, value in node.items() if name not in _UNKNOWN_KEYWORDS}
     return node
 
 
@@ -166,11 +151,11 @@ PACKAGES = {
     "pydantic-ai": "pydantic-ai-slim",
     "litellm": "litellm",
 }
-"""Converter to the distribution that it comes from, where that is one of others."""
+"""Converter to its distribution."""
 
 
 def main() -> None:
-    """Convert until there is nothing more to read. The first line out says whether the converter is there."""
+    """Convert all lines of stdin. The first line of output reports whether the converter is installed."""
     answers = sys.stdout
     with contextlib.redirect_stdout(sys.stderr):
         try:
@@ -193,14 +178,10 @@ def _answer(convert: Converter, line: str) -> str:
         times = []
         for _ in range(REPEATS):
             schema = json.loads(line)
-            begun = perf_counter()
-            made = convert(schema)
-            times.append(perf_counter() - begun)
-        findings = None
-        if isinstance(made, tuple):
-            made, findings = made
-        seconds = sorted(times)[REPEATS // 2]
-        return json.dumps({"schema": made, "findings": findings, "seconds": seconds})
+            start = perf_counter()
+            converted = convert(schema)
+            times.append(perf_counter() - start)
+        return json.dumps({"schema": converted, "seconds": sorted(times)[REPEATS // 2]})
     except Exception as error:
         return json.dumps({"error": f"{type(error).__name__}: {error}"[:300]})
 

@@ -1,5 +1,5 @@
-"""`toolmason schema`: what providers would refuse or lose of the tools of any server, and what to send instead.
+"""`toolmason schema`: audit the tool schemas of any MCP server against provider limits.
 
-`sources` finds the tools: in the manifest, in files as servers and providers write them, in a running server. `audit`
-holds them against targets. `report`, `annotations`, `side_by_side` and `rewriting` say what came of it.
+`sources` loads tools from the manifest, files and servers. `audit` checks them for each target. `report`, `ci_reports`
+and `provider_format` format the results.
 """

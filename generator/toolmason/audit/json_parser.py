@@ -1,4 +1,4 @@
-"""JSON as people hand it over: read strictly, each failure with its place, and where in the text a value stands."""
+"""Parse JSON strictly and find the line and column of values."""
 
 from __future__ import annotations
 
@@ -6,230 +6,163 @@ import codecs
 import json
 import math
 import re
-from bisect import bisect_right
-from collections.abc import Collection, Sequence
+from collections.abc import Iterator
+from functools import cached_property
+from itertools import count
 from typing import Any, Final, NoReturn
 
 from toolmason_runtime.toml.positions import Position
 from toolmason_runtime.toml.problems import quoted
 
-from toolmason.schema import pointer_parts
+from toolmason.schema import json_pointer
 
 MAX_BYTES: Final = 16 * 1024 * 1024
-"""What is read of a file. The lists of real servers have well under one megabyte."""
+"""Maximum size of a file. Tool lists of real servers are far below one megabyte."""
 MAX_DEPTH: Final = 400
-"""How deep objects and arrays may nest. Real schemas reach some thirty."""
+"""Maximum nesting of objects and arrays. Real schemas have up to about 30 levels."""
 
-_MAX_SHOWN_LENGTH: Final = 20
-"""Characters of a number that are repeated in a message."""
+# A string, a punctuation mark, or a number or literal. Possessive quantifiers keep it linear.
 _TOKEN: Final = re.compile(r'"(?:[^"\\]++|\\.)*+"|[{}\[\],:]|[^\s{}\[\],:"]++', re.DOTALL)
-_BOMS: Final = {
-    codecs.BOM_UTF8: "utf-8-sig",
-    codecs.BOM_UTF16_LE: "utf-16",
-    codecs.BOM_UTF16_BE: "utf-16",
-}
-"""How files begin that Windows shells write."""
+# Windows shells write these byte order marks.
+_BOMS: Final = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 
 
-class JsonTextError(ValueError):
-    """A text is not JSON that can be used; `place` is where."""
+class JsonError(ValueError):
+    """A text is not acceptable JSON. `place` is None if the position is unknown."""
 
     def __init__(self, message: str, place: Position | None = None) -> None:
         super().__init__(message)
-        self.place = place or Position(1, 1)
+        self.place = place
 
 
-def decoded(raw: bytes) -> str:
-    """Give the text of a file.
+class _DuplicateKeyError(Exception):
+    """An object has a key twice. The argument is the key."""
+
+
+def decode(raw: bytes) -> str:
+    """Decode UTF-8, or the encoding of a byte order mark.
 
     Raises:
-        JsonTextError: it is binary, or in an encoding that is neither UTF-8 nor said by a byte order mark.
+        JsonError: the bytes are invalid in that encoding.
     """
     encoding = next((name for mark, name in _BOMS.items() if raw.startswith(mark)), "utf-8")
-    if encoding != "utf-16" and b"\0" in raw:
-        raise JsonTextError("not JSON: the file is binary")
     try:
         return raw.decode(encoding)
     except UnicodeDecodeError as error:
         before = raw[: error.start].decode(encoding, "replace")
-        raise JsonTextError(f"not UTF-8: byte 0x{raw[error.start]:02X}", _place(before, len(before))) from None
+        raise JsonError(f"not UTF-8: byte 0x{raw[error.start]:02X}", _place(before, len(before))) from None
 
 
-def parsed(text: str) -> Any:
-    """Give the value of a JSON text.
+def parse(text: str) -> Any:
+    """Parse a JSON text.
 
     Raises:
-        JsonTextError: it is no JSON, holds what JSON cannot (`NaN`, a number beyond all bounds), nests too deep, or has
-            a key twice in one object, of which readers take one or the other (RFC 8259, section 4).
+        JsonError: it is not JSON, contains `NaN` or a number out of range, is nested deeper than `MAX_DEPTH`, or an
+            object has a key twice: parsers disagree about the value (RFC 8259, section 4).
     """
-    if not text.strip():
-        raise JsonTextError("not JSON: it is empty")
-    _refuse_depth(text)
     try:
-        return json.loads(text, parse_constant=_refuse, parse_float=_finite, object_pairs_hook=_unambiguous)
+        value = json.loads(
+            text, parse_constant=_reject_number, parse_float=_parse_float, object_pairs_hook=_reject_duplicate_keys
+        )
     except json.JSONDecodeError as error:
-        raise JsonTextError(f"not JSON: {_worded(error.msg)}", Position(error.lineno, error.colno)) from None
-    except _KeyTwiceError:
-        raise _told_twice(text) from None
-    except ValueError:
-        lexeme, offset = _unread_numbers(text)[0]
-        shown = lexeme if len(lexeme) <= _MAX_SHOWN_LENGTH else "of so many digits"
-        raise JsonTextError(f"JSON has no number {shown}", _place(text, offset)) from None
+        message = re.sub(r"'([^']+)'", r"`\1`", error.msg)
+        raise JsonError(f"not JSON: {message[0].lower()}{message[1:]}", Position(error.lineno, error.colno)) from None
+    except _DuplicateKeyError as error:
+        message = f"duplicate key {quoted(error.args[0])} in one object; JSON parsers disagree about which value wins"
+        raise JsonError(message, _place(text, _duplicate_offset(text))) from None
+    except RecursionError:
+        raise _too_deep() from None
+    except JsonError:
+        raise
+    except ValueError:  # int() limits the number of digits
+        raise JsonError("a number has too many digits") from None
+    if _is_too_deep(value):
+        raise _too_deep()
+    return value
 
 
-def _refuse(lexeme: str) -> NoReturn:
-    raise ValueError(lexeme)
+class JsonPositions:
+    """Positions of the values in a valid JSON text."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def place(self, pointer: str) -> Position:
+        """Return the place of the value at a JSON Pointer: its key, or in an array the value itself.
+
+        For a missing value it is the place of the nearest parent.
+        """
+        while pointer and pointer not in self._offsets:
+            pointer = pointer.rpartition("/")[0]
+        return _place(self._text, self._offsets[pointer])
+
+    @cached_property
+    def _offsets(self) -> dict[str, int]:
+        return dict(_walk(self._text))
 
 
-class _KeyTwiceError(Exception):
-    """An object has a key twice; the parser does not say where it stands."""
-
-
-def _unambiguous(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise _KeyTwiceError
-    return found
-
-
-def _told_twice(text: str) -> JsonTextError:
-    """Place the first key of a text that its object has already. Up to there the text is JSON."""
-    around: list[set[str] | None] = []  # the keys of each object, none of an array
-    last = ""
+def _walk(text: str) -> Iterator[tuple[str, int]]:
+    """Yield the pointer and offset of each value: for `{"a": [1]}` those of "", "/a" and "/a/0"."""
+    containers: list[tuple[str, Iterator[int] | None]] = []  # pointers; arrays have a counter of their items
+    pointer = previous = ""
     for match in _TOKEN.finditer(text):
-        lexeme = match[0]
-        if lexeme == "{":
-            around.append(set())
-        elif lexeme == "[":
-            around.append(None)
-        elif lexeme in {"}", "]"}:
-            around.pop()
-        elif lexeme[0] == '"' and last in {"{", ","} and (keys := around[-1]) is not None:
-            key = json.loads(lexeme)
-            if key in keys:
-                message = f"the key {quoted(key)} stands twice in one object, and readers differ in which they take"
-                return JsonTextError(message, _place(text, match.start()))
-            keys.add(key)
-        last = lexeme
+        lexeme, before, previous = match[0], previous, match[0]
+        if lexeme in {"}", "]"}:
+            containers.pop()
+        elif lexeme not in {",", ":"}:
+            if before != ":":  # a key, an item, or the root
+                if containers:
+                    parent, indices = containers[-1]
+                    pointer = parent + json_pointer((next(indices) if indices else json.loads(lexeme),))
+                yield pointer, match.start()
+            if lexeme in {"{", "["}:
+                containers.append((pointer, None if lexeme == "{" else count()))
+
+
+def _duplicate_offset(text: str) -> int:
+    """Return the offset of the first duplicate key. The text before it is valid JSON."""
+    seen: set[str] = set()
+    for pointer, offset in _walk(text):
+        if pointer in seen:
+            return offset
+        seen.add(pointer)
     raise AssertionError(text)
 
 
-def _finite(lexeme: str) -> float:
+def _reject_number(lexeme: str) -> NoReturn:
+    raise JsonError(f"{quoted(lexeme)} is not a JSON number")
+
+
+def _parse_float(lexeme: str) -> float:
     value = float(lexeme)
-    return value if math.isfinite(value) else _refuse(lexeme)
+    return value if math.isfinite(value) else _reject_number(lexeme)
 
 
-def _unread_numbers(text: str) -> list[tuple[str, int]]:
-    """Find the numbers that Python reads and JSON has not, or that it does not read for their length."""
-    return [(match[0], match.start()) for match in _TOKEN.finditer(text) if _is_unread(match[0])]
+def _reject_duplicate_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    result: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in result:
+            raise _DuplicateKeyError(key)
+        result[key] = value
+    return result
 
 
-def _is_unread(lexeme: str) -> bool:
-    try:
-        return not math.isfinite(float(lexeme))
-    except ValueError:
-        return False
+def _is_too_deep(value: Any) -> bool:
+    level = [value]
+    for _ in range(MAX_DEPTH + 1):
+        level = [
+            child
+            for parent in level
+            for child in (parent.values() if isinstance(parent, dict) else parent if isinstance(parent, list) else ())
+        ]
+        if not level:
+            return False
+    return True
 
 
-def _refuse_depth(text: str) -> None:
-    """Refuse nesting that would be too much for whoever walks the value; the parser itself has no fixed bound."""
-    level = 0
-    for match in _TOKEN.finditer(text):
-        lexeme = match[0]
-        if lexeme in {"{", "["}:
-            level += 1
-            if level > MAX_DEPTH:
-                raise JsonTextError(f"nests more than {MAX_DEPTH} levels deep", _place(text, match.start()))
-        elif lexeme in {"}", "]"}:
-            level -= 1
-
-
-def _worded(message: str) -> str:
-    """Put a message of `json` our way: lower case, the text itself in backticks."""
-    named = re.sub(r"'([^']+)'", r"`\1`", message)
-    return named[0].lower() + named[1:]
+def _too_deep() -> JsonError:
+    return JsonError(f"nested deeper than {MAX_DEPTH} levels")
 
 
 def _place(text: str, offset: int) -> Position:
     return Position(text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset))
-
-
-class _Wanted:
-    """A value that is looked for, or one around it; `offset` is where it was found."""
-
-    __slots__ = ("inside", "offset")
-
-    def __init__(self) -> None:
-        self.inside: dict[str, _Wanted] = {}
-        self.offset = 0
-
-
-def places(text: str, pointers: Collection[str]) -> dict[str, Position]:
-    """Place the values that JSON Pointers lead to in an accepted text: at their key, or in an array at themselves.
-
-    What is not there stands where the nearest value around it does.
-    """
-    root = _Wanted()
-    for pointer in pointers:
-        wanted = root
-        for part in pointer_parts(pointer):
-            wanted = wanted.inside.setdefault(part, _Wanted())
-    _find(text, root)
-    starts = _line_starts(text)
-    return {pointer: _placed(starts, _offset(root, pointer_parts(pointer))) for pointer in pointers}
-
-
-def _find(text: str, root: _Wanted) -> None:
-    """Walk the text once and note where each wanted value stands."""
-    around: list[tuple[_Wanted | None, int]] = []
-    at: _Wanted | None = root
-    is_key = False
-    for match in _TOKEN.finditer(text):
-        lexeme = match[0]
-        if lexeme in {"{", "["}:
-            _note(at, match.start())
-            around.append((at, -1 if lexeme == "{" else 0))
-            is_key = lexeme == "{"
-            at = None if is_key else _inside(at, "0")
-        elif lexeme in {"}", "]"}:
-            at, _ = around.pop()
-            is_key = False
-        elif lexeme == ",":
-            parent, index = around[-1]
-            if index == -1:
-                is_key = True
-            else:
-                around[-1] = (parent, index + 1)
-                at = _inside(parent, str(index + 1))
-        elif is_key:
-            at = _inside(around[-1][0], json.loads(lexeme))
-            _note(at, match.start())
-            is_key = False
-        elif lexeme != ":":
-            _note(at, match.start())
-
-
-def _inside(wanted: _Wanted | None, part: str) -> _Wanted | None:
-    return wanted.inside.get(part) if wanted else None
-
-
-def _note(wanted: _Wanted | None, offset: int) -> None:
-    if wanted and not wanted.offset:
-        wanted.offset = offset
-
-
-def _offset(root: _Wanted, parts: Sequence[str]) -> int:
-    wanted, offset = root, root.offset
-    for part in parts:
-        wanted = wanted.inside[part]
-        offset = wanted.offset or offset
-    return offset
-
-
-def _line_starts(text: str) -> list[int]:
-    return [0, *(match.end() for match in re.finditer("\n", text))]
-
-
-def _placed(starts: Sequence[int], offset: int) -> Position:
-    line = bisect_right(starts, offset)
-    return Position(line, offset - starts[line - 1] + 1)

@@ -1,8 +1,8 @@
-"""From a place in a tool's schema to the place in the manifest that made it so.
+"""Map a pointer in a tool's schema to the key of the manifest that the schema is compiled from.
 
-The schema is compiled from parameters and types, so `/properties/files/items/properties/path/minLength` leads through
-`[tools.read_files] params.files` and its type to `[types.FileReadRequest] fields.path` and there to `min_length`; in
-the form with definitions `/$defs/FileReadRequest/properties/path` leads to the same field.
+`/properties/files/items/properties/path/minLength` leads from `[tools.read_files] params.files` to its type
+`[types.FileReadRequest] fields.path` and its key `min_length`. `/$defs/FileReadRequest/properties/path` leads to the
+same field.
 """
 
 from __future__ import annotations
@@ -19,20 +19,18 @@ from toolmason.schema import pointer_parts
 
 Types = Mapping[str, ObjectType]
 
-_KEYS: Final[Mapping[str, str]] = {
+_MANIFEST_KEYS: Final[Mapping[str, str]] = {
     **{keyword: name for name, keyword in KEYWORDS.items()},
-    "default": "default",
-    "description": "description",
-    "type": "type",
+    **{keyword: keyword for keyword in ("default", "description", "type")},
 }
-"""What the manifest calls a keyword of the schema."""
+"""Schema keyword to manifest key."""
 
 
-def manifest_place(pointer: str, tool: Tool, types: Types) -> KeyPath:
-    """Give the key path that stands behind `pointer` in a schema of `tool`, or behind what is around it.
+def manifest_location(pointer: str, tool: Tool, types: Types) -> KeyPath:
+    """Return the key path for `pointer` in a schema of `tool`, or for its nearest parent with a key.
 
-    The schema is the one that clients are sent, or the one with definitions; `types` are those of the server, by
-    name. Of a schema that the author gave whole it is the place in `input_schema`.
+    The schema is the advertised one or the one with definitions; `types` are the server's types by name. For a schema
+    that the author wrote as JSON Schema, the result is in `input_schema`.
     """
     parts = pointer_parts(pointer)
     if not tool.params_class:
@@ -44,20 +42,20 @@ def manifest_place(pointer: str, tool: Tool, types: Types) -> KeyPath:
             return _in_values(parts, tool.params, types) or tool.at
 
 
-def _in_object(parts: Sequence[str], found: ObjectType, types: Types) -> KeyPath:
+def _in_object(parts: Sequence[str], object_type: ObjectType, types: Types) -> KeyPath:
     if parts == ["description"]:
-        return (*found.at, "description")
-    return _in_values(parts, found.fields, types) or found.at
+        return (*object_type.at, "description")
+    return _in_values(parts, object_type.fields, types) or object_type.at
 
 
 def _in_values(parts: Sequence[str], values: Sequence[Value], types: Types) -> KeyPath:
-    """Follow `parts` from an object whose properties are `values`; empty where that leads to none of them."""
+    """Follow `parts` from an object with properties `values`; return an empty path if there is no such property."""
     match parts:
         case ["properties", name, *rest]:
-            found = next((each for each in values if each.name == name), None)
-            return _in_value(rest, found, types) if found else ()
+            value = next((value for value in values if value.name == name), None)
+            return _in_value(rest, value, types) if value else ()
         case ["required", index] if index.isdecimal():
-            required = [each for each in values if each.required]
+            required = [value for value in values if value.required]
             return required[int(index)].at if int(index) < len(required) else ()
         case _:
             return ()
@@ -67,11 +65,10 @@ def _in_value(parts: Sequence[str], value: Value, types: Types) -> KeyPath:
     match parts:
         case []:
             return value.at
-        case ["anyOf" | "allOf", _, *rest]:
-            # A value that may be null, or a named type with constraints beside it.
+        case ["anyOf" | "allOf", _, *rest]:  # a nullable value, or a named type with constraints
             return _in_value(rest, value, types)
-        case [keyword, *_] if keyword in _KEYS:
-            return (*value.at, _KEYS[keyword])
+        case [keyword, *_] if keyword in _MANIFEST_KEYS:
+            return (*value.at, _MANIFEST_KEYS[keyword])
         case _:
             return _in_type(parts, value.type, types) or (*value.at, "type")
 

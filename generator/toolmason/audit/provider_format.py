@@ -1,64 +1,55 @@
-"""Tools with their schemas replaced, as a server lists them or as a provider is given them."""
+"""Format tools with transformed schemas for an MCP server or a provider's request."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from toolmason.audit.audit import AuditedTool
 from toolmason.schema import Target
 
-_Declare = Callable[[AuditedTool], dict[str, Any]]
+DESCRIPTIONS: Final[Mapping[Target, str]] = {
+    Target.MCP: "`inputSchema` of an MCP tool: JSON Schema that every client's converter preserves",
+    Target.GEMINI_PARAMETERS: "`parameters` of a Gemini function declaration, Developer API: the message `Schema`",
+    Target.GEMINI_VERTEX: "`parameters` of a Gemini function declaration on Vertex AI",
+    Target.GEMINI_JSON: "`parametersJsonSchema` of a Gemini function declaration, both APIs",
+    Target.OPENAI: "`function.parameters` of OpenAI, `strict` off",
+    Target.OPENAI_STRICT: "`function.parameters` of OpenAI with `strict: true`",
+    Target.ANTHROPIC: "`input_schema` of Anthropic",
+}
 
 
-def rewritten(tools: Sequence[AuditedTool], target: Target) -> Any:
-    """Give the schema of a single tool, or several tools in a list as the target takes them."""
+def format_tools(tools: Sequence[AuditedTool], target: Target) -> Any:
+    """Return the schema of a single tool, or a list of several tools in the target's format."""
     if len(tools) == 1:
         return tools[0].projection.schema
-    declare, gather = _SHAPES[target]
-    return gather([declare(each) for each in tools])
+    formatted = [_format_tool(tool, target) for tool in tools]
+    match target:
+        case Target.MCP:
+            return {"tools": formatted}
+        case Target.GEMINI_PARAMETERS | Target.GEMINI_VERTEX | Target.GEMINI_JSON:
+            return [{"functionDeclarations": formatted}]
+        case _:
+            return formatted
 
 
-def _said(each: AuditedTool) -> dict[str, Any]:
-    """Give what providers are told of a tool beside its schema."""
-    description = each.tool.declaration.get("description")
-    return {"name": each.tool.name} | ({"description": description} if isinstance(description, str) else {})
-
-
-def _mcp(each: AuditedTool) -> dict[str, Any]:
-    """Keep all that an MCP server says of its tool."""
-    said = each.tool.declaration if each.tool.is_mcp else _said(each)
-    return {**said, "inputSchema": each.projection.schema}
-
-
-def _under(key: str) -> _Declare:
-    return lambda each: {**_said(each), key: each.projection.schema}
-
-
-def _function(each: AuditedTool) -> dict[str, Any]:
-    return {"type": "function", "function": _under("parameters")(each)}
-
-
-def _strict_function(each: AuditedTool) -> dict[str, Any]:
-    function = {**_said(each), "strict": True, "parameters": each.projection.schema}
-    return {"type": "function", "function": function}
-
-
-def _listed(declarations: list[Any]) -> Any:
-    return {"tools": declarations}
-
-
-def _declarations(declarations: list[Any]) -> Any:
-    return [{"functionDeclarations": declarations}]
-
-
-_SHAPES: Final[Mapping[Target, tuple[_Declare, Callable[[list[Any]], Any]]]] = {
-    Target.MCP: (_mcp, _listed),
-    Target.GEMINI_PARAMETERS: (_under("parameters"), _declarations),
-    Target.GEMINI_VERTEX: (_under("parameters"), _declarations),
-    Target.GEMINI_JSON: (_under("parametersJsonSchema"), _declarations),
-    Target.OPENAI: (_function, list),
-    Target.OPENAI_STRICT: (_strict_function, list),
-    Target.ANTHROPIC: (_under("input_schema"), list),
-}
-"""How a tool is declared to each target, and what its list of tools looks like."""
+def _format_tool(tool: AuditedTool, target: Target) -> dict[str, Any]:
+    schema, declaration = tool.projection.schema, tool.tool.declaration
+    if target is Target.MCP and tool.tool.is_mcp:
+        return {**declaration, "inputSchema": schema}
+    common = {"name": tool.tool.name}
+    if isinstance(description := declaration.get("description"), str):
+        common["description"] = description
+    match target:
+        case Target.MCP:
+            return {**common, "inputSchema": schema}
+        case Target.GEMINI_PARAMETERS | Target.GEMINI_VERTEX:
+            return {**common, "parameters": schema}
+        case Target.GEMINI_JSON:
+            return {**common, "parametersJsonSchema": schema}
+        case Target.OPENAI:
+            return {"type": "function", "function": {**common, "parameters": schema}}
+        case Target.OPENAI_STRICT:
+            return {"type": "function", "function": {**common, "strict": True, "parameters": schema}}
+        case Target.ANTHROPIC:
+            return {**common, "input_schema": schema}

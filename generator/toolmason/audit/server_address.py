@@ -1,4 +1,4 @@
-"""How a running server is named: by its URL or its command line, and what of that is fit to be shown."""
+"""Parse server addresses (URLs and command lines) and redact their secrets."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ import shlex
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-HIDDEN: Final = "REDACTED"
-"""What stands where a secret was: a word that no shell would quote."""
+REDACTED: Final = "REDACTED"
+"""Replacement for a secret. Needs no shell quotes."""
 
 _URL: Final = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 _WORDS: Final = r"(?:key|token|secret|password|passwd|pwd|credentials?|auth|authorization|cookie|bearer)"
-# `--api-key`, `GITHUB_TOKEN`, but not `--keyboard` or `--tokens`. Too much hidden is a small loss.
+# Matches `--api-key` and `GITHUB_TOKEN`, but not `--keyboard` or `--tokens`.
 _SECRET_NAME: Final = re.compile(rf"[\w-]*{_WORDS}", re.IGNORECASE)
+# Matches `Authorization: Bearer abc`.
 _HEADER: Final = re.compile(rf"(?P<name>[\w-]*{_WORDS}[\w-]*)(?P<sign>:\s*)\S.*", re.IGNORECASE | re.DOTALL)
 
 
@@ -22,12 +23,12 @@ class AddressError(ValueError):
 
 
 def is_url(address: str) -> bool:
-    """Whether a server is reached over HTTP."""
+    """Return whether `address` is an HTTP URL."""
     return address.lower().startswith(("http://", "https://"))
 
 
 def split_command(address: str) -> list[str]:
-    """Split a command line as a shell would, without running one.
+    """Split a command line into words with shell syntax. No shell runs.
 
     Raises:
         AddressError: it is empty, or a quote is not closed.
@@ -41,35 +42,35 @@ def split_command(address: str) -> list[str]:
     return words
 
 
-def shown_address(address: str) -> str:
-    """Give an address as reports and errors may repeat it: without what its own words say is secret.
+def redact_address(address: str) -> str:
+    """Return `address` without secrets, for reports and errors.
 
-    Of a URL that is user, password, query and fragment; of a command line the values of options, variables and headers
-    with such names, and the same parts of each URL. It is given as typed if it has none of these.
+    From a URL it removes user, password, query and fragment. In a command line it replaces the values of options,
+    variables and headers with secret names. An address without secrets is unchanged.
     """
     if is_url(address):
-        return _shown_url(address)
+        return _redact_url(address)
     words = split_command(address)
-    shown = list(_shown_words(words))
-    return address if shown == words else shlex.join(shown)
+    redacted = list(_redact_words(words))
+    return address if redacted == words else shlex.join(redacted)
 
 
-def _shown_words(words: Sequence[str]) -> Iterator[str]:
-    is_value = False
+def _redact_words(words: Sequence[str]) -> Iterator[str]:
+    is_secret_value = False
     for word in words:
         name, sign, _ = word.partition("=")
-        if is_value and not word.startswith("-"):
-            yield HIDDEN
+        if is_secret_value and not word.startswith("-"):
+            yield REDACTED
         elif _URL.match(word):
-            yield _shown_url(word)
+            yield _redact_url(word)
         elif sign and _SECRET_NAME.fullmatch(name):
-            yield f"{name}={HIDDEN}"
+            yield f"{name}={REDACTED}"
         else:
-            yield _HEADER.sub(rf"\g<name>\g<sign>{HIDDEN}", word)
-        is_value = word.startswith("-") and not sign and _SECRET_NAME.fullmatch(word) is not None
+            yield _HEADER.sub(rf"\g<name>\g<sign>{REDACTED}", word)
+        is_secret_value = word.startswith("-") and not sign and _SECRET_NAME.fullmatch(word) is not None
 
 
-def _shown_url(url: str) -> str:
+def _redact_url(url: str) -> str:
     scheme, _, rest = url.partition("://")
     host, slash, path = re.split("[?#]", rest, maxsplit=1)[0].partition("/")
     return f"{scheme}://{host.rpartition('@')[2]}{slash}{path}"

@@ -1,209 +1,191 @@
-"""Where tools come from: the manifest, a file or stdin, a running server. Each says where in it a finding stands."""
+"""Load tools from the manifest, a JSON file, stdin, or a running server."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple
+from typing import TYPE_CHECKING, BinaryIO, Final
 
 from toolmason_runtime.suggestions import did_you_mean
 from toolmason_runtime.toml.problems import quoted
 
-from toolmason.audit.diff_table import visible
-from toolmason.audit.json_parser import MAX_BYTES, JsonTextError, decoded, parsed, places
-from toolmason.audit.server_address import AddressError, is_url, shown_address, split_command
-from toolmason.audit.tool_lists import ListedTool, NotToolsError, declared, declared_list
+from toolmason.audit.json_parser import MAX_BYTES, JsonError, JsonPositions, decode, parse
+from toolmason.audit.output import visible
+from toolmason.audit.server_address import AddressError, is_url, redact_address, split_command
+from toolmason.audit.tool_lists import ToolDeclaration, ToolListError, parse_tool_list, parse_tools
 from toolmason.diagnostics import Location
 from toolmason.manifest.input_files import read_input
-from toolmason.model.tool import Tool
-from toolmason.model.types import ObjectType
 
 if TYPE_CHECKING:
+    from toolmason.model.tool import Tool
+    from toolmason.model.types import ObjectType
     from toolmason.pipeline import Reading
 
 STDIN: Final = "-"
+_MAX_SUGGESTIONS: Final = 5
 
-Spot = tuple[ListedTool, str]
-"""A tool and a JSON Pointer into its schema."""
+Locate = Callable[[ToolDeclaration, str], Location | None]
+"""Return the location of a JSON Pointer into a tool's schema; stdin and servers have none."""
 
 
 class SourceError(Exception):
-    """Tools cannot be had from where they were to come. The text says where, why, and what to do.
-
-    It may repeat what others wrote, so nothing in it is left that a terminal would obey.
-    """
+    """Tools cannot be loaded. The message escapes terminal control sequences: it may quote untrusted text."""
 
     def __init__(self, text: str) -> None:
         super().__init__("\n".join(map(visible, text.split("\n"))))
 
 
+def _no_location(tool: ToolDeclaration, pointer: str) -> None:  # noqa: ARG001  # a `Locate`
+    return None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """Some tools and where they come from.
-
-    `locate` places each of many spots at once; a running server has no places. `notes` are what was passed over.
-    """
+    """Tools and their origin. `notes` describe skipped entries."""
 
     name: str
-    tools: tuple[ListedTool, ...]
-    locate: Callable[[Sequence[Spot]], Sequence[Location | None]]
+    tools: tuple[ToolDeclaration, ...]
+    locate: Locate = _no_location
     notes: tuple[str, ...] = ()
-
-
-def _nowhere(spots: Sequence[Spot]) -> list[None]:
-    return [None for _ in spots]
 
 
 # The manifest
 
 
-def from_manifest(reading: Reading, root: Path) -> Source:
-    """Give the enabled tools of a manifest as clients are sent them, each with the schema that it was made from."""
-    tools = {each.name: each for each in reading.server.tools if each.enabled}
-    listed = tuple(_of_manifest(each) for each in tools.values())
-    return Source(name=reading.server.source, tools=listed, locate=partial(_in_manifest, reading, root, tools))
+def load_manifest(reading: Reading, root: Path) -> Source:
+    """Return the enabled tools of a manifest as clients receive them."""
+    from toolmason.audit.manifest_location import manifest_location
+
+    tools = {tool.name: tool for tool in reading.server.tools if tool.enabled}
+    types: dict[str, ObjectType] = {kind.name: kind for kind in reading.server.types}
+
+    @cache
+    def schema_file(name: str) -> tuple[PurePosixPath, JsonPositions] | None:
+        # `fetch_chunk` is not in the manifest.
+        path = reading.document.data["tools"].get(name, {}).get("input_schema")
+        if not isinstance(path, str):
+            return None
+        return PurePosixPath(path), JsonPositions(read_input(root / path, root).decode())
+
+    def locate(tool: ToolDeclaration, pointer: str) -> Location:
+        if file := schema_file(tool.name):
+            path, positions = file
+            return Location(path, *positions.place(pointer))
+        return reading.document.locate(manifest_location(pointer, tools[tool.name], types))
+
+    return Source(name=reading.server.source, tools=tuple(map(_declare, tools.values())), locate=locate)
 
 
-def _of_manifest(tool: Tool) -> ListedTool:
+def _declare(tool: Tool) -> ToolDeclaration:
     schema = tool.input_schema
     title = {"title": tool.title} if tool.title else {}
-    said = {"name": tool.name, **title, "description": tool.description, "inputSchema": schema}
-    return ListedTool(name=tool.name, schema=schema, declaration=said, is_mcp=True, original=tool.schema)
-
-
-def _in_manifest(reading: Reading, root: Path, tools: Mapping[str, Tool], spots: Sequence[Spot]) -> list[Location]:
-    from toolmason.audit.manifest_location import manifest_place
-
-    types: dict[str, ObjectType] = {each.name: each for each in reading.server.types}
-    in_files: dict[tuple[str, str], Location] = {}
-    for name in tools:
-        if found := _schema_file(reading, root, name):
-            those = [spot for spot in spots if spot[0].name == name]
-            for (_, pointer), location in zip(those, _in_text(found.text, found.path, those), strict=True):
-                in_files[name, pointer] = location
-    return [
-        in_files.get((listed.name, pointer))
-        or reading.document.locate(manifest_place(pointer, tools[listed.name], types))
-        for listed, pointer in spots
-    ]
-
-
-class _SchemaFile(NamedTuple):
-    path: PurePosixPath
-    text: str
-
-
-def _schema_file(reading: Reading, root: Path, name: str) -> _SchemaFile | None:
-    """Give the file that holds the schema of a tool, if it stands in one."""
-    written = reading.document.data["tools"][name].get("input_schema")
-    if not isinstance(written, str):
-        return None
-    return _SchemaFile(PurePosixPath(written), read_input(root / written, root).decode())
+    declaration = {"name": tool.name, **title, "description": tool.description, "inputSchema": schema}
+    return ToolDeclaration(name=tool.name, schema=schema, declaration=declaration, is_mcp=True, original=tool.schema)
 
 
 # Files
 
 
-def from_file(path: str) -> Source:
-    """Read a JSON file, or stdin if `path` is `-`.
+def load_file(path: str) -> Source:
+    """Load a JSON file, or stdin if `path` is `-`.
 
     Raises:
-        SourceError: it cannot be read, is not JSON, or holds no tools.
+        SourceError: it cannot be read, is not JSON, or contains no tools.
     """
     if path == STDIN:
-        return _from_raw(_bounded(sys.stdin.buffer, "stdin"), "stdin", "stdin")
+        return _parse_source(_read_bounded(sys.stdin.buffer, "stdin"), "stdin", "stdin")
     file = Path(path)
     try:
         if file.is_dir():
-            raise SourceError(f"{path}: this is a folder, not a file")
+            raise SourceError(f"{path}: this is a directory, not a file")
         with file.open("rb") as stream:
-            raw = _bounded(stream, path)
+            raw = _read_bounded(stream, path)
     except FileNotFoundError:
-        raise SourceError(f"no such file: {path}; a tool is chosen with --tool NAME") from None
+        raise SourceError(f"no such file: {path}; to select a tool, use --tool NAME") from None
     except (OSError, ValueError) as error:  # ValueError: a null byte in the name
-        raise SourceError(f"{path}: cannot read: {(getattr(error, 'strerror', None) or str(error)).lower()}") from None
-    return _from_raw(raw, PurePosixPath(file.as_posix()).as_posix(), file.stem)
+        reason = getattr(error, "strerror", None) or str(error)
+        raise SourceError(f"{path}: cannot read: {reason.lower()}") from None
+    return _parse_source(raw, file.as_posix(), file.stem)
 
 
-def _bounded(stream: BinaryIO, name: str) -> bytes:
+def _read_bounded(stream: BinaryIO, name: str) -> bytes:
     raw = stream.read(MAX_BYTES + 1)
     if len(raw) > MAX_BYTES:
-        raise SourceError(f"{name}: more than {MAX_BYTES // 1024 // 1024} MiB; no list of tools is that long")
+        raise SourceError(f"{name}: larger than {MAX_BYTES // 1024 // 1024} MiB")
     return raw
 
 
-def _from_raw(raw: bytes, name: str, stem: str) -> Source:
-    text = ""
+def _parse_source(raw: bytes, name: str, stem: str) -> Source:
     try:
-        text = decoded(raw)
-        found = declared(parsed(text), stem)
-    except JsonTextError as error:
-        raise SourceError(f"{name}:{error.place.line}:{error.place.column}: {error}") from None
-    except NotToolsError as error:
-        place = places(text, [error.pointer])[error.pointer]
-        raise SourceError(f"{name}:{place.line}:{place.column}: {error}") from None
-    locate = _nowhere if name == "stdin" else partial(_in_text, text, PurePosixPath(name))
-    return Source(name=name, tools=found.tools, locate=locate, notes=found.notes)
+        text = decode(raw)
+        data = parse(text)
+    except JsonError as error:
+        place = f":{error.place.line}:{error.place.column}" if error.place else ""
+        raise SourceError(f"{name}{place}: {error}") from None
+    positions = JsonPositions(text)
+    try:
+        parsed = parse_tools(data, stem)
+    except ToolListError as error:
+        at = positions.place(error.pointer)
+        raise SourceError(f"{name}:{at.line}:{at.column}: {error}") from None
 
+    def locate(tool: ToolDeclaration, pointer: str) -> Location:
+        return Location(PurePosixPath(name), *positions.place(tool.pointer + pointer))
 
-def _in_text(text: str, path: PurePosixPath, spots: Sequence[Spot]) -> list[Location]:
-    pointers = [listed.pointer + pointer for listed, pointer in spots]
-    found = places(text, set(pointers))
-    return [Location(path, *found[pointer]) for pointer in pointers]
+    return Source(name=name, tools=parsed.tools, notes=parsed.notes, locate=_no_location if name == "stdin" else locate)
 
 
 # Servers
 
 
-def from_server(address: str, *, headers: Mapping[str, str], timeout_s: float) -> Source:
-    """Ask a running server, named by its command line or its URL.
+def load_server(address: str, *, headers: Mapping[str, str], timeout_s: float) -> Source:
+    """List the tools of a running server at a URL, or of a server started with a command line.
 
     Raises:
-        SourceError: it cannot be asked, or what it lists are no tools.
+        SourceError: it does not answer, or its answer is invalid.
     """
     from toolmason.audit.mcp_client import ServerError, list_tools
 
     try:
-        asked = address if is_url(address) else split_command(address)
+        server = address if is_url(address) else split_command(address)
     except AddressError as error:
-        raise SourceError(f"--server takes a command line or a URL, not {quoted(address)}: {error}") from None
-    name = shown_address(address)
+        raise SourceError(f"--server must be a command line or a URL, not {quoted(address)}: {error}") from None
+    name = redact_address(address)
     try:
-        found = declared_list(list_tools(asked, headers=headers, timeout_s=timeout_s), ("tools",))
+        parsed = parse_tool_list(list_tools(server, headers=headers, timeout_s=timeout_s), ("tools",))
     except ServerError as error:
-        said = "".join(f"\n  | {line}" for line in error.last_words.splitlines())
-        stderr = f"; it said on stderr:{said}" if said else ""
+        output = "".join(f"\n  | {line}" for line in error.stderr_tail.splitlines())
+        stderr = f"; its stderr:{output}" if output else ""
         raise SourceError(f"server {quoted(name)}: {' '.join(str(error).split())}{stderr}") from error
-    except NotToolsError as error:
-        raise SourceError(f"server {quoted(name)}: in its `tools/list`, {error}") from None
-    return Source(name=name, tools=found.tools, locate=_nowhere)
+    except ToolListError as error:
+        raise SourceError(f"server {quoted(name)}: invalid `tools/list` result: {error}") from None
+    return Source(name=name, tools=parsed.tools, notes=parsed.notes)
 
 
-# Choosing
+# Selection
 
 
-def chosen(sources: Iterable[Source], names: Sequence[str]) -> tuple[Source, ...]:
-    """Keep of each source the tools called `names`; all of them if there are none.
+def select_tools(sources: Iterable[Source], names: Sequence[str]) -> tuple[Source, ...]:
+    """Return the sources with only the tools called `names`; with all tools if `names` is empty.
 
     Raises:
         SourceError: no source has a tool of that name.
     """
-    found = tuple(sources)
+    loaded = tuple(sources)
     if not names:
-        return found
-    known = list(dict.fromkeys(tool.name for source in found for tool in source.tools))
+        return loaded
+    known = list(dict.fromkeys(tool.name for source in loaded for tool in source.tools))
     for name in names:
         if name not in known:
-            hint = did_you_mean(name, known) or _some_of(known)
-            raise SourceError(f"no tool {quoted(name)}: {hint}")
-    return tuple(replace(source, tools=tuple(tool for tool in source.tools if tool.name in names)) for source in found)
+            raise SourceError(f"no tool {quoted(name)}: {did_you_mean(name, known) or _list_some(known)}")
+    return tuple(replace(source, tools=tuple(tool for tool in source.tools if tool.name in names)) for source in loaded)
 
 
-def _some_of(known: Sequence[str]) -> str:
+def _list_some(known: Sequence[str]) -> str:
     if not known:
-        return "there are none"
-    more = f" and {len(known) - 5} more" if len(known) > 5 else ""
-    return f"there are {', '.join(quoted(each) for each in known[:5])}{more}"
+        return "there are no tools"
+    more = f" and {len(known) - _MAX_SUGGESTIONS} more" if len(known) > _MAX_SUGGESTIONS else ""
+    return f"available are {', '.join(map(quoted, known[:_MAX_SUGGESTIONS]))}{more}"

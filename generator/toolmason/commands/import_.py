@@ -142,7 +142,7 @@ def _tell(notes: Notes) -> None:
 
 def _say(lines: Iterable[str]) -> None:
     """Write lines to stderr; what a file holds cannot move a terminal's cursor."""
-    from toolmason.audit.diff_table import visible
+    from toolmason.audit.output import visible
 
     for line in lines:
         click.echo(visible(line), err=True)

@@ -1,4 +1,4 @@
-"""The commands of `toolmason schema`: what providers would refuse or lose of the tools of any server."""
+"""`toolmason schema`: report, diff and convert tool schemas that providers refuse or weaken."""
 
 from __future__ import annotations
 
@@ -26,36 +26,36 @@ from toolmason.diagnostics.terminal import LAYOUTS, wants_colour
 
 if TYPE_CHECKING:
     from toolmason.audit.audit import AuditedTool
-    from toolmason.audit.report import Page
+    from toolmason.audit.report import Terminal
     from toolmason.audit.sources import Source
     from toolmason.diagnostics.terminal import Layout
     from toolmason.schema import Severity, Target
 
+# Copies of the names in `toolmason.schema`, which takes long to import. A test compares them.
 TARGETS = ("mcp", "gemini-parameters", "gemini-vertex", "gemini-json", "openai", "openai-strict", "anthropic")
 SEVERITIES = ("refused", "narrowed", "lossy", "note")
-"""As in `toolmason.schema`, which is too heavy to import for lists of words. A test holds them together."""
 NEVER = "never"
-WIDTH = 100
-"""Columns of what is written to no terminal, unless `COLUMNS` says how many."""
+DEFAULT_WIDTH = 100
+"""Columns of output that goes neither to a terminal nor to a width in `COLUMNS`."""
 
 
 @click.group()
 def schema() -> None:
-    """Find what providers refuse or lose of tool schemas, of any server.
+    """Find the parts of tool schemas that providers refuse or lose, for any MCP server.
 
     \b
-    The tools come from
-      the manifest of the project     unless something else is named
-      SOURCE ...                      JSON files, manifests (.toml), or - for stdin: a `tools/list` answer, a list as
-                                      OpenAI, Anthropic or Gemini take it, or a schema alone
-      --server "COMMAND ..."          an MCP server that speaks stdio, in any language; no shell is involved
-      --server https://...            an MCP server that speaks streamable HTTP
+    Tools are loaded from
+      the project's manifest          by default
+      SOURCE ...                      JSON files, manifests (.toml), or - for stdin: a `tools/list` result, a list for
+                                      OpenAI, Anthropic or Gemini, or a single schema
+      --server "COMMAND ..."          a stdio MCP server in any language; no shell is used
+      --server https://...            a streamable HTTP MCP server
     """  # noqa: D301 - \b is click's sign to keep the lines
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """Which tools, and for whom."""
+class Request:
+    """The selected tools and targets."""
 
     sources: tuple[str, ...]
     tools: tuple[str, ...]
@@ -66,70 +66,69 @@ class Asked:
     manifest: Path | None
     layout: Layout = "text"
 
-    def audited(self) -> tuple[AuditedTool, ...]:
-        """Find the tools and hold them against the targets, or end the command."""
+    def audit(self) -> tuple[AuditedTool, ...]:
+        """Load the tools and check them for the targets, or end the command with an error."""
         from toolmason.audit.audit import audit
-        from toolmason.audit.diff_table import visible
-        from toolmason.audit.sources import SourceError, chosen
+        from toolmason.audit.output import visible
+        from toolmason.audit.sources import SourceError, select_tools
 
         try:
-            sources = chosen(self._found(), self.tools)
+            sources = select_tools(self._load(), self.tools)
         except SourceError as error:
             raise CommandLineError(str(error)) from error
         for source in sources:
             for note in source.notes:
                 click.echo(visible(f"{source.name}: {note}"), err=True)
             if source.notes and not source.tools:
-                raise click.UsageError(f"{source.name}: nothing in it is a tool of a shape that is known here")
-        return tuple(each for source in sources for each in audit(source, self.chosen_targets))
+                raise click.UsageError(f"{source.name}: it contains no tool in a known format")
+        return tuple(tool for source in sources for tool in audit(source, self.selected_targets))
 
     @property
-    def chosen_targets(self) -> tuple[Target, ...]:
-        """The targets that are named, or those that tools of servers are sent to."""
+    def selected_targets(self) -> tuple[Target, ...]:
+        """The targets of `--target`, or by default those that clients send MCP tools to."""
         from toolmason.schema import Target
 
         named = tuple(map(Target, dict.fromkeys(self.targets)))
-        # Strict mode and Vertex's own message take no schema that was not written for them: their users convert.
-        return named or tuple(each for each in Target if each not in {Target.OPENAI_STRICT, Target.GEMINI_VERTEX})
+        # Strict mode and Vertex AI accept only schemas that were written for them.
+        return named or tuple(target for target in Target if target not in {Target.OPENAI_STRICT, Target.GEMINI_VERTEX})
 
-    def _found(self) -> Iterable[Source]:
+    def _load(self) -> Iterable[Source]:
         self._check()
         if self.servers:
-            from toolmason.audit.sources import from_server
+            from toolmason.audit.sources import load_server
             from toolmason.diagnostics.terminal import progress
 
             for server in self.servers:
                 with progress() as show:
-                    show("asking the server")
-                    yield from_server(server, headers=self._headers(), timeout_s=self.timeout)
+                    show("listing the server's tools")
+                    yield load_server(server, headers=self._headers(), timeout_s=self.timeout)
         elif self.sources:
-            from toolmason.audit.sources import from_file
+            from toolmason.audit.sources import load_file
 
             for path in self.sources:
-                yield self._from_manifest(Path(path)) if path.endswith(".toml") else from_file(path)
+                yield self._load_manifest(Path(path)) if path.endswith(".toml") else load_file(path)
         else:
-            yield self._from_manifest(self.manifest)
+            yield self._load_manifest(self.manifest)
 
     def _check(self) -> None:
-        """Refuse what contradicts itself."""
         if sum(map(bool, (self.sources, self.servers, self.manifest))) > 1:
-            raise click.UsageError("name sources, --server or --manifest, not two of them")
+            raise click.UsageError("sources, --server and --manifest cannot be combined")
         if self.sources.count("-") > 1:
             raise click.UsageError("stdin can be read once")
-        if self.headers and not any(each.lower().startswith("http") for each in self.servers):
-            raise click.UsageError("--header goes with --server https://...")
+        if self.headers and not any(server.lower().startswith("http") for server in self.servers):
+            raise click.UsageError("--header requires --server https://...")
 
     def _headers(self) -> dict[str, str]:
         headers = {}
-        for each in self.headers:
-            name, colon, value = each.partition(":")
-            if not colon or not name.strip() or not each.isascii() or not each.isprintable():
-                raise click.UsageError("--header is `Name: value`")
+        for header in self.headers:
+            name, colon, value = header.partition(":")
+            if not colon or not name.strip() or not header.isascii() or not header.isprintable():
+                raise click.UsageError("--header must be `Name: value`")
             headers[name.strip()] = value.strip()
         return headers
 
-    def _from_manifest(self, manifest: Path | None) -> Source:
-        from toolmason.audit.sources import from_manifest
+    def _load_manifest(self, manifest: Path | None) -> Source:
+        from toolmason.audit.sources import load_manifest
         from toolmason.diagnostics import Diagnostics
         from toolmason.pipeline import read
 
@@ -139,11 +138,11 @@ class Asked:
         if reading is None:
             print_findings(diagnostics, self.layout if self.layout in {"github", "sarif"} else "text")
             end_with(Exit.COMMAND_LINE)
-        return from_manifest(reading, project.root)
+        return load_manifest(reading, project.root)
 
 
 def _source_options(command: Command) -> Command:
-    """Add what says which tools are meant, and for whom."""
+    """Add the options that select tools and targets."""
     options: tuple[Callable[[Command], Command], ...] = (
         click.argument("sources", nargs=-1, metavar="[SOURCE]..."),
         click.option("--tool", "tools", metavar="NAME", multiple=True, help="Only this tool. Repeatable."),
@@ -152,7 +151,7 @@ def _source_options(command: Command) -> Command:
             "servers",
             metavar="COMMAND|URL",
             multiple=True,
-            help="Ask a running MCP server: a command line in quotes, or a URL. Repeatable.",
+            help="List the tools of an MCP server: a command line in quotes, or a URL. Repeatable.",
         ),
         click.option(
             "--header",
@@ -167,15 +166,15 @@ def _source_options(command: Command) -> Command:
             default=60,
             show_default=True,
             metavar="SECONDS",
-            help="How long a server may take to start and answer.",
+            help="Time for a server to start and answer.",
         ),
         click.option(
             "--target",
             "targets",
             type=click.Choice(TARGETS),
             multiple=True,
-            help="Only this target. Repeatable. Unless one is named, all but openai-strict, which refuses "
-            "whatever was not written for it, and to which no client sends a server's tools.",
+            help="Only this target. Repeatable. Default: all except openai-strict and gemini-vertex, which accept "
+            "only schemas that were written for them.",
         ),
         manifest_option,
     )
@@ -184,14 +183,13 @@ def _source_options(command: Command) -> Command:
     return command
 
 
-def _output_option(command: Command) -> Command:
-    return click.option(
-        "-o",
-        "--output",
-        metavar="FILE",
-        type=click.Path(dir_okay=False, path_type=Path),
-        help="Write to FILE instead of stdout.",
-    )(command)
+_output_option: Callable[[Command], Command] = click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write to FILE instead of stdout.",
+)
 
 
 @schema.command()
@@ -202,129 +200,132 @@ def _output_option(command: Command) -> Command:
     type=click.Choice(LAYOUTS),
     default="text",
     show_default=True,
-    help="How the report is printed. `json` is one document.",
+    help="Format of the report. `json` is one document.",
 )
 @click.option("--json", "is_json", is_flag=True, help="The same as --format json.")
-@click.option("--timestamp", is_flag=True, help="Say in the JSON report when it was made.")
+@click.option("--timestamp", is_flag=True, help="Add the current time to the JSON report.")
 @click.option(
     "--fail-on",
     type=click.Choice([*SEVERITIES, NEVER]),
     default=SEVERITIES[0],
     show_default=True,
-    help="A tool with a finding at least so severe is incompatible; if there is one, the command exits with 1.",
+    help="A tool with a finding of at least this severity is incompatible, and the command exits with 1.",
 )
 @_output_option
-def check(layout: Layout, is_json: bool, timestamp: bool, fail_on: str, output: Path | None, **asked: Any) -> None:
-    """Report what targets refuse or lose of the tools.
+def check(layout: Layout, is_json: bool, timestamp: bool, fail_on: str, output: Path | None, **options: Any) -> None:
+    """Report the parts of the schemas that targets refuse or lose.
 
-    They are judged as they stand; what should be sent instead is shown beside them.
+    The report also shows the schema to send instead.
 
-    Exit codes: 0 fine, 1 a tool is incompatible, 2 wrong command line, or the tools cannot be had.
+    Exit codes: 0 fine, 1 a tool is incompatible, 2 wrong command line or no tools available.
     """
     if is_json and layout not in {"text", "json"}:
-        raise click.UsageError(f"--json and --format {layout} are two formats")
+        raise click.UsageError(f"--json and --format {layout} cannot be combined")
     layout = "json" if is_json else layout
     if timestamp and layout != "json":
-        raise click.UsageError("--timestamp goes with --json")
+        raise click.UsageError("--timestamp requires --json")
     from toolmason.schema import Severity
 
-    request = Asked(**asked, layout=layout)
-    tools = request.audited()
+    request = Request(**options, layout=layout)
+    tools = request.audit()
     threshold = Severity.REFUSED if fail_on == NEVER else Severity(fail_on)
-    _print(_checked(tools, request, threshold, timestamp=timestamp, output=output), output)
-    if fail_on != NEVER and not all(each.is_compatible(threshold) for each in tools):
+    _print(_format(tools, request, threshold, timestamp=timestamp, output=output), output)
+    if fail_on != NEVER and not all(tool.is_compatible(threshold) for tool in tools):
         end_with(Exit.FINDINGS)
 
 
-def _checked(
-    tools: tuple[AuditedTool, ...], request: Asked, threshold: Severity, *, timestamp: bool, output: Path | None
+def _format(
+    tools: tuple[AuditedTool, ...], request: Request, threshold: Severity, *, timestamp: bool, output: Path | None
 ) -> str:
     from toolmason.audit import ci_reports, report
-    from toolmason.audit.json_output import as_json
+    from toolmason.audit.output import as_json
 
+    targets = request.selected_targets
     match request.layout:
         case "json":
             now = dt.datetime.now(dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if timestamp else ""
-            return as_json(
-                report.data_report(tools, targets=request.chosen_targets, threshold=threshold, timestamp=now)
-            )
+            return as_json(report.data_report(tools, targets=targets, threshold=threshold, timestamp=now))
         case "github":
-            click.echo(report.summary_line(tools, targets=request.chosen_targets, threshold=threshold), err=True)
-            return ci_reports.github(tools, threshold)
+            click.echo(report.summary_line(tools, targets=targets, threshold=threshold), err=True)
+            return ci_reports.github_report(tools, threshold)
         case "sarif":
-            return ci_reports.sarif(tools, threshold)
+            return ci_reports.sarif_report(tools, threshold)
         case _:
-            lines = report.text_report(tools, targets=request.chosen_targets, threshold=threshold, page=_page(output))
+            lines = report.text_report(tools, targets=targets, threshold=threshold, terminal=_terminal(output))
             return "".join(f"{line}\n" for line in lines)
 
 
 @schema.command()
 @_source_options
 @_output_option
-def diff(output: Path | None, **asked: Any) -> None:
-    """Show each schema beside what should be sent instead.
+def diff(output: Path | None, **options: Any) -> None:
+    """Show a unified diff from each schema to the one to send instead.
 
-    That is what an MCP server should advertise, or with one --target what that provider takes.
+    With one --target that is the schema for this provider, otherwise the schema for an MCP server.
     """
     from toolmason.audit.report import text_diff
 
-    lines = text_diff(Asked(**asked).audited(), page=_page(output))
+    lines = text_diff(Request(**options).audit(), terminal=_terminal(output))
     _print("".join(f"{line}\n" for line in lines), output)
 
 
 @schema.command()
 @_source_options
 @_output_option
-def transform(output: Path | None, **asked: Any) -> None:
-    """Print what should be sent instead, as JSON.
+def transform(output: Path | None, **options: Any) -> None:
+    """Print the schemas to send instead, as JSON.
 
-    Of one tool that is its schema. Several are a `tools/list` result, or with --target a list as that provider
-    takes it. What that costs is told on stderr.
+    For one tool it prints the schema. For several it prints a `tools/list` result, or with --target a list in the
+    provider's format. Losses are reported on stderr.
     """
-    request = Asked(**asked)
+    request = Request(**options)
     if len(set(request.targets)) > 1:
-        raise click.UsageError("a schema is transformed for one --target")
-    from toolmason.audit.diff_table import visible
-    from toolmason.audit.json_output import as_json
-    from toolmason.audit.provider_format import rewritten
+        raise click.UsageError("transform takes one --target")
+    from toolmason.audit.output import as_json, visible
+    from toolmason.audit.provider_format import format_tools
     from toolmason.schema import Target
 
-    tools = request.audited()
-    cost = [(each, found) for each in tools for found in each.projection.findings if found.severity != "note"]
-    for each, found in cost:
-        click.echo(visible(f"{each.tool.name}: {found.path}: {found.severity}: {found.message}"), err=True)
-    for each in tools:
-        for new, old in each.projection.renamed.items():
-            text = f"{each.tool.name}: `{old}` is called `{new}` there; give it back its name in calls"
+    tools = request.audit()
+    losses = [
+        (tool.tool.name, finding)
+        for tool in tools
+        for finding in tool.projection.findings
+        if finding.severity != "note"
+    ]
+    for name, finding in losses:
+        click.echo(visible(f"{name}: {finding.path}: {finding.severity}: {finding.message}"), err=True)
+    for tool in tools:
+        for new, old in tool.projection.renamed.items():
+            text = f"{tool.tool.name}: `{old}` is renamed to `{new}`; restore the name in calls"
             click.echo(visible(text), err=True)
-    target = request.chosen_targets[0] if request.targets else Target.MCP
-    _print(as_json(rewritten(tools, target)), output)
-    if any(found.severity == "refused" for _, found in cost):
+    target = request.selected_targets[0] if request.targets else Target.MCP
+    _print(as_json(format_tools(tools, target)), output)
+    if any(finding.severity == "refused" for _, finding in losses):
         raise click.exceptions.Exit(1)
 
 
 @schema.command()
 def targets() -> None:
     """List the targets."""
-    from toolmason.audit.targets import described
+    from toolmason.audit.provider_format import DESCRIPTIONS
 
-    for name, text in described():
-        click.echo(f"{name:{max(map(len, TARGETS))}}  {text}")
+    for target, text in DESCRIPTIONS.items():
+        click.echo(f"{target:{max(map(len, TARGETS))}}  {text}")
 
 
 # Output
 
 
-def _page(output: Path | None) -> Page:
-    from toolmason.audit.report import Page
+def _terminal(output: Path | None) -> Terminal:
+    from toolmason.audit.report import Terminal
 
-    is_told = sys.stdout.isatty() or "COLUMNS" in os.environ
-    width = shutil.get_terminal_size((WIDTH, 24)).columns if output is None and is_told else WIDTH
-    return Page(width=width, colour=output is None and wants_colour(sys.stdout))
+    has_width = output is None and (sys.stdout.isatty() or "COLUMNS" in os.environ)
+    width = shutil.get_terminal_size((DEFAULT_WIDTH, 24)).columns if has_width else DEFAULT_WIDTH
+    return Terminal(width=width, colour=output is None and wants_colour(sys.stdout))
 
 
 def _print(text: str, output: Path | None) -> None:
-    from toolmason.audit.json_output import encodable
+    from toolmason.audit.output import encodable
 
     if output is None:
         click.echo(encodable(text, sys.stdout.encoding or "utf-8"), nl=False, color=True)

@@ -10,7 +10,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from toolmason.diagnostics import Diagnostic, Location, Severity
-from toolmason.diagnostics.rules import RULES
+from toolmason.diagnostics.rules import RULES, Rule
 from toolmason.diagnostics.terminal import Layout
 
 OMITTED: Final = "TM108"
@@ -32,15 +32,24 @@ _PLAIN = "\x1b[0m"
 _UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
 
 
-def report(diagnostics: Iterable[Diagnostic], layout: Layout = "text", *, colour: bool = False) -> str:
-    """Print `diagnostics` in their order; `colour` matters to `text` alone.
+def report(
+    diagnostics: Iterable[Diagnostic],
+    layout: Layout = "text",
+    *,
+    colour: bool = False,
+    rules: Mapping[str, Rule] = RULES,
+) -> str:
+    """Print `diagnostics` in their order.
 
-    The result ends with a newline, or is empty if there is nothing to say. `sarif` is a document even then.
+    The result ends with a newline, or is empty if there are no diagnostics. `sarif` is a document even then, and
+    describes the codes in `rules`. Only `text` has colour.
     """
     found = list(diagnostics)
     shown = bounded(found)
     if len(shown) < len(found):
         shown.append(_omission(len(found) - len(shown), shown[-1].location))
+    if layout == "sarif":
+        return _sarif(shown, rules)
     if layout != "text":
         return _PRINTERS[layout](shown)
     return _text(shown, closing(found), colour=colour) if found else ""
@@ -190,11 +199,11 @@ def _property(text: str) -> str:
     return _data(text).replace(":", "%3A").replace(",", "%2C")
 
 
-def _sarif(found: list[Diagnostic]) -> str:
+def _sarif(found: list[Diagnostic], rules: Mapping[str, Rule]) -> str:
     """One document. See https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html."""
     codes = sorted({each.code for each in found})
     run = {
-        "tool": {"driver": {"name": "toolmason", "rules": [_sarif_rule(code) for code in codes]}},
+        "tool": {"driver": {"name": "toolmason", "rules": [_sarif_rule(code, rules) for code in codes]}},
         "columnKind": "unicodeCodePoints",
         "results": [_sarif_result(each, codes.index(each.code)) for each in found],
     }
@@ -206,8 +215,8 @@ def _sarif(found: list[Diagnostic]) -> str:
     return json.dumps(document, indent=2) + "\n"
 
 
-def _sarif_rule(code: str) -> dict[str, Any]:
-    rule = RULES.get(code)
+def _sarif_rule(code: str, rules: Mapping[str, Rule]) -> dict[str, Any]:
+    rule = rules.get(code) or RULES.get(code)
     if rule is None:
         return {"id": code}
     return {"id": code, "shortDescription": {"text": rule.title}, "fullDescription": {"text": rule.why}}
@@ -229,5 +238,4 @@ def _sarif_result(each: Diagnostic, rule: int) -> dict[str, Any]:
 _PRINTERS: Final[Mapping[Layout, Callable[[list[Diagnostic]], str]]] = {
     "json": _json,
     "github": _github,
-    "sarif": _sarif,
 }

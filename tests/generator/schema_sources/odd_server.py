@@ -1,4 +1,4 @@
-"""An MCP server of an earlier revision over stdio, without any SDK, that is odd in the way its first argument says."""
+"""A stdio MCP server of an earlier revision, without SDK. Its first argument selects an unusual behaviour."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 Message = dict[str, Any]
-EVER = threading.Event()
+NEVER = threading.Event()
 
 
 def tool(name: str, **schema: Any) -> Message:
@@ -23,8 +23,8 @@ def send(message: Message) -> None:
     sys.stdout.flush()
 
 
-def answer(way: str, message: Message) -> Message:
-    """Give the result or the error that answers a request."""
+def answer(behaviour: str, message: Message) -> Message:
+    """Return the result or the error for a request."""
     method, params = message["method"], message.get("params", {})
     if method == "initialize":
         about = {"name": "odd", "version": "1"}
@@ -32,7 +32,7 @@ def answer(way: str, message: Message) -> Message:
     if method != "tools/list":
         return {"error": {"code": -32601, "message": f"no {method} here"}}
     cursor = params.get("cursor")
-    match way:
+    match behaviour:
         case "pages":
             page = int(cursor or 0)
             more = {"nextCursor": str(page + 1)} if page < 2 else {}
@@ -45,8 +45,12 @@ def answer(way: str, message: Message) -> Message:
             return {"result": {"tools": tools, "nextCursor": str(page + 1)}}
         case "malformed":
             return {"result": {"tools": [tool("good"), {"name": "bare"}, {"name": "text", "inputSchema": "object"}]}}
-        case "nameless":
-            return {"result": {"tools": [{"inputSchema": {}}]}}
+        case "lossy":
+            return {"result": {"tools": [tool("read", properties={"mode": {"const": "r"}})]}}
+        case "null":
+            return {"result": {"tools": [tool("read", properties={"x": {"type": "string", "default": None}})]}}
+        case "refused":
+            return {"result": {"tools": [tool("good"), tool("bad", properties={"x": {"$ref": "#/none"}})]}}
         case "no-list":
             return {"result": {"tools": 3}}
         case "environment":
@@ -57,26 +61,26 @@ def answer(way: str, message: Message) -> Message:
             return {"result": {"tools": [tool("only")]}}
 
 
-def main(way: str, *more: str) -> None:
-    if way == "dies":
+def main(behaviour: str, *more: str) -> None:
+    if behaviour == "dies":
         sys.exit("\x1b[31ma key is missing: ODD_KEY")
-    if way in {"hangs", "stubborn"}:
-        if way == "stubborn":
+    if behaviour in {"hangs", "stubborn"}:
+        if behaviour == "stubborn":
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
         Path(more[0]).write_text(str(os.getpid()), encoding="utf-8")
-        EVER.wait()
-    if way == "chatters":
+        NEVER.wait()
+    if behaviour == "chatters":
         while True:
             sys.stdout.write("Listening ...\n")
-    if way == "greets":
+    if behaviour == "greets":
         sys.stdout.write("Welcome!\n")
     for line in sys.stdin:
         message = json.loads(line)
         if "id" not in message:
             continue
-        if way == "old" and message["method"] == "server/discover":
+        if behaviour == "old" and message["method"] == "server/discover":
             sys.exit(f"what is {message['method']}?")
-        send({"jsonrpc": "2.0", "id": message["id"], **answer(way, message)})
+        send({"jsonrpc": "2.0", "id": message["id"], **answer(behaviour, message)})
 
 
 if __name__ == "__main__":
