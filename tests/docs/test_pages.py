@@ -261,7 +261,11 @@ def test_long_answer_arrives_in_parts_as_in_the_readme(desk: Desk, redis: str) -
 def test_server_without_the_cli_reports_the_problem_of_the_readme(desk: Desk, tmp_path: Path) -> None:
     command, expected = session_with("health_check")
     (tmp_path / "bin").mkdir()
-    for program in (Path(sys.executable).parent / "toolmason-workbench", NODE / "node/bin/node", NODE / ".bin/mcp-inspector"):
+    for program in (
+        Path(sys.executable).parent / "toolmason-workbench",
+        NODE / "node/bin/node",
+        NODE / ".bin/mcp-inspector",
+    ):
         (tmp_path / "bin" / program.name).symlink_to(program)
     path = os.pathsep.join([str(tmp_path / "bin"), "/usr/bin", "/bin"])
     if shutil.which("gemini", path=path):
