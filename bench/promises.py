@@ -64,7 +64,7 @@ def rows(findings: Findings) -> tuple[Row, ...]:
             "search recall@5 on paraphrased requests",
             "FastMCP BM25 .610 mean",
             ">= .74",
-            f"{NOT_MEASURED}: it takes sets of real requests",
+            f"{NOT_MEASURED}: it needs sets of real requests",
         ),
         _names_row(findings),
         *_schema_rows(findings),
@@ -120,7 +120,7 @@ def _listing_rows(findings: Findings) -> Iterator[Row]:
     yield Row(
         "tokens of the default surface",
         "FastMCP search 253, climax 278",
-        "<= 250, whatever the catalogue",
+        "<= 250 with any catalogue",
         f"{' / '.join(map(str, surface))} at {' / '.join(map(str, starts.sizes))} tools;"
         f" {listing.split_surface} with `split_calls`; {FASTMCP_SEARCH} {starts.tokens(FASTMCP_SEARCH, size)}",
         max(surface) <= 250,
