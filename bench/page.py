@@ -148,7 +148,9 @@ def _sections(findings: Findings) -> Iterator[str]:
         yield from _converting(findings.converting)
     if findings.imports:
         yield _IMPORTS
-        yield _table(("import", "seconds"), ((what, _seconds(took)) for what, took in findings.imports.items()))
+        yield _table(
+            ("import", "seconds"), ((label, _seconds(duration)) for label, duration in findings.imports.items())
+        )
     if findings.imports and findings.generations:
         yield _READING
 
@@ -206,9 +208,9 @@ def _generations(generations: Sequence[Generation]) -> str:
     return _table(
         ("command", "tools", "seconds", "to datamodel-code-generator alone"),
         (
-            (what, str(each.size), f"{each.typical(what):.2f}", str(each.to_alone(what)))
-            for each in generations
-            for what in each.seconds
+            (command, str(generation.size), f"{generation.typical(command):.2f}", str(generation.to_alone(command)))
+            for generation in generations
+            for command in generation.seconds
         ),
     )
 
@@ -221,26 +223,26 @@ def _stages(generation: Generation) -> str:
     )
 
 
-def _converting(found: Converting) -> Iterator[str]:
-    styles = Counter(row.style for row in found.rows)
+def _converting(results: Converting) -> Iterator[str]:
+    styles = Counter(row.style for row in results.rows)
     yield _CONVERTING.format(
-        count=len(found.rows),
+        count=len(results.rows),
         styles=", ".join(f"{count} {style}" for style, count in styles.items()),
-        hard=found.hard,
-        unusable=f" {found.unusable} that are invalid for every provider are left out." if found.unusable else "",
+        hard=results.hard,
+        unusable=f" {results.unusable} that are invalid for every provider are left out." if results.unusable else "",
         patience=PATIENCE_S,
     )
-    if found.missing:
-        yield f"Not installed, so not measured: {', '.join(found.missing)}.\n"
-    labels = (OUR_CONVERTER, *found.rivals)
-    for what, hard in (("All schemas", False), ("Hard schemas", True)):
-        yield f"{what}:\n"
-        yield _scores([score for score in found.scores(hard=hard) if score.label in labels])
+    if results.missing:
+        yield f"Not installed, so not measured: {', '.join(results.missing)}.\n"
+    labels = (OUR_CONVERTER, *results.rivals)
+    for title, hard in (("All schemas", False), ("Hard schemas", True)):
+        yield f"{title}:\n"
+        yield _scores([score for score in results.scores(hard=hard) if score.label in labels])
     yield _ADVERTISED
-    for what, hard in (("All schemas", False), ("Hard schemas", True)):
-        yield f"{what}:\n"
-        scores = {score.label: score for score in found.scores(hard=hard)}
-        yield _scores([scores[each] for label in found.clients for each in (label, through(label))])
+    for title, hard in (("All schemas", False), ("Hard schemas", True)):
+        yield f"{title}:\n"
+        scores = {score.label: score for score in results.scores(hard=hard)}
+        yield _scores([scores[name] for label in results.clients for name in (label, through(label))])
 
 
 def _scores(scores: Sequence[Score]) -> str:
@@ -249,14 +251,14 @@ def _scores(scores: Sequence[Score]) -> str:
         head,
         (
             (
-                each.label,
-                *(f"{share:.1%}" for share in (each.accepted, each.kept, each.good, each.failed)),
-                *(f"{share:.1%}" for share in (each.tight, each.answer)),
-                "-" if each.findings is None else f"{each.findings:.1f}",
-                f"{each.microseconds:.0f}",
-                "-" if each.to_ours is None else str(each.to_ours),
+                score.label,
+                *(f"{share:.1%}" for share in (score.accepted, score.kept, score.good, score.failed)),
+                *(f"{share:.1%}" for share in (score.tight, score.answer)),
+                "-" if score.findings is None else f"{score.findings:.1f}",
+                f"{score.microseconds:.0f}",
+                "-" if score.to_ours is None else str(score.to_ours),
             )
-            for each in scores
+            for score in scores
         ),
     )
 
