@@ -24,7 +24,7 @@ COVERED = ("tests/test_golden.py", "tests/generator", "tests/schema")
 PACKAGED = ("tests/test_golden.py", "tests/test_start.py", "tests/transcripts", "tests/clients")
 """Tests that packaging can break: they read templates, generated files and other package data."""
 CLIMAX = "climax-mcp==0.5.0"
-"""Oracle of `toolmason import climax`. Installed without dependencies: it requires mcp 1.x, which the test does not use."""
+"""Oracle of `toolmason import climax`. Installed without dependencies: the test does not use the mcp 1.x it requires."""
 
 
 @nox.session(tags=["gen"])
@@ -84,9 +84,11 @@ def _types(session: nox.Session) -> None:
 def versions(session: nox.Session, end: str) -> None:
     """Generate with the lowest and highest versions of ruff and datamodel-code-generator, and compare the bytes."""
     ranges = _requirements("ruff", "datamodel-code-generator")
-    session.install(EVERYTHING, *(each for each in _group("tests") if each.startswith(("hypothesis", "pytest"))))
+    session.install(
+        EVERYTHING, *(package for package in _group("tests") if package.startswith(("hypothesis", "pytest")))
+    )
     session.install(*(["--upgrade", *ranges] if end == "highest" else map(_lowest, ranges)))
-    # Without the record of an earlier run, which would spare the rendering.
+    # CI=true ignores the record of an earlier run, so that everything is rendered.
     session.run("toolmason", "check", env={"CI": "true"})
     session.run("pytest", "tests/test_golden.py")
 
@@ -115,9 +117,9 @@ def _install_for_tests(session: nox.Session) -> None:
 
 @nox.session
 def fuzz(session: nox.Session) -> None:
-    """Run the property tests with random examples: `nox -s fuzz -- 3 tests/schema` runs three rounds of some.
+    """Run the property tests with random examples: `nox -s fuzz -- 3 tests/schema` runs three rounds of tests/schema.
 
-    Not part of CI, which must not fail by chance. Prints how to repeat each failure.
+    Not part of CI, which must not fail by chance. Prints a command that repeats each failure.
     """
     session.install(EVERYTHING, *_group("tests"))
     rounds, *paths = session.posargs or ("10",)
@@ -176,7 +178,7 @@ def goldens(session: nox.Session) -> None:
 
 @nox.session
 def docs(session: nox.Session) -> None:
-    """Run what the pages show and compare it with the output shown there; look at the links of every page."""
+    """Run the commands of the pages and compare their output; check the links of every page."""
     session.install(EVERYTHING, *_group("tests"))
     _install_npm_packages(session)
     session.run("pytest", "tests/docs", *session.posargs)
@@ -184,7 +186,7 @@ def docs(session: nox.Session) -> None:
 
 @nox.session
 def bench(session: nox.Session) -> None:
-    """Measure start, list, search and generation side by side with others; rewrites docs/benchmarks.md."""
+    """Compare start, list, search and generation with other tools; rewrites docs/benchmarks.md."""
     session.install(EVERYTHING, *_group("bench"))
     session.run("python", "-m", "bench", *session.posargs)
 

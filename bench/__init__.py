@@ -1,1 +1,1 @@
-"""Measures what we hold ourselves to: ratios between our output and others', side by side in one run."""
+"""Benchmarks: ratios between our output and that of others, measured in one run."""

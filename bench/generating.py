@@ -1,6 +1,6 @@
-"""Generation: the real commands as subprocesses, against datamodel-code-generator alone on the same schemas."""
+"""Generation: the real commands as subprocesses, compared with datamodel-code-generator on the same schemas."""
 
-# ruff: noqa: TID251  the schemas that both are given come from the toolkit
+# ruff: noqa: TID251  both use schemas of the toolkit
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from itertools import count
 from pathlib import Path
 from statistics import median
 
+from bench.contestants import Contestants
 from bench.project import PACKAGE, SyntheticProject
 from bench.rounds import Ratio, alternate, ratio
-from bench.session import PATIENCE_S, Room, run
-from bench.workshop import Workshop
+from bench.session import TIMEOUT_S, Workspace, run
 from toolmason.diagnostics import Diagnostics
 from toolmason.pipeline import read
 from toolmason.project import find_project
@@ -31,7 +31,7 @@ CHECK = "check"
 TEXT = "description of one tool edited"
 SCHEMA = "parameter of one tool edited"
 REFUSED = 4
-"""Exit code of `toolmason generate` when work would be lost."""
+"""Exit code of `toolmason generate` if edits would be lost."""
 
 _ALONE = (
     "--input-file-type",
@@ -60,7 +60,7 @@ _ALONE = (
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """What was measured at one size: seconds of each command, round by round; stages are in seconds too."""
+    """Results at one size: seconds of each command by round, and seconds of each stage."""
 
     size: int
     files: int
@@ -70,7 +70,7 @@ class Generation:
     edits_lost: int
 
     def typical(self, what: str) -> float:
-        """Give the median of the seconds of one command."""
+        """Return the median seconds of one command."""
         return median(self.seconds[what])
 
     def to_alone(self, what: str) -> Ratio:
@@ -78,10 +78,10 @@ class Generation:
         return ratio(self.seconds[what], self.seconds[ALONE])
 
 
-def measure_generation(room: Room, shop: Workshop, rounds: int) -> Generation:
-    """Run each command `rounds` times, in turn, and both experiments on what must not be touched."""
-    project = shop.project
-    bench = _Bench(room, project, _schema_file(project))
+def measure_generation(workspace: Workspace, contestants: Contestants, rounds: int) -> Generation:
+    """Run each command `rounds` times in turn, then check rewritten files and lost edits."""
+    project = contestants.project
+    bench = _Bench(workspace, project, _schema_file(project))
     work = {
         ALONE: bench.alone,
         FULL: bench.full,
@@ -93,7 +93,7 @@ def measure_generation(room: Room, shop: Workshop, rounds: int) -> Generation:
     seconds = alternate(rounds, work)
     bench.settle()
     return Generation(
-        size=shop.size,
+        size=contestants.size,
         files=len(_states(project.generated)),
         seconds=seconds,
         stages=bench.stages(rounds),
@@ -103,18 +103,18 @@ def measure_generation(room: Room, shop: Workshop, rounds: int) -> Generation:
 
 
 class _Bench:
-    """One project and what is done to it. Every piece of work leaves the tree up to date for the next."""
+    """The measured commands of one project. Each leaves the tree up to date for the next."""
 
-    def __init__(self, room: Room, project: SyntheticProject, source: Path) -> None:
-        self._room = room
+    def __init__(self, workspace: Workspace, project: SyntheticProject, source: Path) -> None:
+        self._workspace = workspace
         self._project = project
         self._source = source
         self._numbers = count(1)
 
     def alone(self) -> float:
-        """Make the models of all categories, and nothing else, in one call."""
+        """Generate only the models of all categories in one call."""
         files = ["--input", str(self._source), "--output", str(self._source.with_suffix(".py"))]
-        return run(self._room, ["datamodel_code_generator", *files, *_ALONE], cwd=self._project.folder)[0]
+        return run(self._workspace, ["datamodel_code_generator", *files, *_ALONE], cwd=self._project.directory)[0]
 
     def full(self) -> float:
         shutil.rmtree(self._project.generated, ignore_errors=True)
@@ -135,11 +135,11 @@ class _Bench:
             return self._toolmason("generate")
 
     def settle(self) -> None:
-        """Bring the tree to the manifest."""
+        """Update the tree."""
         self._toolmason("generate")
 
     def stages(self, rounds: int) -> dict[str, dict[str, float]]:
-        """Give the seconds of each stage, for a full run and a check, each the median of several."""
+        """Return the median seconds of each stage of a full run and of a check."""
         full, check = [], []
         for _ in range(rounds):
             shutil.rmtree(self._project.generated, ignore_errors=True)
@@ -148,31 +148,31 @@ class _Bench:
         return {FULL: _medians(full), CHECK: _medians(check)}
 
     def rewritten(self) -> int:
-        """Count the files that a run with nothing to do writes again."""
+        """Return the number of files that a run without changes writes."""
         before = _states(self._project.generated)
         self._toolmason("generate")
         after = _states(self._project.generated)
         return sum(after.get(path) != state for path, state in before.items())
 
     def edits_lost(self) -> int:
-        """Edit a generated file by hand, generate, and count the edit if it is gone; the run must refuse."""
+        """Edit a generated file, generate, and return 1 if the edit is lost; the run must fail."""
         path = self._project.generated / "docs" / "index.md"
         before = path.read_text(encoding="utf-8")
         edited = f"{before}\nA line that somebody wrote.\n"
         path.write_text(edited, encoding="utf-8", newline="\n")
         self._project.write(edited=" Edited.")
-        run(self._room, ["toolmason", "generate"], cwd=self._project.folder, expected=(0, REFUSED))
+        run(self._workspace, ["toolmason", "generate"], cwd=self._project.directory, expected=(0, REFUSED))
         is_lost = path.read_text(encoding="utf-8") != edited
         path.write_text(before, encoding="utf-8", newline="\n")
         self._project.write()
         return int(is_lost)
 
     def _toolmason(self, *arguments: str) -> float:
-        return run(self._room, ["toolmason", *arguments], cwd=self._project.folder)[0]
+        return run(self._workspace, ["toolmason", *arguments], cwd=self._project.directory)[0]
 
     @contextmanager
     def _edited(self, *, edited: str = "", narrowed: int = 100) -> Iterator[None]:
-        """Edit the manifest for the time of one run, and bring both back afterwards."""
+        """Edit the manifest for one run, then restore it and the tree."""
         self._project.write(edited=edited, narrowed=narrowed)
         yield
         self._project.write()
@@ -181,33 +181,33 @@ class _Bench:
     def _stages(self, work: str) -> dict[str, float]:
         ran = subprocess.run(  # noqa: S603  our own module
             [sys.executable, "-m", "bench.stages", work, "manifest/synthetic.toml"],
-            cwd=self._project.folder,
-            env=self._room.environment(Path(__file__).parents[1]),
+            cwd=self._project.directory,
+            env=self._workspace.environment(Path(__file__).parents[1]),
             capture_output=True,
             check=True,
-            timeout=PATIENCE_S,
+            timeout=TIMEOUT_S,
         )
         return dict(json.loads(ran.stdout))
 
 
 def _schema_file(project: SyntheticProject) -> Path:
-    """Write the schemas that our models are made from into one document, beside the project."""
-    reading = read(find_project(project.folder), diagnostics=Diagnostics())
+    """Write the schemas of our models to one document next to the project."""
+    reading = read(find_project(project.directory), diagnostics=Diagnostics())
     assert reading is not None  # noqa: S101  it has been generated
     definitions = {
-        name: each
+        name: schema
         for category in reading.server.categories
-        for name, each in schemas(category, PACKAGE)["$defs"].items()
+        for name, schema in schemas(category, PACKAGE)["$defs"].items()
     }
-    path = project.folder.parent / "schemas.json"
+    path = project.directory.parent / "schemas.json"
     path.write_text(json.dumps({"$defs": definitions}), encoding="utf-8")
     return path
 
 
-def _states(folder: Path) -> dict[Path, tuple[int, int]]:
-    """Give identity and time of change of every file: what a rewrite would alter, even with the same text."""
-    return {path: (path.stat().st_ino, path.stat().st_mtime_ns) for path in folder.rglob("*") if path.is_file()}
+def _states(directory: Path) -> dict[Path, tuple[int, int]]:
+    """Return inode and modification time of every file: a rewrite with the same text changes them."""
+    return {path: (path.stat().st_ino, path.stat().st_mtime_ns) for path in directory.rglob("*") if path.is_file()}
 
 
 def _medians(runs: list[dict[str, float]]) -> dict[str, float]:
-    return {stage: median(each[stage] for each in runs) for stage in runs[0]}
+    return {stage: median(run_stages[stage] for run_stages in runs) for stage in runs[0]}

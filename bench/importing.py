@@ -1,4 +1,4 @@
-"""What it costs to import what everything else stands on: the part of each figure that no change of ours can save."""
+"""The time of imports: the lower bound of the other figures."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from statistics import median
 from typing import Final
 
 from bench.rounds import alternate
-from bench.session import Room, run
+from bench.session import Workspace, run
 
 IMPORTED: Final = {
     "Python itself": "sys",
@@ -17,12 +17,15 @@ IMPORTED: Final = {
     "the toolkit's pipeline": "toolmason.pipeline",
     "datamodel-code-generator": "datamodel_code_generator.parser.jsonschema",
 }
-"""What is imported, each in a process of its own."""
+"""Imported modules by label, each measured in its own process."""
 
 
-def measure_imports(room: Room, rounds: int) -> dict[str, float]:
-    """Give the seconds from spawning Python to the end of a program that only imports."""
+def measure_imports(workspace: Workspace, rounds: int) -> dict[str, float]:
+    """Return the seconds of a process that only imports the module, by label."""
     for number, module in enumerate(IMPORTED.values()):
-        room.folder.joinpath(f"import_{number}.py").write_text(f"import {module}\n", encoding="utf-8")
-    work = {label: partial(run, room, [f"import_{number}"], cwd=room.folder) for number, label in enumerate(IMPORTED)}
-    return {label: median(seconds for seconds, _ in found) for label, found in alternate(rounds, work).items()}
+        workspace.directory.joinpath(f"import_{number}.py").write_text(f"import {module}\n", encoding="utf-8")
+    work = {
+        label: partial(run, workspace, [f"import_{number}"], cwd=workspace.directory)
+        for number, label in enumerate(IMPORTED)
+    }
+    return {label: median(seconds for seconds, _ in runs) for label, runs in alternate(rounds, work).items()}

@@ -1,4 +1,4 @@
-"""What a listing, a description and the surface with split calls cost a model, in estimated tokens."""
+"""Estimated tokens of a listing, a description and the default style with split calls."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 
 from toolmason_runtime.protocol.tokens import estimate_tokens
 
-from bench.session import Room, session, start
-from bench.workshop import OURS_DEFAULT, Workshop
+from bench.contestants import OURS_DEFAULT, Contestants
+from bench.session import Workspace, session, start
 
 LISTED = 12
-"""Tools of the listing that the target is about."""
+"""Number of tools of the target."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,14 +25,14 @@ class Listing:
     split_surface: int
 
 
-def measure_listing(room: Room, small: Workshop) -> Listing:
-    """Ask a server of `LISTED` tools with `split_calls` for its list and for each description, as a model would."""
-    surface = start(room, small.programs[OURS_DEFAULT]).listed_tokens
-    with session(room, small.ours("--discovery", "list-describe")) as running:
+def measure_listing(workspace: Workspace, small: Contestants) -> Listing:
+    """Measure the list and each description of a server with `LISTED` tools and `split_calls`."""
+    surface = start(workspace, small.programs[OURS_DEFAULT]).listed_tokens
+    with session(workspace, small.ours("--discovery", "list-describe")) as running:
 
         def tokens(name: str, **arguments: Any) -> int:
             answer = running.request("tools/call", {"name": name, "arguments": arguments})
             return estimate_tokens("\n".join(part["text"] for part in answer["content"] if part["type"] == "text"))
 
-        described = [tokens("get_tool_description", tool_name=tool.name) for tool in small.project.tools]
-        return Listing(tokens("list_available_tools"), round(median(described)), max(described), surface)
+        descriptions = [tokens("get_tool_description", tool_name=tool.name) for tool in small.project.tools]
+        return Listing(tokens("list_available_tools"), round(median(descriptions)), max(descriptions), surface)

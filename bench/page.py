@@ -1,4 +1,4 @@
-"""The page that shows a run: the promises first, then what stands behind them."""
+"""The page with the results of a run: the targets first, then the details."""
 
 from __future__ import annotations
 
@@ -20,71 +20,72 @@ from bench.starting import Starts
 _HEAD = """\
 # Benchmarks
 
-What we hold ourselves to, and what one run of `python -m bench` measured of it. The page is written by that command.
+Targets, and the results of one run of `python -m bench`, which writes this page.
 
-Measured in {rounds} alternating rounds{starts}, everything compared within a round of the other.
-Figures are medians; a ratio is the median of the ratios taken round by round, with the middle half of them in brackets.
-Absolute times depend on the machine and on what else it does: read the ratios. Tokens are estimated without a
-vocabulary, for all alike; against o200k the estimate is 2 to 21 % high.
+Measured in {rounds} alternating rounds{starts}; each round measures all programs one after another.
+Figures are medians. A ratio is the median of the ratios of all rounds, with the middle half of them in brackets.
+Absolute times depend on the machine and its load: compare the ratios. Tokens are estimated without a vocabulary, for
+all programs in the same way; compared with o200k, the estimate is 2 to 21 % high.
 
 - Machine: {cores} cores, {system}, {python}.
 - Compared: {versions}.
 - Tools: synthetic, {sizes} of them. Half of them read (a path and two query parameters with bounds or
-  choices), half change something (a choice, a list, a nested named type); each has a description, all four hints, a use
-  case and an example.
+  enums), half write (an enum, a list, a nested named type); each has a description, all four hints, a use case and an
+  example.
 """
 
 _REPEAT = """\
 ## Repeat it
 
 ```bash
-nox -s bench                        # all of it; rewrites this page
-python -m bench --short             # does the bench itself work? its figures say nothing, and it writes none
+nox -s bench                        # everything; rewrites this page
+python -m bench --short             # a test of the benchmark; its figures have no meaning and are not written
 python -m bench --only generate --sizes 1000 --rounds 3
-python -m bench --only schemas --corpus my-schemas.jsonl   # other schemas: a JSON object a line, with a key `schema`
+python -m bench --only schemas --corpus my-schemas.jsonl   # other schemas: JSON lines with a key `schema`
 ```
 """
 
 _START = """\
 ## Start
 
-From spawning the process to the whole first `tools/list`, with a handshake of revision 2025-11-25. Byte code is cached.
-The bare server is the SDK's low-level `Server` with the very table that ours lists; the default style lists its
-meta-tools only.
+From the start of the process to the end of the first `tools/list`, with a handshake of revision 2025-11-25. Byte code
+is cached. The bare server is the SDK's low-level `Server` with the same tool table as ours; the default style lists
+only its meta-tools.
 """
 
 _SEARCH = """\
 ## Search
 
-Milliseconds. The first answer loads our index, and builds FastMCP's. Queries are the tools' use cases.
+Milliseconds. The first search loads our index and builds FastMCP's. Queries are the tools' use cases.
 """
 
 _GENERATION = """\
 ## Generation
 
-Seconds of the real commands, each a process of its own. datamodel-code-generator alone makes one module of all models,
-in one call, laid out by ruff; a full run makes all artefacts, those models among them.
+Seconds of the real commands, each in its own process. datamodel-code-generator alone writes one module with all models
+in one call, formatted by ruff; a full run writes all files, including those models.
 """
 
 _STAGES = """\
-### Where the time goes
+### Stages
 
-Seconds within the process, by the stages that `toolmason.pipeline` names, at {size} tools. "Imports" is what comes
-before the first stage; what a stage imports itself counts to it.
+Seconds of each stage of `toolmason.pipeline` at {size} tools. "Imports" is the time before the first stage; imports
+within a stage are part of it.
 """
 
 _IMPORTS = """\
-## What profiling shows
+## Imports
 
-Importing is the floor of most figures above. Seconds from spawning Python to its end, nothing but the import done:
+Imports are the lower bound of most figures above. Seconds from the start of Python to its end, with nothing but the
+import:
 """
 
 _CONVERTING = """\
 ## Schemas
 
-To the message `Schema` that Gemini's `parameters` holds. {count} schemas ({styles}); our own corpus stands in
-`bench/schemas/corpus/`. Of them {hard} are hard: they have references, recursion, unions, `oneOf` or `allOf`, numbers
-to choose from, tuples, maps, nodes without a type or leftovers of other dialects. Shares are of all.{unusable}
+Conversion to Gemini's message `Schema`, the type of `parameters`. {count} schemas ({styles}); our corpus is in
+`bench/schemas/corpus/`. {hard} of them are hard: they have references, recursion, unions, `oneOf` or `allOf`, numeric
+enums, tuples, maps, nodes without a type or keywords of other dialects. Percentages are of all schemas.{unusable}
 
 - *accepted*: valid for the protobuf message and for the server rules known from its error messages.
 - *kept*: no property is missing, and every valid value of the corpus is still accepted.
@@ -93,25 +94,24 @@ to choose from, tuples, maps, nodes without a type or leftovers of other dialect
 """
 
 _ADVERTISED = """\
-What `advertise` makes of a schema has to come through the converter of a client, which the server cannot choose. The
-first line of each pair is the schema as it is, the second what we advertise.
+Clients convert the schemas that a server advertises, and the server cannot choose the client. The first line of each
+pair is the original schema, the second the result of `advertise`.
 """
 
 _READING = """\
-- A server's start is the import of the SDK; what we add is the dispatcher and the table, which byte code makes quick to
-  load. When all tools are listed, the rest of the growth is the SDK checking and encoding each of them, for any server
-  that stands on it. Where byte code cannot be written, the table is compiled at every start.
-- A full generation is above all datamodel-code-generator: its import, then about a millisecond a class, whether it is
-  called once or once a category.
-- A run that changes nothing is the import of the toolkit and a look at the hashes of what went in and came out; without
-  the record of an earlier run (in the user's cache), as in CI, `check` has to render everything.
-- An edit has to parse the whole manifest and to write again what tells of all tools at once: the table, the index, the
-  schemas. That, and not the models of one category, is its cost, unless a schema changed.
+- The start of a server is mostly the import of the SDK; we add the dispatcher and the tool table. If all tools are
+  listed, the rest of the growth is the validation and encoding of each tool in the SDK, as in any server that uses it.
+- A full generation is mostly datamodel-code-generator: its import, then about a millisecond per class, in one call or
+  in one call per category.
+- A run without changes is the import of the toolkit and a comparison of the hashes of all inputs and outputs. Without
+  the record of an earlier run (in the user's cache), as in CI, `check` renders everything.
+- After an edit, the manifest is parsed and the files that cover all tools are written again: the table, the index, the
+  schemas. The models of one category cost little in comparison, unless a schema changed.
 """
 
 
 def page(findings: Findings) -> str:
-    """Write the page as Markdown."""
+    """Return the page as Markdown."""
     return "\n".join(_sections(findings))
 
 
@@ -125,8 +125,8 @@ def _sections(findings: Findings) -> Iterator[str]:
         versions=", ".join(_versions(findings)),
         sizes=_listed(findings.sizes),
     )
-    yield "## Promises\n"
-    head = ("what", "best measured elsewhere", "ours", "this run", "")
+    yield "## Targets\n"
+    head = ("measure", "best of others", "target", "this run", "")
     yield _table(head, ((row.what, row.elsewhere, row.promised, row.measured, row.verdict) for row in rows(findings)))
     yield _REPEAT
     if findings.starts is not None:
@@ -144,7 +144,9 @@ def _sections(findings: Findings) -> Iterator[str]:
         yield from _converting(findings.converting)
     if findings.imports:
         yield _IMPORTS
-        yield _table(("import", "seconds"), ((what, _seconds(took)) for what, took in findings.imports.items()))
+        yield _table(
+            ("import", "seconds"), ((label, _seconds(duration)) for label, duration in findings.imports.items())
+        )
     if findings.imports and findings.generations:
         yield _READING
 
@@ -202,9 +204,9 @@ def _generations(generations: Sequence[Generation]) -> str:
     return _table(
         ("command", "tools", "seconds", "to datamodel-code-generator alone"),
         (
-            (what, str(each.size), f"{each.typical(what):.2f}", str(each.to_alone(what)))
-            for each in generations
-            for what in each.seconds
+            (command, str(generation.size), f"{generation.typical(command):.2f}", str(generation.to_alone(command)))
+            for generation in generations
+            for command in generation.seconds
         ),
     )
 
@@ -217,26 +219,26 @@ def _stages(generation: Generation) -> str:
     )
 
 
-def _converting(found: Comparison) -> Iterator[str]:
-    styles = Counter(row.style for row in found.rows)
+def _converting(results: Comparison) -> Iterator[str]:
+    styles = Counter(row.style for row in results.rows)
     yield _CONVERTING.format(
-        count=len(found.rows),
+        count=len(results.rows),
         styles=", ".join(f"{count} {style}" for style, count in styles.items()),
-        hard=found.hard,
-        unusable=f" {found.unusable} that nobody can use are left out." if found.unusable else "",
+        hard=results.hard,
+        unusable=f" {results.unusable} that nobody can use are left out." if results.unusable else "",
         patience=TIMEOUT_S,
     )
-    if found.missing:
-        yield f"Not installed, so not measured: {', '.join(found.missing)}.\n"
-    labels = (OUR_CONVERTER, *found.competitors)
-    for what, hard in (("All of them", False), ("The hard ones", True)):
-        yield f"{what}:\n"
-        yield _scores([score for score in found.scores(hard=hard) if score.label in labels])
+    if results.missing:
+        yield f"Not installed, so not measured: {', '.join(results.missing)}.\n"
+    labels = (OUR_CONVERTER, *results.competitors)
+    for title, hard in (("All schemas", False), ("Hard schemas", True)):
+        yield f"{title}:\n"
+        yield _scores([score for score in results.scores(hard=hard) if score.label in labels])
     yield _ADVERTISED
-    for what, hard in (("All of them", False), ("The hard ones", True)):
-        yield f"{what}:\n"
-        scores = {score.label: score for score in found.scores(hard=hard)}
-        yield _scores([scores[each] for label in found.clients for each in (label, through(label))])
+    for title, hard in (("All schemas", False), ("Hard schemas", True)):
+        yield f"{title}:\n"
+        scores = {score.label: score for score in results.scores(hard=hard)}
+        yield _scores([scores[name] for label in results.clients for name in (label, through(label))])
 
 
 def _scores(scores: Sequence[Score]) -> str:
@@ -245,17 +247,17 @@ def _scores(scores: Sequence[Score]) -> str:
         head,
         (
             (
-                each.label,
-                *(f"{share:.1%}" for share in (each.accepted, each.kept, each.good, each.failed)),
-                f"{each.microseconds:.0f}",
+                score.label,
+                *(f"{share:.1%}" for share in (score.accepted, score.kept, score.good, score.failed)),
+                f"{score.microseconds:.0f}",
             )
-            for each in scores
+            for score in scores
         ),
     )
 
 
 def _table(head: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
-    """Write a Markdown table, columns aligned for those who read it raw."""
+    """Return a Markdown table with aligned columns."""
     whole = [tuple(head), *(tuple(line) for line in lines)]
     widths = [max(3, *(len(line[column]) for line in whole)) for column in range(len(head))]
     rule = tuple("-" * width for width in widths)

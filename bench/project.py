@@ -1,4 +1,4 @@
-"""A project of synthetic tools on disk: manifest and handlers, as an author would have them."""
+"""A project of synthetic tools on disk, with manifest and handlers."""
 
 from __future__ import annotations
 
@@ -57,21 +57,21 @@ fields.revision = {{ type = "integer", description = "Revision to start from", m
 
 @dataclass(frozen=True, slots=True)
 class SyntheticProject:
-    """A folder with a manifest of `tools` and their handlers; `generated/` is what toolmason makes of it."""
+    """A directory with a manifest of `tools` and their handlers; toolmason writes `generated/`."""
 
-    folder: Path
+    directory: Path
     tools: tuple[SyntheticTool, ...]
     split_calls: bool = False
 
     @property
     def generated(self) -> Path:
-        """The folder that `toolmason generate` writes."""
-        return self.folder / "generated"
+        """The directory that `toolmason generate` writes."""
+        return self.directory / "generated"
 
     @property
     def import_path(self) -> tuple[Path, Path]:
-        """What must stand on the import path for the generated server to run."""
-        return self.generated, self.folder / "handlers"
+        """The import path of the generated server."""
+        return self.generated, self.directory / "handlers"
 
     def write(self, *, edited: str = "", narrowed: int = 100) -> None:
         """Write the manifest.
@@ -90,23 +90,23 @@ class SyntheticProject:
         categories = [f'[categories.{noun.many}]\nsummary = "All about {noun.many}"\n' for noun in nouns]
         changed = {tool.noun: tool.target for tool in tools if not tool.reads}
         types = [_TARGET.format(target=target, one=noun.one) for noun, target in changed.items()]
-        path = self.folder / "manifest" / "synthetic.toml"
+        path = self.directory / "manifest" / "synthetic.toml"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("\n".join([head, *categories, *types, *texts]), encoding="utf-8", newline="\n")
 
     @property
     def _middle(self) -> int:
-        """Place of a tool that reads, about half-way."""
+        """Index of a reading tool near the middle."""
         return min(
             range(len(self.tools)), key=lambda place: (not self.tools[place].reads, abs(place - len(self.tools) // 2))
         )
 
 
-def make_project(folder: Path, tools: Sequence[SyntheticTool], *, split_calls: bool = False) -> SyntheticProject:
-    """Lay out a project in `folder`, not yet generated."""
-    project = SyntheticProject(folder, tuple(tools), split_calls)
+def make_project(directory: Path, tools: Sequence[SyntheticTool], *, split_calls: bool = False) -> SyntheticProject:
+    """Create a project in `directory`, not yet generated."""
+    project = SyntheticProject(directory, tuple(tools), split_calls)
     project.write()
-    handlers = folder / "handlers" / HANDLERS
+    handlers = directory / "handlers" / HANDLERS
     handlers.mkdir(parents=True)
     handlers.joinpath("__init__.py").touch()
     for noun in categories_of(tools):
@@ -136,5 +136,5 @@ def _handler(name: str) -> str:
 
 
 def _text(text: str) -> str:
-    """Quote for TOML: the vocabulary holds nothing that JSON and TOML would write differently."""
+    """Return a TOML string. JSON and TOML quote the characters of the vocabulary in the same way."""
     return json.dumps(text)

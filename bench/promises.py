@@ -1,10 +1,11 @@
-"""What we hold ourselves to, a row a promise, with what this run measured of it."""
+"""Targets, one row each, with the results of a run."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from bench.contestants import BARE, DECORATORS, FASTMCP, FASTMCP_SEARCH, OURS, OURS_DEFAULT
 from bench.generating import CHECK, FULL, NOTHING, SCHEMA, TEXT, Generation
 from bench.listing import Listing
 from bench.rounds import Ratio
@@ -12,16 +13,15 @@ from bench.schemas.comparison import OURS as OUR_CONVERTER
 from bench.schemas.comparison import Comparison
 from bench.searching import Search
 from bench.starting import Starts
-from bench.workshop import BARE, DECORATORS, FASTMCP, FASTMCP_SEARCH, OURS, OURS_DEFAULT
 
 PROMISED_SIZE = 1000
-"""The promises are about so many tools; a smaller run says nothing about them."""
+"""Number of tools of the targets; smaller runs are not compared with them."""
 NOT_MEASURED = "not measured here"
 
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """All that one run measured; None or empty is what it was not asked for."""
+    """The results of one run; None or empty if not measured."""
 
     sizes: tuple[int, ...]
     rounds: int
@@ -35,13 +35,13 @@ class Findings:
 
     @property
     def largest(self) -> int:
-        """The size that the promises are looked at with."""
+        """The size that is compared with the targets."""
         return self.sizes[-1]
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One promise. `kept` is None where nothing can be said."""
+    """One target. `kept` is None if it was not measured."""
 
     what: str
     elsewhere: str
@@ -51,12 +51,12 @@ class Row:
 
     @property
     def verdict(self) -> str:
-        """Say whether it is kept."""
+        """Return the text of the last column."""
         return "-" if self.kept is None else ("met" if self.kept else "**not met**")
 
 
 def rows(findings: Findings) -> tuple[Row, ...]:
-    """Give every promise, the start of a server first."""
+    """Return all targets, the start of a server first."""
     return (
         *_start_rows(findings),
         *_listing_rows(findings),
@@ -64,7 +64,7 @@ def rows(findings: Findings) -> tuple[Row, ...]:
             "search recall@5 on paraphrased requests",
             "FastMCP BM25 .610 mean",
             ">= .74",
-            f"{NOT_MEASURED}: it takes sets of real requests",
+            f"{NOT_MEASURED}: it needs sets of real requests",
         ),
         _names_row(findings),
         *_schema_rows(findings),
@@ -116,11 +116,11 @@ def _listing_rows(findings: Findings) -> Iterator[Row]:
         f" {FASTMCP} {starts.bytes_per_tool(FASTMCP, size):.0f}",
         ours <= 440,
     )
-    surface = [starts.tokens(OURS_DEFAULT, each) for each in starts.sizes]
+    surface = [starts.tokens(OURS_DEFAULT, tools) for tools in starts.sizes]
     yield Row(
         "tokens of the default surface",
         "FastMCP search 253, climax 278",
-        "<= 250, whatever the catalogue",
+        "<= 250 with any catalogue",
         f"{' / '.join(map(str, surface))} at {' / '.join(map(str, starts.sizes))} tools;"
         f" {listing.split_surface} with `split_calls`; {FASTMCP_SEARCH} {starts.tokens(FASTMCP_SEARCH, size)}",
         max(surface) <= 250,
@@ -138,14 +138,14 @@ def _names_row(findings: Findings) -> Row:
     what, elsewhere = "exact and spaced tool names at rank 1", "FastMCP .90, climax .03 for spaced names"
     if not findings.searches:
         return Row(what, elsewhere, "1.00", NOT_MEASURED)
-    found = findings.searches[-1]
+    result = findings.searches[-1]
     return Row(
         what,
         elsewhere,
         "1.00",
-        f"{found.named:.2f} and {found.spaced:.2f} of {found.size};"
-        f" {FASTMCP_SEARCH} {found.fastmcp_named:.2f} and {found.fastmcp_spaced:.2f}",
-        min(found.named, found.spaced) == 1,
+        f"{result.named:.2f} and {result.spaced:.2f} of {result.size};"
+        f" {FASTMCP_SEARCH} {result.fastmcp_named:.2f} and {result.fastmcp_spaced:.2f}",
+        min(result.named, result.spaced) == 1,
     )
 
 
@@ -153,26 +153,26 @@ def _schema_rows(findings: Findings) -> Iterator[Row]:
     clients, converted = "schemas that survive every client path", "schemas converted to Gemini's `parameters` well"
     of_clients = ("45 % of real ones as advertised today; hard ones 0 %", ">= 98 %, hard >= 90 %")
     of_converters = ("real hard ones: mastra 91.0 %, litellm 85.7 %, google-adk 82.7 %", "hard >= 96 %")
-    found = findings.converting
-    if found is None:
+    result = findings.converting
+    if result is None:
         yield Row(clients, *of_clients, NOT_MEASURED)
         yield Row(converted, *of_converters, NOT_MEASURED)
         return
-    paths = len(found.clients)
-    as_they_are, advertised = found.surviving(advertised=False), found.surviving(advertised=True)
-    hard_as_they_are, hard = (found.surviving(advertised=each, hard=True) for each in (False, True))
+    paths = len(result.clients)
+    as_they_are, advertised = result.surviving(advertised=False), result.surviving(advertised=True)
+    hard_as_they_are, hard = (result.surviving(advertised=is_advertised, hard=True) for is_advertised in (False, True))
     yield Row(
         f"{clients}, {paths} of them measured",
         *of_clients,
         f"{advertised:.1%}, hard {hard:.1%} of the corpus ({as_they_are:.1%} and {hard_as_they_are:.1%} as they are)",
         advertised >= 0.98 and hard >= 0.9 if paths else None,
     )
-    scores = {score.label: score for score in found.scores(hard=True)}
-    others = [score for label, score in scores.items() if label in found.competitors]
+    scores = {score.label: score for score in result.scores(hard=True)}
+    others = [score for label, score in scores.items() if label in result.competitors]
     yield Row(
         converted,
         *of_converters,
-        f"hard {scores[OUR_CONVERTER].good:.1%}; " + "; ".join(f"{each.label} {each.good:.1%}" for each in others),
+        f"hard {scores[OUR_CONVERTER].good:.1%}; " + "; ".join(f"{score.label} {score.good:.1%}" for score in others),
         scores[OUR_CONVERTER].good >= 0.96,
     )
 
@@ -181,16 +181,16 @@ def _latency_row(findings: Findings) -> Row:
     what, elsewhere = "search latency", "FastMCP 370 ms first, 15 to 566 ms after"
     if not findings.searches:
         return Row(what, elsewhere, "<= 2 ms", NOT_MEASURED)
-    found = findings.searches[-1]
-    ours, theirs = found.ours, found.fastmcp
+    result = findings.searches[-1]
+    ours, theirs = result.ours, result.fastmcp
     return Row(
-        f"{what}, {found.size} tools",
+        f"{what}, {result.size} tools",
         elsewhere,
         "<= 2 ms",
-        f"{found.in_process.typical:.2f} ms in process (p95 {found.in_process.slow:.2f});"
+        f"{result.in_process.typical:.2f} ms in process (p95 {result.in_process.slow:.2f});"
         f" over stdio {ours.first:.0f} ms first, {ours.typical:.1f} ms after;"
         f" {FASTMCP_SEARCH} {theirs.first:.0f} ms first, {theirs.typical:.0f} ms after",
-        _kept(findings, found.in_process.typical, 2),
+        _kept(findings, result.in_process.typical, 2),
     )
 
 
@@ -202,29 +202,29 @@ def _generation_rows(findings: Findings) -> Iterator[Row]:
         yield Row(quick, "nobody is incremental; `check` 7.0 s", "<= 0.5 s each", NOT_MEASURED)
         yield Row(kept, "100 %; 6 of 6 generators", "0; 0", NOT_MEASURED)
         return
-    found = findings.generations[-1]
-    compared: Ratio = found.to_alone(FULL)
+    result = findings.generations[-1]
+    compared: Ratio = result.to_alone(FULL)
     yield Row(
-        f"{full}, {found.size} tools",
+        f"{full}, {result.size} tools",
         "datamodel-code-generator alone 4.5 s",
         "<= 1.5x of that alone",
         str(compared),
         _kept(findings, compared.median, 1.5),
     )
-    times = [found.typical(what) for what in (NOTHING, CHECK, TEXT)]
+    times = [result.typical(what) for what in (NOTHING, CHECK, TEXT)]
     yield Row(
-        f"{quick}, {found.size} tools",
+        f"{quick}, {result.size} tools",
         "nobody is incremental; `check` 7.0 s",
         "<= 0.5 s each",
-        f"{' / '.join(f'{each:.2f}' for each in times)} s; {found.typical(SCHEMA):.2f} s if its schema changed",
+        f"{' / '.join(f'{seconds:.2f}' for seconds in times)} s; {result.typical(SCHEMA):.2f} s if its schema changed",
         _kept(findings, max(times), 0.5),
     )
     yield Row(
         kept,
         "100 %; 6 of 6 generators",
         "0; 0",
-        f"{found.rewritten} of {found.files}; {found.edits_lost} of 1",
-        found.rewritten == found.edits_lost == 0,
+        f"{result.rewritten} of {result.files}; {result.edits_lost} of 1",
+        result.rewritten == result.edits_lost == 0,
     )
 
 

@@ -1,6 +1,6 @@
-"""Programs that serve the same synthetic tools by other means, as their documentation says to write them.
+"""Programs that serve the same synthetic tools with other frameworks, written as in their documentation.
 
-Each is a package with the tools in a module of its own, so that byte code is cached for all alike.
+Each is a package with the tools in a separate module, so that byte code is cached for all.
 """
 
 from __future__ import annotations
@@ -107,22 +107,22 @@ def {name}(
 """
 
 
-def write_bare(folder: Path, table: Sequence[dict[str, Any]]) -> str:
+def write_bare(directory: Path, table: Sequence[dict[str, Any]]) -> str:
     """Write a low-level server of the SDK with the wire-ready `table` of tools; give the module to run."""
-    return _package(folder, "bare_sdk", _BARE.format(table=list(table)))
+    return _package(directory, "bare_sdk", _BARE.format(table=list(table)))
 
 
-def write_sdk_decorators(folder: Path, tools: Sequence[SyntheticTool]) -> str:
+def write_sdk_decorators(directory: Path, tools: Sequence[SyntheticTool]) -> str:
     """Write a server of the SDK's decorators; give the module to run."""
     text = _decorated(_SDK_IMPORTS, tools, "structured_output=False")
-    return _package(folder, "sdk_decorators", f'{text}\n\ndef main():\n    server.run("stdio")\n')
+    return _package(directory, "sdk_decorators", f'{text}\n\ndef main():\n    server.run("stdio")\n')
 
 
-def write_fastmcp(folder: Path, tools: Sequence[SyntheticTool], *, search: bool = False) -> str:
+def write_fastmcp(directory: Path, tools: Sequence[SyntheticTool], *, search: bool = False) -> str:
     """Write a FastMCP server, with its BM25 search in place of the full list if asked; give the module to run."""
     text = _decorated(_FASTMCP_SEARCH_IMPORTS if search else _FASTMCP_IMPORTS, tools, "output_schema=None")
     end = '\n\ndef main():\n    server.run("stdio", show_banner=False)\n'
-    return _package(folder, "fastmcp_search" if search else "fastmcp_decorators", text + end)
+    return _package(directory, "fastmcp_search" if search else "fastmcp_decorators", text + end)
 
 
 def wire_table(generated: Path) -> list[dict[str, Any]]:
@@ -143,8 +143,8 @@ def _decorated(imports: str, tools: Sequence[SyntheticTool], unstructured: str) 
     return "".join([_DECORATED.format(imports=imports), *classes, *functions])
 
 
-def _package(folder: Path, name: str, tools: str) -> str:
-    package = folder / name
+def _package(directory: Path, name: str, tools: str) -> str:
+    package = directory / name
     package.mkdir(parents=True)
     files = {"__init__.py": "", "__main__.py": _MAIN.format(package=name), "tools.py": tools}
     for file, text in files.items():

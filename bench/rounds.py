@@ -1,4 +1,4 @@
-"""Alternating rounds: on a machine that others use, only what was measured side by side can be compared."""
+"""Alternating rounds: on a shared machine, only measurements of the same round are comparable."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """The median of ratios taken pair by pair, and the middle half of them."""
+    """The median of pairwise ratios, and the bounds of their middle half."""
 
     median: float
     low: float
@@ -25,9 +25,9 @@ class Ratio:
 
 
 def alternate(count: int, work: Mapping[Label, Callable[[], Result]]) -> dict[Label, list[Result]]:
-    """Do each piece of `work` once a round, `count` rounds, each round beginning with another one.
+    """Run each function of `work` once per round, for `count` rounds, each round with another first one.
 
-    Before several rounds each is done once without counting: that caches byte code, as installing does for packages.
+    With several rounds, each function first runs once without measurement, which caches byte code.
     """
     if count > 1:
         for warm_up in work.values():
@@ -42,7 +42,7 @@ def alternate(count: int, work: Mapping[Label, Callable[[], Result]]) -> dict[La
 
 
 def ratio(ours: Sequence[float], theirs: Sequence[float]) -> Ratio:
-    """Compare two rows of measurements, pair by pair."""
+    """Return the ratio of two series of measurements, compared pairwise."""
     pairs = [mine / other for mine, other in zip(ours, theirs, strict=True)]
     low, _, high = quantiles(pairs, n=4, method="inclusive") if len(pairs) > 1 else pairs * 3
     return Ratio(median(pairs), low, high)

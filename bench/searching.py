@@ -1,4 +1,4 @@
-"""Search: how long an answer takes, in process and over stdio, and whether names are found at the first place."""
+"""Search: latency in process and over stdio, and the rank of tool names."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from typing import Any
 
 from toolmason_runtime.search.index import ToolIndex
 
-from bench.session import Room, Session, session
-from bench.workshop import FASTMCP_SEARCH, OURS_DEFAULT, Workshop, module_folder
+from bench.contestants import FASTMCP_SEARCH, OURS_DEFAULT, Contestants, package_directory
+from bench.session import Session, Workspace, session
 
 MAX_QUERIES = 60
 """Queries of one round; evenly drawn from what the tools are for."""
@@ -46,19 +46,19 @@ class Search:
     fastmcp_spaced: float
 
 
-def measure_search(room: Room, shop: Workshop, rounds: int) -> Search:
+def measure_search(workspace: Workspace, contestants: Contestants, rounds: int) -> Search:
     """Ask the same questions of our index, our server and FastMCP's, in turn."""
-    queries = _drawn([tool.use_case for tool in shop.project.tools], MAX_QUERIES)
-    names = [tool.name for tool in shop.project.tools]
-    index = _index(shop)
-    ours, fastmcp = _over_stdio(room, shop, queries, rounds)
-    with session(room, shop.programs[FASTMCP_SEARCH]) as running:
-        asked = _drawn(names, MAX_NAMES)
-        fastmcp_named = sum(_fastmcp_first(running, name) == name for name in asked) / len(asked)
-        fastmcp_spaced = sum(_fastmcp_first(running, _spaced(name)) == name for name in asked) / len(asked)
+    queries = _sample([tool.use_case for tool in contestants.project.tools], MAX_QUERIES)
+    names = [tool.name for tool in contestants.project.tools]
+    index = _index(contestants)
+    ours, fastmcp = _over_stdio(workspace, contestants, queries, rounds)
+    with session(workspace, contestants.programs[FASTMCP_SEARCH]) as running:
+        sample = _sample(names, MAX_NAMES)
+        fastmcp_named = sum(_fastmcp_first(running, name) == name for name in sample) / len(sample)
+        fastmcp_spaced = sum(_fastmcp_first(running, _spaced(name)) == name for name in sample) / len(sample)
     return Search(
-        size=shop.size,
-        in_process=_in_process(shop, queries, rounds),
+        size=contestants.size,
+        in_process=_in_process(contestants, queries, rounds),
         ours=ours,
         fastmcp=fastmcp,
         named=sum(_is_first(index, name, name) for name in names) / len(names),
@@ -68,52 +68,56 @@ def measure_search(room: Room, shop: Workshop, rounds: int) -> Search:
     )
 
 
-def _index(shop: Workshop) -> ToolIndex:
-    """Give the index as a server that has just started has it: nothing is loaded yet."""
-    folder = module_folder(shop.project)
-    catalogue = json.loads(folder.joinpath("catalogue.json").read_bytes())
+def _index(contestants: Contestants) -> ToolIndex:
+    """Return the index of a newly started server, before anything is loaded."""
+    directory = package_directory(contestants.project)
+    catalogue = json.loads(directory.joinpath("catalogue.json").read_bytes())
 
     def load() -> Any:
-        return json.loads(folder.joinpath("search_index.json").read_text(encoding="utf-8"))
+        return json.loads(directory.joinpath("search_index.json").read_text(encoding="utf-8"))
 
     return ToolIndex(catalogue, catalogue["tools"], load)
 
 
-def _in_process(shop: Workshop, queries: Sequence[str], rounds: int) -> Latency:
+def _in_process(contestants: Contestants, queries: Sequence[str], rounds: int) -> Latency:
     times = []
     for _ in range(rounds):
-        index = _index(shop)
+        index = _index(contestants)
         times.append([_timed(partial(index.search, query)) for query in queries])
     return _latency(times)
 
 
-def _over_stdio(room: Room, shop: Workshop, queries: Sequence[str], rounds: int) -> tuple[Latency, Latency]:
-    """Ask both servers each query in turn, in fresh processes each round."""
+def _over_stdio(
+    workspace: Workspace, contestants: Contestants, queries: Sequence[str], rounds: int
+) -> tuple[Latency, Latency]:
+    """Send each query to both servers in turn, with new processes in each round."""
     ours, fastmcp = [], []
     for _ in range(rounds):
         with (
-            session(room, shop.programs[OURS_DEFAULT]) as mine,
-            session(room, shop.programs[FASTMCP_SEARCH]) as other,
+            session(workspace, contestants.programs[OURS_DEFAULT]) as mine,
+            session(workspace, contestants.programs[FASTMCP_SEARCH]) as other,
         ):
-            pairs = [(_asked(mine, "search", query), _asked(other, "search_tools", query)) for query in queries]
+            pairs = [
+                (_search_time(mine, "search", query), _search_time(other, "search_tools", query)) for query in queries
+            ]
         ours.append([pair[0] for pair in pairs])
         fastmcp.append([pair[1] for pair in pairs])
     return _latency(ours), _latency(fastmcp)
 
 
-def _asked(running: Session, tool: str, query: str) -> float:
+def _search_time(running: Session, tool: str, query: str) -> float:
     return _timed(partial(running.request, "tools/call", {"name": tool, "arguments": {"query": query}}))
 
 
 def _timed(work: Callable[[], object]) -> float:
-    """Give how many milliseconds `work` takes."""
-    begun = perf_counter()
+    """Return the milliseconds of `work`."""
+    started = perf_counter()
     work()
-    return (perf_counter() - begun) * 1000
+    return (perf_counter() - started) * 1000
 
 
 def _latency(rounds: Sequence[Sequence[float]]) -> Latency:
-    rest = [each for times in rounds for each in times[1:]]
+    rest = [time for times in rounds for time in times[1:]]
     return Latency(median(times[0] for times in rounds), median(rest), quantiles(rest, n=20)[-1])
 
 
@@ -124,15 +128,15 @@ def _is_first(index: ToolIndex, query: str, name: str) -> bool:
 
 def _fastmcp_first(running: Session, query: str) -> str:
     answer = running.request("tools/call", {"name": "search_tools", "arguments": {"query": query}})
-    found = json.loads(answer["content"][0]["text"]) if answer["content"] else []
-    return str(found[0]["name"]) if found else ""
+    hits = json.loads(answer["content"][0]["text"]) if answer["content"] else []
+    return str(hits[0]["name"]) if hits else ""
 
 
 def _spaced(name: str) -> str:
     return name.replace("_", " ")
 
 
-def _drawn(items: Sequence[str], most: int) -> list[str]:
-    """Give at most `most` of `items`, evenly spread."""
+def _sample(items: Sequence[str], most: int) -> list[str]:
+    """Return at most `most` of `items`, evenly spread."""
     step = max(1, len(items) / most)
-    return [items[int(place * step)] for place in range(min(most, len(items)))]
+    return [items[int(index * step)] for index in range(min(most, len(items)))]

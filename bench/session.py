@@ -1,4 +1,4 @@
-"""A client on the far side of stdio that knows the time: it starts a server, sends requests and reads answers."""
+"""A client over stdio that measures time: it starts a server, sends requests and reads responses."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ from typing import IO, Any, Final
 from toolmason_runtime.protocol.tokens import estimate_tokens
 
 PROTOCOL: Final = "2025-11-25"
-"""The newest revision with a handshake: all who are compared here speak it."""
-PATIENCE_S: Final = 120.0
-"""Seconds after which a server counts as hung."""
+"""The newest revision with a handshake. All compared servers support it."""
+TIMEOUT_S: Final = 120.0
+"""Seconds after which a server is killed."""
 _PEAK: Final = re.compile(r"^VmHWM:\s+(\d+) kB$", re.MULTILINE)
 
 
 class SessionError(Exception):
-    """A server that ended or answered with an error, with the end of what it said on stderr."""
+    """A server ended or answered with an error. The message contains the end of its stderr."""
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
-    """A temporary folder for one run: byte code of everything measured is cached in it, as it is after a first use."""
+class Workspace:
+    """A temporary directory for one run. It also caches the byte code of all measured programs."""
 
-    folder: Path
+    directory: Path
 
     def environment(self, *import_path: Path) -> dict[str, str]:
-        """Give the environment in which whatever is measured runs."""
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "FASTMCP_"))}
-        return kept | {
+        """Return the environment variables of measured programs."""
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "FASTMCP_"))}
+        return inherited | {
             "PYTHONPATH": os.pathsep.join(map(str, import_path)),
-            "PYTHONPYCACHEPREFIX": str(self.folder / "bytecode"),
+            "PYTHONPYCACHEPREFIX": str(self.directory / "bytecode"),
             "PYTHONUTF8": "1",
             "FASTMCP_CHECK_FOR_UPDATES": "off",
         }
@@ -57,16 +57,16 @@ class Program:
 
 @dataclass(slots=True)
 class Session:
-    """A running server that has shaken hands."""
+    """A running, initialized server."""
 
     _process: subprocess.Popen[bytes]
     _stderr: IO[bytes]
     _number: int = 0
     received: int = field(default=0)
-    """Bytes of the last answer, line end included."""
+    """Bytes of the last response, including its line end."""
 
     def request(self, method: str, params: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Send a request and give its result.
+        """Send a request and return its result.
 
         Raises:
             SessionError: the server ended, or answered with an error.
@@ -85,59 +85,59 @@ class Session:
         self._stderr.seek(0)
         raise SessionError(f"{method}: no answer\n{self._stderr.read().decode('utf-8', 'replace')[-2000:]}")
 
-    def shake_hands(self) -> None:
-        """Open the session as clients do."""
+    def initialize(self) -> None:
+        """Send the handshake."""
         about = {"name": "bench", "version": "1"}
         self.request("initialize", {"protocolVersion": PROTOCOL, "capabilities": {}, "clientInfo": about})
         self._send({"jsonrpc": "2.0", "method": "notifications/initialized"})
 
     def peak_memory(self) -> float | None:
-        """Give the most memory that was resident so far, in MiB; None where the system does not say."""
+        """Return the peak resident memory in MiB; None if the system does not report it."""
         try:
             status = Path(f"/proc/{self._process.pid}/status").read_text(encoding="utf-8")
         except OSError:
             return None
-        found = _PEAK.search(status)
-        return int(found[1]) / 1024 if found else None
+        match = _PEAK.search(status)
+        return int(match[1]) / 1024 if match else None
 
     @property
     def _reader(self) -> IO[bytes]:
-        assert self._process.stdout is not None  # noqa: S101  a pipe was asked for
+        assert self._process.stdout is not None  # noqa: S101  started with a pipe
         return self._process.stdout
 
     def _send(self, message: dict[str, Any]) -> None:
-        assert self._process.stdin is not None  # noqa: S101  a pipe was asked for
+        assert self._process.stdin is not None  # noqa: S101  started with a pipe
         self._process.stdin.write(json.dumps(message).encode() + b"\n")
         self._process.stdin.flush()
 
 
 @contextmanager
-def session(room: Room, program: Program) -> Iterator[Session]:
-    """Start `program` and shake hands; end it afterwards."""
+def session(workspace: Workspace, program: Program) -> Iterator[Session]:
+    """Start `program` and initialize it; end it afterwards."""
     command = [sys.executable, "-m", program.module, *program.arguments]
-    with room.folder.joinpath("stderr").open("w+b") as stderr:
-        process = subprocess.Popen(  # noqa: S603  a program that the bench has written
+    with workspace.directory.joinpath("stderr").open("w+b") as stderr:
+        process = subprocess.Popen(  # noqa: S603  a program of the benchmark
             command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=stderr,
-            cwd=room.folder,
-            env=room.environment(*program.import_path),
+            cwd=workspace.directory,
+            env=workspace.environment(*program.import_path),
         )
-        hung = threading.Timer(PATIENCE_S, process.kill)
-        hung.start()
+        timer = threading.Timer(TIMEOUT_S, process.kill)
+        timer.start()
         try:
             running = Session(process, stderr)
-            running.shake_hands()
+            running.initialize()
             yield running
         finally:
-            hung.cancel()
+            timer.cancel()
             _end(process)
 
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """What it took from nothing to the first list: seconds, MiB at most, bytes of the list, and what it lists."""
+    """The start of a server up to its first list: seconds, peak memory in MiB, bytes of the list, and its tools."""
 
     seconds: float
     memory: float | None
@@ -146,44 +146,46 @@ class Start:
 
     @property
     def listed_tokens(self) -> int:
-        """Estimate the tokens of all listed tools, as compact JSON; no model reads `_meta`."""
+        """Estimated tokens of all listed tools as compact JSON, without `_meta`, which models do not see."""
         return estimate_tokens(_compact([{key: tool[key] for key in tool if key != "_meta"} for tool in self.tools]))
 
     @property
     def hint_bytes(self) -> float:
-        """Give what the hints take of one tool, on average."""
+        """Mean bytes of the hints of one tool."""
         hints = [tool["annotations"] for tool in self.tools if "annotations" in tool]
-        return sum(len(f',"annotations":{_compact(each)}') for each in hints) / len(self.tools)
+        return sum(len(f',"annotations":{_compact(hint)}') for hint in hints) / len(self.tools)
 
 
-def start(room: Room, program: Program) -> Start:
+def start(workspace: Workspace, program: Program) -> Start:
     """Start `program`, list its tools, and end it."""
-    begun = perf_counter()
-    with session(room, program) as running:
+    started = perf_counter()
+    with session(workspace, program) as running:
         tools = running.request("tools/list")["tools"]
-        seconds = perf_counter() - begun
+        seconds = perf_counter() - started
         return Start(seconds, running.peak_memory(), running.received, tuple(tools))
 
 
-def run(room: Room, arguments: Sequence[str], *, cwd: Path, expected: Sequence[int] = (0,)) -> tuple[float, int]:
-    """Run a Python module to its end; give seconds and exit code.
+def run(
+    workspace: Workspace, arguments: Sequence[str], *, cwd: Path, expected: Sequence[int] = (0,)
+) -> tuple[float, int]:
+    """Run a Python module to its end; return seconds and exit code.
 
     Raises:
-        SessionError: it ended with a code that was not `expected`.
+        SessionError: the exit code is not in `expected`.
     """
-    begun = perf_counter()
-    ran = subprocess.run(  # noqa: S603  a module of ours or one that is compared
+    started = perf_counter()
+    ran = subprocess.run(  # noqa: S603  our module or a compared one
         [sys.executable, "-m", *arguments],
         cwd=cwd,
-        env=room.environment(),
+        env=workspace.environment(),
         capture_output=True,
         check=False,
-        timeout=PATIENCE_S,
+        timeout=TIMEOUT_S,
     )
-    seconds = perf_counter() - begun
+    seconds = perf_counter() - started
     if ran.returncode not in expected:
-        said = (ran.stdout + ran.stderr).decode("utf-8", "replace")[-2000:]
-        raise SessionError(f"{' '.join(arguments)}: exit code {ran.returncode}\n{said}")
+        output = (ran.stdout + ran.stderr).decode("utf-8", "replace")[-2000:]
+        raise SessionError(f"{' '.join(arguments)}: exit code {ran.returncode}\n{output}")
     return seconds, ran.returncode
 
 
@@ -192,7 +194,7 @@ def _compact(value: object) -> str:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """Close its input, which ends every server; one that stays is killed."""
+    """Close its input, which ends a server; kill it if it continues."""
     for stream in (process.stdin, process.stdout):
         if stream is not None:
             stream.close()

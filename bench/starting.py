@@ -1,4 +1,4 @@
-"""From spawning a server to its first `tools/list` over stdio: time, peak memory, bytes."""
+"""Start of a server up to its first `tools/list` over stdio: time, peak memory, bytes."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import partial
 from statistics import median
 
+from bench.contestants import BARE, Contestants
 from bench.rounds import Ratio, alternate, ratio
-from bench.session import Room, Start, start
-from bench.workshop import BARE, Workshop
+from bench.session import Start, Workspace, start
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class Starts:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The programs, in the order in which they were given."""
+        """The programs in their original order."""
         return tuple(dict.fromkeys(label for label, _ in self.all))
 
     @property
@@ -30,12 +30,12 @@ class Starts:
 
     @property
     def rounds(self) -> int:
-        """How often each was started."""
-        return min(len(each) for each in self.all.values())
+        """The number of starts of each program."""
+        return min(len(starts) for starts in self.all.values())
 
     def seconds(self, label: str, size: int) -> list[float]:
-        """Give the times of one program at one size."""
-        return [each.seconds for each in self.all[label, size]]
+        """Return the times of one program at one size."""
+        return [start.seconds for start in self.all[label, size]]
 
     def to_bare(self, label: str, size: int) -> Ratio:
         """Compare a program with the bare SDK server."""
@@ -46,25 +46,25 @@ class Starts:
         return ratio(self.seconds(label, self.sizes[-1]), self.seconds(label, self.sizes[0]))
 
     def memory(self, label: str, size: int) -> float | None:
-        """Give the median of the peak memory, in MiB, where the system tells it."""
-        known = [each.memory for each in self.all[label, size] if each.memory is not None]
+        """Return the median of the peak memory in MiB; None if the system does not report it."""
+        known = [start.memory for start in self.all[label, size] if start.memory is not None]
         return median(known) if known else None
 
     def bytes_per_tool(self, label: str, size: int) -> float:
-        """Give what one listed tool takes on the wire, its share of the envelope included."""
+        """Return the bytes of one listed tool on the wire, including its share of the envelope."""
         one = self.all[label, size][0]
         return one.size / len(one.tools)
 
     def tokens(self, label: str, size: int) -> int:
-        """Estimate the tokens of all that is listed."""
+        """Return the estimated tokens of the list."""
         return self.all[label, size][0].listed_tokens
 
 
-def measure_starts(room: Room, workshops: Sequence[Workshop], rounds: int) -> Starts:
+def measure_starts(workspace: Workspace, contestants: Sequence[Contestants], rounds: int) -> Starts:
     """Start every program at every size `rounds` times, in turn."""
     work = {
-        (label, each.size): partial(start, room, program)
-        for each in workshops
-        for label, program in each.programs.items()
+        (label, compared.size): partial(start, workspace, program)
+        for compared in contestants
+        for label, program in compared.programs.items()
     }
     return Starts(alternate(rounds, work))

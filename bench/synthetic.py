@@ -15,7 +15,7 @@ TOOLS_PER_CATEGORY: Final = 40
 
 @dataclass(frozen=True, slots=True)
 class Noun:
-    """What the tools of one category are about; `other` is what people call it who do not know its name."""
+    """The subject of one category; `other` is a synonym."""
 
     one: str
     many: str
@@ -24,7 +24,7 @@ class Noun:
 
 @dataclass(frozen=True, slots=True)
 class Verb:
-    """What a tool does: its texts, with `{one}`, `{many}` and `{other}` for the noun."""
+    """The texts of a tool, with `{one}`, `{many}` and `{other}` for the noun."""
 
     name: str
     summary: str
@@ -35,7 +35,7 @@ class Verb:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SyntheticTool:
-    """One tool, as every program of the bench has to offer it."""
+    """One tool that every compared program serves."""
 
     name: str
     summary: str
@@ -240,18 +240,18 @@ _CHANGING: Final = (
     Verb("encrypt", "Seal a {one} with a password", "Lost passwords cannot be replaced.", "Keep the {one} secret"),
 )
 
-MOST: Final = len(_NOUNS) * (len(_READING) + len(_CHANGING))
-"""Tools that the vocabulary can name."""
+MAX_TOOLS: Final = len(_NOUNS) * (len(_READING) + len(_CHANGING))
+"""Maximum number of tools with the vocabulary."""
 
 
 def synthetic_tools(count: int) -> tuple[SyntheticTool, ...]:
-    """Give `count` tools, category by category, reading and changing ones in turn.
+    """Return `count` tools, category by category, reading and changing ones in turn.
 
     Raises:
-        ValueError: the vocabulary has words for `MOST` tools only, and there must be at least one.
+        ValueError: `count` is not in 1 to `MAX_TOOLS`.
     """
-    if not 1 <= count <= MOST:
-        raise ValueError(f"{count} tools: the vocabulary allows 1 to {MOST}")
+    if not 1 <= count <= MAX_TOOLS:
+        raise ValueError(f"{count} tools: the vocabulary allows 1 to {MAX_TOOLS}")
     categories = max(min(2, count), -(-count // TOOLS_PER_CATEGORY))
     verbs = [
         (verb, reads)
@@ -267,7 +267,7 @@ def synthetic_tools(count: int) -> tuple[SyntheticTool, ...]:
 
 
 def categories_of(tools: Sequence[SyntheticTool]) -> tuple[Noun, ...]:
-    """Give what the categories of `tools` are about, in order."""
+    """Return the nouns of the categories of `tools`, in order."""
     return tuple(dict.fromkeys(tool.noun for tool in tools))
 
 

@@ -205,7 +205,7 @@ class Desk:
 @pytest.fixture
 def desk(tmp_path: Path) -> Iterator[Desk]:
     (tmp_path / ".gemini").mkdir()
-    # A short path, which `workbench init` prints in one line.
+    # A short path, which `toolmason-workbench doctor` prints in one line.
     with GeminiApi() as api, tempfile.TemporaryDirectory() as cli:
         Path(cli, "gemini").symlink_to(NODE / ".bin" / "gemini")
         api.decides(answer)
@@ -229,7 +229,7 @@ def result_in(output: str) -> dict[str, Any]:
 
 
 def test_setup_is_checked_as_in_the_readme(desk: Desk) -> None:
-    command, expected = session_with("init")
+    command, expected = session_with("doctor")
     output = desk.run(command)
     assert matches(expected, output), output
 
@@ -239,7 +239,7 @@ def test_question_costs_as_many_tokens_as_in_the_readme(desk: Desk) -> None:
     output = desk.run(command)
     assert matches(expected, output), output
     assert result_in(output)["answer"] == ANSWER
-    desk.check_tokens("handed the whole runtime, (.+?) tokens")
+    desk.check_tokens("was sent the whole runtime, (.+?) tokens")
     (cost,) = re.findall("the caller got (.+?)[.]", RESEARCH.words)
     assert abs(result_in(output)["cost"] - int(cost)) < 50
 
@@ -249,7 +249,7 @@ def test_long_answer_arrives_in_parts_as_in_the_readme(desk: Desk, redis: str) -
     output = desk.run(command.replace("redis://localhost", redis))
     key = re.findall(r"cache_[0-9a-f]{32}", output)[0]
     assert matches(expected, output.replace(key, _KEY)), output
-    desk.check_tokens("which is handed (.+?) tokens here")
+    desk.check_tokens("larger model, with (.+?) tokens in this example")
 
     command, expected = session_with("fetch_chunk")
     rest = desk.run(command.replace(_KEY, key).replace("redis://localhost", redis))
@@ -261,7 +261,11 @@ def test_long_answer_arrives_in_parts_as_in_the_readme(desk: Desk, redis: str) -
 def test_server_without_the_cli_reports_the_problem_of_the_readme(desk: Desk, tmp_path: Path) -> None:
     command, expected = session_with("health_check")
     (tmp_path / "bin").mkdir()
-    for program in (Path(sys.executable).parent / "workbench", NODE / "node/bin/node", NODE / ".bin/mcp-inspector"):
+    for program in (
+        Path(sys.executable).parent / "toolmason-workbench",
+        NODE / "node/bin/node",
+        NODE / ".bin/mcp-inspector",
+    ):
         (tmp_path / "bin" / program.name).symlink_to(program)
     path = os.pathsep.join([str(tmp_path / "bin"), "/usr/bin", "/bin"])
     if shutil.which("gemini", path=path):

@@ -213,7 +213,7 @@ def test_edited_file_stops_the_run_with_its_diff_and_the_ways_out(run: Toolmason
 
 def test_list_of_hashes_that_is_missing_is_named(run: Toolmason, project: Project) -> None:
     (project.generated / "SHA256SUMS").unlink()
-    replace(project.manifest, "characters a text", "signs a text")
+    replace(project.manifest, "characters of a text", "signs a text")
     refused = run("generate")
     findings = [json.loads(line) for line in run("generate", "--format", "json").stdout.splitlines()]
 
@@ -587,12 +587,12 @@ def test_lint_of_a_clean_manifest_says_so(run: Toolmason) -> None:
 
 
 def test_lint_warning_ends_with_1_and_a_note_does_not(run: Toolmason, project: Project) -> None:
-    replace(project.manifest, "characters a text has", "characters a text has.")
+    replace(project.manifest, "characters of a text", "characters of a text.")
     warned = run("lint")
     assert warned.exit_code == 1
     assert "warning[TM511]" in warned.stderr
 
-    replace(project.manifest, "characters a text has.", "characters a text has")
+    replace(project.manifest, "characters of a text.", "characters of a text")
     text = project.manifest.read_text(encoding="utf-8")
     second = (
         text[text.index("[tools.count_words]") :]
@@ -615,7 +615,7 @@ def test_lint_of_a_wrong_manifest_shows_its_mistakes(run: Toolmason, project: Pr
 
 
 def test_lint_findings_for_programs_are_on_stdout(run: Toolmason, project: Project) -> None:
-    replace(project.manifest, "characters a text has", "characters a text has.")
+    replace(project.manifest, "characters of a text", "characters of a text.")
     result = run("lint", "--format", "json")
 
     assert result.stderr == ""
@@ -626,7 +626,7 @@ def test_search_says_which_terms_matched_in_which_fields(run: Toolmason) -> None
     result = run("search", "words", "in", "a", "text")
 
     assert result.exit_code == 0
-    assert " 1. count_words  Say how many words, lines and characters a text has\n" in result.stdout
+    assert " 1. count_words  Count the words, lines and characters of a text\n" in result.stdout
     assert "word  in name, summary" in result.stdout
 
 

@@ -29,31 +29,54 @@ REQUIREMENT = "toolmason<0.2,>=0.1"
 """What a project of this version requires, as a wheel's metadata has it."""
 
 
-class Environment:
-    """A fresh virtual environment. Its programs run in a folder that is not the checkout."""
+UV = shutil.which("uv")
+"""Installs an environment in seconds; venv and pip replace it where it is missing."""
 
-    def __init__(self, folder: Path) -> None:
-        venv.create(folder, with_pip=True)
-        self._programs = folder / ("Scripts" if sys.platform == "win32" else "bin")
-        self.folder = folder
+
+def execute(*command: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command,
+        cwd=cwd,
+        env=ENVIRONMENT,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=300,
+        check=False,
+    )
+
+
+def build_wheel(project: Path, directory: Path) -> Path:
+    """Build the wheel of a project into a directory that contains no other wheel of it."""
+    before = set(directory.glob("*.whl"))
+    command = [UV, "build", "--quiet", "--wheel"] if UV else [sys.executable, "-m", "build", "--wheel"]
+    run = execute(*command, "--out-dir" if UV else "--outdir", directory, project)
+    assert run.returncode == 0, run.stderr
+    (wheel,) = set(directory.glob("*.whl")) - before
+    return wheel
+
+
+class Environment:
+    """A fresh virtual environment. Its programs run in its own directory, not in the checkout."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        if UV:
+            run = execute(UV, "venv", "--quiet", "--clear", "--python", sys.executable, directory)
+            assert run.returncode == 0, run.stderr
+        else:
+            venv.create(directory, with_pip=True)
 
     def program(self, name: str) -> Path:
-        return self._programs / name
+        return self.directory / ("Scripts" if sys.platform == "win32" else "bin") / name
 
     def run(self, name: str, *arguments: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [self.program(name), *arguments],
-            cwd=cwd or self.folder,
-            env=ENVIRONMENT,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            encoding="utf-8",
-            timeout=300,
-            check=False,
-        )
+        return execute(self.program(name), *arguments, cwd=cwd or self.directory)
 
-    def install(self, requirement: str | Path) -> None:
-        run = self.run("python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", requirement)
+    def install(self, *arguments: str | Path) -> None:
+        python = self.program("python")
+        pip = [UV, "pip", "install", "--python", python] if UV else [python, "-m", "pip", "install"]
+        run = execute(*pip, "--quiet", *arguments)
         assert run.returncode == 0, run.stderr
 
     def has(self, module: str) -> bool:
@@ -62,26 +85,21 @@ class Environment:
 
 @pytest.fixture(scope="session")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel that `TOOLMASON_WHEEL` names, or one that is built from the checkout now."""
-    if given := os.environ.get("TOOLMASON_WHEEL"):
-        return Path(given)
-    folder = tmp_path_factory.mktemp("dist")
-    builder = Environment(tmp_path_factory.mktemp("builder"))
-    run = builder.run("python", "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", folder, REPOSITORY)
-    assert run.returncode == 0, run.stderr
-    return next(folder.glob("*.whl"))
+    """Return the wheel that `TOOLMASON_WHEEL` names, or build one from the checkout."""
+    path = os.environ.get("TOOLMASON_WHEEL")
+    return Path(path) if path else build_wheel(REPOSITORY, tmp_path_factory.mktemp("dist"))
 
 
 @pytest.fixture(scope="session")
 def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Environment]:
-    """Make an environment with the wheel and one of its extras, or none."""
-    made: dict[str, Environment] = {}
+    """Return an environment with the wheel and one of its extras, or none; each is installed once."""
+    environments: dict[str, Environment] = {}
 
     def with_extra(extra: str) -> Environment:
-        if extra not in made:
-            made[extra] = Environment(tmp_path_factory.mktemp(extra or "bare"))
-            made[extra].install(f"{wheel}[{extra}]" if extra else wheel)
-        return made[extra]
+        if extra not in environments:
+            environments[extra] = Environment(tmp_path_factory.mktemp(extra or "bare"))
+            environments[extra].install(f"toolmason[{extra}] @ {wheel.as_uri()}" if extra else wheel)
+        return environments[extra]
 
     return with_extra
 
@@ -92,37 +110,35 @@ Converse = Callable[..., list[str]]
 
 @pytest.fixture
 def converse(overheard: Any, tmp_path: Path) -> Converse:
-    """Start Workbench over stdio and give the names it lists, then the text of what each call answers."""
+    """Start Workbench over stdio; return the names of its listed tools, then the text of each result."""
 
     async def run(
         environment: Environment, *calls: Call, options: Sequence[str] = (), path: str = ENVIRONMENT["PATH"]
     ) -> list[str]:
-        program = str(environment.program("python"))
-        arguments = ["-m", "workbench_server", "--root", ".", *options]
+        program = str(environment.program("toolmason-workbench"))
+        arguments = ["--root", ".", *options]
         server = StdioServerParameters(command=program, args=arguments, env={**ENVIRONMENT, "PATH": path}, cwd=tmp_path)
         async with Client(overheard(stdio_client(server), Oracle(MODERN))) as client:
-            said = [" ".join(tool.name for tool in (await client.list_tools()).tools)]
-            for name, each in calls:
-                content = (await client.call_tool(name, each)).content
-                said.append("\n".join(block.text for block in content if isinstance(block, TextContent)))
-            return said
+            texts = [" ".join(tool.name for tool in (await client.list_tools()).tools)]
+            for name, call_arguments in calls:
+                content = (await client.call_tool(name, call_arguments)).content
+                texts.append("\n".join(block.text for block in content if isinstance(block, TextContent)))
+            return texts
 
     return lambda environment, *calls, **more: asyncio.run(run(environment, *calls, **more))
 
 
-def test_the_server_starts_where_nothing_of_authors_is_installed(
-    environment: Callable[[str], Environment], converse: Converse
-) -> None:
+def test_a_server_starts_from_the_bare_install(environment: Callable[[str], Environment], converse: Converse) -> None:
     bare = environment("")
     assert not bare.has("jinja2")
 
-    listed, found = converse(bare, ("search", {"query": "read files"}))
+    listed, hits = converse(bare, ("search", {"query": "read files"}))
 
     assert listed.startswith("search call")
-    assert "read_files" in found
+    assert "read_files" in hits
 
 
-def test_without_the_toolkit_the_command_says_what_to_install(environment: Callable[[str], Environment]) -> None:
+def test_without_the_toolkit_the_command_names_the_missing_extra(environment: Callable[[str], Environment]) -> None:
     run = environment("").run("toolmason", "generate")
 
     assert run.returncode != 0
@@ -131,12 +147,12 @@ def test_without_the_toolkit_the_command_says_what_to_install(environment: Calla
 
 
 def absent(program: str) -> tuple[str, str]:
-    """Give what a tool answers whose program is not on PATH. It needs no package."""
+    """Return the error of a tool whose program is not on PATH. It needs no package."""
     return f'the program "{program}" is not installed on this server', ""
 
 
 ASKING = ("GEMINI_CLI_NOT_FOUND", "tenacity")
-"""What a tool that asks the model answers where there is no program to ask, and the first package it needs."""
+"""The error of a tool that asks the model without the program for that, and the first package it needs."""
 NO_REPOSITORY = (re.compile("not a git repository", re.IGNORECASE), "")
 CHUNK = {"cacheKey": "cache_9f86d081884c7d659a2feaa0c55ad015", "chunkIndex": 1}
 
@@ -187,33 +203,33 @@ CALLS: dict[str, tuple[dict[str, Any], str | re.Pattern[str], str]] = {
     "disk_free": ({"paths": ["."]}, re.compile(r"\d+%"), ""),
     "fetch_chunk": (CHUNK, "CACHE_EXPIRED", ""),
 }
-"""For each tool arguments, a part of the answer, and the package it needs beside those of the server."""
+"""Arguments of each tool, a part of its result, and the package it needs besides those of the server."""
 
 
-def only_these(folder: Path) -> str:
-    """Return a PATH with the programs of every machine alone. `folder` is outside the project, which chooses none."""
-    folder.mkdir()
+def basic_path(directory: Path) -> str:
+    """Return a PATH with only the programs that every machine has, in a directory outside the project."""
+    directory.mkdir()
     for name in ("git", "wc", "du", "df"):
-        found = shutil.which(name)
-        assert found is not None, f"{name} is not installed"
-        (folder / name).symlink_to(found)
-    return str(folder)
+        program = shutil.which(name)
+        assert program is not None, f"{name} is not installed"
+        (directory / name).symlink_to(program)
+    return str(directory)
 
 
-def tells(part: str | re.Pattern[str], answer: str) -> bool:
-    return bool(part.search(answer)) if isinstance(part, re.Pattern) else part in answer
+def contains(part: str | re.Pattern[str], text: str) -> bool:
+    return bool(part.search(text)) if isinstance(part, re.Pattern) else part in text
 
 
-def answers_of_every_tool(environment: Environment, converse: Converse, folder: Path) -> dict[str, str]:
-    (folder / "facts.json").write_text('{"answer": 42}', encoding="utf-8")
-    (folder / "picture.png").write_bytes(b"\x89PNG\r\n\x1a\n")
-    (folder / "log.md").write_text("# Log\n", encoding="utf-8")
+def call_every_tool(environment: Environment, converse: Converse, directory: Path) -> dict[str, str]:
+    (directory / "facts.json").write_text('{"answer": 42}', encoding="utf-8")
+    (directory / "picture.png").write_bytes(b"\x89PNG\r\n\x1a\n")
+    (directory / "log.md").write_text("# Log\n", encoding="utf-8")
     calls = [(tool, arguments) for tool, (arguments, *_) in CALLS.items()]
     listed, *answers = converse(
         environment,
         *calls,
         options=["--classic", "--all"],
-        path=only_these(folder.with_name(f"{folder.name}-programs")),
+        path=basic_path(directory.with_name(f"{directory.name}-programs")),
     )
     assert listed.split() == list(CALLS)
     return dict(zip(CALLS, answers, strict=True))
@@ -222,48 +238,56 @@ def answers_of_every_tool(environment: Environment, converse: Converse, folder: 
 def test_every_shipped_tool_works_from_the_wheel(
     environment: Callable[[str], Environment], converse: Converse, tmp_path: Path
 ) -> None:
-    answers = answers_of_every_tool(environment("workbench"), converse, tmp_path)
+    answers = call_every_tool(environment("workbench"), converse, tmp_path)
 
-    assert {tool: answers[tool] for tool, (_, part, _) in CALLS.items() if not tells(part, answers[tool])} == {}
+    assert {tool: answers[tool] for tool, (_, part, _) in CALLS.items() if not contains(part, answers[tool])} == {}
     assert [answer for answer in answers.values() if "Error executing tool" in answer] == []
 
 
-def test_without_extras_each_tool_answers_or_says_what_to_install(
+def test_without_extras_each_tool_works_or_names_the_missing_package(
     environment: Callable[[str], Environment], converse: Converse, tmp_path: Path
 ) -> None:
-    answers = answers_of_every_tool(environment(""), converse, tmp_path)
+    answers = call_every_tool(environment(""), converse, tmp_path)
 
     for tool, (_, part, package) in CALLS.items():
         missing = f"the package `{package}` is not installed: pip install 'toolmason[workbench]'"
-        assert (missing in answers[tool]) if package else tells(part, answers[tool]), (tool, answers[tool])
+        assert (missing in answers[tool]) if package else contains(part, answers[tool]), (tool, answers[tool])
     assert [answer for answer in answers.values() if "Error executing tool" in answer] == []
 
 
-def test_without_extras_the_health_of_research_says_what_to_install(
+def test_without_extras_health_check_names_the_missing_package(
     environment: Callable[[str], Environment], converse: Converse
 ) -> None:
     missing = "research tools cannot answer, as the package `tenacity` is not installed"
-    (_, health, whole) = converse(
+    _, health, diagnostics = converse(
         environment(""),
         ("health_check", {}),
         ("health_check", {"includeDiagnostics": True}),
         options=["--classic", "--toolsets", "research"],
     )
     assert missing in health
-    assert missing in whole
-    assert '"status":"degraded"' in whole
+    assert missing in diagnostics
+    assert '"status":"degraded"' in diagnostics
 
 
-def test_the_templates_travel_with_the_toolkit(environment: Callable[[str], Environment], tmp_path: Path) -> None:
+@pytest.fixture(scope="session")
+def notes(environment: Callable[[str], Environment], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Create a project with the toolkit alone."""
+    directory = tmp_path_factory.mktemp("project")
+    run = environment("toolkit").run("toolmason", "init", "notes", cwd=directory)
+    assert run.returncode == 0, run.stderr
+    return directory / "notes"
+
+
+def test_the_toolkit_alone_generates_and_checks_a_project(
+    environment: Callable[[str], Environment], notes: Path
+) -> None:
     toolkit = environment("toolkit")
-    made = toolkit.run("toolmason", "init", "notes", cwd=tmp_path)
-    assert made.returncode == 0, made.stderr
-    project = tmp_path / "notes"
-
-    written = toolkit.run("toolmason", "generate", cwd=project)
-    assert written.returncode == 0, written.stderr
-    assert (project / "generated" / "notes_server" / "catalogue.py").is_file()
-    assert toolkit.run("toolmason", "check", cwd=project).returncode == 0
+    assert not toolkit.has("jq")
+    for command in ("generate", "check"):
+        run = toolkit.run("toolmason", command, cwd=notes)
+        assert run.returncode == 0, run.stderr
+    assert (notes / "generated" / "notes_server" / "catalogue.json").is_file()
 
 
 SERVER_FILES = {
@@ -273,7 +297,7 @@ SERVER_FILES = {
     "docs/tools/files.md",
     "skills/workbench/SKILL.md",
 }
-"""One of each kind; every file that `generated/` has of these kinds is in the wheel."""
+"""One file of each kind. All files of these kinds are in the wheel."""
 
 
 def test_the_files_for_clients_are_data_of_the_servers_package(
@@ -295,21 +319,19 @@ def test_the_files_for_clients_are_data_of_the_servers_package(
 
 
 def test_the_wheel_of_a_new_project_serves_elsewhere_without_its_checkout(
-    environment: Callable[[str], Environment], wheel: Path, overheard: Any, tmp_path: Path
+    notes: Path, wheel: Path, overheard: Any, tmp_path: Path
 ) -> None:
-    toolkit, links = environment("toolkit"), tmp_path / "links"
-    pip = ("-m", "pip", "--quiet", "--disable-pip-version-check")
-    built = [
-        toolkit.run("toolmason", "init", "notes", cwd=tmp_path),
-        toolkit.run("python", *pip, "wheel", "--wheel-dir", links, wheel),
-        toolkit.run("python", *pip, "wheel", "--no-deps", "--wheel-dir", links, tmp_path / "notes"),
-    ]
-    assert [run.stderr for run in built if run.returncode] == []
-    shutil.rmtree(tmp_path / "notes")
+    links = tmp_path / "links"
+    links.mkdir()
+    shutil.copy(wheel, links)
+    checkout = shutil.copytree(notes, tmp_path / "checkout")
+    project_wheel = build_wheel(checkout, links)
+    shutil.rmtree(checkout)
 
     elsewhere = Environment(tmp_path / "elsewhere")
-    installed = elsewhere.run("python", *pip, "install", "--no-index", "--find-links", links, "notes")
-    assert installed.returncode == 0, installed.stderr
+    # By path, because an index has another project of that name.
+    elsewhere.install("--find-links", links, project_wheel)
+    assert not elsewhere.has("jinja2")
     code = (
         "import importlib.metadata\n"
         "from toolmason_runtime.server.package_files import server_files\n"
@@ -318,14 +340,14 @@ def test_the_wheel_of_a_new_project_serves_elsewhere_without_its_checkout(
     )
     assert elsewhere.run("python", "-c", code).stdout.split() == [REQUIREMENT, "True"]
 
-    async def count() -> tuple[list[str], Any]:
+    async def count_words() -> tuple[list[str], Any]:
         server = StdioServerParameters(command=str(elsewhere.program("notes")), args=[], env=ENVIRONMENT, cwd=tmp_path)
         async with Client(overheard(stdio_client(server), Oracle(MODERN))) as client:
             listed = [tool.name for tool in (await client.list_tools()).tools]
             result = await client.call_tool("count_words", {"text": "to be or not to be"})
             return listed, result.structured_content
 
-    assert asyncio.run(count()) == (
+    assert asyncio.run(count_words()) == (
         ["search", "call", "count_words"],
         {"words": 6, "lines": 1, "characters": 18},
     )

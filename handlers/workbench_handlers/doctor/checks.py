@@ -1,4 +1,4 @@
-"""The checks of `workbench doctor`, and those that the server runs at its start."""
+"""The checks of `toolmason-workbench doctor`, and those that the server runs at its start."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from workbench_handlers.model_backends.adapter import Program
     from workbench_handlers.model_backends.question import Answer
 
-COMMAND: Final = "workbench doctor"
+COMMAND: Final = "toolmason-workbench doctor"
 INSTALL_GEMINI: Final = "npm install -g @google/gemini-cli"
 RUN_DOCTOR: Final = f"`{COMMAND}` checks the setup and prints what to do"
 TEST_PROMPT: Final = "This is a test of the connection. Use no tools. Answer with the one word: ready"

@@ -1,4 +1,4 @@
-"""`workbench doctor`: check whether research tools work here, and show how to register the server with a client."""
+"""`toolmason-workbench doctor`: check whether research tools work, and print the configuration of clients."""
 
 from __future__ import annotations
 

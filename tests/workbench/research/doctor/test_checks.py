@@ -92,7 +92,7 @@ def test_a_problem_has_the_code_of_the_error_and_a_way_out(
     assert (found.status, found.code) == ("error", code)
     assert found.message.startswith("research tools cannot answer, as ")
     assert text in found.message
-    assert str(found).endswith("`workbench doctor` checks the setup and prints what to do")
+    assert str(found).endswith("`toolmason-workbench doctor` checks the setup and prints what to do")
     assert not (tmp_path / "was-run").exists()
 
 

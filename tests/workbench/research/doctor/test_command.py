@@ -1,4 +1,4 @@
-"""`workbench doctor`, run over a pipe and at a terminal."""
+"""`toolmason-workbench doctor`, run over a pipe and at a terminal."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_an_empty_machine_is_told_how_to_install_and_authenticate(person: Person
         "2026-06-18",
         "Option 3: Vertex AI",
         "- not asked: there is no program to ask",
-        "Fix the errors above and run `workbench doctor` again.",
+        "Fix the errors above and run `toolmason-workbench doctor` again.",
     ):
         assert text in run.stdout
     assert not run.stderr
@@ -363,7 +363,7 @@ def test_wrong_usage_ends_with_2(person: Person) -> None:
     run = person.run("--client", "emacs")
 
     assert run.returncode == 2
-    assert "workbench doctor" in run.stderr
+    assert "toolmason-workbench doctor" in run.stderr
 
 
 def test_a_reader_that_leaves_early_is_not_an_error(person: Person) -> None:

@@ -1,4 +1,4 @@
-"""Everything that is compared at one size: the generated project, and the same tools by other means."""
+"""Compared programs at one size: the generated project, and the same tools in other frameworks."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from bench.project import PACKAGE, SyntheticProject, make_project
 from bench.rivals import wire_table, write_bare, write_fastmcp, write_sdk_decorators
-from bench.session import Program, Room, run
+from bench.session import Program, Workspace, run
 from bench.synthetic import synthetic_tools
 
 OURS = "toolmason, classic"
@@ -19,24 +19,24 @@ FASTMCP_SEARCH = "FastMCP, BM25 search"
 
 
 @dataclass(frozen=True, slots=True)
-class Workshop:
-    """One size: its project, generated, and the servers to start."""
+class Contestants:
+    """The generated project of one size, and the servers to start."""
 
     size: int
     project: SyntheticProject
     programs: dict[str, Program]
 
     def ours(self, *arguments: str) -> Program:
-        """Give the generated server with flags of its own."""
+        """Return the generated server with these flags."""
         return Program(" ".join(("toolmason", *arguments)), PACKAGE, arguments, self.project.import_path)
 
 
-def workshop(room: Room, size: int, *, split_calls: bool = False) -> Workshop:
-    """Lay out and generate a project of `size` tools, and write the others' programs."""
-    folder = room.folder / f"tools-{size}{'-split' if split_calls else ''}"
-    project = make_project(folder / "project", synthetic_tools(size), split_calls=split_calls)
-    run(room, ["toolmason", "generate"], cwd=project.folder)
-    others = folder / "others"
+def make_contestants(workspace: Workspace, size: int, *, split_calls: bool = False) -> Contestants:
+    """Create and generate a project of `size` tools, and write the other programs."""
+    directory = workspace.directory / f"tools-{size}{'-split' if split_calls else ''}"
+    project = make_project(directory / "project", synthetic_tools(size), split_calls=split_calls)
+    run(workspace, ["toolmason", "generate"], cwd=project.directory)
+    others = directory / "others"
     modules = {
         BARE: write_bare(others, wire_table(project.generated)),
         DECORATORS: write_sdk_decorators(others, project.tools),
@@ -46,9 +46,9 @@ def workshop(room: Room, size: int, *, split_calls: bool = False) -> Workshop:
     programs = {label: Program(label, module, (), (others,)) for label, module in modules.items()}
     programs[OURS] = Program(OURS, PACKAGE, ("--classic",), project.import_path)
     programs[OURS_DEFAULT] = Program(OURS_DEFAULT, PACKAGE, (), project.import_path)
-    return Workshop(size, project, programs)
+    return Contestants(size, project, programs)
 
 
-def module_folder(project: SyntheticProject) -> Path:
-    """Give the folder of the generated package."""
+def package_directory(project: SyntheticProject) -> Path:
+    """Return the directory of the generated package."""
     return project.generated / PACKAGE
