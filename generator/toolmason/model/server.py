@@ -13,7 +13,6 @@ from toolmason_runtime.programs.spec import Program
 from toolmason_runtime.protocol.answer_size import VARIABLE as MAX_ANSWER_CHARS
 from toolmason_runtime.toml.positions import KeyPath
 
-from toolmason.clients import Client
 from toolmason.model.tool import CommandLine, Handler, Tool
 from toolmason.model.types import ClassName, Identifier, ObjectType
 
@@ -238,14 +237,6 @@ class Server:
             [POLICY, MAX_ANSWER_CHARS, *(name for cli in self.clis for name in cli.variables)] if self.clis else []
         )
         return tuple(dict.fromkeys([*own, *self.pass_env, *of_programs]))
-
-    def environment(self, client: Client) -> dict[str, str]:
-        """Return the `env` that passes on those of `variables` that `client` withholds otherwise.
-
-        Each has an empty default: without one, Gemini CLI passes an undefined `$NAME` on as it is written.
-        """
-        withheld = client.withheld
-        return {name: f"${{{name}:-}}" for name in self.variables if withheld and withheld.includes(name)}
 
     @property
     def codex_table(self) -> dict[str, Any]:
