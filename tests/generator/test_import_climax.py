@@ -339,7 +339,7 @@ def test_a_program_that_no_manifest_takes_is_told(tmp_path: Path) -> None:
     path = written(tmp_path, 'command: "p\\x07q"\ntools: [{name: t, description: x, risk: read}]\n')
     result = climax(path)
     assert result.exit_code == 1
-    assert "what came out is no manifest: item 1 of `command` in [clis.climax] holds" in result.stderr
+    assert "what came out is no manifest: item 1 of `command` in [clis.climax] contains" in result.stderr
 
 
 def test_a_file_all_of_whose_tools_are_refused_is_told(tmp_path: Path) -> None:

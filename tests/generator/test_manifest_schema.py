@@ -229,7 +229,7 @@ def test_descriptions_and_limits_are_those_of_the_tables() -> None:
 
     assert tool["description"] == "`[tools.NAME]`: one tool."
     assert tool["properties"]["summary"] == {
-        "description": "What it does, in one line.",
+        "description": "Purpose in one line.",
         "type": "string",
         "minLength": 1,
         "maxLength": 80,

@@ -332,7 +332,7 @@ def test_a_template_that_leads_out_of_the_project_is_refused(
     result = run(command)
 
     assert result.exit_code == 1
-    assert f"{shown}:1:1: error[TM608]: it leads out of the project" in result.stderr
+    assert f"{shown}:1:1: error[TM608]: it is outside the project" in result.stderr
     assert SECRET not in result.output
     assert tree(project.generated) == before
     found = json.loads(run(command, "--format", "json").stdout)
