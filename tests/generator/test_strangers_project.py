@@ -380,7 +380,7 @@ def test_a_manifest_that_is_no_file_of_the_project_is_refused(command: list[str]
 
     # A project without a manifest that is a file is none at all.
     assert result.returncode in {1, 2}
-    assert "no such manifest" in result.stderr or "manifest/notes.toml:1:1: error[TM101]: " in result.stderr
+    assert "manifest not found" in result.stderr or "manifest/notes.toml:1:1: error[TM101]: " in result.stderr
     assert "root:" not in result.stderr
     assert "Traceback" not in result.stderr
 
