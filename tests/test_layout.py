@@ -28,8 +28,8 @@ ROOTS = {
     "generated": "workbench_server",
 }
 STAGES = (
-    *("diagnostics", "project", "manifest", "model", "schema", "resolve", "catalogue", "lint", "render", "write"),
-    *("pipeline", "watch", "scaffold", "importers", "audit", "commands", "__main__"),
+    *("diagnostics", "project", "manifest", "model", "clients", "schema", "resolve", "catalogue", "lint", "render"),
+    *("write", "pipeline", "watch", "scaffold", "importers", "audit", "commands", "__main__"),
 )
 """Packages of the toolkit: each imports only packages before it."""
 LAYERS = (

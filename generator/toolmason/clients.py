@@ -1,4 +1,4 @@
-"""Facts about MCP clients: `clients.toml`, read once."""
+"""Facts about MCP clients, read once from `clients.toml`."""
 
 from __future__ import annotations
 
@@ -9,21 +9,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
-if TYPE_CHECKING:
-    from toolmason.model.server import Server
+from toolmason.model.server import Server
 
 Excess = Literal["refused", "dropped", "cut", "cut in the middle", "hashed"]
-"""What happens to a name that is too long: the request fails, the tool is not offered, or the name is made shorter."""
+"""How a client handles a name that is too long: it rejects the request, drops the tool, or shortens the name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Configuration:
-    """The file in which a client is told how to start a server."""
+    """The configuration file in which a client declares servers."""
 
     file: str
-    """Its place in a project."""
+    """Path relative to the project."""
     template: str = "clients/config.json.jinja"
     servers: str = ""
     entry: Mapping[str, Any] = field(default_factory=dict)
@@ -32,7 +31,7 @@ class Configuration:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandFile:
-    """The file of one slash command: its place in a project, with `{command.name}`, and its template."""
+    """The file of one slash command: its path in a project, with `{command.name}`, and its template."""
 
     file: str
     template: str
@@ -40,7 +39,7 @@ class CommandFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolNames:
-    """How a client, or a provider whose declarations are pasted in by hand, sends the names of tools to a model.
+    """The names of tools that a client, or a provider used without a client, sends to a model.
 
     Example: with `form = "mcp_{label}_{tool}"` and `label_length = 13`, VS Code sends the tool `lend` of the server
     `My-Library-Server` as `mcp_my-library-se_lend`.
@@ -53,13 +52,13 @@ class ToolNames:
     source: str
     checked: dt.date
     rewritten: str = ""
-    """Pattern of the characters that become underscores; empty for none."""
+    """Regular expression for characters that become underscores, such as `[^a-z]`; empty to keep all."""
     label_length: int = 0
     repeats_prefix: bool = True
-    """Whether a name that already begins with the fixed start of `form` gets it once more."""
+    """Whether a name that begins with the fixed prefix of `form` gets the prefix again."""
     max_tools: int | None = None
     by_hearsay: bool = False
-    """Whether users report the number of tools, not the vendor."""
+    """Whether `max_tools` is reported by users and not documented by the vendor."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +80,7 @@ class Withheld:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Client:
-    """One client. A fact that does not apply to it, or that nobody knows, is None."""
+    """One client. Facts that are unknown or do not apply are None."""
 
     key: str
     title: str
@@ -94,7 +93,7 @@ class Client:
     max_description: int | None = None
     max_parameter_description: int | None = None
     output: str = ""
-    """How much of one answer its model sees: `10,000 tokens`."""
+    """Maximum length of an answer that reaches the model, such as `10,000 tokens`."""
     tool_timeout_s: int | None = None
 
 
@@ -126,8 +125,8 @@ def configuration(client: Client, server: Server) -> dict[str, Any]:
     Example: `entry = { command = "$command", env = "$env" }` gives `{"mcpServers": {"books": {"command": "books"}}}`
     for a server without variables that the client withholds.
     """
-    shape = client.configuration
-    if shape is None:
+    template = client.configuration
+    if template is None:
         raise ValueError(f"{client.title} has no configuration file")
     values = {
         "$launch": list(server.launch),
@@ -135,12 +134,23 @@ def configuration(client: Client, server: Server) -> dict[str, Any]:
         "$args": list(server.launch[1:]),
         "$anywhere.command": server.launch_anywhere[0],
         "$anywhere.args": list(server.launch_anywhere[1:]),
-        "$env": server.environment(client),
+        "$env": _environment(client, server),
     }
-    entry = {key: values.get(value, value) if isinstance(value, str) else value for key, value in shape.entry.items()}
+    entry = {
+        key: values.get(value, value) if isinstance(value, str) else value for key, value in template.entry.items()
+    }
     if not entry.get("env", True):
         del entry["env"]
-    return {**shape.top, shape.servers: {server.name: entry}}
+    return {**template.top, template.servers: {server.name: entry}}
+
+
+def _environment(client: Client, server: Server) -> dict[str, str]:
+    """Return the `env` for the variables of `server` that `client` withholds by default.
+
+    Each has an empty default, as in `${TOKEN:-}`: without one, Gemini CLI sends an undefined `$TOKEN` literally.
+    """
+    withheld = client.withheld
+    return {name: f"${{{name}:-}}" for name in server.variables if withheld and withheld.includes(name)}
 
 
 CLAUDE_CODE: Final = "claude-code"
@@ -148,4 +158,4 @@ CLAUDE_CODE_PLUGIN: Final = "claude-code-plugin"
 CODEX: Final = "codex"
 GEMINI_CLI: Final = "gemini-cli"
 VSCODE: Final = "vscode"
-"""Keys of clients whose facts a rule reads by name."""
+"""Keys of clients that lint rules read directly."""

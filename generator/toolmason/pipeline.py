@@ -1,8 +1,7 @@
 """The stages in order: `load -> validate -> resolve -> (lint) -> plan, render -> self-check -> write | check`.
 
-The one place that wires them, for the command, for tests and for `--watch`. `resolve` checks what `validate` could
-read, so that one run reports the errors of both; then an error ends the run: the functions here return None, and the
-findings are in `diagnostics`.
+`resolve` checks the valid parts of a manifest, so that one run reports the errors of both stages. After an error the
+functions return None, and the findings are in `diagnostics`.
 """
 
 from __future__ import annotations
@@ -31,15 +30,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a manifest says, and where it says it."""
+    """A loaded manifest: its TOML document and the resolved model."""
 
     document: Document
     server: Server
 
 
 def read(project: Project, *, diagnostics: Diagnostics, progress: Progress = no_progress) -> Reading | None:
-    """Read the manifest of `project` and resolve it to the model."""
-    # Imported late: a run that finds nothing changed needs none of these stages.
+    """Load the manifest of `project` and resolve it to the model."""
+    # Imported late: a run without changes uses the cache and none of these stages.
     from toolmason.manifest.document import load
     from toolmason.manifest.validate import validate
     from toolmason.resolve import resolve
@@ -62,62 +61,64 @@ def read(project: Project, *, diagnostics: Diagnostics, progress: Progress = no_
 
 
 def read_and_lint(project: Project, *, diagnostics: Diagnostics, progress: Progress = no_progress) -> Reading | None:
-    """Take the manifest as far as the model and add what the lint rules find in it."""
+    """Load the manifest and add the findings of the lint rules."""
     from toolmason.lint import lint
 
-    reading = read(project, diagnostics=diagnostics, progress=progress)
-    if reading is not None:
+    manifest = read(project, diagnostics=diagnostics, progress=progress)
+    if manifest is not None:
         progress("linting")
-        lint(reading.server, reading.document, diagnostics=diagnostics)
-    return reading
+        lint(manifest.server, manifest.document, diagnostics=diagnostics)
+    return manifest
 
 
 @dataclass(frozen=True, slots=True)
-class _Made:
-    """What a run rendered. `inputs`, the fingerprint of what it read, is empty where nothing is to be remembered."""
+class _RenderResult:
+    """Rendered files. `inputs` is the fingerprint of the input files, or empty if the result is not cached."""
 
     files: tuple[RenderedFile, ...]
     inputs: str = ""
     models: tuple[str, ...] = ()
 
-    def remember(self, project: Project) -> None:
+    def save_to_cache(self, project: Project) -> None:
         if self.inputs:
             cache.remember(project, self.files, self.inputs, self.models)
 
 
-def _make(project: Project, *, diagnostics: Diagnostics, only: str | None, progress: Progress) -> _Made | None:
+def _render_project(
+    project: Project, *, diagnostics: Diagnostics, only: str | None, progress: Progress
+) -> _RenderResult | None:
     if only is None and (files := cache.recall(project)) is not None:
-        return _Made(files)
+        return _RenderResult(files)
     inputs = ""
     if only is None:
-        # What cannot be read is told by the stage that needs it.
+        # The stage that needs an unreadable file reports it.
         with suppress(OSError):
             inputs = cache.fingerprint(project)
-    reading = read(project, diagnostics=diagnostics, progress=progress)
-    if reading is None:
+    manifest = read(project, diagnostics=diagnostics, progress=progress)
+    if manifest is None:
         return None
-    # Imported late: a mistake in the manifest is told without waiting for the templates.
+    # Imported late: errors of the manifest are reported before the templates are loaded.
     from toolmason.render.self_check import SelfCheckError
 
     progress("rendering")
-    models = _models(project, reading.server) if only in {None, "python"} else {}
+    models = _models(project, manifest.server) if only in {None, "python"} else {}
     try:
-        files = _rendered(project, reading.server, models, only)
+        files = _render_files(project, manifest.server, models, only)
     except SyntaxError as error:
-        # Layout parses too, and sees it first.
+        # The formatter parses the files before the self-check does.
         raise SelfCheckError([str(error)]) from error
-    return _Made(files, inputs, tuple(models.values()))
+    return _RenderResult(files, inputs, tuple(models.values()))
 
 
-def _rendered(
+def _render_files(
     project: Project, server: Server, models: Mapping[str, str], only: str | None
 ) -> tuple[RenderedFile, ...]:
-    """Render the files and check that they parse."""
+    """Render the files and check their syntax."""
     from toolmason.render import has_overrides, render
     from toolmason.render.self_check import self_check, unchanged
 
-    own = tuple(row.template for row in server.files)
-    if project.templates is not None and has_overrides(project.templates, own):
+    manifest_templates = tuple(row.template for row in server.files)
+    if project.templates is not None and has_overrides(project.templates, manifest_templates):
         from toolmason.render.sandbox import confined_render
 
         return confined_render(project, server, models=models, part=only)
@@ -127,27 +128,30 @@ def _rendered(
 
 
 def _models(project: Project, server: Server) -> dict[str, str]:
-    """Return the models of each module by its key in `render`, those on disk if the record of the last run has them."""
+    """Return the models of each module by its key in `render`, reused from disk if the last run recorded them."""
     from toolmason.render.pydantic_models import SHARED, models, schemas, shared_schemas
 
-    sources = {each.name: (f"{each.module}/models.py", schemas(each, server.package)) for each in server.categories}
+    sources = {
+        category.name: (f"{category.module}/models.py", schemas(category, server.package))
+        for category in server.categories
+    }
     if server.shared_types:
         sources[SHARED] = ("types.py", shared_schemas(server))
     recorded = cache.recorded_models(project)
-    made = {}
+    modules = {}
     for key, (path, source) in sources.items():
-        before = ""
+        existing = ""
         if recorded:
             with suppress(OSError, UnicodeDecodeError):
                 data = read_input(project.generated / server.package / path, project.generated)
-                before = data.decode().replace("\r\n", "\n")
-        made[key] = models(source, before, recorded)
-    return made
+                existing = data.decode().replace("\r\n", "\n")
+        modules[key] = models(source, existing, recorded)
+    return modules
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a run did, or found: the differences, and how many files there are when all is well."""
+    """Changes of one run and the total number of generated files."""
 
     changes: Changes
     total: int
@@ -161,52 +165,52 @@ def generate(
     discard_edits: bool = False,
     progress: Progress = no_progress,
 ) -> Outcome | None:
-    """Make `generated/` what the manifest says, or one of its `parts.PARTS` and nothing else.
+    """Update `generated/`, or only one of its `parts.PARTS`.
 
     Raises:
-        EditedFiles: work of others would be lost. Nothing was written.
-        MisplacedFolder: `generated/` or the lock leads elsewhere. Nothing was written.
-        WriteFailed: the disk refused. The tree is as it was, or the next run repairs it.
-        SelfCheckError: what was rendered does not parse. Nothing was written.
-        TemplateError: a template of the project is wrong. Nothing was written.
+        EditedFiles: edits would be lost. Nothing was written.
+        MisplacedFolder: `generated/` or the lock is a link. Nothing was written.
+        WriteFailed: a file system error. `generated/` is unchanged, or the next run repairs it.
+        SelfCheckError: a rendered file has a syntax error. Nothing was written.
+        TemplateError: a template of the project has an error. Nothing was written.
         TemplateRefused: one cannot be read safely, or takes too much time or memory. Nothing was written.
     """
-    made = _make(project, diagnostics=diagnostics, only=only, progress=progress)
-    if made is None:
+    result = _render_project(project, diagnostics=diagnostics, only=only, progress=progress)
+    if result is None:
         return None
     progress("writing")
-    changes = write(made.files, project.generated, discard_edits=discard_edits, part=_part(only))
-    made.remember(project)
-    return Outcome(changes, _count(made.files))
+    changes = write(result.files, project.generated, discard_edits=discard_edits, part=_part(only))
+    result.save_to_cache(project)
+    return Outcome(changes, _count(result.files))
 
 
 def compare(
     project: Project, *, diagnostics: Diagnostics, only: str | None = None, progress: Progress = no_progress
 ) -> Outcome | None:
-    """Do all that `generate` does but the writing.
+    """Compare `generated/` with the output of `generate` without writing.
 
     Raises:
         ReadFailed: `generated/` cannot be read.
-        MisplacedFolder: it leads elsewhere.
-        SelfCheckError: what was rendered does not parse.
-        TemplateError: a template of the project is wrong.
+        MisplacedFolder: it is a link.
+        SelfCheckError: a rendered file has a syntax error.
+        TemplateError: a template of the project has an error.
         TemplateRefused: one cannot be read safely, or takes too much time or memory.
     """
-    made = _make(project, diagnostics=diagnostics, only=only, progress=progress)
-    if made is None:
+    result = _render_project(project, diagnostics=diagnostics, only=only, progress=progress)
+    if result is None:
         return None
     progress("comparing")
-    changes = check(made.files, project.generated, part=_part(only))
+    changes = check(result.files, project.generated, part=_part(only))
     if changes.is_clean:
-        made.remember(project)
-    return Outcome(changes, _count(made.files))
+        result.save_to_cache(project)
+    return Outcome(changes, _count(result.files))
 
 
 def _part(only: str | None) -> Part:
-    """Say by its path whether a file, rendered or found, belongs to the part; no part is the whole."""
+    """Return the filter for the paths of a part; None selects all files."""
     return everything if only is None else lambda path: part_of(path) == only
 
 
 def _count(files: Sequence[RenderedFile]) -> int:
-    """Count the files with the list of hashes, which is made for those that cannot carry their own."""
+    """Return the number of files, including `SHA256SUMS` if a file cannot contain its checksum."""
     return len(files) + any(not is_signable(file.path) for file in files)

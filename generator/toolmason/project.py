@@ -1,4 +1,4 @@
-"""Where a project's parts are: found from the working directory upwards, as git does."""
+"""Find a project and its directories, from the working directory upwards as git does."""
 
 from __future__ import annotations
 
@@ -7,79 +7,78 @@ from pathlib import Path
 from typing import Final
 
 MANIFESTS: Final = "manifest"
-"""The folder of a project that holds its manifest, and no other TOML file."""
+"""Directory of a project that contains its manifest and no other TOML file."""
 
 
 class ProjectError(Exception):
-    """There is no project, or no single manifest in it. The text says what to do."""
+    """No project, or not exactly one manifest in it. The message proposes a solution."""
 
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """A project: its root and its manifest, both absolute. Everything else has its place under the root."""
+    """A project: the absolute paths of its root and manifest."""
 
     root: Path
     manifest: Path
 
     @property
     def shown_manifest(self) -> str:
-        """The manifest as people name it: relative to the root, with slashes."""
+        """The manifest's POSIX path relative to the root."""
         return self.manifest.relative_to(self.root).as_posix()
 
     @property
     def handlers(self) -> Path | None:
-        """The folder of hand-written packages. A lone manifest outside `manifest/` may do without one."""
-        folder = self.root / "handlers"
-        return folder if folder.is_dir() or self.manifest.parent != self.root else None
+        """Directory of hand-written packages; None if missing next to a manifest outside `manifest/`."""
+        directory = self.root / "handlers"
+        return directory if directory.is_dir() or self.manifest.parent != self.root else None
 
     @property
     def generated(self) -> Path:
-        """The folder that is written by `generate`."""
+        """Directory that `generate` writes."""
         return self.root / "generated"
 
     @property
     def override_folder(self) -> Path:
-        """The folder where a project's own templates stand, whether or not it exists."""
+        """Directory of the project's templates, which may not exist."""
         return self.root / "templates"
 
     @property
     def templates(self) -> Path | None:
-        """The folder whose templates go before the packaged ones, if there is one."""
+        """Directory whose templates override the packaged ones; None if it does not exist."""
         return self.override_folder if self.override_folder.is_dir() else None
 
 
 def find_project(start: Path, manifest: Path | None = None) -> Project:
-    """Find the project `start` lies in: the nearest folder upwards with `manifest/*.toml`.
+    """Return the project of the nearest directory from `start` upwards with `manifest/*.toml`.
 
-    A `manifest` that is named needs no search: the project is the folder that holds it, or the one
-    above if that folder is called `manifest`.
+    With `manifest`, the project is its directory, or the parent if that directory is named `manifest`.
 
     Raises:
-        ProjectError: there is none, or it has several manifests.
+        ProjectError: there is no project, or it has several manifests.
     """
     if manifest is not None:
         return _project_of(_absolute(start, manifest))
-    for folder in (start.resolve(), *start.resolve().parents):
-        found = sorted((folder / MANIFESTS).glob("*.toml"))
-        if len(found) > 1:
-            names = ", ".join(path.relative_to(folder).as_posix() for path in found)
+    for directory in (start.resolve(), *start.resolve().parents):
+        manifests = sorted((directory / MANIFESTS).glob("*.toml"))
+        if len(manifests) > 1:
+            names = ", ".join(path.relative_to(directory).as_posix() for path in manifests)
             raise ProjectError(f"several manifests: {names}; choose one with --manifest FILE")
-        if found:
-            return Project(folder, found[0])
+        if manifests:
+            return Project(directory, manifests[0])
     raise ProjectError(
-        f"no manifest/*.toml in {start.resolve()} or above; go to a project, name one with --manifest FILE, "
-        "or lay one out with `toolmason init DIR`"
+        f"no manifest/*.toml in {start.resolve()} or its parents; change to a project, choose a manifest with "
+        "--manifest FILE, or create a project with `toolmason init DIR`"
     )
 
 
 def _absolute(start: Path, manifest: Path) -> Path:
-    """Give the file itself: a link keeps its own place, since the project is where it stands."""
+    """Return the absolute path of the manifest; of a link, not its target, since the link belongs to the project."""
     path = start.resolve() / manifest
     if not path.is_file():
-        raise ProjectError(f"no such manifest: {manifest}")
+        raise ProjectError(f"manifest not found: {manifest}")
     return path.parent.resolve() / path.name
 
 
 def _project_of(manifest: Path) -> Project:
-    folder = manifest.parent
-    return Project(folder.parent if folder.name == MANIFESTS else folder, manifest)
+    directory = manifest.parent
+    return Project(directory.parent if directory.name == MANIFESTS else directory, manifest)

@@ -6,17 +6,17 @@ import pytest
 from toolmason.diagnostics.explain import UnknownCodeError, explain
 from toolmason.diagnostics.rules import RULES
 
-NO_TOML = ("TM103", "TM104", "TM105", "TM337")
-"""Their bad examples are no TOML: that is the point."""
+INVALID_TOML = ("TM103", "TM105", "TM337")
+"""Codes whose bad example is invalid TOML on purpose."""
 
 
-def test_a_rule_is_told_with_its_reason_and_examples() -> None:
+def test_explain_shows_the_reason_and_examples() -> None:
     assert (
         explain("TM203")
         == """\
-TM203: A key is not known
+TM203: Unknown key
 
-A misspelt key would otherwise be ignored, and its default would win without a word.
+A misspelled key would be ignored, and its default used instead.
 
 Bad:
 
@@ -32,7 +32,7 @@ Good:
 
 
 @pytest.mark.parametrize("spelling", ["tm203", " TM203 ", "203"])
-def test_a_code_may_be_written_carelessly(spelling: str) -> None:
+def test_case_blanks_and_prefix_of_a_code_are_optional(spelling: str) -> None:
     assert explain(spelling) == explain("TM203")
 
 
@@ -42,34 +42,34 @@ def test_an_unknown_code_suggests_the_nearest(code: str, nearest: str) -> None:
         explain(code)
 
 
-def test_what_is_no_code_is_told_the_range() -> None:
+def test_a_text_unlike_any_code_shows_the_range() -> None:
     with pytest.raises(UnknownCodeError, match=r"unknown code `\?`: the codes are TM101 to TM"):
         explain("?")
 
 
 @pytest.mark.parametrize("code", RULES)
-def test_every_rule_can_be_explained(code: str) -> None:
+def test_every_rule_is_complete(code: str) -> None:
     rule = RULES[code]
 
+    assert rule.code == code
     assert re.fullmatch(r"TM[1-6]\d\d", code)
     assert rule.title[0].isupper() or rule.title[0] == "`"
     assert not rule.title.endswith(".")
     assert rule.why.endswith(".")
     assert explain(code).endswith("\n")
     tomllib.loads(rule.good)
-    if code not in NO_TOML:
+    if code not in INVALID_TOML:
         tomllib.loads(rule.bad)
 
 
-def test_rules_are_sorted_and_each_code_stands_once() -> None:
-    from toolmason.diagnostics import rules
+def test_codes_are_sorted_and_each_is_known_by_its_file() -> None:
+    assert list(RULES) == sorted(RULES)
+    assert len(RULES) > 80
+    with pytest.raises(KeyError):
+        RULES["../TM203"]
 
-    listed = [rule.code for rule in rules._RULES]
 
-    assert listed == sorted(set(listed))
-
-
-@pytest.mark.parametrize("code", NO_TOML)
-def test_what_is_shown_as_no_toml_is_none(code: str) -> None:
+@pytest.mark.parametrize("code", INVALID_TOML)
+def test_bad_examples_of_syntax_are_invalid_toml(code: str) -> None:
     with pytest.raises(tomllib.TOMLDecodeError):
         tomllib.loads(RULES[code].bad)

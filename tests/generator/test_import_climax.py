@@ -19,7 +19,7 @@ from toolmason_runtime.programs.spec import CommandTool, Risk
 from toolmason.commands import toolmason
 from toolmason.diagnostics import Diagnostics
 from toolmason.importers.climax import import_climax
-from toolmason.importers.climax.yaml_nodes import DEEPEST, MAX_NODES, read_yaml
+from toolmason.importers.climax.yaml_nodes import MAX_DEPTH, MAX_NODES, read_yaml
 from toolmason.importers.manifest_writer import manifest_text
 from toolmason.importers.names import cut, snake, summary_of, unique
 from toolmason.importers.notes import ImportFailed, Notes
@@ -171,7 +171,7 @@ def test_each_kind_of_argument_is_written_as_climax_writes_it(
     data, told, tools = converted(tmp_path, tool_text(argument))
     params = list(data["tools"]["tool"].get("params", {}))
     if words and words[0].startswith("---"):
-        assert any("no option that a manifest takes" in each for each in told)
+        assert any("not a valid option of a manifest" in each for each in told)
         return
     arguments = {params[0]: given} if given is not None else {}
     assert invocation(tools["tool"], arguments, environ={}).argv == ("prog", "sub", *words)
@@ -197,15 +197,15 @@ def test_of_one_option_for_both_the_global_argument_stays_as_it_came_last(tmp_pa
     head = "global_args:\n  - {name: vault, flag: '--repo', default: a}\n"
     data, told, _ = converted(tmp_path, tool_text("name: repo", head=head))
     assert "params" not in data["tools"]["tool"]
-    assert "tool.repo: `--repo` is the option of `vault` already, left out" in told
+    assert "tool.repo: `--repo` is already the option of `vault`, left out" in told
 
 
 @pytest.mark.parametrize(
     ("argument", "why"),
     [
-        ("name: g", "it has no default, so it was never written: left out"),
-        ("name: g, default: a, enum: [a]", "`enum` had no effect here"),
-        ("name: g, flag: 'x y'", "is no option that a manifest takes"),
+        ("name: g", "it has no default, so CLImax never passed it: left out"),
+        ("name: g, default: a, enum: [a]", "`enum` has no effect here"),
+        ("name: g, flag: 'x y'", "is not a valid option of a manifest"),
     ],
 )
 def test_global_arguments_that_do_not_fit_are_told(tmp_path: Path, argument: str, why: str) -> None:
@@ -228,38 +228,41 @@ def odd() -> dict[str, Any]:
     ("about", "what"),
     [
         ("", "unknown key `colour`, left out"),
-        ("", "the program `Größe & more` is called"),
-        ("", "the summary is cut to"),
-        ("", "the `~` of `~/x` is the home directory here, and was none there"),
-        ("", "it was given the whole environment of the server"),
+        ("", "the program `Größe & more` is renamed"),
+        ("", "the summary is shortened to"),
+        ("", "the `~` of `~/x` is now the home directory"),
+        ("", "CLImax passes the whole environment of the server"),
         ("", "a tool without a name, left out"),
-        ("", "`tools` holds what is no mapping"),
-        ("do-it", "the tool is called `do_it`"),
-        ("do-it", "the summary is cut to"),
+        ("", "`tools` contains a non-mapping"),
+        ("do-it", "the tool is renamed to `do_it`"),
+        ("do-it", "the summary is shortened to"),
         ("do-it", "unknown key `comand`, left out (did you mean `command`?)"),
-        ("do-it", "`Delete {path}?` has `{path}`, which is not the name of an argument in braces"),
-        ("do-it", "`resolve` has no counterpart, left out"),
-        ("do-it", "nothing says its risk, so it counts as destructive"),
-        ("do-it", "`second_one` was required and comes after `first`, which may be missing"),
-        ("do-it.first", "the default of a `positional` argument was shown and never used: left out"),
-        ("do-it.first", "an argument of the same name again, left out"),
-        ("do-it.Second One", "the argument is called `second_one`"),
-        ("do-it.third", "true or false cannot be positional"),
-        ("do-it.total", "`total things` is no option that a manifest takes, left out"),
+        ("do-it", "`Delete {path}?` contains `{path}`, which is not the name of an argument in braces"),
+        ("do-it", "`resolve` is not supported, left out"),
+        ("do-it", "no `risk`: set to `destructive`"),
+        ("do-it", "`second_one` was required, but follows the optional `first`"),
+        ("do-it.first", "the default of a `positional` argument was never used: left out"),
+        ("do-it.first", "duplicate argument, left out"),
+        ("do-it.Second One", "the argument is renamed to `second_one`"),
+        ("do-it.third", "a boolean cannot be positional"),
+        ("do-it.total", "`total things` is not a valid option of a manifest, left out"),
         ("do-it.size", "a number cannot have `enum`: it becomes `string`"),
-        ("do-it.count", "its default `3` is none of `enum`: added there"),
+        ("do-it.count", "its default `3` is not in `enum`: added"),
         ("do-it.body", "`stdin` takes a text, so `integer` becomes `string`"),
-        ("do-it.body", "`flag` has no effect beside `stdin`, left out"),
-        ("do-it.more", "`body` is its `stdin` already, left out"),
+        ("do-it.body", "`flag` has no effect with `stdin`, left out"),
+        ("do-it.more", "`stdin` is already used by `body`, left out"),
         ("do-it.needed", "it is required, so its default was never used: left out"),
-        ("do-it.kind", "`colour` is no `type`, left out: it would be `string`, `integer`, `number` or `boolean`"),
-        ("do-it.same", "`--needed` is the option of `needed` already, left out"),
-        ("do-it.mute", "`--mute=` was written without a value, which cannot be, left out"),
-        ("do_it", "the tool is called `do_it_2`"),
-        ("do_it", "`maybe` is no `risk`, so it counts as destructive: it would be `read`, `write` or `destructive`"),
-        ("search", "the tool is called `gr_e_more_search`"),
-        ("twice", "a second tool of this name, which replaces the first, as it did"),
-        ("a_name_that_is_very_long_indeed_so_that_no_client_of_any_kind_takes_it", "which is short enough for clients"),
+        ("do-it.kind", "`colour` is not a valid `type`, left out; use `string`, `integer`, `number` or `boolean`"),
+        ("do-it.same", "`--needed` is already the option of `needed`, left out"),
+        ("do-it.mute", "`--mute=` was passed without a value, left out"),
+        ("do_it", "the tool is renamed to `do_it_2`"),
+        ("do_it", "`maybe` is not a valid `risk`: set to `destructive`; use `read`, `write` or `destructive`"),
+        ("search", "the tool is renamed to `gr_e_more_search`"),
+        ("twice", "a second tool of this name replaces the first, as in CLImax"),
+        (
+            "a_name_that_is_very_long_indeed_so_that_no_client_of_any_kind_takes_it",
+            "since clients limit the length of names",
+        ),
     ],
 )
 def test_whatever_does_not_carry_over_is_told(odd: dict[str, Any], about: str, what: str) -> None:
@@ -302,7 +305,7 @@ def test_a_part_that_the_toolkit_refuses_is_left_out_with_its_reason(tmp_path: P
     )
     data, told, _ = converted(tmp_path, text)
     assert list(data["tools"]) == ["tool"]
-    assert any("left out, since a manifest refuses it" in each for each in told)
+    assert any("left out, since it is invalid in a manifest" in each for each in told)
 
 
 def test_what_comes_out_is_generated_without_a_finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -330,7 +333,7 @@ def test_several_files_become_one_manifest(tmp_path: Path) -> None:
 def test_an_import_without_notes_says_nothing_of_them(tmp_path: Path) -> None:
     result = climax(written(tmp_path, tool_text("name: a")), "--json")
     assert [each["message"].partition(";")[0] for each in json.loads(result.stdout)["notes"]] == [
-        "it was given the whole environment of the server"
+        "CLImax passes the whole environment of the server"
     ]
     assert result.stderr == ""
 
@@ -339,7 +342,7 @@ def test_a_program_that_no_manifest_takes_is_told(tmp_path: Path) -> None:
     path = written(tmp_path, 'command: "p\\x07q"\ntools: [{name: t, description: x, risk: read}]\n')
     result = climax(path)
     assert result.exit_code == 1
-    assert "what came out is no manifest: item 1 of `command` in [clis.climax] holds" in result.stderr
+    assert "the result is not a valid manifest: item 1 of `command` in [clis.climax] contains" in result.stderr
 
 
 def test_a_file_all_of_whose_tools_are_refused_is_told(tmp_path: Path) -> None:
@@ -348,8 +351,8 @@ def test_a_file_all_of_whose_tools_are_refused_is_told(tmp_path: Path) -> None:
     )
     assert result.exit_code == 1
     *notes, mistake = result.stderr.splitlines()
-    assert "none of its tools can be one of a manifest" in mistake
-    assert any("tools.climax_any: left out, since a manifest refuses it: " in each for each in notes)
+    assert "none of its tools is valid in a manifest" in mistake
+    assert any("tools.climax_any: left out, since it is invalid in a manifest: " in each for each in notes)
 
 
 def test_what_was_noted_before_an_import_failed_is_told_too(tmp_path: Path) -> None:
@@ -357,7 +360,7 @@ def test_what_was_noted_before_an_import_failed_is_told_too(tmp_path: Path) -> N
     assert "`command` must be a text, not a list; left out" in climax(path).stderr
     document = json.loads(climax(path, "--json").stdout)
     assert [each["message"] for each in document["notes"]] == ["`command` must be a text, not a list; left out"]
-    assert "`command` is missing" in document["errors"][0]
+    assert "missing `command`" in document["errors"][0]
 
 
 # Odd YAML
@@ -395,21 +398,21 @@ def test_names_that_a_server_keeps_begin_with_that_of_their_program(tmp_path: Pa
     tools = "".join(f"  - {{name: {name}, description: Find., risk: read}}\n" for name in names)
     data, told, _ = converted(tmp_path, f"name: p\n{HEAD}{tools}")
     assert list(data["tools"]) == ["p_search", "p_any", "p_fetch_chunk"]
-    assert told[1] == "search: the tool is called `p_search`, since a server keeps that name for itself"
+    assert told[1] == "search: the tool is renamed to `p_search`, since that name is reserved"
     assert all(tool["summary"] == "Find" and "description" not in tool for tool in data["tools"].values())
 
 
 @pytest.mark.parametrize(
     ("risk", "said"),
     [
-        ("", "nothing says its risk, so it counts as destructive (it was taken for `read`): say what is right"),
+        ("", "no `risk`: set to `destructive` (CLImax assumes `read`); set the correct value"),
         (
             ", risk: nuke",
-            "`nuke` is no `risk`, so it counts as destructive: it would be `read`, `write` or `destructive`",
+            "`nuke` is not a valid `risk`: set to `destructive`; use `read`, `write` or `destructive`",
         ),
         (
             ", risk: [read]",
-            "`risk` is no text, so it counts as destructive: it would be `read`, `write` or `destructive`",
+            "`risk` is not a text: set to `destructive`; use `read`, `write` or `destructive`",
         ),
         (", risk: write", ""),
     ],
@@ -425,11 +428,11 @@ def test_of_a_risk_one_thing_is_told(tmp_path: Path, risk: str, said: str) -> No
         ("{name: t, description: x, args: {}}", "t: `args` must be a list, not a mapping; left out"),
         ("{name: t, description: x, 5: y}", "t: unknown key `5`, left out"),
         ("{name: t, description: x, ~: y}", "t: unknown key `~`, left out"),
-        ("{name: t, description: x, risk: yes}", "t: `yes` is no `risk`, so it counts as destructive"),
+        ("{name: t, description: x, risk: yes}", "t: `yes` is not a valid `risk`: set to `destructive`"),
         ("{name: t, description: x, timeout: on}", "t: `timeout` must be a finite number, not `on`; left out"),
-        ("{name: t, description: x, command: run --}", "t: its options stand before the `--`, and stood behind it"),
+        ("{name: t, description: x, command: run --}", "t: its options now precede the `--`"),
         ("{name: t}", "t: it has no description: write one"),
-        ("{name: t, name: t, description: x}", "name: this key stands twice: the last one counts"),
+        ("{name: t, name: t, description: x}", "name: duplicate key: the last one is used"),
     ],
 )
 def test_what_a_tool_lacks_or_has_besides_is_told_once(tmp_path: Path, tool: str, why: str) -> None:
@@ -454,11 +457,11 @@ def test_a_policy_carries_over(tmp_path: Path) -> None:
     ]
     assert policy.needs_approval("git_commit", Risk.READ)
     for what in (
-        "policy.tools.git_log: a policy describes no tools",
-        "policy.tools.git_log.args.nothing: there is no such argument",
-        "policy.tools.git_push: there is no such tool",
-        "policy.approval.tools.git_version: there is no such tool, or it is not enabled",
-        "policy.executor: no network was named",
+        "policy.tools.git_log: a policy has no descriptions",
+        "policy.tools.git_log.args.nothing: unknown argument",
+        "policy.tools.git_push: unknown tool",
+        "policy.approval.tools.git_version: unknown or disabled tool",
+        "policy.executor: no `network`",
         "policy.executor: the volume `$HOME/x:/x` is left out",
     ):
         assert what in result.stderr
@@ -477,20 +480,20 @@ def test_the_rules_of_a_policy_hold_after_it_was_imported(tmp_path: Path) -> Non
     [
         (
             "tools: {git_log: {args: {author: {pattern: '('}}}}",
-            r"rules\.yaml:1:\d+: the pattern `\(` does not carry over: it is no regular expression: missing",
+            r"rules\.yaml:1:\d+: the pattern `\(` cannot be imported: it is not a regular expression: missing",
         ),
         (
             "tools: {git_log: {args: {author: {pattern: '(?!-).*'}}}}",
-            r"rules\.yaml:1:\d+: the pattern `\(\?!-\)\.\*` does not carry over: look-around, .* is not supported",
+            r"rules\.yaml:1:\d+: the pattern `\(\?!-\)\.\*` cannot be imported: look-around, .* is not supported",
         ),
-        ("tools: {git_log: {args: {author: {pattern: '[a&&b]'}}}}", "does not carry over: a class would be read"),
+        ("tools: {git_log: {args: {author: {pattern: '[a&&b]'}}}}", "cannot be imported: a character class contains"),
         (
             r"tools: {git_log: {args: {author: {pattern: '\<a'}}}}",
-            r"does not carry over: `\\<` would be read otherwise",
+            r"cannot be imported: `\\<` has another meaning",
         ),
         (
             "tools: {git_log: {args: {author: {pattern: 'a*+'}}}}",
-            r"does not carry over: `\*\+` would be read otherwise",
+            r"cannot be imported: `\*\+` has another meaning",
         ),
         ("tools: {git_log: {args: {author: {pattern: [a, b]}}}}", r"rules\.yaml:1:\d+: `pattern` must be a text"),
         ("executor: {type: podman, image: x}", r"rules\.yaml:1:\d+: `type` must be `local` or `docker`"),
@@ -508,7 +511,7 @@ def test_the_rules_of_a_policy_hold_after_it_was_imported(tmp_path: Path) -> Non
             r"rules\.yaml:1:\d+: `max` must be a finite number",
         ),
         ("executor: {type: docker}", r"rules\.yaml:1:\d+: an executor `docker` needs an `image`"),
-        ("[]", r"rules\.yaml:1:1: this is no mapping"),
+        ("[]", r"rules\.yaml:1:1: expected a mapping"),
     ],
 )
 def test_a_policy_that_would_allow_more_than_it_says_is_refused(tmp_path: Path, text: str, why: str) -> None:
@@ -632,37 +635,41 @@ def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "about", "why"),
     [
-        (tool_text("name: a, flag: two words, default: x"), "tool.a", "`two words` is no option that a manifest takes"),
+        (
+            tool_text("name: a, flag: two words, default: x"),
+            "tool.a",
+            "`two words` is not a valid option of a manifest",
+        ),
         (tool_text("name: a, flag: word, default: 3"), "tool.a", "`word` is a bare word before a value"),
-        (tool_text("name: a, type: boolean, flag: 'x=', default: true"), "tool.a", "written without a value"),
-        (tool_text("name: a, type: integer, default: high"), "tool.a", "the default `high` is no integer"),
-        (tool_text("name: a, type: integer, default: '07'"), "tool.a", "the default `07` is no integer"),
-        (tool_text("name: a, type: number, default: .inf"), "tool.a", "no number that a command line has"),
-        (tool_text("name: a, default: [1, 2]"), "tool.a", "`default` is no scalar"),
-        (tool_text("name: a", "name: a, flag: --b, default: x"), "tool.a", "an argument of the same name again"),
-        (tool_text("name: a", "name: b, flag: --a, default: x"), "tool.b", "`--a` is the option of `a` already"),
+        (tool_text("name: a, type: boolean, flag: 'x=', default: true"), "tool.a", "passed without a value"),
+        (tool_text("name: a, type: integer, default: high"), "tool.a", "the default `high` is not of type integer"),
+        (tool_text("name: a, type: integer, default: '07'"), "tool.a", "the default `07` is not of type integer"),
+        (tool_text("name: a, type: number, default: .inf"), "tool.a", "no plain decimal form"),
+        (tool_text("name: a, default: [1, 2]"), "tool.a", "`default` is not a scalar"),
+        (tool_text("name: a", "name: a, flag: --b, default: x"), "tool.a", "duplicate argument"),
+        (tool_text("name: a", "name: b, flag: --a, default: x"), "tool.b", "`--a` is already the option of `a`"),
         (tool_text("name: a, default: -x"), "tools.tool.params.a", "can never be passed"),
         (
             tool_text("name: a", head="global_args:\n  - {name: g, flag: two words, default: x}\n"),
             "global_args.g",
-            "`two words` is no option that a manifest takes",
+            "`two words` is not a valid option of a manifest",
         ),
         (
             tool_text("name: a", head="global_args:\n  - {name: g, default: a-$X}\n"),
             "global_args.g",
-            "holds a variable besides other text",
+            "combines a variable with other text",
         ),
         (
             tool_text("name: a", head="global_args:\n  - {name: g, default: [a]}\n"),
             "global_args.g",
-            "`default` is no scalar",
+            "`default` is not a scalar",
         ),
         (
             tool_text(
                 "name: a", head="global_args:\n  - {name: g, default: a}\n  - {name: h, flag: --g, default: b}\n"
             ),
             "global_args.h",
-            "`--g` is written already",
+            "`--g` is passed already",
         ),
     ],
 )
@@ -769,20 +776,23 @@ def test_two_results_need_two_places() -> None:
     [
         ("a: [1\nb: 2", r"tools\.yaml:2:\d+: not YAML: "),
         ("a: b: c", r"tools\.yaml:1:5: not YAML: "),
-        ("a: !!python/object/apply:os.getcwd []", r"tools\.yaml:1:1: `command` is missing"),
+        ("a: !!python/object/apply:os.getcwd []", r"tools\.yaml:1:1: missing `command`"),
         ("", r"tools\.yaml:1:1: the file is empty"),
-        ("- a", r"tools\.yaml:1:1: this is no mapping"),
+        ("- a", r"tools\.yaml:1:1: expected a mapping"),
         ("a: 1\n---\nb: 2", r"tools\.yaml:2:1: not YAML: "),
         ("{[a]: b}", r"tools\.yaml:1:2: a list or a mapping cannot be a key"),
         ("a: &a {<<: 5}", r"tools\.yaml:1:12: `<<` takes a mapping"),
-        ("name: x", r"tools\.yaml:1:1: `command` is missing"),
-        ("command: x", r"tools\.yaml: there is no tool in it"),
-        ("command: x\ntools: 5", r"tools\.yaml: there is no tool in it"),
+        ("name: x", r"tools\.yaml:1:1: missing `command`"),
+        ("command: x", r"tools\.yaml: the file has no tools"),
+        ("command: x\ntools: 5", r"tools\.yaml: the file has no tools"),
         ("a: 2020-13-45", r"tools\.yaml:1:4: not YAML: "),
-        ("a: b\nc: \x07", r"tools\.yaml:2:4: not YAML: it may not hold the character U\+0007"),
-        ("[" * 3000, r"tools\.yaml.*(nested too deeply|stand inside each other|not YAML)"),
-        ("[" * (DEEPEST + 2) + "]" * (DEEPEST + 2), r"tools\.yaml:1:\d+: more than 50 lists and mappings"),
-        ("a: &a [*a]", r"tools\.yaml:1:\d+: more than 50 lists and mappings"),
+        ("a: b\nc: \x07", r"tools\.yaml:2:4: not YAML: it contains the invalid character U\+0007"),
+        ("[" * 3000, r"tools\.yaml.*(nested too deeply|nest|not YAML)"),
+        (
+            "[" * (MAX_DEPTH + 2) + "]" * (MAX_DEPTH + 2),
+            r"tools\.yaml:1:\d+: lists and mappings nest more than 50 levels",
+        ),
+        ("a: &a [*a]", r"tools\.yaml:1:\d+: lists and mappings nest more than 50 levels"),
     ],
 )
 def test_a_file_that_says_nothing_sensible_is_refused_with_its_place(tmp_path: Path, text: str, why: str) -> None:
@@ -806,9 +816,7 @@ def test_aliases_and_merges_are_read_as_yaml_means_them(tmp_path: Path) -> None:
     node = read_yaml(written(tmp_path, "a: &a {x: 1, y: 2}\nb: {<<: *a, y: 3}\nc: [*a]\nc: 'on'\n"), notes)
     assert {key: each.value for key, each in node.value["b"].value.items()} == {"x": 1, "y": 3}
     assert node.value["c"].value == "on"
-    assert [str(each).partition(".yaml")[2] for each in notes] == [
-        ":4:1: c: this key stands twice: the last one counts"
-    ]
+    assert [str(each).partition(".yaml")[2] for each in notes] == [":4:1: c: duplicate key: the last one is used"]
 
 
 @pytest.mark.parametrize(
@@ -832,14 +840,14 @@ def test_a_file_that_is_not_there_is_told_in_json_too(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("field", "what"),
     [
-        ("env: {A-B: x}", "`A-B` cannot name an environment variable, left out"),
-        ("env: {A: [1]}", "the variable `A` is no text, left out"),
+        ("env: {A-B: x}", "`A-B` is not a valid name of an environment variable, left out"),
+        ("env: {A: [1]}", "the variable `A` is not a text, left out"),
         ("env: [1]", "`env` must be a mapping, not a list; left out"),
         ("tags: x", "`tags` must be a list, not `x`; left out"),
-        ("tags: [x, {}]", "`tags` holds what is no text; that is left out"),
-        ("working_dir: ~/x", "the `~` of `~/x` is the home directory here"),
+        ("tags: [x, {}]", "`tags` contains values that are not texts, left out"),
+        ("working_dir: ~/x", "the `~` of `~/x` is now the home directory"),
         ("working_dir: {}", "`working_dir` must be a text, not a mapping; left out"),
-        ("category: catalogue", "the category `catalogue` is called `catalogue_tools`"),
+        ("category: catalogue", "the category `catalogue` is renamed to `catalogue_tools`"),
     ],
 )
 def test_keys_of_the_file_that_do_not_fit_are_told(tmp_path: Path, field: str, what: str) -> None:
@@ -851,14 +859,17 @@ def test_keys_of_the_file_that_do_not_fit_are_told(tmp_path: Path, field: str, w
     ("argument", "what"),
     [
         ("name: a, required: maybe", "tool.a: `required` must be true or false, not `maybe`; left out"),
-        ("name: a, enum: [x, x, '']", "tool.a: `enum` holds a choice twice, or an empty one: left out"),
-        ("name: a, type: boolean, enum: [x]", "tool.a: `enum` says nothing of true and false, left out"),
-        ("name: a, type: integer, enum: [x]", "tool.a: `enum` holds what is no integer: it becomes `string`"),
+        ("name: a, enum: [x, x, '']", "tool.a: `enum` contains a duplicate or an empty choice: left out"),
+        ("name: a, type: boolean, enum: [x]", "tool.a: `enum` does not apply to booleans, left out"),
+        (
+            "name: a, type: integer, enum: [x]",
+            "tool.a: `enum` contains a value that is not an integer: it becomes `string`",
+        ),
         (
             "name: a, type: integer, default: 2.0",
-            "tool.a: the default of an integer is written as `2`, and was as `2.0`",
+            "tool.a: the default of an integer is passed as `2` instead of `2.0`",
         ),
-        ("name: a, type: boolean, default: x", "tool.a: the default `x` is neither true nor false, left out"),
+        ("name: a, type: boolean, default: x", "tool.a: the default `x` is not a boolean and had no effect, left out"),
         ("flag: --x", "tool.: it has no name, left out"),
     ],
 )
@@ -877,9 +888,9 @@ def test_words_of_one_tool_that_do_not_fit_are_told(tmp_path: Path) -> None:
     for what in (
         "t: it has no description: write one",
         "t: `timeout` is less than 0.1 seconds, left out",
-        "t: `args` holds what is no mapping; that is left out",
+        "t: `args` contains a non-mapping, left out",
         "u: `timeout` must be a finite number, not `x`; left out",
-        "u: the description is cut to 4,096 characters",
+        "u: the description is shortened to 4,096 characters",
     ):
         assert what in told
 

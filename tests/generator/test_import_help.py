@@ -236,7 +236,7 @@ def test_a_program_that_writes_without_end_is_ended_and_read_in_part(tmp_path: P
 
 def test_a_program_that_complains_without_end_is_ended(tmp_path: Path) -> None:
     name = program(tmp_path, "while True: print('x' * 60, file=sys.stderr)")
-    with pytest.raises(ImportFailed, match="tells nothing of its options"):
+    with pytest.raises(ImportFailed, match="shows no options"):
         program_help([name], timeout_s=60)
 
 
@@ -249,11 +249,11 @@ def test_a_program_gets_no_secrets(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize(
     ("command", "why"),
     [
-        (("no-such-program",), "there is no program `no-such-program`"),
-        (("python", "-c", "print(1)"), "`-c` is no sub-command"),
-        (("git", "log", "-m"), "`-m` is no sub-command"),
-        (("python", "-m"), "`-m` is no sub-command"),
-        (("git", "a b"), "`a b` is no sub-command"),
+        (("no-such-program",), "program `no-such-program` not found"),
+        (("python", "-c", "print(1)"), "`-c` is not a subcommand"),
+        (("git", "log", "-m"), "`-m` is not a subcommand"),
+        (("python", "-m"), "`-m` is not a subcommand"),
+        (("git", "a b"), "`a b` is not a subcommand"),
     ],
 )
 def test_what_cannot_be_asked_is_told(command: tuple[str, ...], why: str) -> None:
@@ -273,7 +273,7 @@ def test_a_file_that_is_no_program_is_told(tmp_path: Path) -> None:
 def test_a_program_that_tells_nothing_is_told(tmp_path: Path) -> None:
     result = import_help("--", program(tmp_path, "print('hello')"))
     assert result.exit_code == 1
-    assert "tells nothing of its options with --help or -h" in result.stderr
+    assert "shows no options with --help or -h" in result.stderr
 
 
 @pytest.mark.parametrize(
@@ -282,7 +282,7 @@ def test_a_program_that_tells_nothing_is_told(tmp_path: Path) -> None:
 def test_a_program_that_writes_no_text_is_told_to_say_nothing(tmp_path: Path, output: bytes) -> None:
     result = import_help("--", program(tmp_path, f"sys.stdout.buffer.write({output!r})"))
     assert result.exit_code == 1
-    assert "tells nothing of its options with --help or -h" in result.stderr
+    assert "shows no options with --help or -h" in result.stderr
 
 
 def test_a_help_text_that_is_not_all_utf_8_is_read(tmp_path: Path) -> None:
@@ -571,7 +571,7 @@ def test_colons_before_a_description_are_none_of_it() -> None:
 
 def test_a_value_that_must_be_glued_to_a_short_flag_is_not_written_apart(tmp_path: Path) -> None:
     text = fragment(("p",), Answer(help=parse_help("  -i[suffix]  edit in place\n", ["p"]), option="--help"))
-    assert "# guess: that it has no value; one would be joined to it" in text
+    assert "# guess: that it has no value; a joined value" in text
     (tool,) = commands_of(text, tmp_path).values()
     assert invocation(tool, {"i": True}, environ={}).argv == ("p", "-i")
 
@@ -581,11 +581,11 @@ def test_a_value_that_must_be_glued_to_a_short_flag_is_not_written_apart(tmp_pat
 
 def test_guesses_are_marked(tmp_path: Path) -> None:
     text = fragment(("pack",), Answer(help=parsed("argparse", "pack"), option="--help"))
-    assert text.startswith("# Proposed from `pack --help`: guesses, to be looked through.\n")
+    assert text.startswith("# Proposed from `pack --help`: review each guess.\n")
     assert "# guess: a whole number, by `N` or its default\n[tools.pack.params.jobs]" in text
     assert "# guess: that it is required; the usage has it without brackets\n[tools.pack.params.level]" in text
     assert "# guess: that it has one value; the help shows several\n[tools.pack.params.name]" in text
-    assert "# guess: whether and where it goes" not in text
+    assert "# guess: existence and position" not in text
     assert tomllib.loads(text)["tools"]["pack"]["params"]["ratio"]["type"] == "number"
     commands_of(text, tmp_path)
 
@@ -595,14 +595,14 @@ def test_arguments_in_an_order_that_a_manifest_refuses_are_loosened(tmp_path: Pa
     text = fragment(("cp",), Answer(help=found, option="--help"))
     params = tomllib.loads(text)["tools"]["cp"]["params"]
     assert params["source"] == {"type": "string", "description": "Source", "positional": True, "required": False}
-    assert "others come after it" in text
-    assert "it comes after one that may" in text
+    assert "others follow it" in text
+    assert "it follows an optional one" in text
     commands_of(text, tmp_path)
 
 
 def test_a_program_that_takes_two_dashes_is_marked(tmp_path: Path) -> None:
     text = fragment(("p",), Answer(help=parse_help("usage: p [--] [<path>...]", ["p"]), option="-h"))
-    assert "# guess: `ends_options`; the usage names `--`\n[clis.p]" in text
+    assert "# guess: `ends_options`; the usage contains `--`\n[clis.p]" in text
     (tool,) = commands_of(text, tmp_path).values()
     assert invocation(tool, {"path": ["-x"]}, environ={}).argv == ("p", "--", "-x")
 

@@ -19,7 +19,7 @@ from mcp import Client, StdioServerParameters
 
 from toolmason.commands import toolmason
 from toolmason.project import Project
-from toolmason.scaffold import OWN_MODULES, InitError, lay_out, project_names, taken_names
+from toolmason.scaffold import OWN_PACKAGES, InitError, lay_out, project_names, reserved_names
 
 REPOSITORY = Path(__file__).parents[2]
 PYPROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))
@@ -104,7 +104,7 @@ def test_folder_with_something_in_it_is_refused_and_left_as_it_is(tmp_path: Path
     result = init(str(tmp_path))
 
     assert result.exit_code == 4
-    assert "it holds README.md; nothing was written" in result.stderr
+    assert "it contains README.md; nothing was written" in result.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["README.md"]
     assert (tmp_path / "README.md").read_text(encoding="utf-8") == "mine"
 
@@ -189,7 +189,7 @@ def test_names_follow_from_what_was_asked_for(wanted: str, server: str, package:
 
 @pytest.mark.parametrize("wanted", ["", "123", "...", "日本", "-", "日本 notes", "straße", "notes ٣"])
 def test_name_that_cannot_be_one_says_what_to_do(wanted: str, tmp_path: Path) -> None:
-    with pytest.raises(InitError, match="say another name with --name"):
+    with pytest.raises(InitError, match=r"choose (another name|a name of at most 32) with --name"):
         project_names(wanted)
     result = init(str(tmp_path / "house"), f"--name={wanted or '-'}")
     assert result.exit_code == 2
@@ -218,7 +218,7 @@ def test_name_of_what_every_server_comes_with_is_refused(wanted: str, tmp_path: 
     result = init(str(tmp_path / wanted))
 
     assert result.exit_code == 2
-    assert "is taken by what every server comes with" in result.stderr
+    assert "is reserved: toolmason, a dependency" in result.stderr
     assert "--name" in result.stderr
     assert list(tmp_path.iterdir()) == []
     assert init(str(tmp_path / wanted), "--name=notes").exit_code == 0
@@ -228,7 +228,7 @@ def test_modules_that_count_as_ours_are_those_of_the_wheel() -> None:
     included = PYPROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["only-include"]
     packages = {path.rpartition("/")[2] for path in included if (REPOSITORY / path / "__init__.py").is_file()}
 
-    assert packages == OWN_MODULES
+    assert packages == OWN_PACKAGES
 
 
 def test_everything_a_new_project_installs_is_taken() -> None:
@@ -241,8 +241,8 @@ def test_everything_a_new_project_installs_is_taken() -> None:
         *(each for extra in ours["optional-dependencies"].values() for each in extra),
     ]
 
-    assert {re.split(r"[^\w-]", each)[0] for each in required} <= taken_names().distributions
-    assert ours["scripts"].keys() <= taken_names().commands
+    assert {re.split(r"[^\w-]", each)[0] for each in required} <= reserved_names().distributions
+    assert ours["scripts"].keys() <= reserved_names().commands
 
 
 @pytest.mark.parametrize(("length", "code"), [(32, 0), (33, 2)], ids=["the longest", "one more"])
@@ -253,7 +253,7 @@ def test_name_leaves_room_for_those_of_tools(length: int, code: int, tmp_path: P
     assert ("at most 32" in result.stderr) is bool(code)
 
 
-@given(st.text(max_size=40) | st.text("ab-_ 1üß", max_size=40) | st.sampled_from(sorted(taken_names().modules)))
+@given(st.text(max_size=40) | st.text("ab-_ 1üß", max_size=40) | st.sampled_from(sorted(reserved_names().modules)))
 def test_names_are_always_legal_and_apart(wanted: str) -> None:
     try:
         names = project_names(wanted)
@@ -264,8 +264,8 @@ def test_names_are_always_legal_and_apart(wanted: str) -> None:
     assert names.package != names.handlers
     assert names.server.strip("-") == names.server
     assert names.handlers not in sys.stdlib_module_names
-    assert {names.package, names.handlers}.isdisjoint(taken_names().modules)
-    assert names.server not in taken_names().distributions | taken_names().commands
+    assert {names.package, names.handlers}.isdisjoint(reserved_names().modules)
+    assert names.server not in reserved_names().distributions | reserved_names().commands
     assert sum(map(str.isalnum, names.server)) >= sum(map(str.isalnum, wanted))
 
 

@@ -147,7 +147,7 @@ def test_a_pyproject_that_is_no_plain_file_of_the_project_is_refused(tmp_path: P
     (root / "pyproject.toml").unlink()
     (tmp_path / "elsewhere.toml").write_text(SCRIPTS, encoding="utf-8")
     (root / "pyproject.toml").symlink_to(tmp_path / "elsewhere.toml")
-    with pytest.raises(PyprojectError, match="leads out of the project"):
+    with pytest.raises(PyprojectError, match="is outside the project"):
         declared_scripts(root)
 
 

@@ -229,14 +229,14 @@ def test_descriptions_and_limits_are_those_of_the_tables() -> None:
 
     assert tool["description"] == "`[tools.NAME]`: one tool."
     assert tool["properties"]["summary"] == {
-        "description": "What it does, in one line.",
+        "description": "Purpose in one line.",
         "type": "string",
         "minLength": 1,
         "maxLength": 80,
         "pattern": r"^(?:[^\x00-\x1f\x7f-\x9f\u2028\u2029]*)$(?!\n)",
     }
     assert tool["properties"]["hints"] == {
-        "description": "What running it may do. For a tool with `cli`, `risk` says it.",
+        "description": "Effects of the tool. Tools with `cli` have `risk` instead.",
         "allOf": [{"$ref": "#/definitions/HintsTable"}],
     }
     assert tool["properties"]["tier"]["default"] == "core"

@@ -51,8 +51,8 @@ def test_a_type_reads_back_as_it_is_spelt(ref: TypeRef) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "list of string", "string[", "map<", "map<string", "a.b", "string[]]", "map<>"])
-def test_what_is_no_type_is_refused_in_the_authors_words(text: str) -> None:
-    with pytest.raises(MalformedTypeError, match="is no type"):
+def test_invalid_type_expressions_are_rejected(text: str) -> None:
+    with pytest.raises(MalformedTypeError, match="is not a type"):
         parse(text)
 
 

@@ -57,7 +57,7 @@ def test_no_project_says_how_to_get_one(tmp_path: Path) -> None:
 
 
 def test_named_manifest_that_is_not_there_is_said(tmp_path: Path) -> None:
-    with pytest.raises(ProjectError, match=r"no such manifest: nothing\.toml"):
+    with pytest.raises(ProjectError, match=r"manifest not found: nothing\.toml"):
         find_project(tmp_path, Path("nothing.toml"))
 
 

@@ -166,7 +166,7 @@ def test_sarif_is_one_document_with_its_rules() -> None:
     driver = run["tool"]["driver"]
     assert driver["name"] == "toolmason"
     assert [rule["id"] for rule in driver["rules"]] == ["TM000", "TM101", "TM203"]
-    assert driver["rules"][2]["shortDescription"]["text"] == "A key is not known"
+    assert driver["rules"][2]["shortDescription"]["text"] == "Unknown key"
     assert run["results"][0] == {
         "ruleId": "TM203",
         "ruleIndex": 2,

@@ -332,7 +332,7 @@ def test_a_template_that_leads_out_of_the_project_is_refused(
     result = run(command)
 
     assert result.exit_code == 1
-    assert f"{shown}:1:1: error[TM608]: it leads out of the project" in result.stderr
+    assert f"{shown}:1:1: error[TM608]: it is outside the project" in result.stderr
     assert SECRET not in result.output
     assert tree(project.generated) == before
     found = json.loads(run(command, "--format", "json").stdout)
@@ -380,7 +380,7 @@ def test_a_manifest_that_is_no_file_of_the_project_is_refused(command: list[str]
 
     # A project without a manifest that is a file is none at all.
     assert result.returncode in {1, 2}
-    assert "no such manifest" in result.stderr or "manifest/notes.toml:1:1: error[TM101]: " in result.stderr
+    assert "manifest not found" in result.stderr or "manifest/notes.toml:1:1: error[TM101]: " in result.stderr
     assert "root:" not in result.stderr
     assert "Traceback" not in result.stderr
 

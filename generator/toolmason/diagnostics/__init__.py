@@ -1,7 +1,4 @@
-"""What the author of a manifest is told: a place, a stable code, a sentence and a hint.
-
-A diagnostic knows nothing of its printing; `report` has the printers.
-"""
+"""Diagnostics for authors of manifests: location, stable code, message and hint. `printers` formats them."""
 
 from __future__ import annotations
 
@@ -12,7 +9,7 @@ from pathlib import PurePosixPath
 
 
 class Severity(StrEnum):
-    """How much a finding matters. Only `ERROR` stops a run."""
+    """The severity of a finding. Only `ERROR` stops a run."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -30,10 +27,10 @@ class Location:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnostic:
-    """One thing the author of a manifest can act on.
+    """A finding that the author of a manifest can fix.
 
-    `code` is stable and documented in `codes`; `message` says what is wrong in the manifest's
-    own words; `hint` says what to write instead; `source` is the line it is about, without its newline.
+    `code` is stable and has a rule in `rules`; `message` describes the problem; `hint` proposes the fix; `source` is
+    the line at `location` without its newline.
     """
 
     code: str
@@ -44,27 +41,27 @@ class Diagnostic:
     source: str = ""
 
     def __str__(self) -> str:
-        where = f"{self.location.path}:{self.location.line}:{self.location.column}"
-        return f"{where}: {self.severity}[{self.code}]: {self.message}"
+        position = f"{self.location.path}:{self.location.line}:{self.location.column}"
+        return f"{position}: {self.severity}[{self.code}]: {self.message}"
 
 
 @dataclass(slots=True)
 class Diagnostics:
-    """All that one run has found so far. Stages add to it; the command prints it once, in file order."""
+    """The findings of one run without duplicates. Stages add to them; iteration is in file order."""
 
     found: dict[Diagnostic, None] = field(default_factory=dict)
 
     def add(self, diagnostic: Diagnostic) -> None:
-        """Note `diagnostic` unless the same one stands already."""
+        """Add `diagnostic` unless an equal one was added before."""
         self.found[diagnostic] = None
 
     @property
     def has_errors(self) -> bool:
-        """Whether the run must stop before the next stage."""
-        return any(each.severity is Severity.ERROR for each in self.found)
+        """Whether a finding is an error."""
+        return any(diagnostic.severity is Severity.ERROR for diagnostic in self.found)
 
     def __iter__(self) -> Iterator[Diagnostic]:
-        return iter(sorted(self.found, key=lambda each: (each.location, each.code, each.message)))
+        return iter(sorted(self.found, key=lambda finding: (finding.location, finding.code, finding.message)))
 
     def __len__(self) -> int:
         return len(self.found)

@@ -1,4 +1,4 @@
-"""What `toolmason explain CODE` prints: the rule behind a diagnostic, why it exists, a bad and a good example."""
+"""Format the rule of a diagnostic code with its reason and examples."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from toolmason.diagnostics.rules import RULES
 
 
 class UnknownCodeError(LookupError):
-    """There is no such code. The message says which one may have been meant."""
+    """Unknown code. The message suggests the nearest one."""
 
 
 def explain(code: str) -> str:
-    """Explain one code, written in any case and with or without its `TM`. Ends with a newline.
+    """Return the explanation of a code, which may be in any case and without its `TM`. Ends with a newline.
 
     Raises:
-        UnknownCodeError: no rule has that code.
+        UnknownCodeError: there is no such code.
     """
-    wanted = code.strip().upper()
-    wanted = f"TM{wanted}" if wanted.isdecimal() else wanted
-    rule = RULES.get(wanted)
+    name = code.strip().upper()
+    name = f"TM{name}" if name.isdecimal() else name
+    rule = RULES.get(name)
     if rule is None:
-        hint = did_you_mean(wanted, RULES) or f"the codes are {min(RULES)} to {max(RULES)}"
+        hint = did_you_mean(name, RULES) or f"the codes are {min(RULES)} to {max(RULES)}"
         raise UnknownCodeError(f"unknown code `{code}`: {hint}")
     why = textwrap.fill(rule.why, 88)
-    bad, good = (textwrap.indent(example.strip("\n"), "    ") for example in (rule.bad, rule.good))
+    bad, good = (textwrap.indent(example, "    ") for example in (rule.bad, rule.good))
     return f"{rule.code}: {rule.title}\n\n{why}\n\nBad:\n\n{bad}\n\nGood:\n\n{good}\n"

@@ -1,4 +1,4 @@
-"""Print what a run has found: for people, for programs, for GitHub and for code scanners."""
+"""Format diagnostics as text, JSON lines, GitHub workflow commands or SARIF."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from toolmason.diagnostics.rules import RULES, Rule
 from toolmason.diagnostics.terminal import Layout
 
 OMITTED: Final = "TM108"
-"""The code of the finding that stands for those that are not printed."""
+"""Code of the note that counts the findings omitted."""
 MAX_SHOWN: Final = 200
-"""Findings that are printed. A last one gives the number of the others."""
+"""Maximum findings printed, followed by the number of the others."""
 MAX_COLUMNS = 160
-"""Characters of a source line that are shown."""
+"""Maximum characters printed of a source line."""
 
 _COLOURS: Final = {
     Severity.ERROR: "\x1b[1;31m",
@@ -27,9 +27,9 @@ _COLOURS: Final = {
     "bold": "\x1b[1m",
     "hint": "\x1b[36m",
 }
-_PLAIN = "\x1b[0m"
-# Control characters, and those that turn the reading direction: either could make a line say what it does not.
-_UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
+_RESET = "\x1b[0m"
+# Control, bidirectional and line-separator characters, surrogates and BOM: a terminal would interpret them.
+_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
 
 
 def report(
@@ -39,132 +39,129 @@ def report(
     colour: bool = False,
     rules: Mapping[str, Rule] = RULES,
 ) -> str:
-    """Print `diagnostics` in their order.
+    """Return `diagnostics` in their order as text that ends with a newline; `colour` affects the layout `text` only.
 
-    The result ends with a newline, or is empty if there are no diagnostics. `sarif` is a document even then, and
-    describes the codes in `rules`. Only `text` has colour.
+    Without diagnostics the result is empty, but for `sarif`, which is always a document and describes the codes in
+    `rules`.
     """
-    found = list(diagnostics)
-    shown = bounded(found)
-    if len(shown) < len(found):
-        shown.append(_omission(len(found) - len(shown), shown[-1].location))
+    findings = list(diagnostics)
+    printed = bounded(findings)
+    if len(printed) < len(findings):
+        printed.append(_omission(len(findings) - len(printed), printed[-1].location))
     if layout == "sarif":
-        return _sarif(shown, rules)
+        return _format_sarif(printed, rules)
     if layout != "text":
-        return _PRINTERS[layout](shown)
-    return _text(shown, closing(found), colour=colour) if found else ""
+        return _PRINTERS[layout](printed)
+    return _format_text(printed, _summary(findings), colour=colour) if findings else ""
 
 
-def bounded(found: list[Diagnostic]) -> list[Diagnostic]:
-    """Return the first `MAX_SHOWN` of the most severe findings, in their order."""
+def bounded(findings: list[Diagnostic]) -> list[Diagnostic]:
+    """Return the `MAX_SHOWN` most severe findings, in their order."""
     ranks = list(Severity)
-    worst = sorted(range(len(found)), key=lambda place: ranks.index(found[place].severity))[:MAX_SHOWN]
-    return [found[place] for place in sorted(worst)]
+    worst = sorted(range(len(findings)), key=lambda index: ranks.index(findings[index].severity))[:MAX_SHOWN]
+    return [findings[index] for index in sorted(worst)]
 
 
-def closing(diagnostics: Iterable[Diagnostic]) -> str:
-    """Count what was found: "2 errors, 1 warning. Nothing was written."."""
-    severities = [each.severity for each in diagnostics]
-    counts = [(severities.count(each), each.value) for each in Severity]
+def _summary(findings: Iterable[Diagnostic]) -> str:
+    """Return the number of findings by severity: `2 errors, 1 warning. Nothing was written.`."""
+    severities = [finding.severity for finding in findings]
+    counts = [(severities.count(severity), severity.value) for severity in Severity]
     text = ", ".join(f"{count} {name}{'' if count == 1 else 's'}" for count, name in counts if count)
     return f"{text}. Nothing was written." if Severity.ERROR in severities else f"{text}."
 
 
 def _omission(number: int, location: Location) -> Diagnostic:
     message = f"{number:,} more {'finding is' if number == 1 else 'findings are'} not shown"
-    hint = "fix those above first"
+    hint = "fix the findings above first"
     return Diagnostic(code=OMITTED, message=message, location=location, hint=hint, severity=Severity.NOTE)
 
 
 # Text
 
 
-def _text(shown: list[Diagnostic], last: str, *, colour: bool) -> str:
-    paint = _painted if colour else _unpainted
-    return "\n".join([*(_entry(each, paint) for each in shown), f"{last}\n"])
+def _format_text(findings: list[Diagnostic], summary: str, *, colour: bool) -> str:
+    paint: _Paint = _add_colour if colour else lambda text, _role: text
+    return "\n".join([*(_format_finding(finding, paint) for finding in findings), f"{summary}\n"])
 
 
 _Paint = Callable[[str, str], str]
 
 
-def _painted(text: str, role: str) -> str:
-    return f"{_COLOURS[role]}{text}{_PLAIN}" if text else ""
+def _add_colour(text: str, role: str) -> str:
+    return f"{_COLOURS[role]}{text}{_RESET}" if text else ""
 
 
-def _unpainted(text: str, role: str) -> str:  # noqa: ARG001  # same signature as its twin
-    return text
-
-
-def _entry(each: Diagnostic, paint: _Paint) -> str:
-    """Print one finding: what and where, the line with a marker, the hint."""
-    place = f"{each.location.path}:{each.location.line}:{each.location.column}:"
-    label = paint(f"{each.severity}[{each.code}]:", each.severity)
-    lines = [f"{paint(_visible(place), 'bold')} {label} {paint(_visible(each.message), 'bold')}"]
-    gutter = " " * (len(str(each.location.line)) + 1)
-    if each.source:
-        source, pad = _excerpt(each.source, each.location.column)
+def _format_finding(finding: Diagnostic, paint: _Paint) -> str:
+    """Return location, code and message, the source line with a marker under the column, and the hint."""
+    at = finding.location
+    label = paint(f"{finding.severity}[{finding.code}]:", finding.severity)
+    position = _escape(f"{at.path}:{at.line}:{at.column}:")
+    lines = [f"{paint(position, 'bold')} {label} {paint(_escape(finding.message), 'bold')}"]
+    gutter = " " * (len(str(at.line)) + 1)
+    if finding.source:
+        source, pad = _excerpt(finding.source, at.column)
         lines += [
             f"{gutter}|",
-            f"{each.location.line} | {source}".rstrip(),
-            f"{gutter}| {pad}{paint('^', each.severity)}",
+            f"{at.line} | {source}".rstrip(),
+            f"{gutter}| {pad}{paint('^', finding.severity)}",
         ]
-    if each.hint:
-        first, *more = each.hint.split("\n")
-        lines += [f"{gutter}{paint('= hint:', 'hint')} {_visible(first)}"]
-        lines += [f"{gutter}        {_visible(line)}".rstrip() for line in more]
+    if finding.hint:
+        first, *more = finding.hint.split("\n")
+        lines += [f"{gutter}{paint('= hint:', 'hint')} {_escape(first)}"]
+        lines += [f"{gutter}        {_escape(line)}".rstrip() for line in more]
     return "\n".join(lines) + "\n"
 
 
 def _excerpt(source: str, column: int) -> tuple[str, str]:
-    """Give the part of a line that is shown, and the white space that brings a marker under `column` (1-based)."""
+    """Return the printed part of a line, and the white space that puts a marker under `column` (1-based)."""
     start = 0
     if len(source) > MAX_COLUMNS:
         start = max(0, min(column - 1 - MAX_COLUMNS // 2, len(source) - MAX_COLUMNS))
     before, after = ("…" if start else ""), ("…" if start + MAX_COLUMNS < len(source) else "")
-    shown = source[start : start + MAX_COLUMNS]
-    pad = " " * len(before) + "".join(map(_blank, shown[: column - 1 - start]))
-    return before + "".join(map(_one_cell, shown)) + after, pad
+    excerpt = source[start : start + MAX_COLUMNS]
+    pad = " " * len(before) + "".join(map(_blank, excerpt[: column - 1 - start]))
+    return before + "".join(map(_replace_unprintable, excerpt)) + after, pad
 
 
 def _blank(char: str) -> str:
-    """Give white space as wide as `char` is on a terminal."""
+    """Return white space of the width of `char` on a terminal."""
     if char == "\t":
         return "\t"
-    if _UNSEEN.match(char):
+    if _UNPRINTABLE.match(char):
         return " "
     if unicodedata.category(char) in ("Mn", "Me", "Cf"):
         return ""
     return "  " if unicodedata.east_asian_width(char) in ("W", "F") else " "
 
 
-def _one_cell(char: str) -> str:
-    return "\ufffd" if char != "\t" and _UNSEEN.match(char) else char
+def _replace_unprintable(char: str) -> str:
+    return "\ufffd" if char != "\t" and _UNPRINTABLE.match(char) else char
 
 
-def _visible(text: str) -> str:
-    """Write unseen characters as TOML would: a key may hold an escape sequence, and a terminal would obey it."""
-    return _UNSEEN.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+def _escape(text: str) -> str:
+    """Replace unprintable characters by TOML escapes: a key may contain a terminal escape sequence."""
+    return _UNPRINTABLE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
-# The others
+# Machine-readable layouts
 
 
-def _json(found: list[Diagnostic]) -> str:
-    """One object a line."""
+def _format_json(findings: list[Diagnostic]) -> str:
+    """Return one object per line."""
     return "".join(
         json.dumps(
             {
-                "severity": each.severity,
-                "code": each.code,
-                "message": each.message,
-                "hint": each.hint,
-                "path": str(each.location.path),
-                "line": each.location.line,
-                "column": each.location.column,
+                "severity": finding.severity,
+                "code": finding.code,
+                "message": finding.message,
+                "hint": finding.hint,
+                "path": str(finding.location.path),
+                "line": finding.location.line,
+                "column": finding.location.column,
             }
         )
         + "\n"
-        for each in found
+        for finding in findings
     )
 
 
@@ -175,37 +172,37 @@ _COMMANDS: Final[Mapping[Severity, str]] = {
 }
 
 
-def _github(found: list[Diagnostic]) -> str:
-    """Workflow commands, escaped as the runner's own toolkit does it.
+def _format_github(findings: list[Diagnostic]) -> str:
+    """Return workflow commands, escaped like GitHub's own toolkit does.
 
     See https://docs.github.com/actions/reference/workflow-commands-for-github-actions.
     """
-    return "".join(f"{_workflow_command(each)}\n" for each in found)
+    return "".join(f"{_workflow_command(finding)}\n" for finding in findings)
 
 
-def _workflow_command(each: Diagnostic) -> str:
-    at = each.location
-    properties = {"file": str(at.path), "line": str(at.line), "col": str(at.column), "title": each.code}
-    listed = ",".join(f"{key}={_property(_visible(value))}" for key, value in properties.items())
-    text = "\n".join(_visible(line) for line in (each.message, *each.hint.split("\n")) if line)
-    return f"::{_COMMANDS[each.severity]} {listed}::{_data(text)}"
+def _workflow_command(finding: Diagnostic) -> str:
+    at = finding.location
+    properties = {"file": str(at.path), "line": str(at.line), "col": str(at.column), "title": finding.code}
+    fields = ",".join(f"{key}={_escape_property(_escape(value))}" for key, value in properties.items())
+    text = "\n".join(_escape(line) for line in (finding.message, *finding.hint.split("\n")) if line)
+    return f"::{_COMMANDS[finding.severity]} {fields}::{_escape_data(text)}"
 
 
-def _data(text: str) -> str:
+def _escape_data(text: str) -> str:
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
-def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")
+def _escape_property(text: str) -> str:
+    return _escape_data(text).replace(":", "%3A").replace(",", "%2C")
 
 
-def _sarif(found: list[Diagnostic], rules: Mapping[str, Rule]) -> str:
-    """One document. See https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html."""
-    codes = sorted({each.code for each in found})
+def _format_sarif(findings: list[Diagnostic], rules: Mapping[str, Rule]) -> str:
+    """Return one document. See https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html."""
+    codes = sorted({finding.code for finding in findings})
     run = {
         "tool": {"driver": {"name": "toolmason", "rules": [_sarif_rule(code, rules) for code in codes]}},
         "columnKind": "unicodeCodePoints",
-        "results": [_sarif_result(each, codes.index(each.code)) for each in found],
+        "results": [_sarif_result(finding, codes.index(finding.code)) for finding in findings],
     }
     document = {
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
@@ -222,20 +219,20 @@ def _sarif_rule(code: str, rules: Mapping[str, Rule]) -> dict[str, Any]:
     return {"id": code, "shortDescription": {"text": rule.title}, "fullDescription": {"text": rule.why}}
 
 
-def _sarif_result(each: Diagnostic, rule: int) -> dict[str, Any]:
-    text = f"{each.message}\n{each.hint}" if each.hint else each.message
-    region = {"startLine": each.location.line, "startColumn": each.location.column}
-    uri = quote(str(each.location.path), errors="replace")
+def _sarif_result(finding: Diagnostic, rule: int) -> dict[str, Any]:
+    text = f"{finding.message}\n{finding.hint}" if finding.hint else finding.message
+    region = {"startLine": finding.location.line, "startColumn": finding.location.column}
+    uri = quote(str(finding.location.path), errors="replace")
     return {
-        "ruleId": each.code,
+        "ruleId": finding.code,
         "ruleIndex": rule,
-        "level": each.severity,
+        "level": finding.severity,
         "message": {"text": text},
         "locations": [{"physicalLocation": {"artifactLocation": {"uri": uri}, "region": region}}],
     }
 
 
 _PRINTERS: Final[Mapping[Layout, Callable[[list[Diagnostic]], str]]] = {
-    "json": _json,
-    "github": _github,
+    "json": _format_json,
+    "github": _format_github,
 }

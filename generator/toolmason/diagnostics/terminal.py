@@ -1,4 +1,4 @@
-"""What a terminal is told beyond plain text: colour and progress, both only where a person is looking."""
+"""Colour and progress on a terminal; other streams get plain text."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Final, Literal, Protocol, TextIO, get_args
 
 Layout = Literal["text", "json", "github", "sarif"]
-"""How findings are printed: for people, for programs, for GitHub and for code scanners."""
+"""Output formats of findings."""
 LAYOUTS: Final[tuple[Layout, ...]] = get_args(Layout)
 
 _CODES = {"bold": "1", "red": "31", "green": "32", "yellow": "33", "blue": "34", "cyan": "36"}
@@ -17,23 +17,23 @@ _ERASE_LINE = "\r\x1b[K"
 
 
 class Progress(Protocol):
-    """Takes the name of the work that begins now."""
+    """A function that displays the current step."""
 
     def __call__(self, text: str, /) -> None:
-        """Show `text` in place of the last one."""
+        """Replace the displayed step by `text`."""
 
 
 def no_progress(text: str, /) -> None:
-    """Show nothing: for output that is no terminal, and for tests."""
+    """Display nothing: for streams that are not terminals, and for tests."""
 
 
 def is_terminal(stream: TextIO, environ: Mapping[str, str] = os.environ) -> bool:
-    """Whether a person reads `stream` on a terminal that can move its cursor."""
+    """Return whether `stream` is a terminal that can move its cursor."""
     return stream.isatty() and environ.get("TERM") != "dumb"
 
 
 def wants_colour(stream: TextIO, environ: Mapping[str, str] = os.environ) -> bool:
-    """Whether to colour text on `stream`: only on a terminal, and not if `NO_COLOR` is set (https://no-color.org)."""
+    """Return whether `stream` is a terminal and `NO_COLOR` is unset (https://no-color.org)."""
     return is_terminal(stream, environ) and not environ.get("NO_COLOR")
 
 
@@ -46,7 +46,7 @@ def paint(text: str, *styles: str, colour: bool) -> str:
 
 @contextmanager
 def progress(stream: TextIO | None = None, environ: Mapping[str, str] = os.environ) -> Iterator[Progress]:
-    """Give a function that shows what is being done on one line of `stream` (stderr), erased at the end."""
+    """Return a function that displays the current step on one line of `stream` (stderr), erased at the end."""
     target = stream or sys.stderr
     if not is_terminal(target, environ):
         yield no_progress

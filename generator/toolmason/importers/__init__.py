@@ -1,1 +1,1 @@
-"""Other descriptions of programs, turned into a manifest or a part of one, with a list of what could not be."""
+"""Create manifests from other descriptions of programs, with notes about parts that cannot be imported."""

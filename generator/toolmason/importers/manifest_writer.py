@@ -1,4 +1,4 @@
-"""Tables written as TOML. A manifest is taken through the toolkit's own stages first, so that it is one."""
+"""Write tables as TOML. Manifests are validated and resolved first, so that they are valid."""
 
 from __future__ import annotations
 
@@ -21,55 +21,55 @@ _FILE: Final = PurePosixPath("manifest.toml")
 
 
 def manifest_text(data: dict[str, Any], notes: Notes, *, sources: Iterable[Path]) -> str:
-    """Write a manifest. A part that the toolkit refuses is taken out of `data`, and noted.
+    """Return a manifest as TOML. Invalid parts are removed from `data` with a note.
 
     Raises:
-        ImportFailed: it is refused for a reason that lies in no part, nothing is left, or a default would be lost.
+        ImportFailed: an error belongs to no removable part, no tool is left, or a default would be lost.
     """
-    named = [path.as_posix() for path in sources]
-    before = copy.deepcopy(data)
-    for part, message in remove_refused(data):
-        if _has_default(before, part):
-            words = f"a manifest refuses it, and it has a default, which must not be lost: {message}"
-            notes.stop(named[0], Position(1, 1), dotted(part), words)
+    paths = [path.as_posix() for path in sources]
+    original = copy.deepcopy(data)
+    for part, message in remove_invalid(data):
+        if _has_default(original, part):
+            text = f"it is invalid in a manifest and has a default, which must not be lost: {message}"
+            notes.stop(paths[0], Position(1, 1), dotted(part), text)
         else:
-            notes.add(named[0], Position(1, 1), dotted(part), f"left out, since a manifest refuses it: {message}")
+            notes.add(paths[0], Position(1, 1), dotted(part), f"left out, since it is invalid in a manifest: {message}")
     notes.check()
     if not data["tools"]:
-        raise ImportFailed(f"{named[0]}: none of its tools can be one of a manifest")
-    return toml_text(data, f"Imported from {', '.join(named)}.")
+        raise ImportFailed(f"{paths[0]}: none of its tools is valid in a manifest")
+    return toml_text(data, f"Imported from {', '.join(paths)}.")
 
 
-def remove_refused(data: dict[str, Any]) -> list[tuple[KeyPath, str]]:
-    """Take out of a manifest what the toolkit refuses; give each part with the reason.
+def remove_invalid(data: dict[str, Any]) -> list[tuple[KeyPath, str]]:
+    """Remove the invalid parts of a manifest and return each with the error.
 
     Raises:
-        ImportFailed: it is refused for a reason that lies in no part.
+        ImportFailed: an error belongs to no removable part.
     """
     removed: dict[KeyPath, str] = {}
-    # The first error of each round takes a part out, since it is about something that is there.
+    # Each round removes at least one part: its first error concerns an existing part.
     while errors := _errors(data):
         for path, error in errors:
-            removed.setdefault(_removed(data, path, error), error.message)
+            removed.setdefault(_remove_part(data, path, error), error.message)
     return list(removed.items())
 
 
 def _has_default(data: Mapping[str, Any], part: KeyPath) -> bool:
-    """Whether a part is a parameter with a value that is written where none is sent."""
+    """Return whether a part is a parameter with a default."""
     table: Any = data
     for key in part:
         table = table.get(str(key), {})
     return "params" in part[2:3] and not {"default", "default_env"}.isdisjoint(table)
 
 
-def toml_text(data: Mapping[str, Any], *remarks: str) -> str:
-    """Write tables as TOML, remarks first."""
-    head = "".join(f"# {one_line(each)}\n" for each in remarks)
+def toml_text(data: Mapping[str, Any], *comments: str) -> str:
+    """Return tables as TOML after comment lines."""
+    head = "".join(f"# {one_line(comment)}\n" for comment in comments)
     return f"{head}\n{tomli_w.dumps(data)}"
 
 
 def _errors(data: Mapping[str, Any]) -> list[tuple[KeyPath, Diagnostic]]:
-    """Give what the toolkit refuses of a manifest, each with where it stands."""
+    """Return the errors of a manifest with their key paths."""
     text = tomli_w.dumps(data)
     document = Document(path=_FILE, text=text, data=data)
     diagnostics = Diagnostics()
@@ -77,15 +77,15 @@ def _errors(data: Mapping[str, Any]) -> list[tuple[KeyPath, Diagnostic]]:
     server = resolve(tables, document, root=Path(), diagnostics=diagnostics) if tables else None
     if server:
         return []
-    errors = [each for each in diagnostics if each.severity is Severity.ERROR]
+    errors = [diagnostic for diagnostic in diagnostics if diagnostic.severity is Severity.ERROR]
     paths: dict[Position, KeyPath] = {}
-    for path, span in sorted(key_positions(text).items(), key=lambda each: len(each[0])):
+    for path, span in sorted(key_positions(text).items(), key=lambda item: len(item[0])):
         paths |= {span.key: path, span.value: path}
-    return [(paths.get(Position(each.location.line, each.location.column), ()), each) for each in errors]
+    return [(paths.get(Position(error.location.line, error.location.column), ()), error) for error in errors]
 
 
-def _removed(data: dict[str, Any], path: KeyPath, error: Diagnostic) -> KeyPath:
-    """Take out the smallest part around `path`, and name it. Another error may have taken it out already."""
+def _remove_part(data: dict[str, Any], path: KeyPath, error: Diagnostic) -> KeyPath:
+    """Remove the smallest removable part around `path` and return its path. It may have been removed before."""
     if path[:1] in (("tools",), ("clis",)) and path[2:3] == ("params",) and len(path) > 3:
         part = path[:4]
     elif path[:1] == ("tools",) and path[2:3] == ("confirm",):
@@ -93,7 +93,7 @@ def _removed(data: dict[str, Any], path: KeyPath, error: Diagnostic) -> KeyPath:
     elif path[:1] == ("tools",) and len(path) > 1:
         part = path[:2]
     else:
-        raise ImportFailed(f"what came out is no manifest: {error.message}")
+        raise ImportFailed(f"the result is not a valid manifest: {error.message}")
     table = data
     for key in part[:-1]:
         table = table.get(str(key), {})
@@ -102,10 +102,10 @@ def _removed(data: dict[str, Any], path: KeyPath, error: Diagnostic) -> KeyPath:
 
 
 def write_text(path: Path, text: str, *, force: bool) -> None:
-    """Write a file, in folders that are made for it.
+    """Write a file and create its parent directories.
 
     Raises:
-        OSError: it cannot be written, or there is something of that name and `force` is not set.
+        OSError: it cannot be written, or it exists and `force` is not set.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w" if force else "x", encoding="utf-8", newline="\n") as file:

@@ -1,4 +1,4 @@
-"""Names and sentences of others, made into what a manifest takes."""
+"""Convert foreign names and texts to the names and texts of a manifest."""
 
 from __future__ import annotations
 
@@ -18,28 +18,29 @@ MAX_SUMMARY_LENGTH: Final = 80
 MAX_DESCRIPTION_LENGTH: Final = 4096
 
 _LOOSE: Final = " ,;:-\u2013\u2014"
-"""What no shortened text ends with: blanks, dashes and the like."""
+"""Characters removed from the end of a shortened text."""
 _SENTENCE: Final = re.compile(r"(.+?[.!?])(?=\s+\S)")
+"""The first of several sentences."""
 
 
-def snake(text: str, otherwise: str) -> str:
-    """Write a name with `a-z`, `0-9` and `_`, a letter first; `otherwise` if nothing of it is left."""
+def snake(text: str, fallback: str) -> str:
+    """Return a name of `a-z`, `0-9` and `_`, starting with a letter: `Größe (MB)` becomes `grosse_mb`."""
     decomposed = unicodedata.normalize("NFKD", text).casefold()
-    plain = "".join(each for each in decomposed if not unicodedata.combining(each))
+    plain = "".join(char for char in decomposed if not unicodedata.combining(char))
     name = re.sub(r"[^a-z0-9]+", "_", plain).strip("_")
     if not name:
-        return otherwise
-    return name if name[0].isalpha() else f"{otherwise}_{name}"
+        return fallback
+    return name if name[0].isalpha() else f"{fallback}_{name}"
 
 
-def unique(name: str, taken: Container[str], key: Callable[[str], str] = str) -> str:
-    """Number a name until its `key` is not in `taken`."""
+def unique(name: str, used: Container[str], key: Callable[[str], str] = str) -> str:
+    """Append a number to a name, such as `_2`, if its `key` is in `used`."""
     numbered = (name if number == 1 else f"{name}_{number}" for number in count(1))
-    return next(each for each in numbered if key(each) not in taken)
+    return next(candidate for candidate in numbered if key(candidate) not in used)
 
 
-def is_kept(name: str) -> bool:
-    """Whether a server keeps the name of a tool for something of its own."""
+def is_reserved(name: str) -> bool:
+    """Return whether generated code or a meta-tool reserves the name of a tool."""
     return (
         name in meta_tool_names(DiscoveryTable())
         or class_name(name) in CONTRACT_TAKEN
@@ -48,29 +49,26 @@ def is_kept(name: str) -> bool:
 
 
 def one_line(text: str) -> str:
-    """Put a text on one line, without control characters."""
-    return " ".join("".join(" " if unprintable(each) else each for each in text).split())
+    """Return a text on one line, without control characters."""
+    return " ".join("".join(" " if unprintable(char) else char for char in text).split())
 
 
 def summary_of(text: str) -> str:
-    """Give the one line that stands for a text: all of it, its first sentence, or as many words as have room.
-
-    The full stop of a sentence that stands alone is left out.
-    """
+    """Return a summary of a text: all of it, its first sentence, or as many words as fit, without a final full stop."""
     line = one_line(text)
     sentence = _SENTENCE.match(line)
-    if len(unstopped(line)) > MAX_SUMMARY_LENGTH:
+    if len(strip_full_stop(line)) > MAX_SUMMARY_LENGTH:
         line = sentence[1] if sentence else line
-    return cut(unstopped(line), MAX_SUMMARY_LENGTH)
+    return cut(strip_full_stop(line), MAX_SUMMARY_LENGTH)
 
 
-def unstopped(line: str) -> str:
-    """Leave out a full stop at the end, but for that of an ellipsis or an abbreviation."""
+def strip_full_stop(line: str) -> str:
+    """Remove a final full stop, except of an ellipsis or `etc.`."""
     return line if line.endswith(("..", "etc.")) else line.removesuffix(".")
 
 
 def cut(text: str, length: int) -> str:
-    """Shorten a text to `length` characters, at a word if there is one to end with."""
+    """Shorten a text to `length` characters, if possible after a word."""
     if len(text) <= length:
         return text
     head = text[:length].rsplit(maxsplit=1)[0] if " " in text[:length].strip() else text

@@ -1,4 +1,4 @@
-"""Stage one: read the manifest and parse it as TOML. Every error is a diagnostic with a position."""
+"""Stage one: parse the manifest as TOML. Every error is a diagnostic with a position."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ CODES: Final[Mapping[str, str]] = {
     Kind.UNPRINTABLE: "TM210",
     Kind.NOT_JSON: "TM214",
 }
-"""Kind of a problem -> its code. The checks of `validate` report problems with their code as kind."""
+"""Kind of problem -> code. The checks of `validate` use codes as kinds."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Document(TomlDocument):
-    """A manifest as TOML. `path` is relative to the project."""
+    """A parsed manifest. `path` is relative to the project."""
 
     path: PurePosixPath
 
@@ -48,7 +48,7 @@ class Document(TomlDocument):
         return self.text.split("\n")
 
     def locate(self, at: KeyPath, *, value: bool = False) -> Location:
-        """Return the location of the key at `at`, or of its value; that of the table around a missing key."""
+        """Return the location of a key or its value; for a missing key, that of the surrounding table."""
         return Location(self.path, *self.position(at, value=value))
 
     def report(
@@ -80,13 +80,13 @@ def load(path: Path, *, root: Path, diagnostics: Diagnostics) -> Document | None
     Returns None, with a TM1xx diagnostic added, if the file cannot be read or is not TOML. Paths in diagnostics are
     relative to `root`.
     """
-    shown = PurePosixPath((path.relative_to(root) if path.is_relative_to(root) else path).as_posix())
+    display_path = PurePosixPath((path.relative_to(root) if path.is_relative_to(root) else path).as_posix())
     raw = _read(path, root)
     document = parse_toml(raw) if isinstance(raw, bytes) else raw
     if isinstance(document, TomlDocument):
-        return Document(path=shown, text=document.text, data=document.data)
+        return Document(path=display_path, text=document.text, data=document.data)
     source = _line(raw, document.position.line) if isinstance(raw, bytes) else ""
-    diagnostics.add(_diagnostic(document, shown, source))
+    diagnostics.add(_diagnostic(document, display_path, source))
     return None
 
 
@@ -104,8 +104,8 @@ def _read(path: Path, root: Path) -> bytes | Problem:
     try:
         return read_input(path, root)
     except FileNotFoundError:
-        hint = "run this in the project's directory, or name the manifest"
-        return Problem(kind="TM101", message="there is no such file", hint=hint)
+        hint = "run this in the project's directory, or pass the manifest's path"
+        return Problem(kind="TM101", message="file not found", hint=hint)
     except (OSError, ValueError) as error:  # ValueError: a null byte in the name
         reason = (getattr(error, "strerror", None) or str(error)).lower()
         return Problem(kind="TM101", message=f"cannot read: {reason}")

@@ -1,4 +1,4 @@
-"""The JSON Schema (draft-07) of the manifest, made from the dataclasses that read it. Editors check by it."""
+"""Build the JSON Schema (draft-07) of the manifest for editors from the dataclasses in `tables`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from toolmason.manifest.tables import (
     ValueTable,
 )
 from toolmason.manifest.validate import EDITION
-from toolmason.manifest.validate_clis import MAX_EXIT_CODE, ONLY_OF, PLACES, RISKS
+from toolmason.manifest.validate_clis import ARGUMENT_LOCATIONS, INCOMPATIBLE_KEYS, MAX_EXIT_CODE, RISKS
 
 _SCALARS: Final = {str: "string", bool: "boolean", int: "integer", float: "number"}
 
@@ -33,7 +33,7 @@ _PROPERTY_NAME: Final = r"[A-Za-z_][A-Za-z0-9_.-]{0,63}"
 _VARIABLE: Final = r"[A-Za-z_][A-Za-z0-9_]*"
 _ONE_LINE: Final = r"[^\x00-\x1f\x7f-\x9f\u2028\u2029]*"
 _TYPE: Final = r"(?=[^<>]*$|\s*map<.*>)\s*(?:map<\s*)*[A-Za-z_][A-Za-z0-9_]*(?:\s*(?:\[\]|>))*\s*"
-"""The grammar of types, but for how deep it nests and that each `<` has its `>`: no regular expression counts."""
+"""Approximate grammar of types, such as `map<string[]>`. Depth and balanced `<` and `>` are not checked."""
 
 _NAMES: Final[Mapping[tuple[type[Table], str], str]] = {
     (ManifestTables, "categories"): r"[a-z_][a-z0-9_]*",
@@ -49,7 +49,7 @@ _NAMES: Final[Mapping[tuple[type[Table], str], str]] = {
     (ToolTable, "params"): _PROPERTY_NAME,
     (TypeTable, "fields"): _PROPERTY_NAME,
 }
-"""What the names in a table of tables look like."""
+"""Patterns of the names in a table of tables."""
 
 _PATTERNS: Final[Mapping[tuple[type[Table], str], str]] = {
     (ValueTable, "type"): _TYPE,
@@ -61,7 +61,7 @@ def _none_of(keys: Iterable[str]) -> dict[str, Any]:
     return {"not": {"anyOf": [{"required": [key]} for key in keys]}}
 
 
-_UNPLACED: Final = {"properties": {"params": {"additionalProperties": _none_of(PLACES)}}}
+_NO_ARGUMENT_LOCATIONS: Final = {"properties": {"params": {"additionalProperties": _none_of(ARGUMENT_LOCATIONS)}}}
 _BARE_WORDS: Final = {
     "if": {"required": ["flag"], "properties": {"flag": {"pattern": "^[^-]*[^=-]$"}}},
     "then": {"required": ["type"], "properties": {"type": {"const": "boolean"}}},
@@ -71,17 +71,24 @@ _RULES: Final[Mapping[type[Table], dict[str, Any]]] = {
         "required": ["summary"],
         "not": {"required": ["params", "input_schema"], "properties": {"params": {"minProperties": 1}}},
         "if": {"required": ["cli"]},
-        "then": {"required": ["risk"], **_none_of(["handler", *ONLY_OF["cli"]])},
-        "else": {"required": ["category", "hints", "handler"], **_none_of(ONLY_OF["handler"]), **_UNPLACED},
+        "then": {"required": ["risk"], **_none_of(["handler", *INCOMPATIBLE_KEYS["cli"]])},
+        "else": {
+            "required": ["category", "hints", "handler"],
+            **_none_of(INCOMPATIBLE_KEYS["handler"]),
+            **_NO_ARGUMENT_LOCATIONS,
+        },
     },
-    ParamTable: {"not": {"anyOf": [{"required": list(pair)} for pair in combinations(PLACES, 2)]}, **_BARE_WORDS},
+    ParamTable: {
+        "not": {"anyOf": [{"required": list(pair)} for pair in combinations(ARGUMENT_LOCATIONS, 2)]},
+        **_BARE_WORDS,
+    },
     GlobalTable: _BARE_WORDS,
 }
-"""What later stages ask of a table beyond its dataclass."""
+"""Rules of later stages that a dataclass cannot express."""
 
 
 def manifest_schema() -> dict[str, Any]:
-    """Describe every table and key, with the docstring of each as its description. The order is that of the classes."""
+    """Return the schema of all tables and keys, described by their docstrings, in the order of the classes."""
     documentation = _docstrings(inspect.getsource(tables))
     root = _object(ManifestTables, documentation)
     root["properties"]["edition"]["const"] = EDITION
@@ -96,16 +103,16 @@ def manifest_schema() -> dict[str, Any]:
 
 def _docstrings(source: str) -> dict[str, str]:
     """Collect the docstrings of classes (`ToolTable`) and of their attributes (`ToolTable.summary`)."""
-    found: dict[str, str] = {}
+    docstrings: dict[str, str] = {}
     for node in ast.parse(source).body:
         if isinstance(node, ast.ClassDef):
-            found[node.name] = ast.get_docstring(node) or ""
-            found |= _attribute_docstrings(node)
-    return found
+            docstrings[node.name] = ast.get_docstring(node) or ""
+            docstrings |= _attribute_docstrings(node)
+    return docstrings
 
 
 def _attribute_docstrings(node: ast.ClassDef) -> dict[str, str]:
-    """Collect the strings that stand under the fields of a class."""
+    """Collect the strings below the fields of a class."""
     return {
         f"{node.name}.{field.target.id}": inspect.cleandoc(text.value.value)
         for field, text in zip(node.body, node.body[1:], strict=False)
@@ -123,9 +130,9 @@ def _object(table: type[Table], documentation: Mapping[str, str]) -> dict[str, A
     required = [key for key, field in keys.items() if is_required(field)]
     properties = {
         key: {
-            "description": _documented(table, field.name, documentation),
+            "description": _field_docstring(table, field.name, documentation),
             **_property(field, hints[field.name]),
-            **_rules_of_key(table, field.name),
+            **_key_rules(table, field.name),
         }
         for key, field in keys.items()
     }
@@ -134,27 +141,27 @@ def _object(table: type[Table], documentation: Mapping[str, str]) -> dict[str, A
     return schema | _RULES.get(table, {}) | {"additionalProperties": False}
 
 
-def _documented(table: type[Table], name: str, documentation: Mapping[str, str]) -> str:
-    """Give the docstring of a field, which may stand in a class that `table` extends."""
-    places = (f"{each.__name__}.{name}" for each in table.__mro__)
-    return next(documentation[place] for place in places if place in documentation)
+def _field_docstring(table: type[Table], name: str, documentation: Mapping[str, str]) -> str:
+    """Return the docstring of a field, which may be in a base class of `table`."""
+    names = (f"{base.__name__}.{name}" for base in table.__mro__)
+    return next(documentation[key] for key in names if key in documentation)
 
 
-def _rules_of_key(table: type[Table], name: str) -> dict[str, Any]:
-    """Give what later stages ask of a key beyond its type."""
-    places = [(each, name) for each in table.__mro__]
+def _key_rules(table: type[Table], name: str) -> dict[str, Any]:
+    """Return the rules of later stages for a key."""
+    keys = [(base, name) for base in table.__mro__]
     rules: dict[str, Any] = {}
-    if (ToolTable, "input_schema") in places:
+    if (ToolTable, "input_schema") in keys:
         rules["type"] = ["object", "string"]
-    if (ToolTable, "risk") in places:
+    if (ToolTable, "risk") in keys:
         rules["anyOf"] = [_RISK, _tables_of(_tables_of(_RISK)) | {"minProperties": 1}]
-    if (ToolTable, "ok_exit_codes") in places:
+    if (ToolTable, "ok_exit_codes") in keys:
         rules["items"] = {"type": "integer", "minimum": 0, "maximum": MAX_EXIT_CODE}
-    for place in places:
-        if place in _PATTERNS:
-            rules["pattern"] = _whole(_PATTERNS[place])
-        if place in _NAMES:
-            rules["propertyNames"] = {"pattern": _whole(_NAMES[place])}
+    for key in keys:
+        if key in _PATTERNS:
+            rules["pattern"] = _whole(_PATTERNS[key])
+        if key in _NAMES:
+            rules["propertyNames"] = {"pattern": _whole(_NAMES[key])}
     return rules
 
 
@@ -163,14 +170,14 @@ def _tables_of(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _whole(pattern: str) -> str:
-    """Make `pattern` one for the whole text: in some validators `$` also stands before a final line break."""
+    """Anchor `pattern` to the whole text: in some validators `$` also matches before a final line break."""
     return rf"^(?:{pattern})$(?!\n)"
 
 
 def _property(field: dataclasses.Field[Any], hint: Any) -> dict[str, Any]:
     schema = _type(hint)
     if "$ref" in schema:
-        schema = {"allOf": [schema]}  # draft-07 ignores what stands beside `$ref`, the description too
+        schema = {"allOf": [schema]}  # draft-07 ignores siblings of `$ref`, including the description
     if hint is str and is_required(field):
         schema["minLength"] = 1
     rules = field.metadata
@@ -185,7 +192,7 @@ def _property(field: dataclasses.Field[Any], hint: Any) -> dict[str, Any]:
 
 
 def _type(hint: Any) -> dict[str, Any]:
-    """Describe a type; the same ones that `read` can read."""
+    """Return the schema of a type that the table reader supports."""
     origin, arguments = get_origin(hint), get_args(hint)
     if hint in _SCALARS:
         return {"type": _SCALARS[hint]}
@@ -198,13 +205,13 @@ def _type(hint: Any) -> dict[str, Any]:
     if origin is Mapping:
         return {"type": "object", "additionalProperties": _type(arguments[1])}
     if origin in (Union, types.UnionType):
-        rest = [each for each in arguments if each is not types.NoneType]
+        rest = [argument for argument in arguments if argument is not types.NoneType]
         return {"type": "number"} if set(rest) == {int, float} else _type(rest[0])
-    return {}  # a free value
+    return {}  # any JSON value
 
 
 def _inner_tables(hint: Any, seen: set[type[Table]]) -> Iterator[type[Table]]:
-    """Find the table classes that stand anywhere under `hint`, each once."""
+    """Yield each table class nested in `hint` once."""
     if isinstance(hint, type) and issubclass(hint, Table):
         for inner in get_type_hints(hint).values():
             yield from _inner_tables(inner, seen)

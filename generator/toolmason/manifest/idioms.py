@@ -1,6 +1,6 @@
 """Hints for keys and types that authors bring from JSON Schema, Python and other frameworks.
 
-Some are closer to a wrong key than to the right one: `optional` resembles `positional`.
+Edit distance alone can suggest a wrong key: `optional` resembles `positional`.
 """
 
 from __future__ import annotations
@@ -85,6 +85,7 @@ _NULLS: Final = ("null", "none", "nil", "undefined")
 _OPTIONAL: Final = re.compile(r"optional\s*[\[<](.+)[\]>]|(.+)\?", re.IGNORECASE)
 """`Optional[str]`, `string?`."""
 _UNION_OF: Final = re.compile(r"union\s*[\[<](.+)[\]>]", re.IGNORECASE)
+"""`Union[int, str]`."""
 _LIST_OF: Final = re.compile(r"(?:list|array|set|sequence)\s*(?:[\[<](.+)[\]>]|\s+of\s+(\w+))", re.IGNORECASE)
 """`list[str]`, `array<string>`, `list of strings`."""
 _MAP_OF: Final = re.compile(r"(?:dict|map|mapping|record)\s*[\[<]\s*\w+\s*,(.+)[\]>]", re.IGNORECASE)
@@ -92,19 +93,19 @@ _MAP_OF: Final = re.compile(r"(?:dict|map|mapping|record)\s*[\[<]\s*\w+\s*,(.+)[
 
 
 def type_hint(value: Any) -> str:
-    """Return the hint for a `type` that is not one, such as `datetime`, `list[int]` or `["string", "null"]`."""
+    """Return the hint for an invalid `type`, such as `datetime`, `list[int]` or `["string", "null"]`."""
     if isinstance(value, list):
-        return _union_hint([str(each) for each in value])
+        return _union_hint([str(member) for member in value])
     if isinstance(value, dict):
         return _OBJECT
     return _text_hint(value.strip()) if isinstance(value, str) else ""
 
 
 def result_hint(text: str) -> str:
-    """Return the hint for `returns` with the type of a value, such as `Issue[]`; empty for a name."""
+    """Return the hint for a `returns` that is a type expression, such as `Issue[]`; empty for a name."""
     if re.fullmatch(r"[A-Z]\w*", text):
         return ""
-    return f'a result is an object: declare a type with `fields.items = {{ type = "{_translated(text)}" }}` and name it'
+    return f'a result is an object: declare a type with `fields.items = {{ type = "{_translate(text)}" }}` and name it'
 
 
 def _text_hint(text: str) -> str:
@@ -119,24 +120,24 @@ def _text_hint(text: str) -> str:
         return hint
     if text.lower() in _NULLS:
         return "write the type of the other values, with `nullable = true`"
-    translated = _translated(text)
-    return f"write `{translated}`" if translated != text else ""
+    translation = _translate(text)
+    return f"write `{translation}`" if translation != text else ""
 
 
 def _union_hint(members: list[str]) -> str:
     types = [member.strip() for member in members if member.strip().lower() not in _NULLS]
     if len(types) == 1:
-        return f'write `type = "{_translated(types[0])}"` with `nullable = true`'
+        return f'write `type = "{_translate(types[0])}"` with `nullable = true`'
     return _ONE_TYPE
 
 
-def _translated(text: str) -> str:
-    """Return a type in the language of manifests: `string[]` for `list[str]`."""
+def _translate(text: str) -> str:
+    """Return the equivalent type expression of the manifest: `string[]` for `list[str]`."""
     text = text.strip()
     if match := _LIST_OF.fullmatch(text):
-        return f"{_translated(match[1] or match[2].removesuffix('s'))}[]"
+        return f"{_translate(match[1] or match[2].removesuffix('s'))}[]"
     if match := _MAP_OF.fullmatch(text):
-        return f"map<{_translated(match[1])}>"
+        return f"map<{_translate(match[1])}>"
     if text.endswith("[]"):
-        return f"{_translated(text[:-2])}[]"
+        return f"{_translate(text[:-2])}[]"
     return "string" if text.lower() in _FORMATS else _TYPES.get(text.lower(), text)

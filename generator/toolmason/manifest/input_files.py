@@ -1,7 +1,7 @@
-"""Read the input files of a project: regular files inside it, of bounded size.
+"""Read input files of a project: regular files inside it with at most `MAX_INPUT_BYTES`.
 
-A project may be a stranger's clone. A link can lead to the user's own files, a pipe never ends, and a large file can
-fill the memory.
+A project may be an untrusted clone: a link can lead to private files, a pipe never ends, and a large file can exhaust
+the memory.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from typing import BinaryIO, Final
 
 MAX_INPUT_BYTES: Final = 16 * 1024 * 1024
 """Maximum size of a manifest, schema, handler module or template."""
-_PIECE_BYTES: Final = 1024 * 1024
+_CHUNK_BYTES: Final = 1024 * 1024
 # Without O_NONBLOCK, opening a pipe waits for a writer; without O_NOFOLLOW, a link created meanwhile is followed.
 _OPEN_FLAGS: Final = (
     os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 )
 
 
-class RefusedInput(OSError):  # noqa: N818 - an OSError, so that it is reported like any other unreadable file
-    """A file that must not be read. `reason` equals `strerror`; `filename` is the path."""
+class RefusedInput(OSError):  # noqa: N818
+    """A file that must not be read, reported like other unreadable files. `reason` equals `strerror`."""
 
     def __init__(self, path: Path, reason: str) -> None:
         super().__init__(None, reason, str(path))
@@ -35,7 +35,7 @@ def read_input(path: Path, root: Path, *, max_bytes: int = MAX_INPUT_BYTES) -> b
     """Return the content of the file at `path`, which must be inside `root`.
 
     Raises:
-        RefusedInput: it leads out of `root`, is not a regular file, or has more than `max_bytes`.
+        RefusedInput: it is outside `root`, is not a regular file, or has more than `max_bytes`.
         OSError: it cannot be read.
         ValueError: `path` contains a null byte.
     """
@@ -51,11 +51,11 @@ def hash_input(path: Path, root: Path) -> tuple[int, str]:
     digest = sha256()
     size = 0
     with _open_input(path, root, MAX_INPUT_BYTES) as file:
-        while piece := file.read(_PIECE_BYTES):
-            size += len(piece)
+        while chunk := file.read(_CHUNK_BYTES):
+            size += len(chunk)
             if size > MAX_INPUT_BYTES:
                 raise _too_large(path, MAX_INPUT_BYTES)
-            digest.update(piece)
+            digest.update(chunk)
     return size, digest.hexdigest()
 
 
@@ -68,8 +68,8 @@ def is_inside(path: Path, root: Path) -> bool:
 def _open_input(path: Path, root: Path, max_bytes: int) -> Iterator[BinaryIO]:
     real = Path(os.path.realpath(path))
     if not real.is_relative_to(os.path.realpath(root)):
-        raise RefusedInput(path, "it leads out of the project")
-    with open(real, "rb", opener=_open_without_waiting) as file:
+        raise RefusedInput(path, "it is outside the project")
+    with open(real, "rb", opener=_open_nonblocking) as file:
         status = os.fstat(file.fileno())
         if not S_ISREG(status.st_mode):
             raise RefusedInput(path, "it is not a regular file")
@@ -78,7 +78,7 @@ def _open_input(path: Path, root: Path, max_bytes: int) -> Iterator[BinaryIO]:
         yield file
 
 
-def _open_without_waiting(name: str, _flags: int) -> int:
+def _open_nonblocking(name: str, _flags: int) -> int:
     descriptor = os.open(name, _OPEN_FLAGS)
     if S_ISDIR(os.fstat(descriptor).st_mode):
         os.close(descriptor)

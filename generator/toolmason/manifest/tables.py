@@ -1,7 +1,7 @@
-"""The manifest as its author writes it: one frozen dataclass a TOML table.
+"""The manifest language: one frozen dataclass per TOML table.
 
-Fields, their types, defaults and docstrings are the single description of the language: the shared reader of TOML
-tables, the editor schema (`manifest_schema`) and the reference page are made from them.
+The table reader, the editor schema (`editor_schema`) and the reference page use the types, defaults and docstrings of
+these fields.
 """
 
 from __future__ import annotations
@@ -31,36 +31,36 @@ _SUMMARY = at_most(80) | _TITLE
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OptionTable(Table):
-    """`[server.options.NAME]`: a setting of the running server, given as `--name` or by an environment variable."""
+    """`[server.options.NAME]`: a setting of the running server: `--name` or an environment variable."""
 
     description: str = key(one_line())
-    """What it sets; the help text of the flag."""
+    """Help text of the flag."""
     env: str = ""
-    """Environment variable that is read when the flag is absent. Several values are separated as in `PATH`."""
+    """Environment variable used without the flag. Several values are separated as in `PATH`."""
     many: bool = False
-    """May be given more than once."""
+    """Whether the flag can be repeated."""
     default: str = ""
-    """Value when neither flag nor variable is given."""
+    """Value without flag and variable."""
     metavar: str = key(one_line(), default="")
     """Placeholder in the help text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubcommandTable(Table):
-    """`[server.subcommands.NAME]`: something else that the server's console command does, as `my-server NAME`."""
+    """`[server.subcommands.NAME]`: another function of the server's console command, run with `my-server NAME`."""
 
     summary: str = key(_SUMMARY)
-    """What it does; the help text."""
+    """Help text of the subcommand."""
     handler: str = key(matching(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", "`module:function`"))
-    """`module:function` under `handlers`: given the arguments after its name, it gives the exit status."""
+    """`module:function` under `handlers`: receives the arguments after the name and returns the exit code."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerTable(PartialTable):
-    """`[server]`: who this server is."""
+    """`[server]`: name, packages and settings of the server."""
 
     name: str = key(matching(r"[A-Za-z][A-Za-z0-9-]*", "letters, digits and dashes, starting with a letter"))
-    """Name shown to clients, part of each tool's name there. No underscore: Gemini CLI's policies refuse it."""
+    """Name sent to clients, which put it before each tool name. No underscore: Gemini CLI's policies reject it."""
     title: str = key(_TITLE, default="")
     """Name for people."""
     version: str = "0.1.0"
@@ -68,69 +68,69 @@ class ServerTable(PartialTable):
     package: str = key(matching(r"[a-z_][a-z0-9_]*", "a Python package name"))
     """Import name of the generated package."""
     handlers: str = key(matching(r"[a-z_][a-z0-9_.]*", "a Python package name"), default="")
-    """Import name of the hand-written package that carries the tools out; those with `cli` need none."""
+    """Import name of the hand-written package with the handlers. Tools with `cli` need none."""
     instructions: str = key(at_most(4096), default="")
-    """What a model should know before it uses any tool. Clients cut it at 4,096 characters."""
+    """Instructions for models about the whole server. Clients truncate them at 4,096 characters."""
     command: str = ""
-    """Console command that starts the server; the server's name if left out.
+    """Console command that starts the server. Default: the server's name.
 
     Client files use it if `[project.scripts]` of pyproject.toml declares it, else `toolmason run MANIFEST`.
     """
     website: str = ""
-    """Address of a page about the server."""
+    """URL of a page about the server."""
     lifespan: str = key(matching(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", "`module:function`"), default="")
     """`module:function` under `handlers`: an async context manager that receives the options and yields the state.
 
-    The state is one object or a tuple of objects, made at the first call of a tool and closed when the server ends;
-    `call.state(Type)` returns the object of a type. `atexit` hooks do not run, so close here what must be closed.
+    The state is one object or a tuple of objects, created at the first call of a tool and closed when the server stops;
+    `call.state(Type)` returns the object of a type. `atexit` hooks do not run, so close resources here.
     """
     guard: str = key(matching(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", "`module:function`"), default="")
     """`module:function` under `handlers`: checks the arguments of each call before the policy and the approval.
 
-    It raises `ToolError` to refuse the call, such as for a path outside the allowed folders, and returns the values
-    that replace those of the call.
+    It raises `ToolError` to reject the call, such as for a path outside the allowed directories, and returns the
+    values that replace those of the call.
     """
     startup_check: str = key(matching(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", "`module:function`"), default="")
     """`module:function` under `handlers`: called in the background once the server runs.
 
-    It takes no arguments and returns warnings, one text each, which are logged. Nothing waits for it.
+    It takes no arguments and returns a list of warnings, which are logged.
     """
     chunk_store: str = key(matching(r"[A-Za-z_][A-Za-z0-9_]*", "the name of an environment variable"), default="")
-    """Environment variable with the URL of a Redis in which server processes share long texts for `fetch_chunk`.
+    """Environment variable with the URL of a Redis server in which processes share long texts for `fetch_chunk`.
 
-    Without it, or without a URL in it, each process keeps its own: in memory, large ones in temporary files.
+    Without a URL, each process keeps its texts in memory, large ones in temporary files.
     """
     page_size: int = key({"minimum": 1}, default=250)
     """Tools on one page of `tools/list`."""
     tool_timeout: float | None = key({"minimum": 1}, default=None)
-    """Seconds a client should wait for a tool call; written to client files that support it, such as Codex's.
+    """Client-side timeout of a tool call in seconds, written to client files that support it, such as Codex's.
 
-    Default: 30 more than the longest `timeout` of a command tool, and at least Codex's own 300.
+    Default: the longest `timeout` of a tool with `cli` plus 30, at least Codex's default of 300.
     """
     options: Mapping[str, OptionTable] = key(default={})
     """Settings of the running server."""
     pass_env: tuple[str, ...] = ()
-    """Environment variables that its handlers read, such as a key: clients that hand on few are told of them."""
+    """Environment variables that the handlers read, such as an API key, for clients that pass only named variables."""
     subcommands: Mapping[str, SubcommandTable] = key(default={})
-    """What its console command does besides serving."""
+    """Further subcommands of the console command."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiscoveryTable(PartialTable):
-    """`[discovery]`: how a model gets to know the tools."""
+    """`[discovery]`: how models find tools."""
 
     style: Literal["search-call", "list-describe", "discover-schema", "classic"] = "search-call"
-    """Which meta-tools stand in `tools/list`."""
+    """Set of meta-tools in `tools/list`."""
     prefix: str = key(matching(r"[a-z0-9_]*", "lower-case letters, digits and underscores"), default="")
-    """Stands before the names of `search`, `call` and `call_read`."""
+    """Prefix of the names `search`, `call` and `call_read`."""
     pinned: tuple[str, ...] = ()
-    """Tools listed beside the meta-tools."""
+    """Tools listed together with the meta-tools."""
     page_tokens: int = key({"minimum": 200}, default=1500)
-    """Budget of one search answer, in tokens."""
+    """Maximum tokens of one search answer."""
     split_calls: bool = False
-    """Also list `call_read`, which runs only tools that change nothing."""
+    """Also list `call_read`, which calls only read-only tools."""
     list_fetch_chunk: bool = False
-    """In the style `classic`, also list the built-in `fetch_chunk`, which can be called in any case."""
+    """In the style `classic`, also list the built-in `fetch_chunk`, which is always callable."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,11 +138,11 @@ class CategoryTable(PartialTable):
     """`[categories.NAME]`: a group of tools."""
 
     summary: str = key(_SUMMARY)
-    """What its tools are for."""
+    """Purpose of its tools."""
     tags: tuple[str, ...] = ()
     """Labels shown when categories are browsed."""
     errors: Literal["text", "json"] = "text"
-    """How a model is told of a failure: in plain text, or as `{"error": {"code", "message", "details"}}`."""
+    """Format of errors: plain text, or `{"error": {"code", "message", "details"}}`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,31 +154,31 @@ class ValueTable(PartialTable):
     type: str = key(advised(type_hint))
     """`string`, `integer`, `number`, `boolean`, `object`, a name from `[types]`, `T[]` or `map<T>`."""
     description: str = ""
-    """What it means; say units and limits that the constraints cannot."""
+    """Meaning, units, and limits that constraints cannot express."""
     required: bool | None = None
-    """Whether it must be given: true unless there is a default, or it is a switch of a tool with `cli`."""
+    """Whether a call must include it. Default: true, except with a default, or for a boolean of a tool with `cli`."""
     nullable: bool = False
-    """Whether null is a value with a meaning of its own."""
+    """Whether null is a valid value."""
     default: JsonValue = None
-    """What is used when it is left out."""
-    enum: tuple[JsonValue, ...] = key(not_empty("name the values, or leave it out"), default=())
-    """The values allowed."""
+    """Value if omitted."""
+    enum: tuple[JsonValue, ...] = key(not_empty("list the values, or remove it"), default=())
+    """Allowed values."""
     minimum: int | float | None = None
-    """Smallest number allowed."""
+    """Minimum."""
     maximum: int | float | None = None
-    """Largest number allowed."""
+    """Maximum."""
     min_length: int | None = key({"minimum": 0}, default=None)
-    """Fewest characters."""
+    """Minimum number of characters."""
     max_length: int | None = key({"minimum": 0}, default=None)
-    """Most characters."""
+    """Maximum number of characters."""
     pattern: str = ""
-    """Regular expression (ECMA 262) that a string must match somewhere."""
+    """Regular expression (ECMA 262), matched anywhere in the string."""
     format: str = ""
     """Named format, such as `date-time` or `uri`."""
     min_items: int | None = key({"minimum": 0}, default=None)
-    """Fewest items."""
+    """Minimum number of items."""
     max_items: int | None = key({"minimum": 0}, default=None)
-    """Most items."""
+    """Maximum number of items."""
     unique_items: bool = False
     """Whether items must differ."""
 
@@ -191,74 +191,74 @@ _FLAG = matching(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParamTable(ValueTable):
-    """A parameter of a tool. The last four keys are for tools with `cli`, and one of them at most is given."""
+    """A parameter of a tool. The last four keys are for tools with `cli` and exclude each other."""
 
     flag: str = key(_FLAG, default="")
-    """Option it becomes: `-n` stands before its value, `--format=` is joined to it, and a boolean's stands alone.
+    """Option: `-n` precedes the value as a separate argument, `--format=` is joined to it, a boolean has no value.
 
-    A boolean's may be a bare word, such as `overwrite`.
-    Where nothing is said, `max_count` becomes `--max-count`.
+    The flag of a boolean may be a bare word, such as `overwrite`.
+    Default: `--max-count` for `max_count`.
     """
     positional: bool = False
-    """It is no option: its place on the command line is its place among the positional parameters."""
+    """Whether it is a positional argument, in the order of the parameters."""
     stdin: bool = False
-    """It is written to the program's standard input."""
+    """Whether it is the program's standard input."""
     cwd: bool = False
-    """It is the folder the program runs in."""
+    """Whether it is the program's working directory."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GlobalTable(Table):
-    """`[clis.NAME.params.NAME]`: an argument of every command line, set by who owns the server and not by a model."""
+    """`[clis.NAME.params.NAME]`: an argument of every command line, set by the operator and hidden from models."""
 
     type: str = key(advised(type_hint), default="string")
     """`string`, `integer`, `number`, `boolean`, or an array of one of the first three."""
     description: str = ""
-    """What it sets, for who runs the server."""
+    """Explanation for the operator."""
     flag: str = key(_FLAG, default="")
-    """Option it becomes, as for a parameter of a tool."""
+    """Option, as for a parameter of a tool."""
     default: JsonValue = None
-    """The value."""
+    """Value."""
     default_env: str = key(matching(r"[A-Za-z_][A-Za-z0-9_]*", "the name of an environment variable"), default="")
-    """Environment variable of the server that holds the value; not set or empty, the argument is left out."""
+    """Environment variable of the server with the value. If unset or empty, the argument is omitted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CliTable(PartialTable):
-    """`[clis.NAME]`: a program, and what all command lines of it share."""
+    """`[clis.NAME]`: a program and the settings of all its command lines."""
 
-    command: tuple[str, ...] = key(not_empty('name the program and its fixed arguments: `command = ["git"]`'))
-    """The program and what always follows it. No shell reads it; `~` and `$VAR` are expanded."""
+    command: tuple[str, ...] = key(not_empty('write the program and its fixed arguments: `command = ["git"]`'))
+    """The program and its fixed arguments, run without a shell. `~` and `$VAR` are expanded."""
     summary: str = key(_SUMMARY, default="")
-    """What the program is for, in one line."""
+    """Purpose of the program in one line."""
     category: str = ""
-    """The category of those of its tools that name none."""
+    """Default category of its tools."""
     tags: tuple[str, ...] = ()
     """Labels shown when tools are searched and browsed."""
     env: Mapping[str, str] = key(default={})
     """Environment variables set for it; `~` and `$VAR` are expanded."""
     pass_env: tuple[str, ...] = ()
-    """Variables handed on from the server's environment. Beyond these a program gets only what any needs to run."""
+    """Variables passed from the server's environment, besides the few that every program needs."""
     working_dir: str = ""
-    """Folder it runs in, unless a parameter says so; the server's own if left out. `~` and `$VAR` are expanded."""
+    """Working directory, unless a parameter sets it. Default: that of the server. `~` and `$VAR` are expanded."""
     timeout: float = key({"minimum": 0.1}, default=30)
-    """Seconds after which it is ended, with all it has started."""
+    """Seconds until the program and its child processes are terminated."""
     memory_mb: int = key({"minimum": 64}, default=1024)
-    """Mebibytes of memory that each of its processes may use. Linux only."""
+    """Maximum memory of each of its processes in MiB. Linux only."""
     ends_options: bool = False
-    """Whether it takes `--`, behind which nothing is an option. Otherwise values that start with `-` are refused."""
+    """Whether it supports `--` (end of options). If not, values that start with `-` are rejected."""
     open_world: bool = True
-    """Whether it reaches beyond this machine: the hint of its tools."""
+    """Whether it accesses systems outside this machine; a hint of its tools."""
     reads: tuple[str, ...] | None = None
     """Files and directories that it may read: absolute, `~/...`, `$VAR/...`, `{roots}` or `{cwd}`."""
     writes: tuple[str, ...] | None = None
-    """Files and directories that it may change, in calls whose risk is not `read`."""
+    """Files and directories that it may change in calls with the risk `write` or `destructive`."""
     executes: tuple[str, ...] | None = None
     """Programs that it may start: paths, or names that are looked up like its own."""
     network: bool | None = None
-    """Whether it may use the network; if left out, as `open_world`."""
+    """Whether it may use the network. Default: `open_world`."""
     params: Mapping[str, GlobalTable] = key(default={})
-    """Arguments of every command line. No model sees them."""
+    """Arguments of every command line, hidden from models."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -268,47 +268,47 @@ class TypeTable(PartialTable):
     idioms: ClassVar[Mapping[str, Idiom]] = TYPE_KEYS
 
     description: str = ""
-    """What one value of it is."""
+    """Meaning of one object."""
     fields: Mapping[str, ValueTable]
-    """Its fields, in the order they are shown."""
+    """Fields, in display order."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HintsTable(Table):
-    """`hints`: what running the tool may do. All four, since clients decide by them what may run unasked."""
+    """`hints`: effects of the tool. All four are required: clients decide by them whether to ask before a call."""
 
     read_only: bool
-    """It changes nothing."""
+    """Whether it changes nothing."""
     destructive: bool
-    """It may overwrite or delete something."""
+    """Whether it may overwrite or delete data."""
     idempotent: bool
-    """Doing it twice is as doing it once."""
+    """Whether a second identical call has no further effect."""
     open_world: bool
-    """It reaches beyond this machine."""
+    """Whether it accesses systems outside this machine."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExampleTable(Table):
-    """`[[tools.NAME.examples]]`: a call that works."""
+    """`[[tools.NAME.examples]]`: a valid call."""
 
     description: str
-    """What the call is for."""
+    """Purpose of the call."""
     arguments: Mapping[str, JsonValue]
-    """The arguments, as sent."""
+    """Arguments of the call."""
     expected_output: str = ""
-    """What comes back, in short."""
+    """Summary of the result."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeprecatedTable(PartialTable):
-    """`deprecated`: the tool still works, but there is a better one."""
+    """`deprecated`: the tool still works, but should be replaced."""
 
     since: str
     """Version that deprecated it."""
     replaced_by: str = ""
     """Tool to use instead."""
     message: str = ""
-    """What else a user should know."""
+    """Advice for users."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -318,7 +318,7 @@ class AllowTable(Table):
     rule: str
     """Code of the rule, such as `TM501`."""
     reason: str
-    """Why the tool is right as it is."""
+    """Reason for the exception."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -328,64 +328,64 @@ class ToolTable(PartialTable):
     idioms: ClassVar[Mapping[str, Idiom]] = TOOL_KEYS
 
     summary: str = key(_SUMMARY)
-    """What it does, in one line."""
+    """Purpose in one line."""
     title: str = key(_TITLE, default="")
     """Name for people."""
     category: str = ""
-    """The category it stands in; that of its `cli` if left out."""
+    """Category. Default: that of its `cli`."""
     description: str = key(at_most(4096), default="")
-    """All that a model should know; what matters first. The summary if left out."""
+    """Description for models, most important facts first. Default: the summary."""
     keywords: tuple[str, ...] = ()
-    """Words people search it by that stand nowhere else."""
+    """Further search words that no other text of the tool contains."""
     use_cases: tuple[str, ...] = ()
-    """Requests it answers; each must find the tool in its first three hits."""
+    """Typical requests; a search for each must rank the tool among the first three hits."""
     complexity: Literal["simple", "moderate", "complex"] = "simple"
-    """How hard it is to call well."""
+    """Difficulty of a correct call."""
     tier: Literal["core", "all"] = "core"
     """`all`: served only with `--all`."""
     requires_codebase: bool = False
     """Whether it needs the files of a project; `discover_tools` shows it."""
     hints: HintsTable | None = None
-    """What running it may do. For a tool with `cli`, `risk` says it."""
+    """Effects of the tool. Tools with `cli` have `risk` instead."""
     related: tuple[str, ...] = ()
     """Tools commonly used with it."""
     handler: str = key(matching(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", "`module:function`"), default="")
     """`module:function` under `[server].handlers`."""
     cli: str = ""
-    """The program of `[clis]` that carries it out. A tool has either a handler or this."""
+    """Program of `[clis]` that implements the tool, instead of a handler."""
     argv: tuple[str, ...] = ()
-    """What follows the program's command: the sub-command."""
+    """Fixed arguments after the program's command, such as a subcommand."""
     risk: JsonValue = None
-    """What running it may do: `read`, `write` or `destructive`, or by the value of a parameter.
+    """Risk of a call: `read`, `write` or `destructive`, or a risk by the value of a parameter.
 
-    `risk.method = { GET = "read", DELETE = "destructive" }`; a value that is not listed counts as destructive.
+    `risk.method = { GET = "read", DELETE = "destructive" }`; unlisted values count as destructive.
     """
     confirm: str = key(one_line(), default="")
-    """The question to a person before it runs, above the command line itself. `{name}` is the value of a parameter."""
+    """Question to a person before each call, shown above the command line. `{name}` is the value of a parameter."""
     timeout: float | None = key({"minimum": 0.1}, default=None)
-    """Seconds after which it is ended; that of its program if left out."""
+    """Seconds until the program is terminated. Default: that of its program."""
     ok_exit_codes: tuple[int, ...] = ()
-    """Exit codes besides 0 that are no failure, such as 1 of `grep`, where it means that nothing was found."""
+    """Exit codes besides 0 that mean success, such as 1 of `grep` for an empty result."""
     params: Mapping[str, ParamTable] = key(default={})
-    """Its parameters, in the order they are shown."""
+    """Parameters, in display order."""
     input_schema: JsonValue = None
-    """Raw JSON Schema of the arguments, as a table or a file name: for what `params` cannot say."""
+    """JSON Schema of the arguments, as a table or a file name, where `params` is not expressive enough."""
     verbatim_schema: bool = False
-    """Advertise `input_schema` exactly as written, even where clients are known to stumble."""
+    """Whether to send `input_schema` unchanged, including constructs that some clients reject."""
     returns: str = ""
-    """The type of its structured result; left out, the tool returns text or other content."""
+    """Type of the structured result. Default: the tool returns text or other content."""
     examples: tuple[ExampleTable, ...] = ()
-    """Calls that work; checked against the schema, shown in docs and search."""
+    """Valid calls, checked against the schema and shown in docs and search."""
     aliases: tuple[str, ...] = ()
-    """Older names: callable, not listed."""
+    """Former names, callable but unlisted."""
     deprecated: DeprecatedTable | None = None
-    """Set when there is a better tool."""
+    """Deprecation with its replacement."""
     enabled: bool = True
-    """False: known, but not callable."""
+    """Whether the tool can be called; a call of a disabled tool returns an error."""
     since: str = ""
     """Version that added it."""
     allow: tuple[AllowTable, ...] = ()
-    """Lint rules that do not apply here, each with its reason."""
+    """Lint rules to suppress, each with a reason."""
     ext: Mapping[str, JsonValue] = key(default={})
     """Keys of the tool's `_meta`, sent to clients as written, such as `"anthropic/maxResultSizeChars" = 100000`."""
 
@@ -395,13 +395,13 @@ class CommandTable(PartialTable):
     """`[commands.NAME]`: a slash command for each host."""
 
     summary: str = key(_SUMMARY)
-    """What it does, as shown in the host's menu."""
+    """Summary in the menu of the host."""
     argument_hint: str = ""
-    """What to type after the command."""
+    """Placeholder for the text after the command."""
     tools: tuple[str, ...] = ()
-    """Tools it uses; a host may then run them without asking."""
+    """Tools that it uses; hosts may then run them without asking."""
     prompt: str
-    """The text sent to the model. `{arguments}` stands for what the user typed."""
+    """Text sent to the model. `{arguments}` is replaced by the user's text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -409,11 +409,11 @@ class StepTable(PartialTable):
     """`[[workflows.NAME.steps]]`: one step."""
 
     title: str
-    """What is done."""
+    """Name of the step."""
     tool: str = ""
-    """The tool that does it."""
+    """Tool for the step."""
     text: str
-    """How it is done."""
+    """Instructions for the step."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -421,11 +421,11 @@ class WorkflowTable(PartialTable):
     """`[workflows.NAME]`: a procedure over several tools, written out as a skill."""
 
     summary: str = key(_SUMMARY)
-    """What it achieves."""
+    """Goal of the workflow."""
     description: str = ""
-    """When to use it."""
+    """When to use the workflow."""
     steps: tuple[StepTable, ...] = key(not_empty())
-    """What to do, in order."""
+    """Steps in order."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -437,7 +437,7 @@ class FileTable(Table):
     template: str
     """Name of the template: its path below `templates/`, or a packaged one."""
     for_each: Literal["server", "category", "tool", "command", "workflow"] = "server"
-    """What one file is rendered for; the template and the path get it by this name."""
+    """Kind of object that one file is rendered for. Template and path access it by this name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -447,17 +447,17 @@ class ManifestTables(PartialTable):
     edition: int
     """Version of the manifest language: 1."""
     server: ServerTable
-    """Who this server is."""
+    """Name, packages and settings of the server."""
     discovery: DiscoveryTable = DiscoveryTable()
-    """How a model gets to know the tools."""
+    """How models find tools."""
     categories: Mapping[str, CategoryTable] = key(default={})
-    """Groups of tools, in the order they are shown."""
+    """Groups of tools, in display order."""
     types: Mapping[str, TypeTable] = key(default={})
     """Objects with fields, for reuse."""
     clis: Mapping[str, CliTable] = key(default={})
     """Programs that tools run."""
     tools: Mapping[str, ToolTable] = key(default={})
-    """The tools, in the order they are shown."""
+    """Tools, in display order."""
     commands: Mapping[str, CommandTable] = key(default={})
     """Slash commands."""
     workflows: Mapping[str, WorkflowTable] = key(default={})

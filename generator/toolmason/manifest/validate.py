@@ -1,4 +1,4 @@
-"""Stage two: read the document into its tables, and check what can be said of one table alone."""
+"""Stage two: convert the document to tables and check each table on its own."""
 
 from __future__ import annotations
 
@@ -27,29 +27,28 @@ from toolmason.manifest.tables import (
 )
 from toolmason.manifest.validate_clis import (
     check_cli,
-    check_global,
+    check_cli_names,
+    check_cli_param,
+    check_implementation,
     check_param,
-    check_passed,
-    check_programs,
+    check_pass_env,
     check_value,
-    check_way,
 )
 
 EDITION: Final = 1
-"""The version of the manifest language that this toolkit speaks."""
+"""The supported version of the manifest language."""
 
-WAYS: Final = ("handler", "cli")
-"""The keys that say how a tool is carried out. A tool has exactly one of them."""
+IMPLEMENTATIONS: Final = ("handler", "cli")
+"""Keys that implement a tool. A tool has exactly one of them."""
 
 
 def validate(document: Document, *, diagnostics: Diagnostics) -> ManifestTables | None:
-    """Read the tables of `document`.
+    """Return the tables of `document`.
 
-    What is not as it should be gets a TM2xx diagnostic and is left out, so that the next stage can look at the rest;
-    None is given where nothing sensible is left. A manifest of another edition is not looked into: what is wrong there
-    may be right in its own edition.
+    Invalid values are reported as TM2xx and left out, so that the next stage checks the rest. Returns None if nothing
+    usable is left, or for a manifest of another edition, whose rules may differ.
     """
-    if not _is_our_edition(document, diagnostics):
+    if not _has_supported_edition(document, diagnostics):
         return None
 
     def report(problem: Problem) -> None:
@@ -58,125 +57,124 @@ def validate(document: Document, *, diagnostics: Diagnostics) -> ManifestTables 
     return read(ManifestTables, document, report=report, checks=TABLE_CHECKS)
 
 
-def _is_our_edition(document: Document, diagnostics: Diagnostics) -> bool:
+def _has_supported_edition(document: Document, diagnostics: Diagnostics) -> bool:
     edition = document.data.get("edition")
     if type(edition) is not int or edition == EDITION:
-        return True  # if it is no integer at all, the reader says so
+        return True  # The reader reports other types.
     if edition > EDITION:
-        message = f"this manifest is of a later edition than {EDITION}, the one known here"
-        hint = f"update toolmason, or write `edition = {EDITION}` and see what it says"
+        message = f"the manifest requires a later edition than {EDITION}, the only one that this version supports"
+        hint = f"upgrade toolmason, or write `edition = {EDITION}` and fix the errors it reports"
     else:
-        message, hint = f"there is no such edition: the first is {EDITION}", f"write `edition = {EDITION}`"
+        message, hint = f"unknown edition: the first is {EDITION}", f"write `edition = {EDITION}`"
     document.report(diagnostics, "TM201", message, ("edition",), hint=hint, value=True)
     return False
 
 
-def _check_server(here: TableContext) -> None:
-    _check_packages(here)
-    check_passed(here)
-    for key in _FUNCTIONS:
-        _check_reference(here, key)
-    if _has_handlers(here):
-        here.missing("handlers", '"..."')
-    options = here.data.get("options")
+def _check_server(context: TableContext) -> None:
+    _check_packages(context)
+    check_pass_env(context)
+    for key in _FUNCTION_KEYS:
+        _check_reference(context, key)
+    if _has_handlers(context):
+        context.missing("handlers", '"..."')
+    options = context.data.get("options")
     if isinstance(options, dict):
-        _check_options(here, options)
-    subcommands = here.data.get("subcommands")
+        _check_options(context, options)
+    subcommands = context.data.get("subcommands")
     if isinstance(subcommands, dict):
-        _check_subcommands(here, subcommands)
+        _check_subcommands(context, subcommands)
 
 
-_FUNCTIONS: Final = ("lifespan", "guard", "startup_check")
-"""Keys of the server that name a function under its handlers. Each of its subcommands names one too."""
+_FUNCTION_KEYS: Final = ("lifespan", "guard", "startup_check")
+"""Keys of `[server]` that name a function in the package `handlers`."""
 
 
 def _has_handlers(server: TableContext) -> bool:
     tools = server.document.data.get("tools")
-    found = tools.values() if isinstance(tools, dict) else ()
-    names_one = any(key in server.data for key in (*_FUNCTIONS, "subcommands"))
-    return names_one or any(isinstance(tool, dict) and "handler" in tool for tool in found)
+    tool_tables = tools.values() if isinstance(tools, dict) else ()
+    has_function = any(key in server.data for key in (*_FUNCTION_KEYS, "subcommands"))
+    return has_function or any(isinstance(tool, dict) and "handler" in tool for tool in tool_tables)
 
 
-def _check_packages(here: TableContext) -> None:
+def _check_packages(context: TableContext) -> None:
     for key in ("package", "handlers"):
-        name = here.data.get(key)
+        name = context.data.get(key)
         if not isinstance(name, str) or not _PACKAGE.fullmatch(name):
-            continue  # the reader says so
+            continue  # The reader reports these.
         top = name.partition(".")[0]
-        if bad := _bad_part(name):
-            here.error("TM206", f"`{name}` cannot be imported: {bad}", key, hint="use a Python package name")
-        elif top in sys.stdlib_module_names or top in _NOT_OURS or top.startswith("toolmason"):
-            here.error("TM317", f"`{top}` is the name of another package", key, hint="choose another name")
-    package, handlers = here.data.get("package"), here.data.get("handlers")
-    if isinstance(package, str) and package in _FOLDERS:
-        here.error("TM317", f"`{package}` is a folder of its own in the output", "package", hint="choose another name")
+        if problem := _import_name_problem(name):
+            context.error("TM206", f"`{name}` cannot be imported: {problem}", key, hint="use a Python package name")
+        elif top in sys.stdlib_module_names or top in _RESERVED_PACKAGES or top.startswith("toolmason"):
+            context.error("TM317", f"`{top}` is the name of another package", key, hint="choose another name")
+    package, handlers = context.data.get("package"), context.data.get("handlers")
+    if isinstance(package, str) and package in _RESERVED_DIRECTORIES:
+        context.error("TM317", f"`{package}` is another directory of the output", "package", hint="choose another name")
     if not isinstance(handlers, str):
         return
     top = handlers.partition(".")[0]
     if top == package:
-        message = f"`{top}` is the generated package, and that of the handlers"
-        here.error("TM317", message, "handlers", hint="choose another name for one")
+        message = f"`{top}` is both the generated package and the package of the handlers"
+        context.error("TM317", message, "handlers", hint="rename one")
     if top in _GENERATED_IMPORTS:
-        here.error("TM317", f"`{top}` is a module of the generated package", "handlers", hint="choose another name")
+        context.error("TM317", f"`{top}` is a module of the generated package", "handlers", hint="choose another name")
 
 
 _PACKAGE: Final = re.compile(r"[a-z_][a-z0-9_.]*")
-_NOT_OURS: Final = frozenset({"mcp", "pydantic", "__init__", "__main__", "__pycache__"})
-_FOLDERS: Final = frozenset({"clients", "commands", "docs", "schemas", "skills"})
-"""What stands beside the package in `generated/`."""
+_RESERVED_PACKAGES: Final = frozenset({"mcp", "pydantic", "__init__", "__main__", "__pycache__"})
+_RESERVED_DIRECTORIES: Final = frozenset({"clients", "commands", "docs", "schemas", "skills"})
+"""Directories next to the package in `generated/`."""
 _GENERATED_IMPORTS: Final = frozenset({"bindings", "command", "contract", "models"})
 
 
-def _bad_part(dotted: str) -> str:
-    """Say which part of a dotted name Python does not take; empty if it takes all."""
+def _import_name_problem(dotted: str) -> str:
+    """Return the reason why Python cannot import a dotted name, or an empty string."""
     for part in dotted.split("."):
         if not part:
-            return "a dot leads nowhere"
+            return "it has an empty part"
         if keyword.iskeyword(part):
-            return f"`{part}` is a word of the language"
+            return f"`{part}` is a Python keyword"
         if part[0].isdigit():
             return f"`{part}` starts with a digit"
     return ""
 
 
-def _check_reference(here: TableContext, key: str) -> None:
-    """Refuse a `module:function` that has the right signs and cannot be imported."""
-    text = here.data.get(key)
-    # What has other signs too is for the reader to report.
-    if isinstance(text, str) and text.count(":") == 1 and (bad := _bad_part(text.replace(":", "."))):
-        here.error("TM206", f"`{text}` cannot be imported: {bad}", key, hint="write `module:function`")
+def _check_reference(context: TableContext, key: str) -> None:
+    """Report a `module:function` whose names cannot be imported. The reader reports other formats."""
+    text = context.data.get(key)
+    if isinstance(text, str) and text.count(":") == 1 and (problem := _import_name_problem(text.replace(":", "."))):
+        context.error("TM206", f"`{text}` cannot be imported: {problem}", key, hint="write `module:function`")
 
 
-def _check_options(here: TableContext, options: Mapping[str, Any]) -> None:
+def _check_options(context: TableContext, options: Mapping[str, Any]) -> None:
     from toolmason_runtime.server.command import own_flags
 
-    own, flags = own_flags(), dict[str, str]()
+    builtin_flags, flags = own_flags(), dict[str, str]()
     for name in options:
         flag = name.replace("_", "-")
         if not _OPTION.fullmatch(name):
             hint = "use lower-case letters, digits, underscores and dashes, starting with a letter"
-            here.error("TM206", f"option `{name}` cannot be a flag", "options", name, hint=hint, value=False)
-        elif flag in own:
-            message = f"every server has a flag `--{flag}`"
-            here.error("TM317", message, "options", name, hint="choose another name", value=False)
+            context.error("TM206", f"invalid option name `{name}`", "options", name, hint=hint, value=False)
+        elif flag in builtin_flags:
+            message = f"`--{flag}` is a built-in flag of every server"
+            context.error("TM317", message, "options", name, hint="choose another name", value=False)
         elif flag in flags:
-            message = f"options `{name}` and `{flags[flag]}` would both be `--{flag}`"
-            here.error("TM306", message, "options", name, hint="rename one", value=False)
+            message = f"options `{name}` and `{flags[flag]}` both become `--{flag}`"
+            context.error("TM306", message, "options", name, hint="rename one", value=False)
         flags.setdefault(flag, name)
 
 
-def _check_subcommands(here: TableContext, subcommands: Mapping[str, Any]) -> None:
+def _check_subcommands(context: TableContext, subcommands: Mapping[str, Any]) -> None:
     for name in subcommands:
         if not _SUBCOMMAND.fullmatch(name):
             hint = "use lower-case letters, digits and dashes, starting with a letter"
-            here.error("TM206", f"subcommand `{name}` cannot be typed", "subcommands", name, hint=hint, value=False)
+            context.error("TM206", f"invalid subcommand name `{name}`", "subcommands", name, hint=hint, value=False)
         elif name == _SERVE:
-            message = "every server has a subcommand `serve`"
-            here.error("TM317", message, "subcommands", name, hint="choose another name", value=False)
+            message = "`serve` is a built-in subcommand of every server"
+            context.error("TM317", message, "subcommands", name, hint="choose another name", value=False)
 
 
-def _check_subcommand(here: TableContext) -> None:
-    _check_reference(here, "handler")
+def _check_subcommand(context: TableContext) -> None:
+    _check_reference(context, "handler")
 
 
 _SERVE: Final = "serve"
@@ -184,64 +182,66 @@ _SUBCOMMAND: Final = re.compile(r"[a-z][a-z0-9-]*")
 _OPTION: Final = re.compile(r"[a-z][a-z0-9_-]*")
 
 
-def _check_tool(here: TableContext) -> None:
-    if "params" in here.data and "input_schema" in here.data:
-        message = f"{table_name(here.at)} states its parameters twice, as `params` and as `input_schema`"
-        here.error("TM211", message, "input_schema", hint="keep one of them", value=False)
-    schema: Any = here.data.get("input_schema", "")
+def _check_tool(context: TableContext) -> None:
+    if "params" in context.data and "input_schema" in context.data:
+        message = f"`params` cannot be combined with `input_schema` in {table_name(context.at)}"
+        context.error("TM211", message, "input_schema", hint="keep one of them", value=False)
+    schema: Any = context.data.get("input_schema", "")
     if not isinstance(schema, dict | str):
-        message = f"`input_schema` in {table_name(here.at)} must be a table or a file name, not {kind_of(schema)}"
-        here.error("TM204", message, "input_schema")
-    if here.data.get("verbatim_schema") is True and "input_schema" not in here.data:
-        message = f"`verbatim_schema` in {table_name(here.at)} is about `input_schema`, which is not there"
-        here.error("TM215", message, "verbatim_schema", hint="leave it out", value=False)
-    _check_reference(here, "handler")
-    _check_meta_keys(here)
-    written = [way for way in WAYS if way in here.data]
-    if not any(here.has(way) for way in WAYS):
-        message = f"nothing says how {table_name(here.at)} is carried out"
-        here.error("TM212", message, hint='add `handler = "module:function"`, or `cli` with the name of a program')
-    elif len(written) > 1:
-        message = f"{table_name(here.at)} is carried out in two ways, by a handler and by a program"
-        here.error("TM212", message, "cli", hint="keep one of `handler` and `cli`", value=False)
-    elif written:
-        check_way(here, written[0])
+        message = f"`input_schema` in {table_name(context.at)} must be a table or a file name, not {kind_of(schema)}"
+        context.error("TM204", message, "input_schema")
+    if context.data.get("verbatim_schema") is True and "input_schema" not in context.data:
+        message = f"`verbatim_schema` in {table_name(context.at)} requires `input_schema`"
+        context.error("TM215", message, "verbatim_schema", hint="remove it", value=False)
+    _check_reference(context, "handler")
+    _check_meta_keys(context)
+    implementations = [key for key in IMPLEMENTATIONS if key in context.data]
+    if not any(context.has(key) for key in IMPLEMENTATIONS):
+        message = f"{table_name(context.at)} has no implementation"
+        context.error("TM212", message, hint='add `handler = "module:function"`, or `cli` with the name of a program')
+    elif len(implementations) > 1:
+        message = f"`handler` cannot be combined with `cli` in {table_name(context.at)}"
+        context.error("TM212", message, "cli", hint="keep one of them", value=False)
+    elif implementations:
+        check_implementation(context, implementations[0])
 
 
-def _check_meta_keys(here: TableContext) -> None:
-    """Reject keys of `ext` that are no `_meta` keys of MCP, or that MCP reserves.
+def _check_meta_keys(context: TableContext) -> None:
+    """Report keys of `ext` that are invalid as `_meta` keys of MCP, or that MCP reserves.
 
     https://modelcontextprotocol.io/specification/2025-11-25/basic#_meta
     """
-    ext = here.data.get("ext")
+    ext = context.data.get("ext")
     for key in ext if isinstance(ext, dict) else ():
         if not (match := _META_KEY.fullmatch(key)):
-            message = f"`{key}` in {table_name((*here.at, 'ext'))} is not a `_meta` key of MCP"
+            message = f"`{key}` in {table_name((*context.at, 'ext'))} is not a valid `_meta` key of MCP"
             hint = "write a name such as `cost` or `com.example/cost`: letters, digits and inner `-`, `_` and `.`"
-            here.error("TM221", message, "ext", key, hint=hint, value=False)
-        elif reserved := [each for each in (match["prefix"] or "").split(".")[:2] if each.lower() in _RESERVED_LABELS]:
+            context.error("TM221", message, "ext", key, hint=hint, value=False)
+        elif reserved := [
+            label for label in (match["prefix"] or "").split(".")[:2] if label.lower() in _RESERVED_LABELS
+        ]:
             message = f"`{key}` uses the prefix label `{reserved[0]}`, which MCP reserves"
             hint = "use a prefix of your own, such as `com.example/`"
-            here.error("TM222", message, "ext", key, hint=hint, value=False)
+            context.error("TM222", message, "ext", key, hint=hint, value=False)
 
 
 _LABEL: Final = r"[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?"
 _META_KEY: Final = re.compile(rf"(?:(?P<prefix>{_LABEL}(?:\.{_LABEL})*)/)?[A-Za-z0-9](?:[A-Za-z0-9_.-]*[A-Za-z0-9])?")
-"""A `_meta` key: `cost`, `com.example/cost`. MCP also allows an empty name, which can only be a mistake."""
+"""A `_meta` key: `cost`, `com.example/cost`. The empty name that MCP allows is rejected as a probable mistake."""
 _RESERVED_LABELS: Final = frozenset({"mcp", "modelcontextprotocol"})
 """Reserved as second label of a prefix since revision 2025-11-25, and as first label (`mcp.dev/`) before it."""
 
 
 TABLE_CHECKS: Final[Mapping[type[Table], TableCheck]] = types.MappingProxyType(
     {
-        ManifestTables: check_programs,
+        ManifestTables: check_cli_names,
         ServerTable: _check_server,
         SubcommandTable: _check_subcommand,
         CliTable: check_cli,
-        GlobalTable: check_global,
+        GlobalTable: check_cli_param,
         ToolTable: _check_tool,
         ValueTable: check_value,
         ParamTable: check_param,
     }
 )
-"""What is checked of one table beyond what its dataclass says."""
+"""Checks of one table that its dataclass cannot express."""

@@ -1,4 +1,4 @@
-"""What is checked of programs, and of the tools that run them, beyond what one key can say."""
+"""Checks of `[clis]`, and of tools and parameters that use or exclude a command line."""
 
 from __future__ import annotations
 
@@ -10,231 +10,233 @@ from toolmason_runtime.suggestions import did_you_mean
 from toolmason_runtime.toml.problems import either, kind_of, quoted, table_name, unprintable, within
 from toolmason_runtime.toml.reader import TableContext
 
-PLACES: Final = ("flag", "positional", "stdin", "cwd")
-"""The keys that say where on a command line a parameter goes. It has one of them at most."""
+ARGUMENT_LOCATIONS: Final = ("flag", "positional", "stdin", "cwd")
+"""Keys for the location of a parameter on a command line. A parameter has at most one."""
 
 RISKS: Final = ("read", "write", "destructive")
-"""What running a command may do, least first."""
+"""Risks of a call, in ascending order."""
 
 MAX_EXIT_CODE: Final = 255
 
-ONLY_OF: Final[Mapping[str, Mapping[str, str]]] = {
+INCOMPATIBLE_KEYS: Final[Mapping[str, Mapping[str, str]]] = {
     "handler": {
-        "argv": "it is about the command line of a tool with `cli`",
-        "risk": "say it with `hints`",
-        "confirm": "a handler asks for itself, with `call.elicit`",
-        "timeout": "a handler keeps its own time",
-        "ok_exit_codes": "a handler raises `ToolError` for a failure",
+        "argv": "only tools with `cli` have a command line",
+        "risk": "write `hints` instead",
+        "confirm": "ask with `call.elicit` in the handler",
+        "timeout": "enforce the timeout in the handler",
+        "ok_exit_codes": "raise `ToolError` in the handler",
     },
     "cli": {
-        "hints": "they follow from `risk`: leave them out",
-        "returns": "a program gives text: leave it out, or write a handler",
-        "input_schema": "write `params`: each must have its place on the command line",
-        "verbatim_schema": "write `params`: each must have its place on the command line",
+        "hints": "remove them: they follow from `risk`",
+        "returns": "remove it, since programs return text; or write a handler",
+        "input_schema": "write `params`: each needs a location on the command line",
+        "verbatim_schema": "write `params`: each needs a location on the command line",
     },
 }
-"""For each way of carrying a tool out, the keys of the other one, and what to do instead."""
+"""Implementation -> keys that require the other one -> hint."""
 
 
-def check_way(here: TableContext, way: str) -> None:
-    """Refuse what goes with the other way of carrying out a tool, and ask for what goes with this one."""
-    for key, advice in ONLY_OF[way].items():
-        if key in here.data:
-            message = f"`{key}` in {table_name(here.at)} does not go with `{way}`"
-            here.error("TM216", message, key, hint=advice, value=False)
-    if way == "handler":
-        _check_handled(here)
+def check_implementation(context: TableContext, implementation: str) -> None:
+    """Report keys that are incompatible with `handler` or `cli`, and missing or invalid keys that it requires."""
+    for key, hint in INCOMPATIBLE_KEYS[implementation].items():
+        if key in context.data:
+            message = f"`{key}` cannot be combined with `{implementation}` in {table_name(context.at)}"
+            context.error("TM216", message, key, hint=hint, value=False)
+    if implementation == "handler":
+        _check_handler_tool(context)
     else:
-        _check_run(here)
+        _check_cli_tool(context)
 
 
-def _check_handled(here: TableContext) -> None:
-    here.missing("category", '"..."')
+def _check_handler_tool(context: TableContext) -> None:
+    context.missing("category", '"..."')
     sample = ", ".join(f"{name} = ..." for name in ("read_only", "destructive", "idempotent", "open_world"))
-    here.missing("hints", f"{{ {sample} }}")
-    for name, param in _table(here.data, "params").items():
-        for place in PLACES:
-            if isinstance(param, dict) and place in param:
-                path = ("params", name, place)
-                message = f"`{place}` in {table_name((*here.at, *path[:-1]))} does not go with `handler`"
-                hint = "it is about the command line of a tool with `cli`"
-                here.error("TM216", message, *path, hint=hint, value=False)
+    context.missing("hints", f"{{ {sample} }}")
+    for name, param in _table(context.data, "params").items():
+        for key in ARGUMENT_LOCATIONS:
+            if isinstance(param, dict) and key in param:
+                path = ("params", name, key)
+                message = f"`{key}` cannot be combined with `handler` in {table_name((*context.at, *path[:-1]))}"
+                hint = "only tools with `cli` have a command line"
+                context.error("TM216", message, *path, hint=hint, value=False)
 
 
-def _check_run(here: TableContext) -> None:
-    cli = here.data["cli"]
+def _check_cli_tool(context: TableContext) -> None:
+    cli = context.data["cli"]
     if cli == "":
-        here.error("TM209", f"`cli` in {table_name(here.at)} is empty", "cli")
-    elif "category" not in here.data and not _has_category(here.document.data, cli):
+        context.error("TM209", f"`cli` in {table_name(context.at)} is empty", "cli")
+    elif "category" not in context.data and not _has_category(context.document.data, cli):
         hint = f'add `category = "..."` here, or in [clis.{cli}] for all of its tools'
-        here.error("TM202", f"missing key `category` {within(here.at)}", hint=hint)
-    _check_words(here, "argv")
-    _check_exit_codes(here)
-    if "risk" in here.data:
-        _check_risk(here)
+        context.error("TM202", f"missing key `category` {within(context.at)}", hint=hint)
+    _check_words(context, "argv")
+    _check_exit_codes(context)
+    if "risk" in context.data:
+        _check_risk(context)
     else:
-        here.missing("risk", '"read"`, `"write"` or `"destructive"')
+        context.missing("risk", '"read"`, `"write"` or `"destructive"')
 
 
 def _table(data: Any, key: str) -> Mapping[str, Any]:
-    """Give the table under `key` of what may be anything; empty if there is none."""
-    found = data.get(key) if isinstance(data, dict) else None
-    return found if isinstance(found, dict) else {}
+    """Return the table under `key` of any value; empty if there is no table."""
+    value = data.get(key) if isinstance(data, dict) else None
+    return value if isinstance(value, dict) else {}
 
 
 def _has_category(manifest: Mapping[str, Any], cli: Any) -> bool:
-    """Whether the program says it for its tools. One that is not there is reported as such."""
+    """Return whether a program has a category for its tools; true for undeclared programs, reported by TM323."""
     table = _table(manifest, "clis").get(cli) if isinstance(cli, str) else None
     return not isinstance(table, dict) or "category" in table
 
 
-def _check_risk(here: TableContext) -> None:
-    """Look at `risk`, which is a word, or a table with a table of words for each parameter."""
-    risk = here.data["risk"]
+def _check_risk(context: TableContext) -> None:
+    """Check `risk`: a risk, or risks by the value of a parameter, as in `{ method = { GET = "read" } }`."""
+    risk = context.data["risk"]
     if not isinstance(risk, dict):
-        _check_one_risk(here, risk, "risk")
+        _check_one_risk(context, risk, "risk")
     elif not risk:
-        message = f"`risk` in {table_name(here.at)} is empty"
-        here.error("TM209", message, "risk", hint=f"write {either(RISKS)}, or name a parameter")
+        message = f"`risk` in {table_name(context.at)} is empty"
+        context.error("TM209", message, "risk", hint=f"write {either(RISKS)}, or a table for a parameter")
     else:
         for param in risk:
-            _check_risk_by_value(here, risk[param], param)
+            _check_risk_by_value(context, risk[param], param)
 
 
-def _check_risk_by_value(here: TableContext, by_value: Any, param: str) -> None:
+def _check_risk_by_value(context: TableContext, by_value: Any, param: str) -> None:
     if isinstance(by_value, dict):
         for value, risk in by_value.items():
-            _check_one_risk(here, risk, "risk", param, value)
+            _check_one_risk(context, risk, "risk", param, value)
         return
-    message = f"`risk.{param}` in {table_name(here.at)} must be a table, not {kind_of(by_value)}"
-    here.error("TM204", message, "risk", param, hint=f'write `risk.{param} = {{ VALUE = "read" }}`')
+    message = f"`risk.{param}` in {table_name(context.at)} must be a table, not {kind_of(by_value)}"
+    context.error("TM204", message, "risk", param, hint=f'write `risk.{param} = {{ VALUE = "read" }}`')
 
 
-def _check_one_risk(here: TableContext, risk: Any, *path: str) -> None:
+def _check_one_risk(context: TableContext, risk: Any, *path: str) -> None:
     if not isinstance(risk, str):
-        message = f"{quoted('.'.join(path))} in {table_name(here.at)} must be a string, not {kind_of(risk)}"
-        here.error("TM204", message, *path)
+        message = f"{quoted('.'.join(path))} in {table_name(context.at)} must be a string, not {kind_of(risk)}"
+        context.error("TM204", message, *path)
     elif risk not in RISKS:
-        message = f"{quoted(risk)} is no risk: expected {either(RISKS)}"
-        here.error("TM207", message, *path, hint=did_you_mean(risk, RISKS))
+        message = f"{quoted(risk)} is not a valid risk; use {either(RISKS)}"
+        context.error("TM207", message, *path, hint=did_you_mean(risk, RISKS))
 
 
-def _check_exit_codes(here: TableContext) -> None:
-    written = here.data.get("ok_exit_codes")
-    for place, code in enumerate(written if isinstance(written, list) else ()):
+def _check_exit_codes(context: TableContext) -> None:
+    codes = context.data.get("ok_exit_codes")
+    for index, code in enumerate(codes if isinstance(codes, list) else ()):
         if type(code) is int and not 0 <= code <= MAX_EXIT_CODE:
-            message = f"item {place + 1} of `ok_exit_codes` in {table_name(here.at)} is {code}"
-            hint = f"exit codes go from 0 to {MAX_EXIT_CODE}; a program that is ended by a signal has failed"
-            here.error("TM224", message, "ok_exit_codes", place, hint=hint)
+            message = f"item {index + 1} of `ok_exit_codes` in {table_name(context.at)} is {code}"
+            hint = f"write a code from 0 to {MAX_EXIT_CODE}; a program that a signal ends has failed"
+            context.error("TM224", message, "ok_exit_codes", index, hint=hint)
 
 
-def check_programs(here: TableContext) -> None:
-    """Refuse names of programs that cannot be part of a constant and of a diagnostic."""
-    for name in _table(here.data, "clis"):
+def check_cli_names(context: TableContext) -> None:
+    """Report names of programs that cannot be part of a Python constant."""
+    for name in _table(context.data, "clis"):
         if not _PROGRAM.fullmatch(name):
             hint = "use letters, digits, underscores and dashes, starting with a letter"
-            here.error("TM206", f"{quoted(name)} cannot name a program", "clis", name, hint=hint, value=False)
+            context.error("TM206", f"invalid program name {quoted(name)}", "clis", name, hint=hint, value=False)
 
 
 _PROGRAM: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 
 
-def check_cli(here: TableContext) -> None:
-    """Look at the command of a program, and at its environment."""
-    command = here.data.get("command")
+def check_cli(context: TableContext) -> None:
+    """Check the command, environment and sandbox paths of a program."""
+    command = context.data.get("command")
     if isinstance(command, list) and command and isinstance(command[0], str) and not command[0].strip():
         hint = 'name the program and its fixed arguments: `command = ["git"]`'
-        here.error("TM209", f"`command` in {table_name(here.at)} names no program", "command", hint=hint)
-    _check_words(here, "command")
-    _check_environment(here)
+        context.error("TM209", f"`command` in {table_name(context.at)} names no program", "command", hint=hint)
+    _check_words(context, "command")
+    _check_environment(context)
     for key in ("reads", "writes", "executes"):
-        _check_paths(here, key)
+        _check_paths(context, key)
 
 
-def _check_words(here: TableContext, key: str) -> None:
-    """Refuse control characters in the fixed part of a command line: nobody means them there."""
-    written = here.data.get(key)
-    for place, word in enumerate(written if isinstance(written, list) else ()):
-        if isinstance(word, str) and (what := unprintable(word)):
-            message = f"item {place + 1} of `{key}` in {table_name(here.at)} holds {what}"
-            here.error("TM210", message, key, place, hint="leave it out")
+def _check_words(context: TableContext, key: str) -> None:
+    """Report control characters in the fixed part of a command line."""
+    words = context.data.get(key)
+    for index, word in enumerate(words if isinstance(words, list) else ()):
+        if isinstance(word, str) and (characters := unprintable(word)):
+            message = f"item {index + 1} of `{key}` in {table_name(context.at)} contains {characters}"
+            context.error("TM210", message, key, index, hint="remove it")
 
 
-def _check_paths(here: TableContext, key: str) -> None:
+def _check_paths(context: TableContext, key: str) -> None:
     """Report relative paths and unknown placeholders."""
-    written = here.data.get(key)
-    for place, path in enumerate(written if isinstance(written, list) else ()):
+    paths = context.data.get(key)
+    for index, path in enumerate(paths if isinstance(paths, list) else ()):
         if not isinstance(path, str) or _PATH.fullmatch(path):
             continue
         if key == "executes" and _PROGRAM_NAME.fullmatch(path):
             continue
         message = (
-            f"{quoted(path)} in `{key}` of {table_name(here.at)} must be absolute or start with `~/`, `$VAR/`, "
+            f"{quoted(path)} in `{key}` of {table_name(context.at)} must be absolute or start with `~/`, `$VAR/`, "
             f"`{{roots}}` or `{{cwd}}`"
         )
         hint = "write an absolute path, or the program's name alone" if key == "executes" else "write an absolute path"
-        here.error("TM219", message, key, place, hint=hint)
+        context.error("TM219", message, key, index, hint=hint)
 
 
 _PATH: Final = re.compile(r"(?:/|~(?:/|\Z)|\$\w|\$\{\w+\})[^\0\n{}]*|\{roots\}|\{cwd\}")
+"""A path of a sandbox: `/usr`, `~/.gitconfig`, `$HOME/src`, `${HOME}/src`, `{roots}` or `{cwd}`."""
 _PROGRAM_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*")
+"""A program that is looked up in `PATH`: `git`, `g++`, `python3.11`."""
 
 
-def _check_environment(here: TableContext) -> None:
-    for name, value in _table(here.data, "env").items():
-        _check_variable(here, name, "env", name, value=False)
+def _check_environment(context: TableContext) -> None:
+    for name, value in _table(context.data, "env").items():
+        _check_variable(context, name, "env", name, value=False)
         if isinstance(value, str) and "\0" in value:
-            message = f"`{name}` in {table_name((*here.at, 'env'))} holds the control character U+0000"
-            here.error("TM210", message, "env", name, hint="leave it out")
-    check_passed(here)
+            message = f"`{name}` in {table_name((*context.at, 'env'))} contains the control character U+0000"
+            context.error("TM210", message, "env", name, hint="remove it")
+    check_pass_env(context)
 
 
-def check_passed(here: TableContext) -> None:
-    """Refuse what no environment variable is called."""
-    passed = here.data.get("pass_env")
-    for place, name in enumerate(passed if isinstance(passed, list) else ()):
-        _check_variable(here, name, "pass_env", place, value=True)
+def check_pass_env(context: TableContext) -> None:
+    """Report invalid names of environment variables in `pass_env`."""
+    names = context.data.get("pass_env")
+    for index, name in enumerate(names if isinstance(names, list) else ()):
+        _check_variable(context, name, "pass_env", index, value=True)
 
 
-def _check_variable(here: TableContext, name: Any, *path: str | int, value: bool) -> None:
+def _check_variable(context: TableContext, name: Any, *path: str | int, value: bool) -> None:
     if isinstance(name, str) and not _VARIABLE.fullmatch(name):
-        message = f"{quoted(name)} cannot name an environment variable"
+        message = f"{quoted(name)} is not a valid name of an environment variable"
         hint = "use letters, digits and underscores, not starting with a digit"
-        here.error("TM206", message, *path, hint=hint, value=value)
+        context.error("TM206", message, *path, hint=hint, value=value)
 
 
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
-def check_global(here: TableContext) -> None:
-    """Refuse an argument that could never be there, and a bare word with a value."""
-    _check_bare_word(here)
-    if "default" not in here.data and "default_env" not in here.data:
-        message = f"{table_name(here.at)} has no effect without a value"
-        here.error("TM215", message, hint="add `default`, or `default_env` with an environment variable that holds it")
+def check_cli_param(context: TableContext) -> None:
+    """Report an argument without a value, and a bare word as the flag of a value."""
+    _check_bare_word(context)
+    if "default" not in context.data and "default_env" not in context.data:
+        message = f"{table_name(context.at)} has no effect without a value"
+        context.error("TM215", message, hint="add `default`, or `default_env` with an environment variable")
 
 
-def check_value(here: TableContext) -> None:
-    """Reject a value that contradicts itself."""
-    if here.data.get("required") is True and "default" in here.data:
-        message = f"{table_name(here.at)} is required, and has a default that is never used"
-        here.error("TM213", message, "required", hint="leave out `required`, or the default", value=False)
+def check_value(context: TableContext) -> None:
+    """Report a required value with a default."""
+    if context.data.get("required") is True and "default" in context.data:
+        message = f"{table_name(context.at)} is required, so its default is never used"
+        context.error("TM213", message, "required", hint="remove `required` or `default`", value=False)
 
 
-def check_param(here: TableContext) -> None:
-    """Refuse a parameter that contradicts itself, or that would be in two places."""
-    check_value(here)
-    _check_bare_word(here)
-    written = [place for place in PLACES if place in here.data]
-    for extra in written[1:]:
-        message = f"{table_name(here.at)} goes to two places, `{written[0]}` and `{extra}`"
-        here.error("TM217", message, extra, hint="keep one of them", value=False)
+def check_param(context: TableContext) -> None:
+    """Report a parameter with a contradiction or with two locations."""
+    check_value(context)
+    _check_bare_word(context)
+    locations = [key for key in ARGUMENT_LOCATIONS if key in context.data]
+    for extra in locations[1:]:
+        message = f"{table_name(context.at)} sets both `{locations[0]}` and `{extra}`"
+        context.error("TM217", message, extra, hint="keep one of them", value=False)
 
 
-def _check_bare_word(here: TableContext) -> None:
-    """Refuse a bare word as the flag of anything but a boolean: its value would look like the next word."""
-    flag, kind = here.data.get("flag"), here.data.get("type", "string")
+def _check_bare_word(context: TableContext) -> None:
+    """Report a bare word as the flag of a parameter that is not a boolean: its value would be a separate argument."""
+    flag, kind = context.data.get("flag"), context.data.get("type", "string")
     if isinstance(flag, str) and isinstance(kind, str) and kind != "boolean" and flag[-1:].isalnum() and flag[0] != "-":
-        message = f"`flag` in {table_name(here.at)} is the bare word {quoted(flag)}, which only a boolean can have"
+        message = f"`flag` in {table_name(context.at)} is the bare word {quoted(flag)}, which only booleans support"
         hint = f"write `--{flag}` or `{flag}=`, or make it `positional`"
-        here.error("TM223", message, "flag", hint=hint)
+        context.error("TM223", message, "flag", hint=hint)

@@ -1,1 +1,1 @@
-"""The resolved model: what a manifest means."""
+"""The resolved model of a server."""

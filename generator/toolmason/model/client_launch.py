@@ -1,4 +1,4 @@
-"""Command line and environment that client files use to start a server."""
+"""Read the console commands that a project declares, for client files that start its server."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class PyprojectError(Exception):
 
 
 def declared_scripts(root: Path) -> frozenset[str]:
-    """Return the names in `[project.scripts]` of the project at `root`; none if it has no `pyproject.toml`.
+    """Return the names in `[project.scripts]` of the project at `root`; empty without a `pyproject.toml`.
 
     Raises:
         PyprojectError: it cannot be read, is not UTF-8 or not TOML.

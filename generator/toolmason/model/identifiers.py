@@ -1,4 +1,4 @@
-"""Names that are legal where they are printed: the one place that makes `Identifier` and `ClassName`."""
+"""Convert names of a manifest to Python identifiers, the only module that creates `Identifier` and `ClassName`."""
 
 from __future__ import annotations
 
@@ -27,23 +27,24 @@ MODELS_TAKEN: Final = frozenset(
         "ToolCall",
     }
 )
-"""Classes that generated modules import. A model of that name would stand for another one there."""
+"""Classes that generated modules import. A model of that name would replace one of them."""
 CONTRACT_TAKEN: Final = frozenset({"Any", "Awaitable", "Content", "Protocol", "Reply", "ToolCall"})
-"""Classes that a contract imports, and beside which its protocols stand."""
+"""Classes that a contract imports in addition to its protocols."""
 CONSTANTS_TAKEN: Final = frozenset({"BINDINGS"})
-"""Constants of a generated module beside one for each tool."""
+"""Constants of a generated module that belong to no tool."""
 
 _TYPE = re.compile(r"[A-Z][A-Za-z0-9]*")
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_]+")
+"""A word of a name: `HTTP`, `File`, `read`, `2`, or letters outside ASCII."""
 
 
 def words(text: str) -> list[str]:
-    """Split a name in snake, kebab or camel case: `readHTTPFile2` gives read, HTTP, File, 2."""
+    """Split a name in snake, kebab or camel case: `readHTTPFile2` becomes read, HTTP, File, 2."""
     return _WORD.findall(text)
 
 
 def identifier(text: str) -> Identifier:
-    """Turn `text` into a Python name in snake case; a keyword gets a final underscore."""
+    """Return `text` as a Python identifier: `due-date` becomes `due_date`, the keyword `in` becomes `in_`."""
     name = re.sub(r"\W", "_", text, flags=re.ASCII)
     if not name or name[0].isdigit():
         name = f"_{name}"
@@ -53,18 +54,18 @@ def identifier(text: str) -> Identifier:
 
 
 def class_name(text: str) -> ClassName:
-    """Turn `text` into a Python class name: `read_files` gives `ReadFiles`."""
+    """Return `text` as a class name: `read_files` becomes `ReadFiles`."""
     name = _pascal(text)
     return ClassName(f"{name}_" if keyword.iskeyword(name) else name)
 
 
 def params_class_name(text: str) -> ClassName:
-    """Give the class of a tool's parameters: `none` gives `NoneParams`, since that is no keyword."""
+    """Return the class name of a tool's parameters: `lend` becomes `LendParams`."""
     return ClassName(f"{_pascal(text)}Params")
 
 
 def program_constant_name(text: str) -> Identifier:
-    """Give the constant of a program: `git` gives `GIT_PROGRAM`."""
+    """Return the name of a program's constant: `git` becomes `GIT_PROGRAM`."""
     return Identifier(f"{constant_name(text)}_PROGRAM")
 
 
@@ -75,10 +76,10 @@ def _pascal(text: str) -> str:
 
 
 def is_type_name(text: str) -> bool:
-    """Whether a type of the manifest may have this name: its class keeps it as it stands."""
+    """Return whether a type may have this name: a class name that stays unchanged and is not reserved."""
     return bool(_TYPE.fullmatch(text)) and class_name(text) == text and text not in MODELS_TAKEN
 
 
 def constant_name(text: str) -> Identifier:
-    """Turn `text` into a name for a constant: `read_files` gives `READ_FILES`."""
+    """Return `text` as the name of a constant: `read_files` becomes `READ_FILES`."""
     return identifier("_".join(part.upper() for part in words(text) if part.isascii()) or "TOOL")

@@ -1,11 +1,7 @@
-"""From the manifest's own types to JSON Schema.
+"""Convert types of the model to JSON Schema, with references (`$defs`) for parameters and inlined for results.
 
-Two forms of the same meaning:
-
-- `exact`: what an instance must satisfy, with `$defs`; used to check examples and defaults, given to
-  datamodel-code-generator, and the source of what clients and providers are sent (`toolmason.schema`).
-- `result`: what a structured result satisfies: exact, but with references written out. `without_texts` leaves its rules
-  alone, and `listed_result` what of them `tools/list` sends.
+Schemas of parameters check examples and defaults, generate the Pydantic models, and are the source of the schemas sent
+to clients and providers (`toolmason.schema`).
 """
 
 from __future__ import annotations
@@ -17,27 +13,26 @@ from toolmason.model.types import JsonSchema, ListOf, MapOf, Named, ObjectType, 
 Types = Mapping[str, ObjectType]
 
 RESULT_LEVELS = 3
-"""How often a recursive result type is written out before an open object stands in for it."""
+"""Maximum expansions of a recursive result type; deeper levels are open objects."""
 
 
 def exact(values: Sequence[Value], description: str = "", *, formats: bool = True) -> JsonSchema:
-    """Give the object schema for `values` with references to `#/$defs`.
+    """Return the object schema for `values` with references to `#/$defs`.
 
-    Without `formats` those are left out: a format is a hint to a model, and implementations differ too much in what
-    they refuse for it to be a check.
+    `formats=False` omits `format`: validators differ too much for a check.
     """
     schema: JsonSchema = {"type": "object"}
     if description:
         schema["description"] = description
-    schema["properties"] = {each.name: exact_value(each, formats=formats) for each in values}
-    if required := [each.name for each in values if each.required]:
+    schema["properties"] = {value.name: exact_value(value, formats=formats) for value in values}
+    if required := [value.name for value in values if value.required]:
         schema["required"] = required
     return schema
 
 
 def exact_value(value: Value, *, formats: bool = True) -> JsonSchema:
-    """Give the schema of one value with references to `#/$defs`."""
-    node = _exact_type(value.type)
+    """Return the schema of one parameter or field with references to `#/$defs`."""
+    node = _type_schema(value.type)
     if "$ref" in node and (value.nullable or value.constraints):
         node = {"allOf": [node]}
     if value.nullable:
@@ -56,25 +51,25 @@ def _or_null(node: JsonSchema) -> JsonSchema:
     return {**node, "type": [node["type"], "null"]} if "type" in node else {"anyOf": [node, {"type": "null"}]}
 
 
-def _exact_type(ref: TypeRef) -> JsonSchema:
+def _type_schema(ref: TypeRef) -> JsonSchema:
     match ref:
         case Primitive(kind):
             return {"type": kind}
         case ListOf(item):
-            return {"type": "array", "items": _exact_type(item)}
+            return {"type": "array", "items": _type_schema(item)}
         case MapOf(inner):
-            return {"type": "object", "additionalProperties": _exact_type(inner)}
+            return {"type": "object", "additionalProperties": _type_schema(inner)}
         case Named(name):
             return {"$ref": f"#/$defs/{name}"}
 
 
 def definitions(types: Sequence[ObjectType], *, formats: bool = True) -> dict[str, JsonSchema]:
-    """Give `$defs` for `types`, as `exact` gives a schema."""
-    return {each.name: exact(each.fields, each.description, formats=formats) for each in types}
+    """Return the `$defs` of `types`."""
+    return {named.name: exact(named.fields, named.description, formats=formats) for named in types}
 
 
 def result(named: ObjectType, types: Types) -> JsonSchema:
-    """Give the schema of a structured result, without references; deeper recursion is left open."""
+    """Return the schema of a structured type with references inlined; deeper recursion is an open object."""
     return _result_object(named, types, {})
 
 
@@ -85,8 +80,8 @@ def _result_object(named: ObjectType, types: Types, open_levels: Mapping[str, in
     schema: JsonSchema = {"type": "object"}
     if named.description:
         schema["description"] = named.description
-    schema["properties"] = {each.name: _result_value(each, types, levels) for each in named.fields}
-    if required := [each.name for each in named.fields if each.required]:
+    schema["properties"] = {value.name: _result_value(value, types, levels) for value in named.fields}
+    if required := [value.name for value in named.fields if value.required]:
         schema["required"] = required
     return schema
 
@@ -116,22 +111,21 @@ def _result_type(ref: TypeRef, types: Types, levels: Mapping[str, int]) -> JsonS
 
 
 def without_texts(schema: JsonSchema) -> JsonSchema:
-    """Return a result schema without its descriptions: the same rules."""
+    """Return a copy of `schema` without descriptions."""
     return _bare(schema, keeps_members=True)
 
 
 def listed_result(schema: JsonSchema) -> JsonSchema:
-    """Return the part of a result schema that `tools/list` sends. Every result that fits `schema` fits it too.
+    """Return the shorter form of `schema` for `tools/list`, which accepts at least the same values.
 
-    Descriptions go, and so do the members of an object that is a single value of another one: such objects are mostly
-    metadata, equal in many tools. The items of lists and the values of maps keep theirs. Result schemas were more than
-    half of a full list, and few clients show them to a model; the generated documentation has all of them.
+    It has no descriptions, and no members of an object that is a single property of another one; items of lists and
+    values of maps keep theirs. Full schemas would be more than half of a list, and few clients show them to a model.
     """
     return _bare(schema, keeps_members=False)
 
 
 def _bare(node: JsonSchema, *, keeps_members: bool, is_value: bool = False) -> JsonSchema:
-    """Drop the texts of `node`; and its members, if it is the value of a property and those do not stay."""
+    """Remove descriptions, and without `keeps_members` the members of an object that is the value of a property."""
     bare: JsonSchema = {}
     for keyword, part in node.items():
         match keyword:
@@ -141,21 +135,21 @@ def _bare(node: JsonSchema, *, keeps_members: bool, is_value: bool = False) -> J
                 pass
             case "properties":
                 bare[keyword] = {
-                    name: _bare(each, keeps_members=keeps_members, is_value=True) for name, each in part.items()
+                    name: _bare(member, keeps_members=keeps_members, is_value=True) for name, member in part.items()
                 }
             case "items" | "additionalProperties" if isinstance(part, dict):
                 bare[keyword] = _bare(part, keeps_members=keeps_members)
             case "anyOf":
-                bare[keyword] = [_bare(each, keeps_members=keeps_members, is_value=is_value) for each in part]
+                bare[keyword] = [_bare(branch, keeps_members=keeps_members, is_value=is_value) for branch in part]
             case _:
                 bare[keyword] = part
     return bare
 
 
 def unique_paths(schema: JsonSchema) -> list[list[str]]:
-    """List where in arguments that fit an exact `schema` the items of an array must differ.
+    """Return the paths of arrays in arguments whose items must be unique.
 
-    Each path leads there from the arguments; `*` stands for every item of an array and every member of a map.
+    In a path such as `["shelves", "*", "books"]`, `*` matches every item of an array and every member of a map.
     """
     return list(_unique_paths(schema, schema.get("$defs", {}), []))
 
@@ -163,12 +157,12 @@ def unique_paths(schema: JsonSchema) -> list[list[str]]:
 def _unique_paths(schema: JsonSchema, types: Mapping[str, JsonSchema], path: list[str]) -> Iterator[list[str]]:
     if schema.get("uniqueItems"):
         yield path
-    same = [*schema.get("allOf", ()), *schema.get("anyOf", ())]
+    branches = [*schema.get("allOf", ()), *schema.get("anyOf", ())]
     if "$ref" in schema:
-        same.append(types[schema["$ref"].removeprefix("#/$defs/")])
-    inside = [(name, each) for name, each in schema.get("properties", {}).items()]
-    inside += [("*", schema[keyword]) for keyword in ("items", "additionalProperties") if keyword in schema]
-    for each in same:
-        yield from _unique_paths(each, types, path)
-    for name, each in inside:
-        yield from _unique_paths(each, types, [*path, name])
+        branches.append(types[schema["$ref"].removeprefix("#/$defs/")])
+    members = list(schema.get("properties", {}).items())
+    members += [("*", schema[keyword]) for keyword in ("items", "additionalProperties") if keyword in schema]
+    for branch in branches:
+        yield from _unique_paths(branch, types, path)
+    for name, member in members:
+        yield from _unique_paths(member, types, [*path, name])

@@ -15,7 +15,7 @@ def docstring(text: str) -> str:
 
 
 def escape_unprintable(text: str, *, keep: str = "") -> str:
-    """Replace characters that do not print (control characters, changes of the writing direction) by their escapes."""
+    """Replace unprintable characters, such as bidirectional ones, by Python escapes, except those in `keep`."""
     return "".join(
         char if char.isprintable() or char in keep else char.encode("unicode_escape").decode("ascii") for char in text
     )

@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 
 @dataclass(frozen=True, slots=True)
 class RenderedFile:
-    """A file to write: its path relative to the generated folder and its final, signed text with LF line ends."""
+    """A file to write: its path relative to `generated/` and its final text with checksum and LF line ends."""
 
     path: PurePosixPath
     text: str

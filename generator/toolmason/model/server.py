@@ -1,7 +1,4 @@
-"""The meaning of a manifest: names resolved, types resolved, defaults applied, order settled.
-
-Templates see only this model. Everything is frozen, and no method prints source.
-"""
+"""The model of one server, with names, types, defaults and order resolved. It is frozen, and templates use only it."""
 
 from __future__ import annotations
 
@@ -13,80 +10,79 @@ from toolmason_runtime.programs.spec import Program
 from toolmason_runtime.protocol.answer_size import VARIABLE as MAX_ANSWER_CHARS
 from toolmason_runtime.toml.positions import KeyPath
 
-from toolmason.clients import Client
 from toolmason.model.tool import CommandLine, Handler, Tool
 from toolmason.model.types import ClassName, Identifier, ObjectType
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Category:
-    """A group of tools: one sub-package of the generated server. `module` is its name there."""
+    """A group of tools: the sub-package `module` of the generated server."""
 
     name: str
     module: Identifier
     summary: str
     tags: tuple[str, ...]
     has_json_errors: bool
-    """Whether failures are told as JSON."""
+    """Whether errors are JSON."""
     tools: tuple[Tool, ...]
     types: tuple[ObjectType, ...]
-    """The types its tools use, in the order of the manifest."""
+    """Types of its tools, in the order of the manifest."""
     shared_types: tuple[ClassName, ...]
-    """Those of `types` that tools of other categories use, too; sorted."""
+    """Those of `types` that other categories use as well, sorted."""
     contract_models: tuple[ClassName, ...]
-    """Models its contract mentions, sorted."""
+    """Models in its contract, sorted."""
     handler_modules: tuple[str, ...]
-    """Modules its handlers stand in, and the guard of its command lines, sorted."""
+    """Modules of its handlers and of the guard of its command lines, sorted."""
 
     @property
     def handled(self) -> tuple[Tool, ...]:
-        """The tools that hand-written functions carry out."""
+        """Tools with a handler."""
         return tuple(tool for tool in self.tools if tool.handler)
 
     @property
     def has_models(self) -> bool:
-        """Whether a tool has a parameter model; one with raw JSON Schema has none."""
+        """Whether any tool has a parameter model; tools with raw JSON Schema have none."""
         return any(tool.params_class for tool in self.tools)
 
     @property
     def has_raw_tools(self) -> bool:
-        """Whether a handler is given a plain dict."""
+        """Whether any handler gets a plain dict."""
         return any(not tool.params_class for tool in self.handled)
 
     @property
     def has_content_tools(self) -> bool:
-        """Whether a handler returns content instead of a structured result."""
+        """Whether any handler returns content instead of a structured result."""
         return any(not tool.result_class for tool in self.handled)
 
     @property
     def commands(self) -> tuple[CommandLine, ...]:
-        """What its tools run."""
+        """Command lines of its tools."""
         return tuple(tool.command for tool in self.tools if tool.command)
 
     @property
     def programs(self) -> tuple[tuple[Identifier, Program], ...]:
-        """The programs that its tools run, each once, with their constants."""
-        return tuple({each.program_constant: each.tool.program for each in self.commands}.items())
+        """Distinct programs of its tools with their constants."""
+        return tuple({command.program_constant: command.tool.program for command in self.commands}.items())
 
     @property
     def spec_names(self) -> tuple[str, ...]:
-        """What its bindings import to describe command lines, sorted."""
+        """Imports of its bindings for command lines, sorted."""
         if not self.commands:
             return ()
-        has_places = any(each.tool.placements or each.tool.program.placements for each in self.commands)
-        is_confined = any(each.tool.program.permissions for each in self.commands)
+        has_places = any(command.tool.placements or command.tool.program.placements for command in self.commands)
+        is_confined = any(command.tool.program.permissions for command in self.commands)
         optional = (*(("Permissions",) if is_confined else ()), *(("Place", "Placement") if has_places else ()))
         return ("CommandTool", *optional, "Program", "Risk")
 
     @property
     def siblings(self) -> tuple[str, ...]:
-        """The modules beside its bindings that they need, sorted."""
+        """Modules of the sub-package that its bindings import, sorted."""
         return (*(("contract",) if self.handled else ()), *(("models",) if self.has_models else ()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cli:
-    """A program that tools run, as it is shown to those who look for tools, and to who runs the server."""
+    """A program of `[clis]`, for search, docs and operators."""
 
     name: str
     summary: str
@@ -94,14 +90,14 @@ class Cli:
     tags: tuple[str, ...]
     command: tuple[str, ...]
     variables: tuple[str, ...]
-    """Environment variables of the server that it is handed, or that its command line is made with."""
+    """Environment variables of the server that its environment or command line uses."""
     is_confined: bool = False
-    """Whether the manifest declares the files and the network that it may use."""
+    """Whether the manifest declares its files and network."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Option:
-    """A setting of the running server. `name` is the key in the manifest, `flag` how it is typed."""
+    """A setting of the running server. `name` is the key in the manifest, `flag` includes the dashes."""
 
     name: str
     flag: str
@@ -114,7 +110,7 @@ class Option:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subcommand:
-    """Something else that the console command does: `name` is typed after it."""
+    """A further subcommand of the console command."""
 
     name: str
     summary: str
@@ -123,7 +119,7 @@ class Subcommand:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Discovery:
-    """How a model gets to know the tools."""
+    """How models find tools."""
 
     style: str
     prefix: str
@@ -135,16 +131,16 @@ class Discovery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
-    """A slash command. `prompt` still holds `{arguments}`."""
+    """A slash command. `prompt` contains `{arguments}`."""
 
     name: str
     summary: str
     argument_hint: str
     tools: tuple[str, ...]
     claude_tools: tuple[str, ...]
-    """What Claude Code may run for it without asking, in its own spelling."""
+    """Tools that Claude Code may run without asking, in its spelling."""
     runner: str
-    """The meta-tool that runs those of its tools that are not listed; empty if all are."""
+    """Meta-tool that calls its unlisted tools; empty if all are listed."""
     prompt: str
 
 
@@ -166,7 +162,7 @@ class Workflow:
     description: str
     steps: tuple[Step, ...]
     runner: str
-    """The meta-tool that runs those of its tools that are not listed; empty if all are."""
+    """Meta-tool that calls its unlisted tools; empty if all are listed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,16 +173,16 @@ class FileRow:
     template: str
     for_each: str = "server"
     only_if: str = ""
-    """The field of the subject that must not be empty; for rows of ours."""
+    """Field of the subject that must be non-empty; for packaged rows."""
     readable: bool = True
     number: int = 0
-    """Its place among the `[[files]]` of a manifest, from 1."""
+    """1-based index in the `[[files]]` of a manifest."""
     at: KeyPath = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Server:
-    """One server, whole. `source` is the manifest's path relative to the project, for headers."""
+    """One server. `source` is the manifest's path relative to the project, for headers."""
 
     source: str
     name: str
@@ -199,13 +195,13 @@ class Server:
     launch: tuple[str, ...]
     """The command line that starts the server in the root of its project."""
     tool_timeout: float | None
-    """Seconds a client should wait for a tool; None if nothing is known."""
+    """Client-side timeout of a tool call in seconds; None if unknown."""
     website: str
     lifespan: Handler | None
     guard: Handler | None
-    """What looks at the arguments of each command line."""
+    """Check of the arguments of each command line."""
     startup_check: Handler | None
-    """What gives warnings once the server runs."""
+    """Check that returns warnings once the server runs."""
     chunk_store: str
     page_size: int
     options: tuple[Option, ...]
@@ -217,7 +213,7 @@ class Server:
     clis: tuple[Cli, ...]
     types: tuple[ObjectType, ...]
     shared_types: tuple[ObjectType, ...]
-    """Those of `types` that tools of several categories use: `types.py` defines their classes."""
+    """Those of `types` that several categories use; `types.py` defines their classes."""
     commands: tuple[Command, ...]
     workflows: tuple[Workflow, ...]
     skill_description: str
@@ -227,36 +223,28 @@ class Server:
 
     @property
     def skill(self) -> str:
-        """The name of its own skill."""
+        """Name of the server's skill."""
         return self.name.lower()
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """The environment variables the server reads: of its options in their order, of its handlers, of programs."""
-        own = (option.env for option in self.options if option.env)
+        """Environment variables of the server: of options in their order, of handlers, of programs."""
+        of_options = (option.env for option in self.options if option.env)
         of_programs = (
             [POLICY, MAX_ANSWER_CHARS, *(name for cli in self.clis for name in cli.variables)] if self.clis else []
         )
-        return tuple(dict.fromkeys([*own, *self.pass_env, *of_programs]))
-
-    def environment(self, client: Client) -> dict[str, str]:
-        """Return the `env` that passes on those of `variables` that `client` withholds otherwise.
-
-        Each has an empty default: without one, Gemini CLI passes an undefined `$NAME` on as it is written.
-        """
-        withheld = client.withheld
-        return {name: f"${{{name}:-}}" for name in self.variables if withheld and withheld.includes(name)}
+        return tuple(dict.fromkeys([*of_options, *self.pass_env, *of_programs]))
 
     @property
     def codex_table(self) -> dict[str, Any]:
         """The server's table in the configuration of Codex."""
         timeout = {} if self.tool_timeout is None else {"tool_timeout_sec": self.tool_timeout}
-        started = {"command": self.launch[0], "args": list(self.launch[1:])}
-        return {**started, "env_vars": list(self.variables), "required": True, **timeout}
+        launch = {"command": self.launch[0], "args": list(self.launch[1:])}
+        return {**launch, "env_vars": list(self.variables), "required": True, **timeout}
 
     @property
     def launch_anywhere(self) -> tuple[str, ...]:
-        """The command line for clients that start servers outside of any project, with placeholders to fill in."""
+        """Command line for clients that start servers outside a project, with placeholders."""
         program, *rest = self.launch
         if rest:
             rest = [rest[0], f"<absolute path of {rest[1]}>"]
@@ -264,8 +252,8 @@ class Server:
 
     @property
     def example_arguments(self) -> tuple[str, ...]:
-        """Each option with a placeholder to fill in, for clients that start servers outside of any project."""
-        return tuple(word for option in self.options for word in (option.flag, f"<{option.metavar}>"))
+        """Options with placeholders, for clients that start servers outside a project."""
+        return tuple(argument for option in self.options for argument in (option.flag, f"<{option.metavar}>"))
 
     @property
     def tools(self) -> tuple[Tool, ...]:

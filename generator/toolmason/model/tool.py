@@ -14,7 +14,7 @@ from toolmason.model.types import ClassName, Identifier, JsonSchema, Value
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hints:
-    """What running a tool may do."""
+    """Effects of a tool: the hints that MCP calls annotations."""
 
     read_only: bool
     destructive: bool
@@ -24,7 +24,7 @@ class Hints:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Example:
-    """A call that works. `invocation` is the same as call syntax: `read_files(files=[...])`."""
+    """A valid call. `invocation` is its Python expression: `read_files(files=[...])`."""
 
     description: str
     arguments: Mapping[str, Any]
@@ -34,7 +34,7 @@ class Example:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deprecation:
-    """Why a tool should no longer be used, and what instead."""
+    """Deprecation of a tool and its replacement."""
 
     since: str
     replaced_by: str = ""
@@ -43,7 +43,7 @@ class Deprecation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Handler:
-    """Where a hand-written function is; `module` is absolute."""
+    """A hand-written function; `module` is absolute."""
 
     module: str
     function: Identifier
@@ -51,7 +51,7 @@ class Handler:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandLine:
-    """What a tool runs. `program_constant` names its program in generated code; the last two are for people."""
+    """The command line of a tool. `program_constant` is its program in generated code; the rest is for docs."""
 
     tool: CommandTool
     program_constant: Identifier
@@ -63,11 +63,10 @@ class CommandLine:
 class Tool:
     """One tool, ready to print.
 
-    `schema` is what arguments must fit, `input_schema` is as sent to clients, and `output_schema` is what a result must
-    fit, with all its texts. `renamed` leads from a name in `input_schema` to the one in `schema` that some provider
-    refuses. `params_class` is empty for a tool with raw JSON Schema, whose handler is given a plain dict;
-    `result_class` for one that returns content.
-    A tool has either a `handler` or a `command`.
+    Arguments are checked against `schema`; clients get `input_schema`. Results are checked against `output_schema`.
+    `renamed` maps names in `input_schema` to names in `schema` that some provider rejects. `params_class` is empty for
+    raw JSON Schema, whose handler gets a plain dict; `result_class` is empty for a tool that returns content. A tool
+    has either a `handler` or a `command`.
     """
 
     name: str
@@ -100,5 +99,5 @@ class Tool:
     params_class: ClassName | Literal[""]
     result_class: ClassName | Literal[""]
     allow: Mapping[str, str]
-    """Lint codes switched off, with the reasons."""
+    """Suppressed lint code -> reason."""
     at: KeyPath

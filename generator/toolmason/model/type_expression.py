@@ -8,20 +8,20 @@ from toolmason.model.types import ClassName, ListOf, MapOf, Named, Primitive, Ty
 
 PRIMITIVES = ("string", "integer", "number", "boolean", "object")
 MAX_DEPTH = 8
-"""How deep lists and maps may nest. Providers refuse schemas beyond about ten levels."""
+"""Maximum nesting of lists and maps. Providers reject schemas beyond about ten levels."""
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 class MalformedTypeError(ValueError):
-    """The text is no type. Its message says what was expected, in the author's words."""
+    """The text is not a type expression. The message names the valid forms."""
 
 
 def parse(text: str) -> TypeRef:
-    """Read a type expression. Names are not looked up.
+    """Parse a type expression such as `map<Book[]>`. Names are not resolved.
 
     Raises:
-        MalformedTypeError: `text` is no type expression.
+        MalformedTypeError: `text` is not a type expression.
     """
     return _parse(text.strip(), text, 0)
 
@@ -34,14 +34,14 @@ def _parse(part: str, whole: str, level: int) -> TypeRef:
     if part.startswith("map<") and part.endswith(">"):
         return MapOf(_parse(part[4:-1].strip(), whole, level + 1))
     if not _NAME.fullmatch(part):
-        raise MalformedTypeError(f"`{whole}` is no type: expected a name, `T[]` or `map<T>`")
+        raise MalformedTypeError(f"`{whole}` is not a type; use a name, `T[]` or `map<T>`")
     if part in PRIMITIVES:
         return Primitive(part)  # type: ignore[arg-type]  # just looked up
     return Named(ClassName(part))
 
 
 def spell(ref: TypeRef) -> str:
-    """Write a type as its author would."""
+    """Return a type as an expression of the manifest."""
     match ref:
         case Primitive(kind):
             return kind
@@ -54,7 +54,7 @@ def spell(ref: TypeRef) -> str:
 
 
 def names(ref: TypeRef) -> frozenset[str]:
-    """Give the `[types]` that `ref` mentions itself."""
+    """Return the `[types]` that `ref` refers to directly."""
     match ref:
         case Named(name):
             return frozenset({name})

@@ -9,11 +9,11 @@ from typing import Any, Literal, NewType
 from toolmason_runtime.toml.positions import KeyPath
 
 Identifier = NewType("Identifier", str)
-"""A name that is legal Python and no keyword. Made in `names`."""
+"""A valid Python identifier that is not a keyword; created in `identifiers`."""
 
 
 ClassName = NewType("ClassName", str)
-"""An identifier in PascalCase. Made in `names`."""
+"""An identifier in PascalCase; created in `identifiers`."""
 
 
 JsonSchema = dict[str, Any]
@@ -22,7 +22,7 @@ JsonSchema = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Primitive:
-    """A type every language has."""
+    """A type of JSON Schema without parameters."""
 
     kind: Literal["string", "integer", "number", "boolean", "object"]
 
@@ -43,7 +43,7 @@ class ListOf:
 
 @dataclass(frozen=True, slots=True)
 class MapOf:
-    """`map<T>`: free keys, values of one type."""
+    """`map<T>`: any keys, values of one type."""
 
     value: TypeRef
 
@@ -53,7 +53,7 @@ TypeRef = Primitive | Named | ListOf | MapOf
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Value:
-    """A parameter or a field. `default` means something only where `has_default`."""
+    """A parameter or field. `default` is valid only with `has_default`."""
 
     name: str
     type: TypeRef

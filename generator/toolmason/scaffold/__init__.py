@@ -1,4 +1,4 @@
-"""A new project, laid out as this one is: it generates, serves and passes its own tests at once."""
+"""Create a new project that generates, serves and passes its own tests."""
 
 from __future__ import annotations
 
@@ -34,38 +34,38 @@ LAYOUT: Final[Mapping[str, str]] = {
     "templates/README.md": "templates_README.md.jinja",
     "tests/test_server.py": "test_server.py.jinja",
 }
-"""What a project starts with, and the template of each file below `init/`; none for an empty file."""
+"""Path in a new project -> template below `init/`; empty for an empty file."""
 
 MAX_NAME_LENGTH = 32
-"""Characters of a server's name that leave room for those of its tools."""
+"""Maximum characters of a server's name, which is a prefix of its tool names in clients."""
 
-OWN_MODULES: Final = frozenset(
+OWN_PACKAGES: Final = frozenset(
     {"toolmason", "toolmason_runtime", "toolmason_templates", "workbench_handlers", "workbench_server"}
 )
-"""What the wheel of toolmason holds; an editable installation does not tell."""
-INSTALLED_BESIDE: Final = frozenset({"hatchling", "mypy", "nox", "pip", "pytest"})
-"""Distributions that a new project is built, tested and checked with."""
+"""Packages in the wheel of toolmason, which an editable installation does not list."""
+DEVELOPMENT_PACKAGES: Final = frozenset({"hatchling", "mypy", "nox", "pip", "pytest"})
+"""Distributions that build, test and check a new project."""
 EXTRAS: Final = ("toolkit", "workbench")
-"""Those of toolmason."""
+"""Extras of toolmason."""
 
 _REQUIREMENT: Final = re.compile(r"([\w.-]+)\s*(?:\[([^]]*)\])?(?:[^;]*;.*\bextra\s*==\W*([\w.-]+))?")
 """A requirement of a distribution (PEP 508): its name, its extras, and the extra with which alone it is required."""
 
 _IGNORED = frozenset({".git"})
-"""What may stand in a folder that counts as empty: `git init` first is as good an order."""
+"""Entries of a directory that counts as empty."""
 
 
 class InitError(Exception):
-    """The project cannot be laid out as asked. Nothing was written."""
+    """The project cannot be created. Nothing was written."""
 
 
 class NotEmpty(InitError):  # noqa: N818 - says what is the case, as FileExistsError does
-    """There is something where the project would go."""
+    """The directory of the new project is not empty."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProjectNames:
-    """The names of a new project: of the server, its title, the generated package and the hand-written one."""
+    """Names of a new project: the server, its title, the generated package and the package of handlers."""
 
     server: str
     title: str
@@ -74,111 +74,112 @@ class ProjectNames:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TakenNames:
-    """Names of what every server comes with: distributions as pip compares them, commands, modules."""
+class ReservedNames:
+    """Names that a new project cannot use: normalized distributions, commands, modules."""
 
     distributions: frozenset[str]
     commands: frozenset[str]
     modules: frozenset[str]
 
     def allow_module(self, name: str) -> bool:
-        """Tell whether a new package may have this name."""
+        """Return whether a new package may have this name."""
         return not (name in self.modules or name in sys.stdlib_module_names or keyword.iskeyword(name))
 
 
-def project_names(wanted: str) -> ProjectNames:
-    """Make the names of a project called `wanted`, any text.
+def project_names(text: str) -> ProjectNames:
+    """Return the names of a project for any `text`.
 
-    `My Server` gives the server `my-server`, the package `my_server` and the handlers `my_tools`;
-    `notes` gives `notes`, `notes_server` and `notes`. Letters lose their accents; other characters separate words.
+    `My Server` becomes the server `my-server`, the package `my_server` and the handlers `my_tools`; `notes` becomes
+    `notes`, `notes_server` and `notes`. Accents are removed; other characters separate words.
 
     Raises:
-        InitError: `wanted` has letters that are not ASCII, or cannot start a name; or it is too long, or the name of
-            something that every server comes with.
+        InitError: `text` has letters outside ASCII, does not start with a letter, is too long, or is reserved.
     """
-    server = _server_name(wanted)
+    server = _server_name(text)
     base = server.replace("-", "_")
     stem = base.removesuffix("_server")
-    taken = taken_names()
+    reserved = reserved_names()
     package = f"{stem}_server"
-    handlers = base if base == stem and taken.allow_module(base) else f"{stem}_tools"
+    handlers = base if base == stem and reserved.allow_module(base) else f"{stem}_tools"
     modules = (package, handlers)
-    if server in taken.distributions | taken.commands or not all(taken.allow_module(each) for each in modules):
+    if server in reserved.distributions | reserved.commands or not all(
+        reserved.allow_module(module) for module in modules
+    ):
         raise InitError(
-            f"`{server}` is taken by what every server comes with: toolmason, what that needs, or their commands "
-            "and modules; say another name with --name"
+            f"`{server}` is reserved: toolmason, a dependency, or one of their commands or modules has that name; "
+            "choose another with --name"
         )
     title = server.replace("-", " ").capitalize()
     return ProjectNames(server=server, title=title, package=package, handlers=handlers)
 
 
-def _server_name(wanted: str) -> str:
-    letters = unicodedata.normalize("NFKD", wanted).lower()
-    plain = "".join(each for each in letters if not unicodedata.combining(each))
+def _server_name(text: str) -> str:
+    letters = unicodedata.normalize("NFKD", text).lower()
+    plain = "".join(char for char in letters if not unicodedata.combining(char))
     server = re.sub(r"[^a-z0-9]+", "-", plain).strip("-")
-    if not re.match("[a-z]", server) or any(each.isalnum() and not each.isascii() for each in plain):
+    if not re.match("[a-z]", server) or any(char.isalnum() and not char.isascii() for char in plain):
         raise InitError(
-            f"`{wanted}` cannot name a server: it needs ASCII letters or digits, a letter first; "
-            "say another name with --name"
+            f"`{text}` cannot name a server: use ASCII letters and digits, starting with a letter; "
+            "choose another name with --name"
         )
     if len(server) > MAX_NAME_LENGTH:
         raise InitError(
-            f"`{server}` is too long for a server: clients put it before each tool's name and take 64 characters "
-            f"in all; say one of at most {MAX_NAME_LENGTH} with --name"
+            f"`{server}` is too long: clients put it before each tool's name and accept 64 characters in total; "
+            f"choose a name of at most {MAX_NAME_LENGTH} with --name"
         )
     return server
 
 
 @cache
-def taken_names() -> TakenNames:
-    """Give the names of toolmason, of all that it and a new project need, and of their commands and modules.
+def reserved_names() -> ReservedNames:
+    """Return the names of toolmason, the dependencies of a new project, and their commands and modules.
 
-    Of what is required but not installed here, only the name is known.
+    Dependencies that are not installed contribute only their own names.
     """
-    found = _requirements()
-    laid_out = (Path(place).stem for place in LAYOUT if place.endswith(".py") and not place.startswith("handlers/"))
-    scripts = (each.entry_points.select(group="console_scripts") for each in found.values() if each)
+    required = _requirements()
+    layout_modules = (Path(path).stem for path in LAYOUT if path.endswith(".py") and not path.startswith("handlers/"))
+    scripts = (package.entry_points.select(group="console_scripts") for package in required.values() if package)
     modules = (
         module
         for module, owners in packages_distributions().items()
-        if not found.keys().isdisjoint(_normal(owner) for owner in owners)
+        if not required.keys().isdisjoint(_normal(owner) for owner in owners)
     )
-    return TakenNames(
-        distributions=frozenset(found),
+    return ReservedNames(
+        distributions=frozenset(required),
         commands=frozenset(script.name for group in scripts for script in group),
-        modules=OWN_MODULES.union(modules, laid_out),
+        modules=OWN_PACKAGES.union(modules, layout_modules),
     )
 
 
 def _requirements() -> dict[str, Distribution | None]:
-    """Follow what is required, from toolmason on, by normal name; None for what is not installed here."""
-    found: dict[str, Distribution | None] = {}
-    pending = [("toolmason", each) for each in ("", *EXTRAS)] + [(name, "") for name in INSTALLED_BESIDE]
+    """Return the transitive dependencies of a new project by normalized name; None if not installed."""
+    required: dict[str, Distribution | None] = {}
+    pending = [("toolmason", extra) for extra in ("", *EXTRAS)] + [(name, "") for name in DEVELOPMENT_PACKAGES]
     seen = set[tuple[str, str]]()
     while pending:
-        wanted = name, extra = pending.pop()
-        if wanted in seen:
+        requirement = name, extra = pending.pop()
+        if requirement in seen:
             continue
-        seen.add(wanted)
+        seen.add(requirement)
         try:
-            found[name] = known = distribution(name)
+            required[name] = installed = distribution(name)
         except PackageNotFoundError:
-            found[name] = None
+            required[name] = None
         else:
-            pending += _required(known, extra)
-    return found
+            pending += _dependencies(installed, extra)
+    return required
 
 
-def _required(known: Distribution, extra: str) -> Iterator[tuple[str, str]]:
-    """Give what a distribution with one of its extras requires on any system: each name without, and with an extra."""
-    for requirement in known.requires or ():
+def _dependencies(installed: Distribution, extra: str) -> Iterator[tuple[str, str]]:
+    """Yield name and extra of each requirement of a distribution with an extra, for all systems."""
+    for requirement in installed.requires or ():
         if (parts := _REQUIREMENT.match(requirement)) and (parts[3] or "") == extra:
             yield _normal(parts[1]), ""
-            yield from ((_normal(parts[1]), each.strip()) for each in (parts[2] or "").split(",") if each)
+            yield from ((_normal(parts[1]), name.strip()) for name in (parts[2] or "").split(",") if name)
 
 
 def _normal(name: str) -> str:
-    """Give the name of a distribution as pip compares it.
+    """Return the normalized name of a distribution.
 
     https://packaging.python.org/en/latest/specifications/name-normalization/
     """
@@ -186,29 +187,29 @@ def _normal(name: str) -> str:
 
 
 def lay_out(names: ProjectNames) -> dict[str, str]:
-    """Give the files of a new project as text by path, without what is generated."""
+    """Return path -> text of the files of a new project, without the generated ones."""
     environment = make_environment()
     paths = {"server": names.server, "handlers": names.handlers}
     return {
-        place.format(**paths): environment.get_template(f"init/{template}").render(names=names, origin=install_source)
+        path.format(**paths): environment.get_template(f"init/{template}").render(names=names, origin=install_source)
         if template
         else ""
-        for place, template in LAYOUT.items()
+        for path, template in LAYOUT.items()
     }
 
 
-def init(folder: Path, names: ProjectNames, *, generate: Callable[[Project], None]) -> Project:
-    """Lay out a project in `folder`, which is made if need be, and have `generate` fill its `generated/`.
+def init(directory: Path, names: ProjectNames, *, generate: Callable[[Project], None]) -> Project:
+    """Create a project in `directory`, which may not exist, and run `generate` for it.
 
-    All is made elsewhere first, so a failure leaves `folder` as it was.
+    The project is built in a temporary directory, so a failure leaves `directory` unchanged.
 
     Raises:
-        NotEmpty: `folder` holds something.
-        InitError: `folder` is a file.
+        NotEmpty: `directory` is not empty.
+        InitError: `directory` is a file.
     """
-    _require_empty(folder)
+    _require_empty(directory)
     with tempfile.TemporaryDirectory(prefix="toolmason-init-") as staging:
-        # Not the temporary folder itself: only its owner may enter that, and the copy would take this over.
+        # A subdirectory: the temporary directory itself is private, and the copy would keep its mode.
         root = Path(staging).resolve() / "project"
         for path, text in lay_out(names).items():
             target = root / path
@@ -216,21 +217,22 @@ def init(folder: Path, names: ProjectNames, *, generate: Callable[[Project], Non
             target.write_text(text, encoding="utf-8", newline="\n")
         staged = Project(root, root / "manifest" / f"{names.server}.toml")
         generate(staged)
-        # Nothing is to be remembered of a folder that goes away.
+        # The staging directory is deleted, and so is its entry in the cache.
         if record := record_path(staged):
             record.unlink(missing_ok=True)
-        _require_empty(folder)
-        shutil.copytree(root, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns(LOCK))
-    home = folder.resolve()
+        _require_empty(directory)
+        shutil.copytree(root, directory, dirs_exist_ok=True, ignore=shutil.ignore_patterns(LOCK))
+    home = directory.resolve()
     return Project(home, home / "manifest" / f"{names.server}.toml")
 
 
-def _require_empty(folder: Path) -> None:
-    if folder.is_symlink() and not folder.exists():
-        raise InitError(f"{folder} is a link that leads nowhere")
-    if folder.exists() and not folder.is_dir():
-        raise InitError(f"{folder} is a file")
-    held = sorted(path.name for path in folder.iterdir() if path.name not in _IGNORED) if folder.exists() else []
-    if held:
-        shown = ", ".join(held[:3]) + (f" and {len(held) - 3} more" if len(held) > 3 else "")
-        raise NotEmpty(f"{folder} is not empty: it holds {shown}; nothing was written")
+def _require_empty(directory: Path) -> None:
+    if directory.is_symlink() and not directory.exists():
+        raise InitError(f"{directory} is a broken link")
+    if directory.exists() and not directory.is_dir():
+        raise InitError(f"{directory} is a file")
+    names = sorted(path.name for path in directory.iterdir()) if directory.exists() else []
+    names = [name for name in names if name not in _IGNORED]
+    if names:
+        listing = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+        raise NotEmpty(f"{directory} is not empty: it contains {listing}; nothing was written")

@@ -1,7 +1,7 @@
-"""CLImax's YAML, which describes programs for an MCP server, turned into the tables of a manifest.
+"""Convert CLImax's YAML, which describes programs for an MCP server, to the tables of a manifest.
 
-What a tool runs stays the same: the same words in the same order for the same arguments. Where that cannot be, the
-part is left out and noted. https://github.com/get2knowio/climax
+The command line of a tool stays the same for the same arguments. Parts for which that is impossible are left out with a
+note. https://github.com/get2knowio/climax
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from toolmason.importers.climax.yaml_nodes import read_yaml
 from toolmason.importers.names import (
     MAX_DESCRIPTION_LENGTH,
     cut,
-    is_kept,
+    is_reserved,
     one_line,
     snake,
+    strip_full_stop,
     summary_of,
     unique,
-    unstopped,
 )
 from toolmason.importers.notes import ImportFailed, Notes
 from toolmason.manifest.validate_clis import RISKS
@@ -36,8 +36,8 @@ from toolmason.resolve import RESERVED_MODULES
 from toolmason.resolve.tool_names import refusal
 from toolmason.scaffold import MAX_NAME_LENGTH
 
-SEVERAL: Final = "climax"
-"""What a server of several files is called there."""
+DEFAULT_NAME: Final = "climax"
+"""CLImax's name for a server of several files."""
 DEFAULT_UNSTATED_RISK: Final = "destructive"
 
 _FILE_KEYS: Final = (
@@ -45,36 +45,36 @@ _FILE_KEYS: Final = (
     *("category", "tags", "global_args", "tools"),
 )
 _TOOL_KEYS: Final = ("name", "description", "command", "args", "timeout", "risk", "confirm_message", "resolve")
-_USUAL_TIMEOUT: Final = Program(name="", command=()).timeout_s
+_DEFAULT_TIMEOUT_S: Final = Program(name="", command=()).timeout_s
 _MIN_TIMEOUT_S: Final = 0.1
-_VARIABLE: Final = re.compile(r"\$(?![A-Za-z_]|\{[A-Za-z_]\w*\})", re.ASCII)
-"""A dollar sign before which no variable begins."""
+_LITERAL_DOLLAR: Final = re.compile(r"\$(?![A-Za-z_]|\{[A-Za-z_]\w*\})", re.ASCII)
+"""A dollar sign that begins no variable, as in `$5`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Imported:
-    """The tables of a manifest, and for each tool by its old name its new one and those of its arguments."""
+    """The tables of a manifest, and the new names of tools and arguments by their original names."""
 
     data: dict[str, Any]
     tools: Mapping[str, str]
     arguments: Mapping[str, Mapping[str, str]]
     unstated_risks: int
-    """Tools that do not state their risk."""
+    """Number of tools without `risk`."""
 
     def tool(self, original: str) -> str:
-        """Give the name of a tool in the manifest; empty if it has none there."""
+        """Return the name of a tool in the manifest; empty if it was left out."""
         name = self.tools.get(original, "")
         return name if name in self.data["tools"] else ""
 
     def argument(self, tool: str, original: str) -> str:
-        """Give the name of an argument in the manifest; empty if it has none there."""
+        """Return the name of an argument in the manifest; empty if it was left out."""
         name = self.arguments[tool].get(original, "")
         return name if name in self.data["tools"][self.tools[tool]].get("params", {}) else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Cli:
-    """A file: what it is called there and here, the arguments of all its command lines, and its table."""
+    """A file: its new and original name, the arguments of all its command lines, and its table."""
 
     name: str
     original: str
@@ -86,28 +86,28 @@ class _Cli:
 def import_climax(
     paths: Sequence[Path], notes: Notes, *, name: str = "", unstated_risk: str = DEFAULT_UNSTATED_RISK
 ) -> Imported:
-    """Read files and make a manifest of them. `name` is that of the server.
+    """Return the manifest for `paths`. `name` is the name of the server.
 
-    `unstated_risk` is the risk of tools that do not state one; CLImax takes them for `read`.
+    `unstated_risk` is the risk of tools without `risk`, which CLImax treats as `read`.
 
     Raises:
-        ImportFailed: a file cannot be read, has no tool, or a default of it would be lost.
+        ImportFailed: a file cannot be read, has no tools, or has a default that would be lost.
     """
     clis: list[_Cli] = []
     categories: dict[str, Any] = {}
     for path in paths:
         root = read_yaml(path, notes)
         if not isinstance(root.value, dict):
-            raise ImportFailed(f"{path.as_posix()}:{root.place.line}:{root.place.column}: this is no mapping")
+            raise ImportFailed(f"{path.as_posix()}:{root.position.line}:{root.position.column}: expected a mapping")
         fields = Fields(node=root, path=path.as_posix(), notes=notes)
-        clis.append(_cli(fields, categories, {program_constant_name(each.name) for each in clis}))
-    server = _server_name(name or (clis[0].original if len(clis) == 1 else SEVERAL))
+        clis.append(_cli(fields, categories, {program_constant_name(cli.name) for cli in clis}))
+    server = _server_name(name or (clis[0].original if len(clis) == 1 else DEFAULT_NAME))
     tools = _Tools(server, unstated_risk)
     for cli in clis:
         for fields in cli.fields.mappings("tools"):
             tools.add(cli, fields)
     if not tools.tables:
-        raise ImportFailed(f"{paths[0].as_posix()}: there is no tool in it")
+        raise ImportFailed(f"{paths[0].as_posix()}: the file has no tools")
     notes.check()
     return Imported(
         data={
@@ -123,23 +123,23 @@ def import_climax(
     )
 
 
-def _server_name(wanted: str) -> str:
-    return snake(wanted, "cli")[:MAX_NAME_LENGTH].strip("_").replace("_", "-")
+def _server_name(text: str) -> str:
+    return snake(text, "cli")[:MAX_NAME_LENGTH].strip("_").replace("_", "-")
 
 
-def _cli(fields: Fields, categories: dict[str, Any], taken: set[str]) -> _Cli:
-    fields.known(_FILE_KEYS)
+def _cli(fields: Fields, categories: dict[str, Any], used: set[str]) -> _Cli:
+    fields.report_unknown(_FILE_KEYS)
     command = fields.text("command").split()
     if not command:
-        place = fields.node.place
-        raise ImportFailed(f"{fields.path}:{place.line}:{place.column}: `command` is missing: the program to run")
-    original = fields.text("name") or SEVERAL
+        position = fields.node.position
+        raise ImportFailed(f"{fields.path}:{position.line}:{position.column}: missing `command`")
+    original = fields.text("name") or DEFAULT_NAME
     plain = re.sub(r"[^A-Za-z0-9_-]+", "-", original).strip("-_")
-    name = unique(plain if plain[:1].isalpha() else snake(original, "cli"), taken, program_constant_name)
+    name = unique(plain if plain[:1].isalpha() else snake(original, "cli"), used, program_constant_name)
     if name != original:
-        fields.note(f"the program {quoted(original)} is called `{name}`: the name is taken or refused", "name")
+        fields.note(f"the program {quoted(original)} is renamed to `{name}`: its name is in use or invalid", "name")
     description = fields.text("description")
-    table: dict[str, Any] = {"command": [_command_part(fields, *each) for each in enumerate(command)]}
+    table: dict[str, Any] = {"command": [_command_part(fields, index, part) for index, part in enumerate(command)]}
     if description:
         table["summary"] = _shortened(fields, description, "description")
     table["category"] = _category(fields, name, categories, table.get("summary", ""))
@@ -147,45 +147,48 @@ def _cli(fields: Fields, categories: dict[str, Any], taken: set[str]) -> _Cli:
         table["tags"] = tags
     if env := _environment(fields):
         table["env"] = env
-    if folder := fields.text("working_dir"):
-        table["working_dir"] = _literal(fields, "working_dir", folder)
+    if directory := fields.text("working_dir"):
+        table["working_dir"] = _literal(fields, "working_dir", directory)
     globals_ = global_params(fields)
     if globals_:
-        table["params"] = {each.name: each.table for each in globals_}
+        table["params"] = {param.name: param.table for param in globals_}
     fields.note(
-        "it was given the whole environment of the server; here it gets only what any program needs, and what "
-        "`env` and `pass_env` of its table name",
+        "CLImax passes the whole environment of the server; here the program gets only basic variables and those in "
+        "`env` and `pass_env`",
         "command",
     )
     return _Cli(name=name, original=original, fields=fields, globals_=globals_, table=table)
 
 
-def _command_part(fields: Fields, place: int, part: str) -> str:
-    if part.startswith("~") and (place or (part != "~" and part[1] not in "/\\")):
-        words = "is the home directory here, and was none there" if place else "is another's home, which is not found"
-        fields.note(f"the `~` of {quoted(part)} {words}", "command")
-    return _VARIABLE.sub("$$", part)
+def _command_part(fields: Fields, index: int, part: str) -> str:
+    if part.startswith("~") and (index or (part != "~" and part[1] not in "/\\")):
+        effect = "is now the home directory" if index else "is another user's home directory, which is unsupported"
+        fields.note(f"the `~` of {quoted(part)} {effect}", "command")
+    return _LITERAL_DOLLAR.sub("$$", part)
 
 
 def _literal(fields: Fields, key: str, text: str) -> str:
-    """Write a text that was not expanded so that it still is not."""
+    """Escape a text that CLImax does not expand."""
     if "$" in text:
-        fields.note(f"the `$` of {quoted(text)} was no variable and is none: write one `$` to make it one", key)
+        fields.note(
+            f"the `$` of {quoted(text)} is escaped, as CLImax expands no variables here: write `$` to expand it",
+            key,
+        )
     if text == "~" or text.startswith(("~/", "~\\")):
-        fields.note(f"the `~` of {quoted(text)} is the home directory here, and was none there", key)
+        fields.note(f"the `~` of {quoted(text)} is now the home directory", key)
     return text.replace("$", "$$")
 
 
 def _environment(fields: Fields) -> dict[str, str]:
-    found = {}
+    variables = {}
     for name, node in fields.mapping("env").items():
         if isinstance(node.value, dict | tuple) or node.value is None:
-            fields.note(f"the variable {quoted(name)} is no text, left out", "env")
+            fields.note(f"the variable {quoted(name)} is not a text, left out", "env")
         elif not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
-            fields.note(f"{quoted(name)} cannot name an environment variable, left out", "env")
+            fields.note(f"{quoted(name)} is not a valid name of an environment variable, left out", "env")
         else:
-            found[name] = _literal(fields, "env", node.text)
-    return found
+            variables[name] = _literal(fields, "env", node.text)
+    return variables
 
 
 def _category(fields: Fields, cli: str, categories: dict[str, Any], summary: str) -> str:
@@ -194,20 +197,20 @@ def _category(fields: Fields, cli: str, categories: dict[str, Any], summary: str
     if name in RESERVED_MODULES:
         name = f"{name}_tools"
     if original and name != original:
-        fields.note(f"the category {quoted(original)} is called `{name}`", "category")
+        fields.note(f"the category {quoted(original)} is renamed to `{name}`", "category")
     categories.setdefault(name, {"summary": summary or f"Tools of {cli}"})
     return name
 
 
 def _shortened(fields: Fields, text: str, key: str) -> str:
     summary = summary_of(text)
-    if summary != unstopped(one_line(text)):
-        fields.note(f"the summary is cut to {quoted(summary)}", key)
+    if summary != strip_full_stop(one_line(text)):
+        fields.note(f"the summary is shortened to {quoted(summary)}", key)
     return summary
 
 
 class _Tools:
-    """The tools of all files, by the names they had."""
+    """The tools of all files by original name."""
 
     def __init__(self, server: str, unstated_risk: str) -> None:
         self.tables: dict[str, dict[str, Any]] = {}
@@ -216,18 +219,18 @@ class _Tools:
         self.unstated: set[str] = set()
         self._server = server
         self._unstated_risk = unstated_risk
-        self._taken: set[str] = set()
+        self._used: set[str] = set()
 
     def add(self, cli: _Cli, fields: Fields) -> None:
-        """Take a tool. One of the same name is replaced, as it was there."""
+        """Add a tool, or replace the one of the same name as CLImax does."""
         original = fields.text("name")
         if not original:
             fields.note("a tool without a name, left out")
             return
         fields = fields.called(original)
-        fields.known(_TOOL_KEYS)
+        fields.report_unknown(_TOOL_KEYS)
         if original in self.tables:
-            fields.note("a second tool of this name, which replaces the first, as it did", "name")
+            fields.note("a second tool of this name replaces the first, as in CLImax", "name")
         else:
             self.names[original] = self._name(cli, fields, original)
         self.unstated.discard(original)
@@ -241,30 +244,30 @@ class _Tools:
         self.arguments[original] = params.names
 
     def _name(self, cli: _Cli, fields: Fields, original: str) -> str:
-        reason = "since names hold a-z, 0-9 and _ once each"
+        reason = "since names consist of a-z, 0-9 and single _, and are unique"
         name = snake(original, "tool")
-        if is_kept(name):
-            reason = "since a server keeps that name for itself"
+        if is_reserved(name):
+            reason = "since that name is reserved"
             name = f"{snake(cli.name, 'cli')}_{name}"
         if refusal(name, self._server):
-            reason = "which is short enough for clients"
-        name = _fitting(name, self._server)
-        if not self._taken.isdisjoint(_made_of(name)):
-            numbered = (_fitting(name, self._server, f"_{number}") for number in count(2))
-            name = next(each for each in numbered if self._taken.isdisjoint(_made_of(each)))
-        self._taken |= _made_of(name)
+            reason = "since clients limit the length of names"
+        name = _shorten_name(name, self._server)
+        if not self._used.isdisjoint(_derived_names(name)):
+            numbered = (_shorten_name(name, self._server, f"_{number}") for number in count(2))
+            name = next(candidate for candidate in numbered if self._used.isdisjoint(_derived_names(candidate)))
+        self._used |= _derived_names(name)
         if name != original:
-            fields.note(f"the tool is called `{name}`, {reason}", "name")
+            fields.note(f"the tool is renamed to `{name}`, {reason}", "name")
         return name
 
 
-def _made_of(name: str) -> set[str]:
-    """Give what the toolkit calls things of a tool, which must differ from those of another."""
+def _derived_names(name: str) -> set[str]:
+    """Return the names derived from a tool's name, which must be unique."""
     return {name, constant_name(name), class_name(name)}
 
 
-def _fitting(name: str, server: str, end: str = "") -> str:
-    """Shorten a name until clients take it with `end` behind it."""
+def _shorten_name(name: str, server: str, end: str = "") -> str:
+    """Shorten a name until clients accept it with the suffix `end`."""
     while refusal(name + end, server):
         name = name[:-1].rstrip("_")
     return name + end
@@ -277,27 +280,27 @@ def _tool(cli: _Cli, fields: Fields, name: str, *, params: Params, unstated_risk
         fields.note("it has no description: write one")
         description = f"Run {' '.join([*cli.table['command'], *argv])}"
     if len(description) > MAX_DESCRIPTION_LENGTH:
-        fields.note(f"the description is cut to {MAX_DESCRIPTION_LENGTH:,} characters", "description")
+        fields.note(f"the description is shortened to {MAX_DESCRIPTION_LENGTH:,} characters", "description")
         description = cut(description, MAX_DESCRIPTION_LENGTH)
     table: dict[str, Any] = {"summary": _shortened(fields, description, "description") or name}
-    if table["summary"] != unstopped(description):
+    if table["summary"] != strip_full_stop(description):
         table["description"] = description
     table |= {"cli": cli.name}
     if argv:
         table["argv"] = argv
     if argv[-1:] == ["--"]:
-        fields.note("its options stand before the `--`, and stood behind it, where they were none", "command")
+        fields.note("its options now precede the `--`; CLImax passes them after it, as arguments", "command")
     table["risk"] = _risk(fields, unstated_risk)
     if confirm := _confirm(fields, params):
         table["confirm"] = confirm
     timeout = fields.number("timeout")
-    if timeout and timeout != _USUAL_TIMEOUT:
+    if timeout and timeout != _DEFAULT_TIMEOUT_S:
         if timeout >= _MIN_TIMEOUT_S:
             table["timeout"] = timeout
         else:
             fields.note(f"`timeout` is less than {_MIN_TIMEOUT_S} seconds, left out", "timeout")
     if fields.has("resolve"):
-        fields.note("`resolve` has no counterpart, left out: who is asked sees the command line", "resolve")
+        fields.note("`resolve` is not supported, left out: the confirmation shows the command line", "resolve")
     return table
 
 
@@ -305,35 +308,33 @@ def _risk(fields: Fields, unstated: str) -> str:
     node = fields.get("risk") if fields.has("risk") else None
     if node is None:
         if unstated == DEFAULT_UNSTATED_RISK:
-            fields.note(
-                "nothing says its risk, so it counts as destructive (it was taken for `read`): say what is right"
-            )
+            fields.note("no `risk`: set to `destructive` (CLImax assumes `read`); set the correct value")
         return unstated
     is_text = not isinstance(node.value, dict | tuple)
     if is_text and node.text in RISKS:
         return node.text
-    what = f"{quoted(node.text)} is no `risk`" if is_text else "`risk` is no text"
-    fields.note(f"{what}, so it counts as destructive: it would be {either(RISKS)}", "risk")
+    problem = f"{quoted(node.text)} is not a valid `risk`" if is_text else "`risk` is not a text"
+    fields.note(f"{problem}: set to `destructive`; use {either(RISKS)}", "risk")
     return "destructive"
 
 
 def _confirm(fields: Fields, params: Params) -> str:
-    """Return the question with the arguments it names by their new names; empty, and noted, if one is unknown."""
+    """Return the question with the new names of arguments; empty, with a note, if one is unknown."""
     text = one_line(fields.text("confirm_message"))
     unknown: list[str] = []
 
-    def renamed(found: re.Match[str]) -> str:
-        place = found[0]
-        if place in ("{{", "}}"):
-            return place
-        if name := params.names.get(place[1:-1]):
+    def rename(match: re.Match[str]) -> str:
+        placeholder = match[0]
+        if placeholder in ("{{", "}}"):
+            return placeholder
+        if name := params.names.get(placeholder[1:-1]):
             return f"{{{name}}}"
-        unknown.append(place)
+        unknown.append(placeholder)
         return ""
 
-    confirm = re.sub(r"\{\{|\}\}|\{[^{}]*\}|[{}]", renamed, text)
+    confirm = re.sub(r"\{\{|\}\}|\{[^{}]*\}|[{}]", rename, text)
     if unknown:
-        words = f"{quoted(text)} has {quoted(unknown[0])}, which is not the name of an argument in braces"
-        fields.note(f"{words}: left out, the command line is shown", "confirm_message")
+        problem = f"{quoted(text)} contains {quoted(unknown[0])}, which is not the name of an argument in braces"
+        fields.note(f"{problem}: left out, the command line is shown", "confirm_message")
         return ""
     return confirm

@@ -1,4 +1,4 @@
-"""Keys of a mapping, read as what they should hold. What they do not is noted, and as good as absent."""
+"""Read keys of a mapping with their expected types. Invalid values are noted and treated as missing."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _KINDS: Final = {dict: "a mapping", tuple: "a list"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fields:
-    """A mapping of a file; `about` is its name in notes. If `is_strict`, invalid values refuse the import."""
+    """A mapping of a file; `about` is its name in notes. If `is_strict`, an invalid value stops the import."""
 
     node: Node
     path: str
@@ -29,23 +29,23 @@ class Fields:
     is_strict: bool = False
 
     def called(self, about: str) -> Fields:
-        """Give the same mapping under another name."""
+        """Return the same mapping with another name in notes."""
         return replace(self, about=about)
 
     def note(self, message: str, key: str = "") -> None:
-        """Note something about the mapping, or about one of its keys."""
-        self.notes.add(self.path, self._place(key), self.about, message)
+        """Add a note about the mapping or one of its keys."""
+        self.notes.add(self.path, self._position(key), self.about, message)
 
     def stop(self, message: str, key: str = "") -> None:
-        """Note a reason why nothing can be imported."""
-        self.notes.stop(self.path, self._place(key), self.about, message)
+        """Add a reason to stop the import."""
+        self.notes.stop(self.path, self._position(key), self.about, message)
 
-    def _place(self, key: str) -> Position:
-        place: Position = self.node.value[key].key if key in self.node.value else self.node.place
-        return place
+    def _position(self, key: str) -> Position:
+        position: Position = self.node.value[key].key if key in self.node.value else self.node.position
+        return position
 
-    def known(self, keys: Sequence[str]) -> None:
-        """Note every key that is none of `keys`."""
+    def report_unknown(self, keys: Sequence[str]) -> None:
+        """Add a note for every key that is not in `keys`."""
         for key in self.node.value:
             if key not in keys:
                 hint = did_you_mean(key, keys)
@@ -61,53 +61,53 @@ class Fields:
         return node
 
     def text(self, key: str) -> str:
-        """Read a text: any scalar, as it is in the file. Empty if there is none."""
+        """Return the source of a scalar; empty if missing."""
         node = self._read(key, is_scalar, "a text")
         return node.text if node else ""
 
     def choice(self, key: str, choices: Sequence[str]) -> str:
-        """Read one of several words; empty if there is none."""
+        """Return one of the choices; empty if missing or invalid."""
         word = self.text(key)
         if word in choices or not (word or (self.is_strict and self.has(key))):
             return word
         if self.is_strict:
-            raise self.refused(key, f"`{key}` must be {either(choices)}")
-        self.note(f"{quoted(word)} is no `{key}`, left out: it would be {either(choices)}", key)
+            raise self.error(key, f"`{key}` must be {either(choices)}")
+        self.note(f"{quoted(word)} is not a valid `{key}`, left out; use {either(choices)}", key)
         return ""
 
     def flag(self, key: str) -> bool:
-        """Read true or false; a missing key is false."""
+        """Return a boolean; false if missing."""
         node = self._read(key, lambda value: isinstance(value, bool), "true or false")
         return bool(node and node.value)
 
     def number(self, key: str) -> int | float | None:
-        """Read a finite number."""
+        """Return a finite number; None if missing."""
         node = self._read(key, is_finite, "a finite number")
         return node.value if node else None
 
     def texts(self, key: str) -> list[str]:
-        """Read a list of texts."""
+        """Return a list of texts; empty if missing."""
         nodes = self._items(key)
         texts = [node.text for node in nodes if is_scalar(node.value) and node.value is not None]
         if len(texts) < len(nodes):
-            self.note(f"`{key}` holds what is no text; that is left out", key)
+            self.note(f"`{key}` contains values that are not texts, left out", key)
         return texts
 
     def mapping(self, key: str) -> dict[str, Node]:
-        """Read a mapping; empty if there is none."""
+        """Return a mapping; empty if missing."""
         inner = self.inner(key)
         return inner.node.value if inner else {}
 
     def mappings(self, key: str) -> Iterator[Fields]:
-        """Read a list of mappings."""
+        """Yield the mappings of a list."""
         for node in self._items(key):
             if isinstance(node.value, dict):
                 yield Fields(node=node, path=self.path, notes=self.notes)
             else:
-                self.notes.add(self.path, node.place, self.about, f"`{key}` holds what is no mapping; that is left out")
+                self.notes.add(self.path, node.position, self.about, f"`{key}` contains a non-mapping, left out")
 
     def inner(self, key: str, about: str = "") -> Fields | None:
-        """Read a mapping as fields; None if there is none."""
+        """Return a mapping as fields; None if missing."""
         node = self._read(key, lambda value: isinstance(value, dict), "a mapping")
         return replace(self, node=node, about=about or self.about) if node else None
 
@@ -125,14 +125,14 @@ class Fields:
         kind = next((name for kind, name in _KINDS.items() if isinstance(node.value, kind)), quoted(node.text))
         message = f"`{key}` must be {expected}, not {kind}"
         if self.is_strict:
-            raise self.refused(key, message)
+            raise self.error(key, message)
         self.note(f"{message}; left out", key)
         return None
 
-    def refused(self, key: str, message: str) -> ImportFailed:
-        """Return the error that refuses the import because of the value of a key."""
-        place = self.get(key).place
-        return ImportFailed(f"{self.path}:{place.line}:{place.column}: {message}")
+    def error(self, key: str, message: str) -> ImportFailed:
+        """Return the error that stops the import at the value of a key."""
+        position = self.get(key).position
+        return ImportFailed(f"{self.path}:{position.line}:{position.column}: {message}")
 
 
 def is_scalar(value: object) -> bool:
@@ -141,7 +141,7 @@ def is_scalar(value: object) -> bool:
 
 
 def is_finite(value: object) -> TypeGuard[int | float]:
-    """Return whether a value is a number that can be compared: a float has no room for every integer."""
+    """Return whether a value is a finite number within the range of a float."""
     try:
         return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
     except OverflowError:

@@ -1,4 +1,4 @@
-"""CLImax's policy files, turned into a policy as the runtime reads it."""
+"""Convert CLImax's policy files to policies of the runtime."""
 
 from __future__ import annotations
 
@@ -20,102 +20,100 @@ from toolmason.importers.notes import ImportFailed, Notes
 
 _KEYS: Final = ("executor", "default", "tools", "approval")
 _EXECUTOR_KEYS: Final = ("type", "image", "volumes", "working_dir", "network")
-_USUAL_NETWORK: Final = "bridge"
-"""What docker uses where nothing is said, as CLImax does."""
+_DEFAULT_NETWORK: Final = "bridge"
+"""Default network of docker, which CLImax uses."""
 
 
 def import_policy(path: Path, imported: Imported, notes: Notes) -> dict[str, Any]:
-    """Read a policy for the tools that were imported.
+    """Return the policy for the imported tools.
 
     Raises:
-        ImportFailed: it cannot be read, or what it asks for cannot be kept to, so that more would be allowed.
+        ImportFailed: it cannot be read, or an invalid rule would allow more than the file does.
     """
     root = read_yaml(path, notes)
     if not isinstance(root.value, dict):
-        raise ImportFailed(f"{path.as_posix()}:{root.place.line}:{root.place.column}: this is no mapping")
+        raise ImportFailed(f"{path.as_posix()}:{root.position.line}:{root.position.column}: expected a mapping")
     fields = Fields(node=root, path=path.as_posix(), notes=notes, about="policy", is_strict=True)
-    fields.known(_KEYS)
+    fields.report_unknown(_KEYS)
     default = fields.choice("default", list(Listing)) or Listing.DISABLED.value
     policy: dict[str, Any] = {"default": default}
     approval = fields.inner("approval", "policy.approval")
     approved: Mapping[str, bool] = {}
     if approval is not None:
-        approval.known(("global", "headless", "tools"))
+        approval.report_unknown(("global", "headless", "tools"))
         policy["approval"] = approval.choice("global", list(Approval)) or Approval.WRITE.value
         policy["headless"] = approval.choice("headless", list(Headless)) or Headless.DENY.value
-        approved = _approved(approval)
+        approved = _required_approvals(approval)
     policy |= _executor(fields)
     if tools := _tools(fields, default, approved, imported):
         policy["tools"] = tools
     return policy
 
 
-def _approved(approval: Fields) -> dict[str, bool]:
+def _required_approvals(approval: Fields) -> dict[str, bool]:
     inner = approval.inner("tools", "policy.approval.tools")
     if inner is None:
         return {}
-    return {name: _asked(inner, name) for name in inner.node.value}
+    return {name: _requires_approval(inner, name) for name in inner.node.value}
 
 
 def _executor(fields: Fields) -> dict[str, Any]:
     executor = fields.inner("executor", "policy.executor")
     if executor is None:
         return {}
-    executor.known(_EXECUTOR_KEYS)
+    executor.report_unknown(_EXECUTOR_KEYS)
     if executor.choice("type", list(ExecutorName)) != ExecutorName.DOCKER:
         return {}
     image = executor.text("image")
     if not image:
-        place = executor.node.place
-        raise ImportFailed(f"{fields.path}:{place.line}:{place.column}: an executor `docker` needs an `image`")
-    docker: dict[str, Any] = {"image": image, "network": executor.text("network") or _USUAL_NETWORK}
+        position = executor.node.position
+        raise ImportFailed(f"{fields.path}:{position.line}:{position.column}: an executor `docker` needs an `image`")
+    docker: dict[str, Any] = {"image": image, "network": executor.text("network") or _DEFAULT_NETWORK}
     if not executor.has("network"):
-        executor.note(f"no network was named, which is docker's `{_USUAL_NETWORK}`: `none` would be safer")
-    if folder := executor.text("working_dir"):
-        docker["working_dir"] = folder
+        executor.note(f"no `network`: docker uses `{_DEFAULT_NETWORK}`; `none` is safer")
+    if directory := executor.text("working_dir"):
+        docker["working_dir"] = directory
     if volumes := executor.texts("volumes"):
-        docker["volumes"] = [each for each in volumes if _is_volume(executor, each)]
+        docker["volumes"] = [volume for volume in volumes if _is_volume(executor, volume)]
     return {"executor": ExecutorName.DOCKER.value, "docker": docker}
 
 
 def _is_volume(executor: Fields, volume: str) -> bool:
     if "$" in volume or volume.startswith("~") or ":" not in volume:
-        executor.note(
-            f"the volume {quoted(volume)} is left out: it would be `/here:/there`, without variables", "volumes"
-        )
+        executor.note(f"the volume {quoted(volume)} is left out: use `/host:/container` without variables", "volumes")
         return False
     return True
 
 
 def _tools(fields: Fields, default: str, approved: Mapping[str, bool], imported: Imported) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    listed = fields.inner("tools", "policy.tools")
-    for original, node in listed.node.value.items() if listed else ():
+    tools: dict[str, Any] = {}
+    rules = fields.inner("tools", "policy.tools")
+    for original, node in rules.node.value.items() if rules else ():
         about = f"policy.tools.{original}"
         if not imported.tool(original):
-            fields.called(about).note("there is no such tool, left out", "tools")
+            fields.called(about).note("unknown tool, left out", "tools")
             continue
         inner = replace(fields, node=node, about=about)
         if node.value is not None and not isinstance(node.value, dict):
-            raise (listed or fields).refused(original, f"`{original}` must be a mapping")
-        found[imported.tools[original]] = _tool(inner, original, imported) if node.value else {}
-    for original, is_asked in approved.items():
+            raise (rules or fields).error(original, f"`{original}` must be a mapping")
+        tools[imported.tools[original]] = _tool(inner, original, imported) if node.value else {}
+    for original, is_required in approved.items():
         name = imported.tool(original)
-        if not name or (name not in found and default == Listing.DISABLED):
+        if not name or (name not in tools and default == Listing.DISABLED):
             about = f"policy.approval.tools.{original}"
-            fields.called(about).note("there is no such tool, or it is not enabled: left out", "approval")
+            fields.called(about).note("unknown or disabled tool, left out", "approval")
         else:
-            found.setdefault(name, {}).setdefault("require_approval", is_asked)
-    return found
+            tools.setdefault(name, {}).setdefault("require_approval", is_required)
+    return tools
 
 
 def _tool(fields: Fields, original: str, imported: Imported) -> dict[str, Any]:
-    fields.known(("description", "args", "require_approval"))
+    fields.report_unknown(("description", "args", "require_approval"))
     if fields.has("description"):
-        fields.note("a policy describes no tools: write its `description` in the manifest", "description")
+        fields.note("a policy has no descriptions: move `description` to the manifest", "description")
     rule: dict[str, Any] = {}
     if fields.has("require_approval"):
-        rule["require_approval"] = _asked(fields, "require_approval")
+        rule["require_approval"] = _requires_approval(fields, "require_approval")
     arguments = fields.inner("args", f"{fields.about}.args")
     rules = {}
     for argument in arguments.node.value if arguments else ():
@@ -123,51 +121,51 @@ def _tool(fields: Fields, original: str, imported: Imported) -> dict[str, Any]:
         name = imported.argument(original, argument)
         inner = arguments.inner(argument, about) if arguments else None
         if not name:
-            fields.called(about).note("there is no such argument, left out", "args")
+            fields.called(about).note("unknown argument, left out", "args")
         elif inner and (limits := _limits(inner)):
             rules[name] = limits
     return rule | ({"args": rules} if rules else {})
 
 
-def _asked(fields: Fields, key: str) -> bool:
+def _requires_approval(fields: Fields, key: str) -> bool:
     if fields.has(key):
         return fields.flag(key)
-    raise fields.refused(key, f"`{key}` must be true or false")
+    raise fields.error(key, f"`{key}` must be true or false")
 
 
 def _limits(fields: Fields) -> dict[str, Any]:
-    fields.known(("pattern", "min", "max"))
-    found: dict[str, Any] = {}
+    fields.report_unknown(("pattern", "min", "max"))
+    limits: dict[str, Any] = {}
     if fields.has("pattern"):
         pattern = fields.get("pattern").value
         if not isinstance(pattern, str):
-            raise fields.refused("pattern", "`pattern` must be a text")
-        if reason := _unlike(pattern):
-            raise fields.refused("pattern", f"the pattern {quoted(pattern)} does not carry over: {reason}")
-        if pattern:  # CLImax asks nothing by an empty one
-            found["pattern"] = pattern
+            raise fields.error("pattern", "`pattern` must be a text")
+        if reason := _incompatibility(pattern):
+            raise fields.error("pattern", f"the pattern {quoted(pattern)} cannot be imported: {reason}")
+        if pattern:  # CLImax ignores an empty pattern.
+            limits["pattern"] = pattern
     for key in ("min", "max"):
         if fields.has(key):
-            found[key] = fields.number(key)
-    return found
+            limits[key] = fields.number(key)
+    return limits
 
 
 _PARTS: Final = re.compile(r"\[\^?\]?(?:\\.|[^\]\\])*\]|(?P<unlike>\\[<>]|[*+?}]\+)|\\.", re.DOTALL)
-"""Character classes, escapes, and what is sound for Python's `re` and for Rust's `regex`, but not the same."""
+"""Character classes, escapes, and syntax with another meaning in Rust's `regex`: `\\<`, `\\>`, `a*+`, `a{2}+`."""
 
 
-def _unlike(pattern: str) -> str:
-    """Say why a pattern for Python's `re` is not, or not the same, as one of the runtime; empty if it is."""
+def _incompatibility(pattern: str) -> str:
+    """Return why a pattern of Python's `re` is invalid or different in the runtime; empty if it is equivalent."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", FutureWarning)  # of `[[`, `&&`, `--` and `~~` in a class
             re.compile(pattern)
         Pattern(pattern)
     except (re.error, OverflowError, RecursionError) as error:
-        return f"it is no regular expression: {error}"
+        return f"it is not a regular expression: {error}"
     except FutureWarning:
-        return "a class would be read as one made of others: put `\\` before `[`, `&`, `-` and `~` in it"
+        return "a character class contains a set operation: escape `[`, `&`, `-` and `~` in it with `\\`"
     except PatternError as error:
         return str(error)
     unlike = next((part["unlike"] for part in _PARTS.finditer(pattern) if part["unlike"]), "")
-    return f"{quoted(unlike)} would be read otherwise" if unlike else ""
+    return f"{quoted(unlike)} has another meaning in the runtime" if unlike else ""

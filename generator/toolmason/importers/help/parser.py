@@ -1,6 +1,6 @@
-"""Reads what programs print for `--help`, in the styles of argparse, click, cobra, clap, git, docopt and GNU.
+"""Parse `--help` output in the styles of argparse, click, cobra, clap, git, docopt and GNU.
 
-Nobody promises what such a text looks like, so all of it is guesswork that a person looks through.
+The formats are unspecified, so the result is a guess that a person must review.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ MAX_LINES: Final = 5000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Option:
-    """An option. `metavar` is empty for a switch; `joined` says that its value follows `=`.
+    """An option. `metavar` is empty for a boolean flag; a `joined` value follows `=`.
 
-    `several` says that it may be given again, and `takes_more` that more values may follow its first one.
+    `several` means that the option is repeatable, `takes_more` that several values follow one flag.
     """
 
     flags: tuple[str, ...]
@@ -37,13 +37,13 @@ class Option:
 
     @property
     def flag(self) -> str:
-        """The flag to write: a long one, if there is one."""
-        return next((each for each in self.flags if each.startswith("--")), self.flags[0])
+        """The first long flag, or else the first flag."""
+        return next((flag for flag in self.flags if flag.startswith("--")), self.flags[0])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Help:
-    """What a help text tells."""
+    """A parsed help text."""
 
     summary: str = ""
     usage: Usage = field(default_factory=Usage)
@@ -53,44 +53,49 @@ class Help:
 
     @property
     def weight(self) -> int:
-        """How much that is."""
+        """Number of options, arguments and subcommands."""
         return len(self.options) + len(self.positionals) + len(self.commands)
 
 
 def parse_help(text: str, command: Sequence[str]) -> Help:
-    """Read a help text. `command` is the program with the words of its sub-command."""
+    """Parse a help text. `command` is the program and its subcommand."""
     lines = _lines(text)
     usage = parse_usage(lines, command)
-    described = dict(_described_arguments(lines))
+    described = dict(_argument_descriptions(lines))
     values = dict(_values(lines))
-    options = tuple(_valued(option, values) for option in _options(lines))
-    if not options:  # some programs print their usage and nothing else
+    options = tuple(_add_value(option, values) for option in _options(lines))
+    if not options:  # some programs print only their usage
         options = tuple(Option(flags=(flag,), metavar=metavar) for flag, metavar in usage.options)
-    found = dict(_commands(lines, usage))
-    commands = tuple((found | {name: found.get(name, "") for name in usage.commands}).items())
+    summaries = dict(_commands(lines, usage))
+    commands = tuple((summaries | {name: summaries.get(name, "") for name in usage.commands}).items())
     return Help(
         summary=_summary(lines, usage),
         usage=usage,
-        options=_once(each for option in options for each in _both_ways(option)),
-        positionals=tuple(replace(each, description=described.get(each.name, "")) for each in usage.positionals),
+        options=_unique(variant for option in options for variant in _expand_negation(option)),
+        positionals=tuple(
+            replace(positional, description=described.get(positional.name, "")) for positional in usage.positionals
+        ),
         commands=commands,
     )
 
 
 _ANSI: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
+"""Terminal escape sequences, such as colors and links."""
 _OVERSTRIKE: Final = re.compile(r".\x08")
+"""Bold and underlined characters of manual pages: `N\\bN`, `_\\bN`."""
 
 
 def _lines(text: str) -> list[str]:
     plain = _OVERSTRIKE.sub("", _ANSI.sub("", text)).replace("\r\n", "\n").expandtabs(8)
-    kept = "".join(each for each in plain if each == "\n" or each.isprintable())
-    return [line.rstrip() for line in kept.split("\n")[:MAX_LINES]]
+    printable = "".join(char for char in plain if char == "\n" or char.isprintable())
+    return [line.rstrip() for line in printable.split("\n")[:MAX_LINES]]
 
 
 # Options
 
 _OPTION_LINE: Final = re.compile(r"(?P<indent> *)(?=--?(?:\[no-\])?[A-Za-z0-9?@#.])")
 _FLAG: Final = re.compile(r"--?(?:\[no-\])?[A-Za-z0-9?@#.][\w.+-]*")
+"""A flag: `-n`, `--max-count`, `--[no-]color`."""
 _METAVAR: Final = re.compile(
     r"""(?P<joint>\[=|=|\[|[ ])?
         (?P<metavar> <[^<>]+> | \{[^{}]+\} | \[[^\[\]]+\] | \([^()]+\) | '[^']+' | "[^"]+" | \.\.\.
@@ -98,13 +103,14 @@ _METAVAR: Final = re.compile(
         (?P<close>\])?""",
     re.VERBOSE,
 )
+"""The placeholder of a value: `=FILE`, `[=WHEN]`, ` <file>`, ` {auto,never}`, ` path`."""
 _MORE_VALUES: Final = re.compile(r" \[[^\[\]]*\.\.\.\]")
 _PFLAG_VALUE: Final = re.compile(r"=(?P<value>[^\s:]*):$")
-"""How older cobra programs, kubectl among them, write a default: `--output='':`, `--all=false:`."""
+"""A default in older cobra programs such as kubectl: `--output='':`, `--all=false:`."""
 
 
 def _options(lines: Sequence[str]) -> Iterator[Option]:
-    """Find the options with their descriptions, which go on while lines stand further right."""
+    """Yield the options with their descriptions, including continued lines with a larger indent."""
     number = 0
     while number < len(lines):
         start = _option_start(lines[number])
@@ -114,7 +120,7 @@ def _options(lines: Sequence[str]) -> Iterator[Option]:
         spec, text, column = _split(lines[number], start)
         parts = [text] if text else []
         number += 1
-        while number < len(lines) and _goes_on(lines[number], start, column):
+        while number < len(lines) and _continues(lines[number], start, column):
             line = lines[number]
             column = column or len(line) - len(line.lstrip())
             parts.append(line.strip())
@@ -128,69 +134,68 @@ def _option_start(line: str) -> int | None:
 
 
 def _split(line: str, start: int) -> tuple[str, str, int]:
-    """Split the line of an option into what it looks like, what is said of it, and the column of that (0: none)."""
-    # Python writes `-c cmd : what it is`.
+    """Split the line of an option into specification, description and the column of the description (0 if empty)."""
+    # Python prints `-c cmd : description`.
     gap = re.compile(r"(?:\s{2,}|\s(?=: ))(?!-)(?::\s+)?").search(line, start)
     if gap is None:
         return line[start:], "", 0
     return line[start : gap.start()], line[gap.end() :], gap.end()
 
 
-def _goes_on(line: str, start: int, column: int) -> bool:
-    """Whether a line belongs to the description of the option before it."""
+def _continues(line: str, start: int, column: int) -> bool:
+    """Return whether a line continues the description of the previous option."""
     indent = len(line) - len(line.lstrip())
     if not line.strip() or indent <= start + 1:
         return False
-    # Before the column of descriptions is known, a further option would be taken for one.
+    # Without a known column, the line may be another option.
     return indent >= column - 1 if column else _option_start(line) is None
 
 
 def _option(spec: str, text: str) -> Option:
     value = _PFLAG_VALUE.search(spec)
-    option = _spelled(spec[: value.start()] if value else spec)
+    option = _parse_spec(spec[: value.start()] if value else spec)
     if value and value["value"] not in ("true", "false"):
         option = replace(option, metavar="VALUE", joined=True)
-    # What of the first part was no flag and no value is the beginning of a sentence.
-    return _with_words(option, f"{option.description} {text}".strip())
+    # The rest of the specification is the start of the description.
+    return _add_description(option, f"{option.description} {text}".strip())
 
 
-def _spelled(spec: str) -> Option:
-    """Read `-o, --output[=FILE]`, `--color {auto,never}`, `-v...` and the like, which begin with a flag."""
+def _parse_spec(spec: str) -> Option:
+    """Parse the flags and the value of an option: `-o, --output[=FILE]`, `--color {auto,never}`, `-v...`."""
     flags: list[str] = []
     metavar, joined, may_lack, several, takes_more = "", False, False, False, False
-    place = 0
-    while flag := _FLAG.match(spec, place):
+    position = 0
+    while flag := _FLAG.match(spec, position):
         flags.append(flag[0].removesuffix("..."))
-        place = flag.start() + len(flags[-1])
-        value = _METAVAR.match(spec, place)
+        position = flag.start() + len(flags[-1])
+        value = _METAVAR.match(spec, position)
         if value and _is_value(value, spec):
             metavar = metavar or value["metavar"]
             joined = joined or value["joint"] in ("=", "[=")
             may_lack = may_lack or value["joint"] in ("[=", "[") or _is_optional(value["metavar"])
-            place = value.end()
-        if more := _MORE_VALUES.match(spec, place):
-            takes_more, place = True, more.end()
-        if dots := re.compile(r" ?\.\.\.").match(spec, place):
-            several, place = True, dots.end()
-        if (gap := re.compile(r"\s*[,|/]\s*| +(?=-)").match(spec, place)) is None:
+            position = value.end()
+        if more := _MORE_VALUES.match(spec, position):
+            takes_more, position = True, more.end()
+        if dots := re.compile(r" ?\.\.\.").match(spec, position):
+            several, position = True, dots.end()
+        if (gap := re.compile(r"\s*[,|/]\s*| +(?=-)").match(spec, position)) is None:
             break
-        place = gap.end()
-    is_switch = not metavar
+        position = gap.end()
     choices = _choices(metavar)
     return Option(
         flags=tuple(flags),
         metavar=metavar if metavar != "..." else "VALUE",
-        description=spec[place:].strip(),
+        description=spec[position:].strip(),
         joined=joined,
         value_may_lack=may_lack,
-        several=several and not is_switch,
+        several=several and bool(metavar),
         takes_more=takes_more,
         choices=choices,
     )
 
 
 def _is_value(value: re.Match[str], spec: str) -> bool:
-    """Whether what follows a flag is the name of its value, and not the first word of a sentence."""
+    """Return whether the match after a flag is a placeholder and not the first word of a description."""
     if value["joint"] is None:
         return value["metavar"].startswith(("<", "[", "{", "("))
     if value["word"] is None or value["joint"] != " ":
@@ -203,49 +208,51 @@ def _is_optional(metavar: str) -> bool:
 
 
 _VALUE: Final = re.compile(r"\[(?:-\w\|)?(?P<flag>--[\w-]+)[ =](?P<metavar><[^<>]+>)(?P<dots> ?\.\.\.)?")
-"""An option in brackets with its value: npm says nothing of that where it describes the option."""
+"""An option with its value in a usage line, such as `[--prefix <dir>]`; npm omits values in its option list."""
 
 
 def _values(lines: Sequence[str]) -> Iterator[tuple[str, tuple[str, bool]]]:
-    """Give for each option that stands so in the usage its value, and whether it may be given again."""
+    """Yield each option of the usage with its placeholder and whether it is repeatable."""
     for match in _VALUE.finditer("\n".join(lines)):
         yield match["flag"], (match["metavar"], match["dots"] is not None)
 
 
-def _valued(option: Option, values: Mapping[str, tuple[str, bool]]) -> Option:
-    """Add a value that is not told where the option is described."""
+def _add_value(option: Option, values: Mapping[str, tuple[str, bool]]) -> Option:
+    """Add the value of an option that only the usage shows."""
     if option.metavar or option.flag not in values:
         return option
     metavar, several = values[option.flag]
-    found = replace(option, metavar=metavar, several=several, choices=_choices(metavar))
-    return _with_words(found, option.description)
+    with_value = replace(option, metavar=metavar, several=several, choices=_choices(metavar))
+    return _add_description(with_value, option.description)
 
 
-def _once(options: Iterator[Option]) -> tuple[Option, ...]:
-    """Leave out what stands in a help text again."""
-    found: dict[str, Option] = {}
+def _unique(options: Iterator[Option]) -> tuple[Option, ...]:
+    """Drop options that the help text lists again."""
+    by_flag: dict[str, Option] = {}
     for option in options:
-        found.setdefault(option.flag, option)
-    return tuple(found.values())
+        by_flag.setdefault(option.flag, option)
+    return tuple(by_flag.values())
 
 
-def _both_ways(option: Option) -> Iterator[Option]:
-    """Give an option written `--[no-]color` as two switches."""
-    if not any("[no-]" in each for each in option.flags):
+def _expand_negation(option: Option) -> Iterator[Option]:
+    """Yield `--color` and `--no-color` for `--[no-]color`."""
+    if not any("[no-]" in flag for flag in option.flags):
         yield option
         return
-    yield replace(option, flags=tuple(each.replace("[no-]", "") for each in option.flags))
-    off = tuple(each.replace("[no-]", "no-") for each in option.flags if "[no-]" in each)
+    yield replace(option, flags=tuple(flag.replace("[no-]", "") for flag in option.flags))
+    off = tuple(flag.replace("[no-]", "no-") for flag in option.flags if "[no-]" in flag)
     yield replace(option, flags=off, metavar="", joined=False, choices=(), value_may_lack=False)
 
 
-# What is said of an option
+# Descriptions of options
 
 _DEFAULT: Final = re.compile(
     r"""[\[(;]\s*defaults?(?:\s+is|\s+to)?[:=]?\s+ (?P<value>"[^"]*"|'[^']*'|[^\];)]+?) \s*[\];)]""",
     re.VERBOSE | re.IGNORECASE,
 )
+"""A default in brackets: `[default: 5]`, `(default is "x")`."""
 _RANGE: Final = re.compile(r"\b(?P<low>\d{1,15})<=x(?:<=(?P<high>\d{1,15}))?|\bx<=(?P<top>\d{1,15})")
+"""Limits as click prints them: `1<=x<=9`, `x<=9`."""
 _LISTED: Final = re.compile(
     r"(?:possible values|choices|one of|allowed values|valid values)(?:\s+are)?\s*:\s*[\[(]?(?P<list>[^\])]+)",
     re.IGNORECASE,
@@ -259,8 +266,8 @@ _LISTS: Final = re.compile(r"list|strings?(?:Array|Slice)|strings|stringArray|ma
 _CHOICE: Final = re.compile(r"[A-Za-z0-9_][\w.:+/-]*")
 
 
-def _with_words(option: Option, text: str) -> Option:
-    """Add what the description of an option says of its value."""
+def _add_description(option: Option, text: str) -> Option:
+    """Add the description of an option, and the default, limits and choices in it."""
     if not option.metavar:
         return replace(option, description=text)
     default = _DEFAULT.search(text)
@@ -282,29 +289,30 @@ def _choices(metavar: str) -> tuple[str, ...]:
     inner = metavar.strip("<>{}[]()'\"")
     if metavar.startswith("{"):
         return _split_choices(inner, r"[,|]")
-    # `<SPEC|PATH>` and `COMMAND|URL` name kinds of values; words of small letters are the values.
+    # `<SPEC|PATH>` and `COMMAND|URL` are kinds of values; lower-case words are values.
     return _split_choices(inner, r"\|") if "|" in inner and inner == inner.lower() else ()
 
 
-def _split_choices(text: str, sign: str) -> tuple[str, ...]:
-    """Split a list of choices; empty if it is none that can be relied on."""
-    words = [each.strip().strip("\"'`").strip() for each in re.split(sign, text.rstrip(". "))]
-    are_plain = len(words) > 1 and all(_CHOICE.fullmatch(each) for each in words)
+def _split_choices(text: str, separator: str) -> tuple[str, ...]:
+    """Split a list of choices; empty if a part is not a plain word."""
+    words = [word.strip().strip("\"'`").strip() for word in re.split(separator, text.rstrip(". "))]
+    are_plain = len(words) > 1 and all(_CHOICE.fullmatch(word) for word in words)
     return tuple(dict.fromkeys(words)) if are_plain else ()
 
 
-# Arguments, sub-commands and the summary
+# Arguments, subcommands and the summary
 
 _HEADING: Final = re.compile(r"(?P<title>\S[^:]*):?\s*$")
 _ENTRY: Final = re.compile(
     r" {1,12}(?P<name>[<\[]{0,2}[A-Za-z][\w.:-]*[>\]]{0,2}(?:\.\.\.)?[\]]?)(?:[*]?:)?(?: {2,}| - |\t)(?P<text>\S.*)$"
 )
+"""An entry of a list: a name and a description, such as `  install  Install packages`."""
 _NAMES: Final = re.compile(r" +(?:[a-z][a-z0-9_:.-]*, ?)*[a-z][a-z0-9_:.-]*,?")
-"""A line of names between commas."""
+"""A line of names separated by commas."""
 
 
 def _sections(lines: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
-    """Give the parts of a help text: what stands at the margin, and the lines that are set in below it."""
+    """Yield each unindented line of a help text with the indented lines below it."""
     title, body = "", list[str]()
     for line in lines:
         if line and not line.startswith(" ") and not line.startswith("-"):
@@ -315,7 +323,7 @@ def _sections(lines: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
     yield title, body
 
 
-def _described_arguments(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
+def _argument_descriptions(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
     for title, body in _sections(lines):
         if not re.match(r"(?:positional )?arg(?:ument)?s?\b", title, re.IGNORECASE):
             continue
@@ -331,11 +339,11 @@ def _continued(lines: Sequence[str], column: int) -> Iterator[str]:
 
 
 def _commands(lines: Sequence[str], usage: Usage) -> Iterator[tuple[str, str]]:
-    """Find the sub-commands: below headings that call them so, or wherever a usage line asks for one."""
+    """Yield subcommands below headings such as `Commands:`, or below any heading if the usage takes a command."""
     for title, body in _sections(lines):
-        is_told = re.search(r"\b(?:sub-?)?commands?\b", title, re.IGNORECASE) is not None
+        is_commands = re.search(r"\b(?:sub-?)?commands?\b", title, re.IGNORECASE) is not None
         is_other = re.search(r"usage|option|flag|argument|environment|example", title, re.IGNORECASE) is not None
-        if not (is_told or (usage.takes_command and title)) or (is_other and not is_told):
+        if not (is_commands or (usage.takes_command and title)) or (is_other and not is_commands):
             continue
         for number, line in enumerate(body):
             entry = _ENTRY.match(line)
@@ -347,7 +355,7 @@ def _commands(lines: Sequence[str], usage: Usage) -> Iterator[tuple[str, str]]:
 
 
 def _summary(lines: Sequence[str], usage: Usage) -> str:
-    """Give the first paragraph that is a sentence about the program."""
+    """Return the first paragraph that is a sentence; empty if an option precedes it."""
     paragraph: list[str] = []
     for line in [*(line for number, line in enumerate(lines) if number not in usage.lines), ""]:
         text = line.strip()

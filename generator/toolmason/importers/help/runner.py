@@ -1,4 +1,4 @@
-"""Asks a program for its help, and for nothing else: `--help` or `-h` behind the words of a sub-command, no shell."""
+"""Run a program only with `--help` or `-h` after its subcommand, without a shell."""
 
 from __future__ import annotations
 
@@ -19,68 +19,69 @@ from toolmason.importers.help.parser import Help, parse_help
 from toolmason.importers.notes import ImportFailed
 
 MAX_BYTES: Final = 512 * 1024
-"""How much of a help text is read. A program that writes more is ended."""
+"""Maximum bytes of a help text. A program that writes more is terminated."""
 WIDTH: Final = 160
-"""Columns that programs are told to have: the fewer lines they break, the less there is to guess."""
+"""Value of `COLUMNS`: long lines are easier to parse."""
 
-_PLAIN: Final = {
+_ENVIRONMENT: Final = {
     **dict.fromkeys(("PAGER", "GIT_PAGER", "MANPAGER"), "cat"),
     "COLUMNS": str(WIDTH),
     "LC_ALL": "C.UTF-8",
     "NO_COLOR": "1",
 }
 _WORD: Final = re.compile(r"[A-Za-z0-9_][\w.:/+-]*")
+"""A subcommand such as `remote` or `db:migrate`, but not an option."""
 _MANUAL: Final = re.compile(r"\s*[A-Z][\w.:-]*\([0-9][a-z]*\)\s")
-"""How a page of a manual begins. It tells more than can be made sense of; `-h` may tell less."""
+"""Start of a manual page, such as `GIT-LOG(1)`, which is hard to parse; `-h` may be shorter."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What a program says of itself, and the option it was asked with."""
+    """The parsed help of a program and the option that printed it."""
 
     help: Help
     option: str
 
 
 def program_help(command: Sequence[str], *, timeout_s: float) -> Answer:
-    """Ask a program with the words of its sub-command.
+    """Return the help of a program or subcommand.
 
     Raises:
-        ImportFailed: it cannot be asked, or gives no answer.
+        ImportFailed: the program cannot be run, or its help is empty.
     """
     _check_words(command)
     if shutil.which(command[0]) is None:
-        raise ImportFailed(f"there is no program {quoted(command[0])}")
+        raise ImportFailed(f"program {quoted(command[0])} not found")
     answers = []
     for option in ("--help", "-h"):
-        text = _asked((*command, option), timeout_s)
+        text = _run((*command, option), timeout_s)
         answer = Answer(help=parse_help(text, command), option=option)
         if answer.help.weight and not _MANUAL.match(text):
             return answer
         answers.append(answer)
-    best = max(answers, key=lambda each: each.help.weight)
+    best = max(answers, key=lambda answer: answer.help.weight)
     if not best.help.weight:
-        raise ImportFailed(f"{quoted(' '.join(command))} tells nothing of its options with --help or -h")
+        raise ImportFailed(f"{quoted(' '.join(command))} shows no options with --help or -h")
     return best
 
 
 def _check_words(command: Sequence[str]) -> None:
-    """Refuse options: with one, a program might do something before it comes to `--help`."""
-    for place, word in enumerate(command[1:], 1):
-        names_module = word == "-m" and place == 1 and len(command) > place + 1
+    """Reject options, with which a program might act before it handles `--help`."""
+    for index, word in enumerate(command[1:], 1):
+        names_module = word == "-m" and index == 1 and len(command) > index + 1
         if not names_module and not _WORD.fullmatch(word):
-            raise ImportFailed(f"{quoted(word)} is no sub-command: name a program, its sub-commands and nothing else")
+            raise ImportFailed(f"{quoted(word)} is not a subcommand: write a program and its subcommands only")
 
 
-def _asked(argv: tuple[str, ...], timeout_s: float) -> str:
+def _run(argv: tuple[str, ...], timeout_s: float) -> str:
     try:
-        return anyio.run(_output, Invocation(argv=argv, env=_PLAIN, timeout_s=timeout_s), backend="asyncio")
+        return anyio.run(_output, Invocation(argv=argv, env=_ENVIRONMENT, timeout_s=timeout_s), backend="asyncio")
     except ToolError as error:
         raise ImportFailed(error.message) from error
 
 
 def _is_text(output: str) -> bool:
-    """Whether output is meant to be read; a letter here and there that is not UTF-8 speaks not against it."""
+    """Return whether output is text, with at most 10 % of its characters invalid in UTF-8."""
     return "\0" not in output and output.count("\ufffd") * 10 <= len(output)
 
 
@@ -91,8 +92,8 @@ async def _output(invocation: Invocation) -> str:
     try:
         if outcome.timed_out:
             raise ImportFailed(f"{quoted(' '.join(invocation.argv))} took more than {invocation.timeout_s:g} seconds")
-        texts = ["".join(each.texts()) for each in (outcome.stdout, outcome.stderr)]
-        # Git and others answer on the error stream.
-        return next((each for each in texts if each.strip() and _is_text(each)), "")
+        texts = ["".join(stream.texts()) for stream in (outcome.stdout, outcome.stderr)]
+        # Git and others print help on stderr.
+        return next((text for text in texts if text.strip() and _is_text(text)), "")
     finally:
         outcome.close()

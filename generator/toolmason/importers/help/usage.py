@@ -1,4 +1,4 @@
-"""Reads the usage lines of a help text: which arguments a program takes, in which order."""
+"""Parse the usage lines of a help text: the arguments of a program and their order."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Final
 _USAGE: Final = re.compile(r"\s*usage:?\s*(?P<rest>.*)$", re.IGNORECASE)
 _OR: Final = re.compile(r"\s*or:\s*(?P<rest>.*)$", re.IGNORECASE)
 _TOKEN: Final = re.compile(r"--\[no-\][\w-]+|<[^<>]*>|\.\.\.|[\[\]()|]|[^\s\[\]()|<>]+")
+"""A token of a usage line: `--[no-]color`, `<file>`, `...`, a bracket, `|`, or a word."""
 _OPTIONS: Final = re.compile(r"(?:[\w-]*[_-])?(?:options?|opts?|flags?|switches)", re.IGNORECASE)
 _COMMAND: Final = re.compile(r"(?:sub-?|management )?commands?", re.IGNORECASE)
 _ARGUMENTS: Final = re.compile(r"arg(?:ument)?s?", re.IGNORECASE)
@@ -18,9 +19,10 @@ _NAME: Final = re.compile(r"[A-Za-z][\w .:/+-]*")
 _LITERAL: Final = re.compile(r"[a-z][a-z0-9_:.-]*")
 _FLAG: Final = re.compile(r"-[A-Za-z0-9]|--[A-Za-z0-9][\w-]*")
 _SWITCHES: Final = re.compile(r"-[A-Za-z0-9]{2,}")
-_EXPLAINED: Final = re.compile(r"(?<=\S)\s{3,}(?=[A-Za-z]).*")
+_EXPLANATION: Final = re.compile(r"(?<=\S)\s{3,}(?=[A-Za-z]).*")
+"""Text after a usage form, separated by three blanks or more."""
 _OPTION: Final = re.compile(r"\s{0,4}-\S|\s*-\S.*\S\s{2,}\S")
-"""The line of an option, and not of a usage that goes on, which stands further right and says nothing of it."""
+"""The line of an option. Continued usage lines have a larger indent and no description."""
 _MAX_DEPTH: Final = 20
 
 
@@ -36,10 +38,10 @@ class Positional:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """What the usage lines say. `lines` are the numbers of those lines in the text.
+    """The parsed usage. `lines` are the 0-based numbers of the usage lines in the text.
 
-    `commands` are sub-commands that have lines of their own; then there are no `positionals`, which would be theirs.
-    `options` are flags in brackets, each with what its value is called.
+    `commands` are subcommands with lines of their own; `positionals` is then empty, since they belong to subcommands.
+    `options` are flags in brackets with the placeholders of their values.
     """
 
     positionals: tuple[Positional, ...] = ()
@@ -53,35 +55,37 @@ class Usage:
 
 
 def parse_usage(lines: Sequence[str], command: Sequence[str]) -> Usage:
-    """Read the usage lines. Of several forms, the first with an argument counts."""
+    """Parse the usage lines. The first form with an argument gives the order."""
     numbers, forms = _forms(lines, command)
-    found = [_Form(form, command) for form in forms]
-    best = next((each for each in found if each.positionals), found[0] if found else None)
+    parsed = [_Form(form, command) for form in forms]
+    best = next((form for form in parsed if form.positionals), parsed[0] if parsed else None)
     if best is None:
         return Usage(lines=frozenset(numbers))
-    shapes = {tuple(each.positionals) for each in found}
-    commands = tuple(dict.fromkeys(word for form in found for word in form.literals))
+    shapes = {tuple(form.positionals) for form in parsed}
+    commands = tuple(dict.fromkeys(word for form in parsed for word in form.literals))
     if len(commands) > 1:
-        return Usage(commands=commands, ends_options=any(each.ends_options for each in found), lines=frozenset(numbers))
+        return Usage(
+            commands=commands, ends_options=any(form.ends_options for form in parsed), lines=frozenset(numbers)
+        )
     return Usage(
-        positionals=tuple(_required_in_all(each, found) for each in best.positionals),
-        options=tuple(dict(each for form in found for each in form.options).items()),
+        positionals=tuple(_required_in_all(positional, parsed) for positional in best.positionals),
+        options=tuple(dict(option for form in parsed for option in form.options).items()),
         required_flags=frozenset(best.required_flags),
-        takes_command=any(each.takes_command for each in found),
-        ends_options=any(each.ends_options for each in found),
+        takes_command=any(form.takes_command for form in parsed),
+        ends_options=any(form.ends_options for form in parsed),
         is_ambiguous=len(shapes) > 1 or best.is_ambiguous,
         lines=frozenset(numbers),
     )
 
 
 def _required_in_all(positional: Positional, forms: Sequence[_Form]) -> Positional:
-    """Let an argument that one of the forms does without be optional."""
-    in_all = all(any(each.name == positional.name for each in form.positionals) for form in forms)
+    """Mark an argument as optional if any form omits it."""
+    in_all = all(any(other.name == positional.name for other in form.positionals) for form in forms)
     return replace(positional, required=positional.required and in_all)
 
 
 def _forms(lines: Sequence[str], command: Sequence[str]) -> tuple[list[int], list[str]]:
-    """Find the usage lines, and put what is broken over several lines together."""
+    """Return the numbers of the usage lines and the forms, with continued lines joined."""
     start = next((number for number, line in enumerate(lines) if _USAGE.match(line)), None)
     if start is None:
         return [], []
@@ -97,17 +101,17 @@ def _forms(lines: Sequence[str], command: Sequence[str]) -> tuple[list[int], lis
         if _OPTION.match(line) or not (line.startswith(" ") or _names_program(line, command)):
             break
         numbers.append(number)
-        other = _OR.match(line)
-        if other or not forms or _names_program(line, command):
-            forms.append(_unexplained(other["rest"] if other else line.strip()))
+        alternative = _OR.match(line)
+        if alternative or not forms or _names_program(line, command):
+            forms.append(_strip_explanation(alternative["rest"] if alternative else line.strip()))
         else:
             forms[-1] += f" {line.strip()}"
     return numbers, forms
 
 
-def _unexplained(form: str) -> str:
-    """Leave out what is said of a form behind it, as npm does, but not what follows the program itself."""
-    short = _EXPLAINED.sub("", form)
+def _strip_explanation(form: str) -> str:
+    """Remove the explanation after a form, as npm prints it, unless only the program would remain."""
+    short = _EXPLANATION.sub("", form)
     return short if " " in short else form
 
 
@@ -126,25 +130,25 @@ class _Form:
         self.ends_options = False
         self.is_ambiguous = False
         tokens = _TOKEN.findall(text)
-        rest = tokens[_named(tokens, command) :]
+        rest = tokens[_count_program_tokens(tokens, command) :]
         self.literals = tuple(_literals(rest))
         self._read(rest, optional=False, depth=0)
 
     def _read(self, tokens: list[str], *, optional: bool, depth: int) -> None:
-        """Read the tokens of a group, or of the whole line."""
+        """Parse the tokens of a group or of the whole line."""
         after_flag = False
         start = len(self.positionals)
         for kind, inner in _groups(tokens):
             if kind == "...":
                 self._repeat()
             elif kind == "|":
-                # Of alternatives, only the first is taken, and it may be missing.
+                # Only the first alternative is used, as an optional argument.
                 self.is_ambiguous = self.is_ambiguous or not after_flag
-                self.positionals[start:] = [replace(each, required=False) for each in self.positionals[start:]]
+                self.positionals[start:] = [replace(argument, required=False) for argument in self.positionals[start:]]
                 return
             elif kind in "[(":
-                # `(-c | -C) <commit>`: what follows is their value.
-                is_flags = kind == "(" and all(_is_flag_or_sign(each) for each in inner)
+                # `(-c | -C) <commit>`: the next token is the value of these flags.
+                is_flags = kind == "(" and all(_is_flag_or_sign(token) for token in inner)
                 if depth < _MAX_DEPTH and not is_flags and not (after_flag and kind == "("):
                     self._group(inner, optional=optional or kind == "[", depth=depth + 1)
                 after_flag = is_flags
@@ -165,7 +169,7 @@ class _Form:
             self.options += _options(tokens)
             return
         words = " ".join(tokens)
-        if _NAME.fullmatch(words) and len(tokens) > 1 and not any(each.isupper() for each in tokens):
+        if _NAME.fullmatch(words) and len(tokens) > 1 and not any(token.isupper() for token in tokens):
             tokens = [words]
         self._read(tokens, optional=optional, depth=depth)
 
@@ -177,14 +181,14 @@ class _Form:
         if _COMMAND.fullmatch(name) and not self.positionals:
             self.takes_command = True
         elif _ARGUMENTS.fullmatch(name):
-            # Behind a sub-command they are its own.
+            # After a subcommand they belong to it.
             if not self.takes_command:
                 self._add(name, optional=optional, several=several or name.lower().endswith("s"))
         else:
             self._add(name, optional=optional, several=several)
 
     def _add(self, name: str, *, optional: bool, several: bool) -> None:
-        if name.lower() in {each.name for each in self.positionals}:
+        if name.lower() in {argument.name for argument in self.positionals}:
             self._repeat()
         else:
             self.positionals.append(Positional(name=name.lower(), required=not optional, several=several))
@@ -196,16 +200,16 @@ class _Form:
 
 
 def _options(tokens: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Read an option in brackets: `-p port`, `--name <name>`, or `-abc` for three switches. Alternatives are passed."""
+    """Yield flag and value of an option in brackets: `-p port`, `--name <name>`, `-abc` (three flags)."""
     flag, *value = tokens
     if _SWITCHES.fullmatch(flag) and not value and len(set(flag)) == len(flag):
-        yield from ((f"-{each}", "") for each in flag[1:])
+        yield from ((f"-{letter}", "") for letter in flag[1:])
     elif _FLAG.fullmatch(flag) and "|" not in value:
         yield flag, "".join(value)
 
 
 def _literals(tokens: Sequence[str]) -> Iterator[str]:
-    """Give the words that a form begins with as they are typed, options before them aside: `install|remove`."""
+    """Yield the literal words at the start of a form, such as `install|remove`, skipping options."""
     follows = True
     for kind, inner in _groups(tokens):
         if kind == "|":
@@ -221,41 +225,41 @@ def _literals(tokens: Sequence[str]) -> Iterator[str]:
 
 
 def _is_placeholder(name: str) -> bool:
-    """Whether a word stands for others."""
-    return any(each.fullmatch(name) for each in (_OPTIONS, _COMMAND, _ARGUMENTS))
+    """Return whether a word is a placeholder, such as `OPTIONS` or `command`."""
+    return any(pattern.fullmatch(name) for pattern in (_OPTIONS, _COMMAND, _ARGUMENTS))
 
 
 def _is_flag_or_sign(text: str) -> bool:
     return text.startswith("-") or text in ("|", "[", "]", "(", ")", "...")
 
 
-def _named(tokens: Sequence[str], command: Sequence[str]) -> int:
-    """Count the tokens at the beginning that are the program and its sub-commands."""
+def _count_program_tokens(tokens: Sequence[str], command: Sequence[str]) -> int:
+    """Return the number of leading tokens that name the program and its subcommands."""
     known = {*command, PurePath(command[0]).name, "python", "python3"}
-    for place, token in enumerate(tokens):
-        if place and token not in known:
-            return place
+    for index, token in enumerate(tokens):
+        if index and token not in known:
+            return index
     return len(tokens)
 
 
 def _groups(tokens: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
-    """Give each token, and what stands in brackets as one."""
-    place = 0
-    while place < len(tokens):
-        text = tokens[place]
-        end = _end(tokens, place) if text in ("[", "(") else place
-        if end > place:
-            yield text, list(tokens[place + 1 : end])
+    """Yield each token, or a whole bracketed group, with its kind: `word`, `...`, `|`, `[` or `(`."""
+    index = 0
+    while index < len(tokens):
+        text = tokens[index]
+        end = _end(tokens, index) if text in ("[", "(") else index
+        if end > index:
+            yield text, list(tokens[index + 1 : end])
         else:
             yield text if text in ("...", "|") else "word", [text]
-        place = end + 1
+        index = end + 1
 
 
 def _end(tokens: Sequence[str], start: int) -> int:
-    """Find the bracket that closes the one at `start`; the last token if none does."""
+    """Return the index of the closing bracket for `start`, or the number of tokens if it is missing."""
     depth = 0
-    for place in range(start, len(tokens)):
-        depth += (tokens[place] in ("[", "(")) - (tokens[place] in ("]", ")"))
+    for index in range(start, len(tokens)):
+        depth += (tokens[index] in ("[", "(")) - (tokens[index] in ("]", ")"))
         if not depth:
-            return place
+            return index
     return len(tokens)
