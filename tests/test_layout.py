@@ -28,7 +28,7 @@ ROOTS = {
     "generated": "workbench_server",
 }
 STAGES = (
-    *("diagnostics", "project", "manifest", "model", "schema", "resolve", "catalogue", "lint", "render", "write"),
+    *("diagnostics", "project", "clients", "manifest", "model", "schema", "resolve", "catalogue", "lint", "render", "write"),
     *("pipeline", "watch", "scaffold", "importers", "audit", "commands", "__main__"),
 )
 """Packages of the toolkit: each imports only packages before it."""

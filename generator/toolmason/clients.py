@@ -9,10 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
-
-if TYPE_CHECKING:
-    from toolmason.model.server import Server
+from typing import Any, Final, Literal
 
 Excess = Literal["refused", "dropped", "cut", "cut in the middle", "hashed"]
 """What happens to a name that is too long: the request fails, the tool is not offered, or the name is made shorter."""
@@ -118,29 +115,6 @@ def _client(key: str, table: Mapping[str, Any]) -> Client:
         sets = {"passed_prefixes": tuple(withheld["passed_prefixes"]), "names": frozenset(withheld["names"])}
         values["withheld"] = Withheld(**{**withheld, **sets})
     return Client(key=key, **values)
-
-
-def configuration(client: Client, server: Server) -> dict[str, Any]:
-    """Return the content of the file that configures `server` in `client`.
-
-    Example: `entry = { command = "$command", env = "$env" }` gives `{"mcpServers": {"books": {"command": "books"}}}`
-    for a server without variables that the client withholds.
-    """
-    shape = client.configuration
-    if shape is None:
-        raise ValueError(f"{client.title} has no configuration file")
-    values = {
-        "$launch": list(server.launch),
-        "$command": server.launch[0],
-        "$args": list(server.launch[1:]),
-        "$anywhere.command": server.launch_anywhere[0],
-        "$anywhere.args": list(server.launch_anywhere[1:]),
-        "$env": server.environment(client),
-    }
-    entry = {key: values.get(value, value) if isinstance(value, str) else value for key, value in shape.entry.items()}
-    if not entry.get("env", True):
-        del entry["env"]
-    return {**shape.top, shape.servers: {server.name: entry}}
 
 
 CLAUDE_CODE: Final = "claude-code"

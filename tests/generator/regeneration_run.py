@@ -18,7 +18,7 @@ from pathlib import Path, PurePosixPath
 from toolmason.model.checksum import sign
 from toolmason.model.rendered_file import RenderedFile
 from toolmason.write import write
-from toolmason.write.disk import LocalDisk
+from toolmason.write.journal import LocalDisk
 
 
 class MortalDisk(LocalDisk):

@@ -8,9 +8,8 @@ import pytest
 
 from toolmason.model.checksum import sign
 from toolmason.model.rendered_file import RenderedFile
-from toolmason.write import write
+from toolmason.write import check, write
 from toolmason.write.changes import ChangeKind, Changes
-from toolmason.write.check import check
 from toolmason.write.snapshot import ReadFailed
 
 TEXTS = {"a.py": "A = 1\n", "docs/a.md": "# A\n", "docs/b.md": "---\nname: b\n---\nB\n", "a.json": "{}\n"}

@@ -21,11 +21,11 @@ from toolmason.diagnostics.terminal import paint, progress, wants_colour
 from toolmason.model.parts import PARTS, part_of
 from toolmason.pipeline import read
 from toolmason.project import Project
-from toolmason.render import render
 from toolmason.render.override_errors import override_mistake
 from toolmason.render.plan import plan
+from toolmason.render.renderer import render
 from toolmason.write import write
-from toolmason.write.disk import LocalDisk
+from toolmason.write.journal import LocalDisk
 
 Toolmason = Callable[..., Result]
 
@@ -310,7 +310,7 @@ def test_template_that_asks_for_what_is_not_there_is_told(run: Toolmason, projec
     result = run("generate")
 
     assert result.exit_code == 1
-    assert "templates/docs/index.md.jinja:2: there is no `nam`; nothing was written" in result.stderr
+    assert "templates/docs/index.md.jinja:2: unknown name `nam`; nothing was written" in result.stderr
 
 
 @pytest.mark.parametrize(
@@ -356,7 +356,7 @@ def test_mistake_in_an_included_template_is_that_templates(run: Toolmason, proje
 def test_mistake_where_a_template_of_ours_is_extended_is_the_extending_ones(run: Toolmason, project: Project) -> None:
     override(project, "docs/index.md.jinja", '{% set server = 1 %}\n{% extends "toolmason/docs/index.md.jinja" %}\n')
 
-    assert "toolmason: templates/docs/index.md.jinja:2: there is no `" in run("generate").stderr
+    assert "toolmason: templates/docs/index.md.jinja:2: unknown name `" in run("generate").stderr
 
 
 def test_exception_outside_of_any_template_is_a_bug_and_a_traceback(project: Project) -> None:

@@ -19,13 +19,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from toolmason.model.checksum import sign
+from toolmason.model.parts import STAGING
 from toolmason.model.rendered_file import RenderedFile
-from toolmason.write import LOCK, EditedFiles, LockHeld, WriteFailed, write
+from toolmason.write import LOCK, EditedFiles, LockHeld, WriteFailed, check, write
 from toolmason.write.changes import ChangeKind, Changes
-from toolmason.write.check import check
-from toolmason.write.disk import LocalDisk
-from toolmason.write.journal import repair
-from toolmason.write.snapshot import STAGING
+from toolmason.write.journal import LocalDisk, repair
 
 RUN = Path(__file__).with_name("regeneration_run.py")
 ROOT = Path(__file__).parents[2]

@@ -19,8 +19,8 @@ from toolmason.manifest.document import load
 from toolmason.manifest.validate import validate
 from toolmason.model.rendered_file import RenderedFile
 from toolmason.model.server import Server
-from toolmason.render import render
 from toolmason.render.pydantic_models import reusable, schemas
+from toolmason.render.renderer import render
 from toolmason.resolve import resolve
 
 ROOT = Path(__file__).parents[2]

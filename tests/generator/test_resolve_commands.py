@@ -18,7 +18,7 @@ from toolmason.manifest.document import Document
 from toolmason.manifest.validate import validate
 from toolmason.model.server import Server
 from toolmason.model.tool import CommandLine, Hints, Tool
-from toolmason.render import render
+from toolmason.render.renderer import render
 from toolmason.resolve import resolve
 from toolmason.resolve.clis import automatic_flag
 

@@ -10,13 +10,11 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from toolmason.model.checksum import sign
+from toolmason.model.parts import STAGING
 from toolmason.model.rendered_file import RenderedFile
-from toolmason.write import LOCK, EditedFiles, MisplacedFolder, WriteFailed, write
+from toolmason.write import LOCK, EditedFiles, MisplacedFolder, WriteFailed, check, write
 from toolmason.write.changes import ChangeKind, Changes
-from toolmason.write.check import check
-from toolmason.write.disk import LocalDisk
-from toolmason.write.journal import repair
-from toolmason.write.snapshot import STAGING
+from toolmason.write.journal import LocalDisk, repair
 
 OLD = {"a.py": "A = 1\n", "docs/a.md": "# A\n", "old/b.py": "B = 1\n", "a.json": "{}\n", "old.json": "{}\n"}
 NEW = {"a.py": "A = 2\n", "docs/a.md": "# A\n", "new/c.py": "C = 1\n", "a.json": "[]\n", "docs/d.md": "# D\n"}

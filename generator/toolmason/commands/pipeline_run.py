@@ -131,12 +131,12 @@ class Run:
             return Exit.REFUSED
         except Exception as error:
             # They are imported with jinja2, which a run that goes well may not need.
-            from toolmason.render import TemplateRefused
+            from toolmason.render.environment import TemplateRefusedError
             from toolmason.render.sandbox import TemplateError
 
             if isinstance(error, TemplateError):
                 return _fail(f"{error}; nothing was written")
-            if isinstance(error, TemplateRefused):
+            if isinstance(error, TemplateRefusedError):
                 self._print_refused_path(diagnostics, error.code, error.path, error.reason)
                 return Exit.FINDINGS
             raise

@@ -9,7 +9,7 @@ from pathlib import Path
 from jinja2 import Environment, TemplateError, TemplateNotFound, TemplateSyntaxError
 
 from toolmason.project import Project
-from toolmason.render import PACKAGED
+from toolmason.render.environment import PACKAGED_PREFIX
 
 _EXTENDS = re.compile(r"""\{%[-+]?\s*extends\s+["']([^"']+)["']""")
 
@@ -37,7 +37,7 @@ def _said(error: Exception, template: Path, project: Project) -> str:
     if isinstance(error, RecursionError):
         name = template.relative_to(project.override_folder).as_posix()
         if name in _EXTENDS.findall(template.read_text(encoding="utf-8")):
-            return f'it extends itself; to extend ours: {{% extends "{PACKAGED}/{name}" %}}'
+            return f'it extends itself; to extend ours: {{% extends "{PACKAGED_PREFIX}/{name}" %}}'
         return "it leads back to itself"
     if isinstance(error, TemplateNotFound):
         return f"there is no template `{error.name}`" if error.name else _one_line(error.message or "")

@@ -7,7 +7,7 @@ the memory there is: it travels with the file through copies, renames of the pro
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from hashlib import sha256
@@ -59,6 +59,11 @@ def packaged() -> dict[str, str]:
     """Give the packaged templates that make output, sorted by name. Those of `init` are not among them."""
     found = dict(_walk(files("toolmason_templates"), PurePosixPath()))
     return {name: found[name] for name in sorted(found) if not name.startswith("init/")}
+
+
+def has_overrides(templates: Path, own: Iterable[str] = ()) -> bool:
+    """Return whether the directory `templates` has a packaged template's name, or one of `own`."""
+    return any((templates / name).exists() for name in (*packaged(), *own))
 
 
 def _walk(folder: Traversable, at: PurePosixPath) -> Iterator[tuple[str, str]]:

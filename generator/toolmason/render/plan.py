@@ -20,11 +20,10 @@ from toolmason.clients import clients
 from toolmason.diagnostics import Diagnostics
 from toolmason.manifest.document import Document
 from toolmason.model.checksum import LISTING
-from toolmason.model.parts import part_of
+from toolmason.model.parts import SKIPPED_NAMES, part_of
 from toolmason.model.server import FileRow, Server
 from toolmason.render.overrides import packaged
 from toolmason.schema.providers import providers
-from toolmason.write.snapshot import SKIPPED_NAMES
 
 MAX_PATH: Final = 200
 """Characters of a path below `generated/`: Windows takes 260, with the path of the project."""

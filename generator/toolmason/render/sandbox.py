@@ -22,7 +22,8 @@ from typing import Any, Final
 from toolmason.model.rendered_file import RenderedFile
 from toolmason.model.server import Server
 from toolmason.project import Project
-from toolmason.render import TemplateRefused, drafts, finish
+from toolmason.render.environment import TemplateRefusedError
+from toolmason.render.renderer import drafts, finish
 from toolmason.render.self_check import SelfCheckError, self_check, unchanged
 
 _MIB: Final = 1024 * 1024
@@ -58,7 +59,7 @@ def confined_render(
 
     Raises:
         TemplateError: one of the templates is wrong.
-        TemplateRefused: one of them cannot be read safely, or a limit was exceeded.
+        TemplateRefusedError: one of them cannot be read safely, or a limit was exceeded.
         SyntaxError: a file is no Python or no JSON; the message names the file and the place in it.
         SelfCheckError: a file does not parse.
     """
@@ -107,17 +108,17 @@ def _files_of(answer: Mapping[str, Any], errors: bytes) -> tuple[RenderedFile, .
         case {"mistake": str(text)}:
             raise TemplateError(text)
         case {"refused": [str(code), str(path), str(reason)]}:
-            raise TemplateRefused(code, PurePosixPath(path), reason)
+            raise TemplateRefusedError(code, PurePosixPath(path), reason)
         case {"syntax": str(text)}:
             raise SyntaxError(text)
     raise RuntimeError(f"rendering failed:\n{errors.decode('utf-8', 'replace')}")
 
 
-def _exceeded(project: Project, template: str, reason: str) -> TemplateRefused:
+def _exceeded(project: Project, template: str, reason: str) -> TemplateRefusedError:
     folder = project.override_folder
     # One of ours includes or extends theirs: which of them it was is not known.
     shown = PurePosixPath(folder.name, template if (folder / template).exists() else "")
-    return TemplateRefused("TM609", shown, f"rendering was stopped: {reason}")
+    return TemplateRefusedError("TM609", shown, f"rendering was stopped: {reason}")
 
 
 def main() -> None:
@@ -140,7 +141,7 @@ def main() -> None:
         _answer({"files": {file.path.as_posix(): file.text for file in files}})
     except MemoryError:
         _answer({"memory": True})
-    except TemplateRefused as error:
+    except TemplateRefusedError as error:
         _answer({"refused": [error.code, error.path.as_posix(), error.reason]})
     except SelfCheckError as error:
         _answer({"faults": error.faults})

@@ -10,13 +10,11 @@ from pathlib import Path
 from toolmason.model.checksum import State, is_signable, verify
 from toolmason.model.rendered_file import RenderedFile
 from toolmason.write.changes import Change, ChangeKind, Changes
-from toolmason.write.check import check
 from toolmason.write.compare import Part, compare, everything
-from toolmason.write.disk import Disk, LocalDisk
-from toolmason.write.journal import Operation, WriteFailed, apply, is_staged, repair
-from toolmason.write.snapshot import DiskFailure, MisplacedFolder, ReadFailed, take_snapshot
+from toolmason.write.journal import Disk, LocalDisk, Operation, WriteFailed, apply, foresee, is_staged, repair
+from toolmason.write.snapshot import DiskFailure, MisplacedFolder, ReadFailed, require_real, take_snapshot
 
-__all__ = ["DiskFailure", "EditedFiles", "LockHeld", "MisplacedFolder", "ReadFailed", "WriteFailed", "write"]
+__all__ = ["DiskFailure", "EditedFiles", "LockHeld", "MisplacedFolder", "ReadFailed", "WriteFailed", "check", "write"]
 
 LOCK = ".toolmason.lock"
 """The one file that is written beside the generated folder."""
@@ -85,6 +83,21 @@ def write(
         if operations:
             apply(operations, folder, disk)
         return changes
+
+
+def check(files: Iterable[RenderedFile], folder: Path, *, part: Part = everything) -> Changes:
+    """Say what `write` would find: the same files under the same kinds. Only paths in `part` are looked at.
+
+    If a run was interrupted while it wrote, its work is seen as finished, as the next run will do first.
+
+    Raises:
+        DiskFailure: the folder cannot be read.
+        MisplacedFolder: it is a link.
+    """
+    require_real(folder)
+    snapshot = take_snapshot(folder.resolve())
+    is_interrupted = foresee(snapshot)
+    return Changes(compare(files, snapshot, part), is_interrupted)
 
 
 def _operations(changes: Changes) -> Sequence[Operation]:

@@ -14,16 +14,19 @@ from __future__ import annotations
 
 import hmac
 import json
+import os
+import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from stat import S_IMODE, S_ISDIR, S_ISLNK, S_ISREG
+from typing import Protocol
 
 from toolmason.manifest.input_files import RefusedInput, read_input
-from toolmason.write.disk import Disk
-from toolmason.write.snapshot import MAX_FILE_BYTES, STAGING, DiskFailure, ReadFailed, Snapshot, locate
+from toolmason.model.parts import STAGING
+from toolmason.write.snapshot import MAX_FILE_BYTES, DiskFailure, ReadFailed, Snapshot, locate
 from toolmason.write.user_cache import user_key
 
 _ABSENT = "absent"
@@ -35,6 +38,78 @@ _BACK = "back.json"
 
 class WriteFailed(DiskFailure):
     """A file or folder could not be written. The tree is as it was, unless the reason says otherwise."""
+
+
+class Disk(Protocol):
+    """What a transaction does to the file system. Every operation may raise OSError, and is then not done."""
+
+    def make_folder(self, path: Path) -> None:
+        """Make the folder `path` and the missing ones above it."""
+
+    def create(self, path: Path, data: bytes, mode: int | None) -> None:
+        """Write a new file and bring it to stable storage. Without `mode` it gets the usual permissions."""
+
+    def keep(self, path: Path, copy: Path) -> None:
+        """Let `copy` be a second name of the file or link `path`, or a copy of it with its times."""
+
+    def replace(self, path: Path, target: Path) -> None:
+        """Move `path` to `target` in one step, in the place of what stands there."""
+
+    def remove(self, path: Path) -> None:
+        """Remove a file or a link."""
+
+    def remove_folder(self, path: Path) -> None:
+        """Remove an empty folder."""
+
+    def sync(self, folder: Path) -> None:
+        """Bring the names in `folder` to stable storage."""
+
+
+class LocalDisk:
+    """The file system of this machine."""
+
+    def make_folder(self, path: Path) -> None:
+        """Make the folder `path` and the missing ones above it."""
+        path.mkdir(parents=True, exist_ok=True)
+
+    def create(self, path: Path, data: bytes, mode: int | None) -> None:
+        """Write a new file and bring it to stable storage. Without `mode` it gets the usual permissions."""
+        with path.open("xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        if mode is not None:
+            path.chmod(mode)
+
+    def keep(self, path: Path, copy: Path) -> None:
+        """Let `copy` be a second name of the file or link `path`, or a copy of it with its times."""
+        try:
+            os.link(path, copy, follow_symlinks=False)
+        except (OSError, NotImplementedError):
+            # Not every file system has hard links; if the reason was another one, copying fails with it too.
+            shutil.copy2(path, copy, follow_symlinks=False)
+
+    def replace(self, path: Path, target: Path) -> None:
+        """Move `path` to `target` in one step, in the place of what stands there."""
+        path.replace(target)
+
+    def remove(self, path: Path) -> None:
+        """Remove a file or a link."""
+        path.unlink()
+
+    def remove_folder(self, path: Path) -> None:
+        """Remove an empty folder."""
+        path.rmdir()
+
+    def sync(self, folder: Path) -> None:
+        """Bring the names in `folder` to stable storage, where folders can be opened for that (not on Windows)."""
+        if os.name == "nt":
+            return
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,11 +10,8 @@ from pathlib import Path, PurePosixPath
 from typing import Final
 
 from toolmason.manifest.input_files import read_input
+from toolmason.model.parts import SKIPPED_NAMES
 
-STAGING = ".toolmason-staging"
-"""The folder, inside the generated one, in which a run prepares its files."""
-
-SKIPPED_NAMES = frozenset({"__pycache__", ".git", STAGING})
 _CACHE_TAG = "CACHEDIR.TAG"  # https://bford.info/cachedir/
 MAX_FILE_BYTES: Final = 16 * 1024 * 1024
 MAX_TOTAL_BYTES: Final = 256 * 1024 * 1024
