@@ -1,4 +1,4 @@
-"""What a lint rule is, and what it finds."""
+"""Lint rules and their findings."""
 
 from __future__ import annotations
 
@@ -13,10 +13,13 @@ from toolmason.model.server import Server
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One thing a rule found. `tool` is the one whose `allow` may switch it off, empty if none can.
+    """A likely mistake.
 
-    `at` may name a key that is not written; the place is then the table it would stand in. `value` points
-    at the value instead of the key. `severity` is set where this finding matters more or less than its rule says.
+    Args:
+        tool: The tool whose `allow` can suppress the finding, empty for none.
+        at: The key path. For an absent key, the location is its table.
+        value: Whether the location is that of the value instead of the key.
+        severity: The severity, None for that of the rule.
     """
 
     code: str
