@@ -21,7 +21,7 @@ from toolmason.diagnostics.terminal import paint, progress, wants_colour
 from toolmason.model.parts import PARTS, part_of
 from toolmason.pipeline import read
 from toolmason.project import Project
-from toolmason.render.override_errors import override_mistake
+from toolmason.render.override_errors import describe_override_error
 from toolmason.render.plan import plan
 from toolmason.render.renderer import render
 from toolmason.write import write
@@ -363,7 +363,7 @@ def test_exception_outside_of_any_template_is_a_bug_and_a_traceback(project: Pro
     override(project, "own.jinja", "{{ 1 / 0 }}\n")
     error = ValueError("ours")
 
-    assert override_mistake(error, project) is None
+    assert describe_override_error(error, project) is None
 
 
 @pytest.mark.parametrize(
@@ -447,7 +447,7 @@ def test_output_that_does_not_parse_is_never_written_and_its_place_is_named(
     result = run("generate")
 
     assert result.exit_code == 1
-    assert "what your templates give does not parse; nothing was written\n  generated/" in result.stderr
+    assert "the output of the project's templates does not parse; nothing was written\n  generated/" in result.stderr
     assert place in result.stderr
     assert tree(project.generated) == before
 
@@ -478,7 +478,7 @@ def test_interrupted_run_is_told_until_the_next_one_repairs_it(run: Toolmason, p
 
     told = run("check")
     assert told.exit_code == 3
-    assert "  TM606 a run was ended in the middle of writing" in told.stderr
+    assert "  TM606 an earlier run was interrupted while writing" in told.stderr
     assert '"TM606"' in run("check", "--format", "json").stdout
     assert run("generate").exit_code == 0
     assert run("check").exit_code == 0
@@ -513,7 +513,7 @@ def test_long_difference_is_cut_unless_all_of_it_is_wanted(run: Toolmason, proje
     (project.generated / "schemas" / "manifest.schema.json").unlink()
     short, long = run("check"), run("check", "--diff")
 
-    assert "lines more; --diff shows them" in short.stderr
+    assert "more lines; use --diff to show them" in short.stderr
     assert len(short.stdout.splitlines()) == 60
     assert len(long.stdout.splitlines()) > 60
     assert "lines more" not in long.stderr

@@ -550,7 +550,7 @@ def test_a_staging_journal_of_a_pull_request_turns_no_check_green_and_moves_noth
     mine = put(project.generated / "notes.md", "mine")
     put(project.generated / "docs" / "index.md", "edited\n")
     journal = project.generated / STAGING / "forward.json"
-    step = {"name": "notes.md", "before": f"file {digest('mine')}", "after": "absent", "number": 0}
+    step = {"name": "notes.md", "before": f"file {cache_key('mine')}", "after": "absent", "number": 0}
     put(journal, "0" * 64 + "\n" + json.dumps([step]))
     before = tree(project.root)
 
@@ -561,7 +561,7 @@ def test_a_staging_journal_of_a_pull_request_turns_no_check_green_and_moves_noth
     assert (project.generated / "docs" / "index.md").read_text(encoding="utf-8") == "edited\n"
 
 
-def digest(text: str) -> str:
+def cache_key(text: str) -> str:
     return sha256(text.encode()).hexdigest()
 
 
@@ -570,9 +570,9 @@ def tampered(project: Project) -> Path:
     path = next(project.generated.glob("*/*/models.py"))
     text = path.read_text(encoding="utf-8")
     (category,) = server(project).categories
-    found = pydantic_models.reusable(pydantic_models.schemas(category, server(project).package), text)
+    found = pydantic_models.find_cached_models(pydantic_models.schemas(category, server(project).package), text)
     body = found.partition("\n")[2].replace("import annotations", "import annotations\n\nimport os", 1)
-    hostile = pydantic_models.marked(
+    hostile = pydantic_models.add_cache_header(
         pydantic_models.schemas(category, server(project).package), f'{body}\n\nos.system("id")\n'
     )
     whole = text.replace(found, hostile).rpartition("# toolmason: sha256")[0]
