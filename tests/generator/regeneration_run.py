@@ -18,10 +18,10 @@ from pathlib import Path, PurePosixPath
 from toolmason.model.checksum import sign
 from toolmason.model.rendered_file import RenderedFile
 from toolmason.write import write
-from toolmason.write.journal import LocalDisk
+from toolmason.write.journal import Disk
 
 
-class MortalDisk(LocalDisk):
+class MortalDisk(Disk):
     """A disk that ends the process at the operation of number `last`, counted from 1; never if that is 0."""
 
     def __init__(self, last: int) -> None:

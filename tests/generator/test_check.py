@@ -164,7 +164,7 @@ def test_a_pipe_is_never_opened(folder: Path) -> None:
 
     assert names(changes, ChangeKind.FOREIGN) == ["pipe.py"]
     assert [change.note for change in changes.all if change.kind is ChangeKind.BLOCKED] == [
-        "something that is neither file nor folder"
+        "neither a file nor a directory"
     ]
 
 

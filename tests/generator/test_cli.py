@@ -25,7 +25,7 @@ from toolmason.render.override_errors import describe_override_error
 from toolmason.render.plan import plan
 from toolmason.render.renderer import render
 from toolmason.write import write
-from toolmason.write.journal import LocalDisk
+from toolmason.write.journal import Disk
 
 Toolmason = Callable[..., Result]
 
@@ -218,9 +218,9 @@ def test_list_of_hashes_that_is_missing_is_named(run: Toolmason, project: Projec
     findings = [json.loads(line) for line in run("generate", "--format", "json").stdout.splitlines()]
 
     assert refused.exit_code == 4
-    assert "only SHA256SUMS could tell to be ours, and that list is missing" in refused.stderr
+    assert "cannot be identified as generated, because SHA256SUMS is missing" in refused.stderr
     assert "restore SHA256SUMS, the list of hashes, from version control" in refused.stderr
-    assert "did not make" not in refused.stderr
+    assert "was not generated" not in refused.stderr
     assert all("restore SHA256SUMS" in each["hint"] for each in findings)
     assert run("generate", "--discard-edits").exit_code == 0
     assert run("check").exit_code == 0
@@ -232,7 +232,7 @@ def test_file_that_the_list_of_hashes_does_not_have_is_not_ours(run: Toolmason, 
     replace(project.generated / "SHA256SUMS", "search_index.json", "other_index.json")
     refused = run("generate")
 
-    assert "search_index.json (a file that toolmason did not make)" in refused.stderr
+    assert "search_index.json (a file that was not generated)" in refused.stderr
     assert "restore SHA256SUMS" not in refused.stderr
 
 
@@ -320,10 +320,10 @@ def test_template_that_asks_for_what_is_not_there_is_told(run: Toolmason, projec
         ("{{ server.categories + 1 }}", "1: TypeError: can only concatenate tuple"),
         (
             '{% extends "docs/index.md.jinja" %}',
-            '1: it extends itself; to extend ours: {% extends "toolmason/docs/index.md.jinja" %}',
+            '1: it extends itself; to extend the packaged template: {% extends "toolmason/docs/index.md.jinja" %}',
         ),
-        ('{% include "docs/index.md.jinja" %}', "1: it leads back to itself"),
-        ('Fine.\n{% include "nothing.jinja" %}', "2: there is no template `nothing.jinja`"),
+        ('{% include "docs/index.md.jinja" %}', "1: it includes itself"),
+        ('Fine.\n{% include "nothing.jinja" %}', "2: unknown template `nothing.jinja`"),
         ("{% include [] %}", "1: "),
         ("Fine.\n{{ 1 | nothing }}", "2: No filter named 'nothing'."),
         ("Fine.\nGro\N{LATIN SMALL LETTER SHARP S}", "2: not UTF-8: the byte 0xdf"),
@@ -435,7 +435,7 @@ def test_deleted_working_directory_is_told(
         ("schemas/manifest.schema.json.jinja", "[1, 2\n", "schemas/manifest.schema.json:2:1:"),
         ("schemas/openai.json.jinja", "[1, 2\n", "schemas/openai.json:"),
         ("clients/codex.toml.jinja", "a = = 1\n", "config.toml:"),
-        ("docs/index.md.jinja", '{{ "\\udc80" }}\n', "docs/index.md: a template prints half a character"),
+        ("docs/index.md.jinja", '{{ "\\udc80" }}\n', "docs/index.md: a template prints an unpaired surrogate"),
     ],
     ids=["python", "json", "json of a line a tool", "toml", "half a character"],
 )
@@ -455,7 +455,7 @@ def test_output_that_does_not_parse_is_never_written_and_its_place_is_named(
 # Checking
 
 
-class Dying(LocalDisk):
+class Dying(Disk):
     """A disk whose process ends in the middle of putting files in their places."""
 
     def __init__(self) -> None:

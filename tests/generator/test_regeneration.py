@@ -23,7 +23,7 @@ from toolmason.model.parts import STAGING
 from toolmason.model.rendered_file import RenderedFile
 from toolmason.write import LOCK, EditedFilesError, LockTimeoutError, WriteError, check, write
 from toolmason.write.changes import ChangeKind, Changes
-from toolmason.write.journal import LocalDisk, recover
+from toolmason.write.journal import Disk, recover
 
 RUN = Path(__file__).with_name("regeneration_run.py")
 ROOT = Path(__file__).parents[2]
@@ -108,7 +108,7 @@ def test_a_run_killed_at_any_operation_leaves_a_tree_that_is_repaired(
         assert contents(folder) == before  # A check only reads.
         twin = shutil.copytree(folder, folder.with_name("twin"), symlinks=True)
 
-        recover(folder, LocalDisk())
+        recover(folder, Disk())
         outcome = next(name for name in ("old", "new") if contents(folder) == trees[name])
         assert foreseen == [outcome]
         outcomes.append((outcome, interrupted))
@@ -155,7 +155,7 @@ def test_a_journal_that_is_broken_or_leads_out_of_the_folder_is_thrown_away(tmp_
     (folder / STAGING / "forward.json").write_bytes(journal)
 
     assert not check(rendered(OLD), folder).is_interrupted
-    assert recover(folder, LocalDisk()) is False
+    assert recover(folder, Disk()) is False
     assert contents(folder) == before
 
 

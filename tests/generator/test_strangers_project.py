@@ -270,7 +270,7 @@ def test_a_template_that_takes_all_time_is_stopped(text: str, project: Project) 
 OUTPUTS = "{{ ('x' * 1000000 ~ '\\n') * 20 }}"
 LONG_CHAIN = 'a{{ ".b" * 300000 }}'
 NESTED = '{{ "[" * 200000 }}'
-TAKES_TOO_LONG = "it is nested too deep or too large to be laid out|laying it out takes more than"
+TAKES_TOO_LONG = "it is nested too deep or too large to be formatted|formatting takes more than"
 
 
 @pytest.mark.parametrize(

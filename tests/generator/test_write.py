@@ -14,13 +14,13 @@ from toolmason.model.parts import STAGING
 from toolmason.model.rendered_file import RenderedFile
 from toolmason.write import LOCK, EditedFilesError, MisplacedDirectoryError, WriteError, check, write
 from toolmason.write.changes import ChangeKind, Changes
-from toolmason.write.journal import LocalDisk, recover
+from toolmason.write.journal import Disk, recover
 
 OLD = {"a.py": "A = 1\n", "docs/a.md": "# A\n", "old/b.py": "B = 1\n", "a.json": "{}\n", "old.json": "{}\n"}
 NEW = {"a.py": "A = 2\n", "docs/a.md": "# A\n", "new/c.py": "C = 1\n", "a.json": "[]\n", "docs/d.md": "# D\n"}
 
 
-class FailingDisk(LocalDisk):
+class FailingDisk(Disk):
     """A disk that refuses one operation, counted from 1, and all from number `for_good` on, if that is not 0."""
 
     def __init__(self, number: int, code: int, *, for_good: int = 0) -> None:
@@ -378,12 +378,12 @@ def test_a_way_back_that_is_cut_short_too_is_finished_by_the_next_run(tmp_path: 
             unfinished += 1
             assert check(rendered(OLD), target).all == ()
             assert check(rendered(OLD), target).is_interrupted
-            assert recover(target, LocalDisk())
+            assert recover(target, Disk())
             assert {name: state[3] for name, state in state_of(target).items()} == old
     assert unfinished > 10
 
 
-class MeddlingDisk(LocalDisk):
+class MeddlingDisk(Disk):
     """A disk on which somebody saves `path` just before it would be replaced."""
 
     def __init__(self, path: Path) -> None:

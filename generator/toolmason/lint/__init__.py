@@ -15,7 +15,7 @@ from toolmason.catalogue.table import catalogue, wire_tool
 from toolmason.clients import CLAUDE_CODE, clients
 from toolmason.diagnostics import Diagnostics, Severity
 from toolmason.lint.discoverability import MAX_RANK, rank_use_cases
-from toolmason.lint.finding import Finding, Rule
+from toolmason.lint.finding import Finding, Rule, about_tool
 from toolmason.lint.names import (
     check_listed_name_length,
     check_name_characters,
@@ -37,29 +37,10 @@ from toolmason.model.server import Server
 from toolmason.model.tool import Tool
 from toolmason.schema.providers import providers
 
+_ERRORS: Final = frozenset({"TM501", "TM508", "TM510", "TM515", "TM517", "TM519"})
 DEFAULT_SEVERITIES: Final[Mapping[str, Severity]] = {
-    "TM501": Severity.ERROR,
-    "TM502": Severity.WARNING,
-    "TM503": Severity.WARNING,
-    "TM504": Severity.WARNING,
-    "TM505": Severity.WARNING,
-    "TM506": Severity.WARNING,
-    "TM507": Severity.WARNING,
-    "TM508": Severity.ERROR,
-    "TM509": Severity.WARNING,
-    "TM510": Severity.ERROR,
-    "TM511": Severity.WARNING,
-    "TM512": Severity.WARNING,
-    "TM513": Severity.NOTE,
-    "TM514": Severity.WARNING,
-    "TM515": Severity.ERROR,
-    "TM516": Severity.WARNING,
-    "TM517": Severity.ERROR,
-    "TM518": Severity.WARNING,
-    "TM519": Severity.ERROR,
-    "TM520": Severity.WARNING,
-    "TM522": Severity.WARNING,
-    "TM525": Severity.WARNING,
+    code: Severity.ERROR if code in _ERRORS else Severity.NOTE if code == "TM513" else Severity.WARNING
+    for code in (*(f"TM{number}" for number in range(501, 521)), "TM522", "TM525")
 }
 """The severity of each rule, unless a finding sets its own."""
 
@@ -118,40 +99,27 @@ def check_use_cases(server: Server) -> Iterator[Finding]:
         tool = tools[ranked.tool]
         higher = ", ".join(f"`{name}`" for name in ranked.ranked_higher[:MAX_NAMED])
         advice = "use words of the tool's summary and description, or add keywords"
-        yield Finding(
-            code="TM501",
-            tool=tool.name,
-            message=f"`{tool.name}` is not among the first {MAX_RANK} hits for its use case `{ranked.use_case}`",
-            hint=f"{higher} rank higher: {advice}" if higher else advice,
-            at=(*tool.at, "use_cases", tool.use_cases.index(ranked.use_case)),
-            value=True,
-        )
+        message = f"`{tool.name}` is not among the first {MAX_RANK} hits for its use case `{ranked.use_case}`"
+        hint = f"{higher} rank higher: {advice}" if higher else advice
+        yield about_tool(tool, "TM501", message, hint, "use_cases", tool.use_cases.index(ranked.use_case), value=True)
 
 
 def check_description(server: Server) -> Iterator[Finding]:
     """TM502: models choose tools by their descriptions, so a description must add to the summary."""
     for tool in server.tools:
         if len(tool.description.strip()) <= len(tool.summary.strip()):
-            yield Finding(
-                code="TM502",
-                tool=tool.name,
-                message=f"the description of `{tool.name}` adds nothing to its summary",
-                hint="describe when to use it, its result and its limits",
-                at=(*tool.at, "description"),
-            )
+            message = f"the description of `{tool.name}` adds nothing to its summary"
+            hint = "describe when to use it, its result and its limits"
+            yield about_tool(tool, "TM502", message, hint, "description")
 
 
 def check_examples(server: Server) -> Iterator[Finding]:
     """TM503: examples are validated, shown in documentation and search, and quoted in errors."""
     for tool in server.tools:
         if not tool.examples:
-            yield Finding(
-                code="TM503",
-                tool=tool.name,
-                message=f"`{tool.name}` has no example",
-                hint=f"add [[tools.{tool.name}.examples]] with `description` and `arguments`",
-                at=tool.at,
-            )
+            message = f"`{tool.name}` has no example"
+            hint = f"add [[tools.{tool.name}.examples]] with `description` and `arguments`"
+            yield about_tool(tool, "TM503", message, hint)
 
 
 def check_description_length(server: Server) -> Iterator[Finding]:
@@ -165,27 +133,18 @@ def check_description_length(server: Server) -> Iterator[Finding]:
             limit = (
                 f"{claude_code.title} cuts at {max_uncut:,}" if is_cut else f"{openai.title} accepts {max_accepted:,}"
             )
-            yield Finding(
-                code="TM505",
-                tool=tool.name,
-                message=f"the description of `{tool.name}` has {length:,} characters; {limit}",
-                hint="move details into parameters, examples or documentation",
-                at=(*tool.at, "description"),
-                severity=Severity.ERROR if is_cut else None,
-            )
+            message = f"the description of `{tool.name}` has {length:,} characters; {limit}"
+            hint = "move details into parameters, examples or documentation"
+            yield about_tool(tool, "TM505", message, hint, "description", severity=Severity.ERROR if is_cut else None)
 
 
 def check_hints(server: Server) -> Iterator[Finding]:
     """TM510: clients use the hints to decide on approval; `read_only` and `destructive` exclude each other."""
     for tool in server.tools:
         if tool.hints.read_only and tool.hints.destructive:
-            yield Finding(
-                code="TM510",
-                tool=tool.name,
-                message=f"`{tool.name}` is both read_only and destructive",
-                hint="set one of them to false",
-                at=(*tool.at, "hints"),
-            )
+            message = f"`{tool.name}` is both read_only and destructive"
+            hint = "set one of them to false"
+            yield about_tool(tool, "TM510", message, hint, "hints")
 
 
 def check_summary_full_stop(server: Server) -> Iterator[Finding]:
@@ -193,14 +152,9 @@ def check_summary_full_stop(server: Server) -> Iterator[Finding]:
     for tool in server.tools:
         summary = tool.summary.rstrip()
         if summary.endswith(".") and not summary.endswith(("...", "etc.")):
-            yield Finding(
-                code="TM511",
-                tool=tool.name,
-                message=f"the summary of `{tool.name}` ends with a full stop",
-                hint="remove it",
-                at=(*tool.at, "summary"),
-                value=True,
-            )
+            message = f"the summary of `{tool.name}` ends with a full stop"
+            hint = "remove it"
+            yield about_tool(tool, "TM511", message, hint, "summary", value=True)
 
 
 def check_summary_repeats_name(server: Server) -> Iterator[Finding]:
@@ -208,14 +162,9 @@ def check_summary_repeats_name(server: Server) -> Iterator[Finding]:
     for tool in server.tools:
         summary, name = _casefold_words(tool.summary), _casefold_words(tool.name)
         if summary == name or (tool.name.casefold() in tool.summary.casefold().split() and "_" in tool.name):
-            yield Finding(
-                code="TM512",
-                tool=tool.name,
-                message=f"the summary of `{tool.name}` repeats its name",
-                hint="describe it in other words",
-                at=(*tool.at, "summary"),
-                value=True,
-            )
+            message = f"the summary of `{tool.name}` repeats its name"
+            hint = "describe it in other words"
+            yield about_tool(tool, "TM512", message, hint, "summary", value=True)
 
 
 def _casefold_words(text: str) -> tuple[str, ...]:
@@ -228,14 +177,9 @@ def check_related_tools(server: Server) -> Iterator[Finding]:
     for tool in server.tools:
         for index, other in enumerate(tool.related):
             if tool.name not in related.get(other, (tool.name,)):
-                yield Finding(
-                    code="TM513",
-                    tool=tool.name,
-                    message=f"`{tool.name}` lists `{other}` as related, but `{other}` does not list `{tool.name}`",
-                    hint=f'add "{tool.name}" to `related` of `{other}`',
-                    at=(*tool.at, "related", index),
-                    value=True,
-                )
+                message = f"`{tool.name}` lists `{other}` as related, but `{other}` does not list `{tool.name}`"
+                hint = f'add "{tool.name}" to `related` of `{other}`'
+                yield about_tool(tool, "TM513", message, hint, "related", index, value=True)
 
 
 def check_program_access(server: Server) -> Iterator[Finding]:

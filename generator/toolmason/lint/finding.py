@@ -9,6 +9,7 @@ from toolmason_runtime.toml.positions import KeyPath
 
 from toolmason.diagnostics import Severity
 from toolmason.model.server import Server
+from toolmason.model.tool import Tool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +30,20 @@ class Finding:
     at: KeyPath
     value: bool = False
     severity: Severity | None = None
+
+
+def about_tool(
+    tool: Tool,
+    code: str,
+    message: str,
+    hint: str,
+    *keys: str | int,
+    value: bool = False,
+    severity: Severity | None = None,
+) -> Finding:
+    """Return a finding at the key path `keys` in the table of `tool`."""
+    at = (*tool.at, *keys)
+    return Finding(code=code, tool=tool.name, message=message, hint=hint, at=at, value=value, severity=severity)
 
 
 Rule = Callable[[Server], Iterator[Finding]]

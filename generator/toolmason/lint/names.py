@@ -13,7 +13,7 @@ from toolmason_runtime.toml.positions import KeyPath
 from toolmason.catalogue.table import catalogue
 from toolmason.clients import CLAUDE_CODE_PLUGIN, ToolNames
 from toolmason.diagnostics import Severity
-from toolmason.lint.finding import Finding
+from toolmason.lint.finding import Finding, about_tool
 from toolmason.manifest.tables import DiscoveryTable
 from toolmason.model.identifiers import words
 from toolmason.model.server import Server
@@ -43,13 +43,9 @@ def check_name_characters(server: Server) -> Iterator[Finding]:
     for tool in server.tools:
         if not re.fullmatch(r"[a-z][a-z0-9_]*", tool.name):
             snake = "_".join(part.lower() for part in words(tool.name))
-            yield Finding(
-                code="TM507",
-                tool=tool.name,
-                message=f"the name `{tool.name}` has characters other than lower-case letters, digits and underscores",
-                hint=f"rename it to `{snake}` and keep the old name in `aliases`",
-                at=tool.at,
-            )
+            message = f"the name `{tool.name}` has characters other than lower-case letters, digits and underscores"
+            hint = f"rename it to `{snake}` and keep the old name in `aliases`"
+            yield about_tool(tool, "TM507", message, hint)
 
 
 class _CallableName(NamedTuple):

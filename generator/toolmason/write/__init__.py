@@ -14,7 +14,6 @@ from toolmason.write.changes import Change, ChangeKind, Changes
 from toolmason.write.compare import Part, compare, everything
 from toolmason.write.journal import (
     Disk,
-    LocalDisk,
     Operation,
     WriteError,
     apply_changes,
@@ -46,7 +45,7 @@ LOCK: Final = ".toolmason.lock"
 
 LOCK_TIMEOUT_S: Final = 30.0
 """Maximum seconds to wait for another run. Writing takes a small part of that."""
-_LOCAL_DISK: Final = LocalDisk()
+_LOCAL_DISK: Final = Disk()
 
 
 class EditedFilesError(Exception):

@@ -25,7 +25,6 @@ from dataclasses import asdict, dataclass
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from stat import S_IMODE, S_ISDIR, S_ISLNK, S_ISREG
-from typing import Protocol
 
 from toolmason.manifest.input_files import RefusedInput, read_input
 from toolmason.model.parts import STAGING
@@ -43,33 +42,8 @@ class WriteError(FileSystemError):
     """A file or directory cannot be written. The tree is unchanged unless the reason states otherwise."""
 
 
-class Disk(Protocol):
+class Disk:
     """The file operations of a transaction. Each may raise OSError, and then has changed nothing."""
-
-    def make_directory(self, path: Path) -> None:
-        """Create the directory `path` and its missing parents."""
-
-    def create(self, path: Path, data: bytes, mode: int | None) -> None:
-        """Write a new file and sync it. Without `mode` it has the default permissions."""
-
-    def back_up(self, path: Path, copy: Path) -> None:
-        """Make `copy` a hard link to the file or link `path`, or a copy with its times."""
-
-    def replace(self, path: Path, target: Path) -> None:
-        """Rename `path` to `target` atomically, replacing it."""
-
-    def remove(self, path: Path) -> None:
-        """Remove a file or a link."""
-
-    def remove_directory(self, path: Path) -> None:
-        """Remove an empty directory."""
-
-    def sync(self, directory: Path) -> None:
-        """Sync the entries of `directory`."""
-
-
-class LocalDisk:
-    """The local file system."""
 
     def make_directory(self, path: Path) -> None:
         """Create the directory `path` and its missing parents."""
