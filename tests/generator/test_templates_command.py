@@ -156,8 +156,8 @@ def test_status_and_eject_say_what_they_did(project: Project) -> None:
     def templates(*words: str) -> Result:
         return CliRunner().invoke(toolmason, ["templates", *words, "--manifest", str(project.manifest)])
 
-    assert templates("status").stdout == "no template of yours: all output is made by ours\n"
-    assert templates("eject", NAME).stdout == f"templates/{NAME}: now yours; `toolmason generate` uses it\n"
+    assert templates("status").stdout == "no project templates: all files use the packaged ones\n"
+    assert templates("eject", NAME).stdout == f"templates/{NAME}: created; `toolmason generate` uses it\n"
     assert templates("status").stdout == f"{NAME}  unchanged\n"
     assert templates("eject", NAME).exit_code == 4
     assert "did you mean `docs/index.md.jinja`?" in templates("eject", "docs/idnex.md.jinja").stderr
