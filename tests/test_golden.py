@@ -18,8 +18,8 @@ from toolmason.lint import lint
 from toolmason.manifest.document import load
 from toolmason.manifest.validate import validate
 from toolmason.model.rendered_file import RenderedFile
-from toolmason.render import render
 from toolmason.render.plan import check_files
+from toolmason.render.renderer import render
 from toolmason.render.self_check import self_check
 from toolmason.resolve import resolve
 

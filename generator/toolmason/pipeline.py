@@ -18,9 +18,8 @@ from toolmason.model.checksum import is_signable
 from toolmason.model.parts import part_of
 from toolmason.model.rendered_file import RenderedFile
 from toolmason.project import Project
-from toolmason.write import cache, write
+from toolmason.write import cache, check, write
 from toolmason.write.changes import Changes
-from toolmason.write.check import check
 from toolmason.write.compare import Part, everything
 
 if TYPE_CHECKING:
@@ -114,7 +113,8 @@ def _render_files(
     project: Project, server: Server, models: Mapping[str, str], only: str | None
 ) -> tuple[RenderedFile, ...]:
     """Render the files and check their syntax."""
-    from toolmason.render import has_overrides, render
+    from toolmason.render.overrides import has_overrides
+    from toolmason.render.renderer import render
     from toolmason.render.self_check import self_check, unchanged
 
     manifest_templates = tuple(row.template for row in server.files)

@@ -20,7 +20,7 @@ from toolmason_runtime.protocol.selection import Selection
 from toolmason.diagnostics import Diagnostics
 from toolmason.manifest.document import load
 from toolmason.manifest.validate import validate
-from toolmason.render import render
+from toolmason.render.renderer import render
 from toolmason.resolve import resolve
 
 pytestmark = pytest.mark.anyio

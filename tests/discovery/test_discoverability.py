@@ -24,12 +24,12 @@ def test_a_use_case_that_others_answer_better_names_them(catalogue: Catalogue) -
 
     assert not rank.is_found
     assert rank.rank is not None
-    assert len(rank.before) == rank.rank - 1 >= 3
-    assert "send_email" not in rank.before
+    assert len(rank.ranked_higher) == rank.rank - 1 >= 3
+    assert "send_email" not in rank.ranked_higher
 
 
 def test_a_use_case_without_a_telling_word_finds_nothing(catalogue: Catalogue) -> None:
     catalogue["tools"]["git_diff"]["use_cases"] = ["What is it"]
     (rank,) = [rank for rank in rank_use_cases(catalogue, build_index(catalogue)) if rank.tool == "git_diff"]
 
-    assert (rank.rank, rank.before, rank.is_found) == (None, (), False)
+    assert (rank.rank, rank.ranked_higher, rank.is_found) == (None, (), False)

@@ -18,19 +18,19 @@ from pathlib import Path, PurePosixPath
 from toolmason.model.checksum import sign
 from toolmason.model.rendered_file import RenderedFile
 from toolmason.write import write
-from toolmason.write.disk import LocalDisk
+from toolmason.write.journal import Disk
 
 
-class MortalDisk(LocalDisk):
+class MortalDisk(Disk):
     """A disk that ends the process at the operation of number `last`, counted from 1; never if that is 0."""
 
     def __init__(self, last: int) -> None:
         self.count = 0
         self.last = last
 
-    def make_folder(self, path: Path) -> None:
+    def make_directory(self, path: Path) -> None:
         self.step()
-        super().make_folder(path)
+        super().make_directory(path)
 
     def create(self, path: Path, data: bytes, mode: int | None) -> None:
         if self.count + 1 == self.last:
@@ -38,9 +38,9 @@ class MortalDisk(LocalDisk):
         self.step()
         super().create(path, data, mode)
 
-    def keep(self, path: Path, copy: Path) -> None:
+    def back_up(self, path: Path, copy: Path) -> None:
         self.step()
-        super().keep(path, copy)
+        super().back_up(path, copy)
 
     def replace(self, path: Path, target: Path) -> None:
         self.step()
@@ -50,9 +50,9 @@ class MortalDisk(LocalDisk):
         self.step()
         super().remove(path)
 
-    def remove_folder(self, path: Path) -> None:
+    def remove_directory(self, path: Path) -> None:
         self.step()
-        super().remove_folder(path)
+        super().remove_directory(path)
 
     def sync(self, folder: Path) -> None:
         self.step()

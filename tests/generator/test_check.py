@@ -8,10 +8,9 @@ import pytest
 
 from toolmason.model.checksum import sign
 from toolmason.model.rendered_file import RenderedFile
-from toolmason.write import write
+from toolmason.write import check, write
 from toolmason.write.changes import ChangeKind, Changes
-from toolmason.write.check import check
-from toolmason.write.snapshot import ReadFailed
+from toolmason.write.snapshot import ReadError
 
 TEXTS = {"a.py": "A = 1\n", "docs/a.md": "# A\n", "docs/b.md": "---\nname: b\n---\nB\n", "a.json": "{}\n"}
 
@@ -165,13 +164,13 @@ def test_a_pipe_is_never_opened(folder: Path) -> None:
 
     assert names(changes, ChangeKind.FOREIGN) == ["pipe.py"]
     assert [change.note for change in changes.all if change.kind is ChangeKind.BLOCKED] == [
-        "something that is neither file nor folder"
+        "neither a file nor a directory"
     ]
 
 
 def test_a_file_in_the_place_of_the_folder_is_an_error_with_its_path(tmp_path: Path) -> None:
     (tmp_path / "generated").write_text("", encoding="utf-8")
 
-    with pytest.raises(ReadFailed, match="Not a directory") as caught:
+    with pytest.raises(ReadError, match="Not a directory") as caught:
         check(rendered(TEXTS), tmp_path / "generated")
     assert caught.value.path == tmp_path / "generated"

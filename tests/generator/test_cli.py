@@ -21,11 +21,11 @@ from toolmason.diagnostics.terminal import paint, progress, wants_colour
 from toolmason.model.parts import PARTS, part_of
 from toolmason.pipeline import read
 from toolmason.project import Project
-from toolmason.render import render
-from toolmason.render.override_errors import override_mistake
+from toolmason.render.override_errors import describe_override_error
 from toolmason.render.plan import plan
+from toolmason.render.renderer import render
 from toolmason.write import write
-from toolmason.write.disk import LocalDisk
+from toolmason.write.journal import Disk
 
 Toolmason = Callable[..., Result]
 
@@ -218,9 +218,9 @@ def test_list_of_hashes_that_is_missing_is_named(run: Toolmason, project: Projec
     findings = [json.loads(line) for line in run("generate", "--format", "json").stdout.splitlines()]
 
     assert refused.exit_code == 4
-    assert "only SHA256SUMS could tell to be ours, and that list is missing" in refused.stderr
+    assert "cannot be identified as generated, because SHA256SUMS is missing" in refused.stderr
     assert "restore SHA256SUMS, the list of hashes, from version control" in refused.stderr
-    assert "did not make" not in refused.stderr
+    assert "was not generated" not in refused.stderr
     assert all("restore SHA256SUMS" in each["hint"] for each in findings)
     assert run("generate", "--discard-edits").exit_code == 0
     assert run("check").exit_code == 0
@@ -232,7 +232,7 @@ def test_file_that_the_list_of_hashes_does_not_have_is_not_ours(run: Toolmason, 
     replace(project.generated / "SHA256SUMS", "search_index.json", "other_index.json")
     refused = run("generate")
 
-    assert "search_index.json (a file that toolmason did not make)" in refused.stderr
+    assert "search_index.json (a file that was not generated)" in refused.stderr
     assert "restore SHA256SUMS" not in refused.stderr
 
 
@@ -310,7 +310,7 @@ def test_template_that_asks_for_what_is_not_there_is_told(run: Toolmason, projec
     result = run("generate")
 
     assert result.exit_code == 1
-    assert "templates/docs/index.md.jinja:2: there is no `nam`; nothing was written" in result.stderr
+    assert "templates/docs/index.md.jinja:2: unknown name `nam`; nothing was written" in result.stderr
 
 
 @pytest.mark.parametrize(
@@ -320,10 +320,10 @@ def test_template_that_asks_for_what_is_not_there_is_told(run: Toolmason, projec
         ("{{ server.categories + 1 }}", "1: TypeError: can only concatenate tuple"),
         (
             '{% extends "docs/index.md.jinja" %}',
-            '1: it extends itself; to extend ours: {% extends "toolmason/docs/index.md.jinja" %}',
+            '1: it extends itself; to extend the packaged template: {% extends "toolmason/docs/index.md.jinja" %}',
         ),
-        ('{% include "docs/index.md.jinja" %}', "1: it leads back to itself"),
-        ('Fine.\n{% include "nothing.jinja" %}', "2: there is no template `nothing.jinja`"),
+        ('{% include "docs/index.md.jinja" %}', "1: it includes itself"),
+        ('Fine.\n{% include "nothing.jinja" %}', "2: unknown template `nothing.jinja`"),
         ("{% include [] %}", "1: "),
         ("Fine.\n{{ 1 | nothing }}", "2: No filter named 'nothing'."),
         ("Fine.\nGro\N{LATIN SMALL LETTER SHARP S}", "2: not UTF-8: the byte 0xdf"),
@@ -356,14 +356,14 @@ def test_mistake_in_an_included_template_is_that_templates(run: Toolmason, proje
 def test_mistake_where_a_template_of_ours_is_extended_is_the_extending_ones(run: Toolmason, project: Project) -> None:
     override(project, "docs/index.md.jinja", '{% set server = 1 %}\n{% extends "toolmason/docs/index.md.jinja" %}\n')
 
-    assert "toolmason: templates/docs/index.md.jinja:2: there is no `" in run("generate").stderr
+    assert "toolmason: templates/docs/index.md.jinja:2: unknown name `" in run("generate").stderr
 
 
 def test_exception_outside_of_any_template_is_a_bug_and_a_traceback(project: Project) -> None:
     override(project, "own.jinja", "{{ 1 / 0 }}\n")
     error = ValueError("ours")
 
-    assert override_mistake(error, project) is None
+    assert describe_override_error(error, project) is None
 
 
 @pytest.mark.parametrize(
@@ -435,7 +435,7 @@ def test_deleted_working_directory_is_told(
         ("schemas/manifest.schema.json.jinja", "[1, 2\n", "schemas/manifest.schema.json:2:1:"),
         ("schemas/openai.json.jinja", "[1, 2\n", "schemas/openai.json:"),
         ("clients/codex.toml.jinja", "a = = 1\n", "config.toml:"),
-        ("docs/index.md.jinja", '{{ "\\udc80" }}\n', "docs/index.md: a template prints half a character"),
+        ("docs/index.md.jinja", '{{ "\\udc80" }}\n', "docs/index.md: a template prints an unpaired surrogate"),
     ],
     ids=["python", "json", "json of a line a tool", "toml", "half a character"],
 )
@@ -447,7 +447,7 @@ def test_output_that_does_not_parse_is_never_written_and_its_place_is_named(
     result = run("generate")
 
     assert result.exit_code == 1
-    assert "what your templates give does not parse; nothing was written\n  generated/" in result.stderr
+    assert "the output of the project's templates does not parse; nothing was written\n  generated/" in result.stderr
     assert place in result.stderr
     assert tree(project.generated) == before
 
@@ -455,7 +455,7 @@ def test_output_that_does_not_parse_is_never_written_and_its_place_is_named(
 # Checking
 
 
-class Dying(LocalDisk):
+class Dying(Disk):
     """A disk whose process ends in the middle of putting files in their places."""
 
     def __init__(self) -> None:
@@ -478,7 +478,7 @@ def test_interrupted_run_is_told_until_the_next_one_repairs_it(run: Toolmason, p
 
     told = run("check")
     assert told.exit_code == 3
-    assert "  TM606 a run was ended in the middle of writing" in told.stderr
+    assert "  TM606 an earlier run was interrupted while writing" in told.stderr
     assert '"TM606"' in run("check", "--format", "json").stdout
     assert run("generate").exit_code == 0
     assert run("check").exit_code == 0
@@ -513,7 +513,7 @@ def test_long_difference_is_cut_unless_all_of_it_is_wanted(run: Toolmason, proje
     (project.generated / "schemas" / "manifest.schema.json").unlink()
     short, long = run("check"), run("check", "--diff")
 
-    assert "lines more; --diff shows them" in short.stderr
+    assert "more lines; use --diff to show them" in short.stderr
     assert len(short.stdout.splitlines()) == 60
     assert len(long.stdout.splitlines()) > 60
     assert "lines more" not in long.stderr

@@ -26,7 +26,7 @@ from toolmason.importers.manifest_writer import manifest_text
 from toolmason.importers.notes import Notes
 from toolmason.manifest.document import load
 from toolmason.manifest.validate import validate
-from toolmason.render import render
+from toolmason.render.renderer import render
 from toolmason.resolve import resolve
 
 CALLS = Path(__file__).parent / "importing" / "climax_calls.py"

@@ -93,7 +93,7 @@ def test_generate_and_lint_report_a_clash_before_anything_is_written(rows: Proje
     for command in ("generate", "lint"):
         result = run(command)
         assert result.exit_code == 1
-        assert "error[TM401]: the path `docs/index.md` is already used by a file that every server has" in result.stderr
+        assert "error[TM401]: the path `docs/index.md` is already used by a file of every server" in result.stderr
 
 
 SUBJECTS = {"server": SimpleNamespace(name="Notes", package="notes_server", skill="notes")}

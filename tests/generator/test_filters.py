@@ -13,6 +13,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from toolmason.model.python_text import docstring
 from toolmason.render import filters
 
 HOSTILE = [
@@ -53,22 +54,22 @@ def test_literal_reads_back_as_the_value(value: object) -> None:
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_docstring_of_hostile_text_reads_back(text: str) -> None:
-    assert ast.literal_eval(filters.docstring(text)) == text
+    assert ast.literal_eval(docstring(text)) == text
 
 
 @given(no_surrogates)
 def test_docstring_reads_back_and_documents_a_function(text: str) -> None:
-    source = f"def f():\n    {filters.docstring(text)}\n"
+    source = f"def f():\n    {docstring(text)}\n"
     scope: dict[str, object] = {}
     exec(compile(source, "generated", "exec"), scope)
-    assert ast.literal_eval(filters.docstring(text)) == text
+    assert ast.literal_eval(docstring(text)) == text
     assert inspect.isfunction(scope["f"])
     assert scope["f"].__doc__ == text
 
 
 @given(no_surrogates)
 def test_docstring_holds_no_character_that_cannot_be_seen(text: str) -> None:
-    assert all(each.isprintable() or each == "\n" for each in filters.docstring(text))
+    assert all(each.isprintable() or each == "\n" for each in docstring(text))
 
 
 @given(no_surrogates)

@@ -588,7 +588,7 @@ def test_nothing_is_overwritten_unless_that_is_asked_for(tmp_path: Path) -> None
     refused = climax(GIT, "-o", target)
     assert refused.exit_code == 4
     assert target.read_text(encoding="utf-8") == "mine"
-    assert "is there already; nothing was written" in refused.stderr
+    assert "exists; nothing was written" in refused.stderr
     assert climax(GIT, "-o", target, "--force").exit_code == 0
     assert server_of(target).name == "git-tools"
 

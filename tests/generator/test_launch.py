@@ -21,7 +21,7 @@ from toolmason.model.client_launch import PyprojectError, declared_scripts
 from toolmason.model.server import Server
 from toolmason.pipeline import read
 from toolmason.project import Project, find_project
-from toolmason.render import render
+from toolmason.render.renderer import render
 
 MANIFEST = """
 edition = 1

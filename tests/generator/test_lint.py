@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from toolmason.diagnostics import Diagnostics, Severity
 from toolmason.diagnostics.rules import RULES
-from toolmason.lint import LEVELS, descriptions_arrive_whole
+from toolmason.lint import DEFAULT_SEVERITIES, check_description_length
 from toolmason.lint import RULES as LINT_RULES
 from toolmason.pipeline import read_and_lint
 from toolmason.project import Project
@@ -77,8 +77,8 @@ def test_sound_tool_has_nothing_to_complain_of(tmp_path: Path) -> None:
 def test_rules_levels_and_explanations_are_of_the_same_codes() -> None:
     documented = {rule.__doc__.split(":")[0] for rule in LINT_RULES if rule.__doc__}
 
-    assert documented | {"TM514"} == set(LEVELS)
-    assert {code for code in RULES if code.startswith("TM5")} == set(LEVELS)
+    assert documented | {"TM514"} == set(DEFAULT_SEVERITIES)
+    assert {code for code in RULES if code.startswith("TM5")} == set(DEFAULT_SEVERITIES)
 
 
 LIMIT = "x " * 512
@@ -378,7 +378,7 @@ def test_description_that_even_claude_code_cuts_is_an_error(tmp_path: Path) -> N
     def severities(length: int) -> list[Severity | None]:
         tool = replace(category.tools[0], description="x" * length)
         server = replace(reading.server, categories=(replace(category, tools=(tool,)),))
-        return [finding.severity for finding in descriptions_arrive_whole(server)]
+        return [finding.severity for finding in check_description_length(server)]
 
     assert severities(1024) == []
     assert severities(4096) == [None]

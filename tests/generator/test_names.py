@@ -68,9 +68,9 @@ def test_lists_nest_only_as_deep_as_providers_take() -> None:
         ("read_files", ""),
         ("a" * 50, ""),
         ("a" * 51, "is too long"),
-        ("read.files", "characters that clients refuse"),
-        ("2fast", "Gemini refuses"),
-        ("-x", "Gemini refuses"),
+        ("read.files", "characters that clients reject"),
+        ("2fast", "Gemini rejects"),
+        ("-x", "Gemini rejects"),
     ],
 )
 def test_tool_name_is_counted_with_the_prefix_of_clients(tool: str, reason: str) -> None:

@@ -11,7 +11,15 @@ import pytest
 from toolmason.model.server import Category
 from toolmason.model.types import ClassName, Identifier, ListOf, ObjectType, Primitive, Value
 from toolmason.render import pydantic_models
-from toolmason.render.pydantic_models import OPTIONS, digest, fingerprint, marked, models, reusable, schemas
+from toolmason.render.pydantic_models import (
+    OPTIONS,
+    add_cache_header,
+    cache_key,
+    find_cached_models,
+    fingerprint,
+    models,
+    schemas,
+)
 
 SOURCE: dict[str, Any] = {"$defs": {"Note": {"type": "object"}}}
 
@@ -37,7 +45,7 @@ def source_of(*fields: Value) -> dict[str, Any]:
 
 def test_text_made_of_the_same_schemas_is_given_again_if_it_is_recorded() -> None:
     notes = source_of()
-    made = marked(notes, "class Note:\n    kept = 1\n")
+    made = add_cache_header(notes, "class Note:\n    kept = 1\n")
     before = f'"""Docstring."""\n\n{made}\n\nMINE = 1\n# signature\n'
     assert models(notes, before, {fingerprint(made)}) == made
     # Anybody can write a mark whose hashes are right.
@@ -51,7 +59,7 @@ def test_no_reference_to_another_document_reaches_the_model_generator(target: st
         "$defs": {"Note": {"type": "object", "properties": {"default": {"items": {"$ref": target}}}}}
     }
     with pytest.raises(ValueError, match="leads to another document"):
-        pydantic_models._generated(source)
+        pydantic_models._generate(source)
 
 
 @pytest.mark.parametrize(
@@ -59,20 +67,20 @@ def test_no_reference_to_another_document_reaches_the_model_generator(target: st
     [
         "",
         "# schemas: sha256 0, models: sha256 0\n",
-        marked(SOURCE, "a = 1\n").replace("a = 1", "a = 2"),
-        marked({"$defs": {}}, "a = 1\n"),
-        f"# schemas: sha256 {digest(SOURCE)}\na = 1\n",
+        add_cache_header(SOURCE, "a = 1\n").replace("a = 1", "a = 2"),
+        add_cache_header({"$defs": {}}, "a = 1\n"),
+        f"# schemas: sha256 {cache_key(SOURCE)}\na = 1\n",
     ],
     ids=["nothing", "no mark", "edited", "other schemas", "a mark without the text's hash"],
 )
 def test_nothing_else_is_given_again(before: str) -> None:
-    assert reusable(SOURCE, before) == ""
+    assert find_cached_models(SOURCE, before) == ""
 
 
 def test_another_way_to_make_models_makes_them_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = marked(SOURCE, "a = 1\n")
+    before = add_cache_header(SOURCE, "a = 1\n")
     monkeypatch.setitem(OPTIONS, "use_annotated", False)
-    assert reusable(SOURCE, before) == ""
+    assert find_cached_models(SOURCE, before) == ""
 
 
 @pytest.mark.parametrize("name", ["list", "bool", "int", "str", "float", "dict"])
@@ -99,4 +107,4 @@ def test_description_that_reads_like_an_import_stays_where_it_is() -> None:
 
 def test_class_that_was_not_made_is_told_as_our_fault() -> None:
     with pytest.raises(AssertionError, match="Note"):
-        pydantic_models._sorted_imports("class Other:\n    pass\n", SOURCE)
+        pydantic_models._sort_imports("class Other:\n    pass\n", SOURCE)

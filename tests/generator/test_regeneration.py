@@ -19,13 +19,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from toolmason.model.checksum import sign
+from toolmason.model.parts import STAGING
 from toolmason.model.rendered_file import RenderedFile
-from toolmason.write import LOCK, EditedFiles, LockHeld, WriteFailed, write
+from toolmason.write import LOCK, EditedFilesError, LockTimeoutError, WriteError, check, write
 from toolmason.write.changes import ChangeKind, Changes
-from toolmason.write.check import check
-from toolmason.write.disk import LocalDisk
-from toolmason.write.journal import repair
-from toolmason.write.snapshot import STAGING
+from toolmason.write.journal import Disk, recover
 
 RUN = Path(__file__).with_name("regeneration_run.py")
 ROOT = Path(__file__).parents[2]
@@ -110,7 +108,7 @@ def test_a_run_killed_at_any_operation_leaves_a_tree_that_is_repaired(
         assert contents(folder) == before  # A check only reads.
         twin = shutil.copytree(folder, folder.with_name("twin"), symlinks=True)
 
-        repair(folder, LocalDisk())
+        recover(folder, Disk())
         outcome = next(name for name in ("old", "new") if contents(folder) == trees[name])
         assert foreseen == [outcome]
         outcomes.append((outcome, interrupted))
@@ -131,7 +129,7 @@ def test_an_edit_made_after_a_kill_is_never_lost(tmp_path: Path) -> None:
         for path in edited:
             path.write_bytes(b"mine\n" + path.read_bytes())
 
-        with pytest.raises(EditedFiles) as caught:
+        with pytest.raises(EditedFilesError) as caught:
             write(rendered(NEW), folder)
         assert len(names(caught.value.changes, ChangeKind.EDITED)) == len(edited) == 3, number
         assert all(path.read_bytes().startswith(b"mine\n") for path in edited)
@@ -157,7 +155,7 @@ def test_a_journal_that_is_broken_or_leads_out_of_the_folder_is_thrown_away(tmp_
     (folder / STAGING / "forward.json").write_bytes(journal)
 
     assert not check(rendered(OLD), folder).is_interrupted
-    assert repair(folder, LocalDisk()) is False
+    assert recover(folder, Disk()) is False
     assert contents(folder) == before
 
 
@@ -255,7 +253,7 @@ def test_a_run_that_waits_too_long_says_so_and_changes_nothing(tmp_path: Path) -
 
     with (
         FileLock(tmp_path / LOCK),
-        pytest.raises(LockHeld, match=r"\.toolmason\.lock is held by another run, after 0\.1 s of waiting"),
+        pytest.raises(LockTimeoutError, match=r"\.toolmason\.lock is held by another run, after 0\.1 s of waiting"),
     ):
         write(rendered(NEW), folder, lock_timeout_s=0.1)
     assert contents(folder) == before
@@ -293,7 +291,7 @@ def test_a_merge_that_keeps_one_side_s_body_and_the_other_s_signature_is_refused
     body, line = (ours[:-1], theirs[-1]) if kept == "ours" else (theirs[:-1], ours[-1])
     (folder / "a.py").write_text("".join([*body, line]), encoding="utf-8")
 
-    with pytest.raises(EditedFiles) as caught:
+    with pytest.raises(EditedFilesError) as caught:
         write(rendered(OLD), folder)
     assert names(caught.value.changes, ChangeKind.EDITED) == ["a.py"]
 
@@ -319,7 +317,7 @@ def test_a_real_merge_conflict_is_refused_in_signed_files_and_in_the_list(tmp_pa
     run("merge", "two", check=False)
     assert b"<<<<<<< " in (folder / "a.py").read_bytes()
 
-    with pytest.raises(EditedFiles) as caught:
+    with pytest.raises(EditedFilesError) as caught:
         write(rendered(OLD), folder)
     assert names(caught.value.changes, ChangeKind.EDITED) == ["SHA256SUMS", "a.json", "a.py"]
     assert "\n+<<<<<<< " in caught.value.changes.diff(PurePosixPath("a.py"))
@@ -397,7 +395,7 @@ def test_a_full_disk_leaves_the_old_tree_and_says_so(small_disk: Path) -> None:
     before = contents(folder)
     large = {f"{number}.py": "A = 1\n" * 2000 for number in range(20)}
 
-    with pytest.raises(WriteFailed, match="No space left on device"):
+    with pytest.raises(WriteError, match="No space left on device"):
         write(rendered(NEW | large), folder)
 
     assert contents(folder) == before
@@ -413,7 +411,7 @@ def test_a_read_only_disk_is_fine_for_checking_and_an_error_for_writing(small_di
 
     assert check(rendered(OLD), folder).is_clean
     assert write(rendered(OLD), folder).is_clean
-    with pytest.raises(WriteFailed, match="Read-only file system"):
+    with pytest.raises(WriteError, match="Read-only file system"):
         write(rendered(NEW), folder)
 
 
@@ -464,7 +462,7 @@ def test_no_file_of_anybody_else_is_ever_lost(
         before = contents(folder) if folder.exists() else {}
         try:
             write(rendered(new), folder)
-        except EditedFiles:
+        except EditedFilesError:
             assert contents(folder) == before
         else:
             assert check(rendered(new), folder).is_clean

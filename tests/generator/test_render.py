@@ -19,8 +19,8 @@ from toolmason.manifest.document import load
 from toolmason.manifest.validate import validate
 from toolmason.model.rendered_file import RenderedFile
 from toolmason.model.server import Server
-from toolmason.render import render
-from toolmason.render.pydantic_models import reusable, schemas
+from toolmason.render.pydantic_models import find_cached_models, schemas
+from toolmason.render.renderer import render
 from toolmason.resolve import resolve
 
 ROOT = Path(__file__).parents[2]
@@ -83,7 +83,7 @@ def test_models_are_found_in_the_file_and_rendered_as_they_are(small: Server) ->
     fresh = render(small)
     path = PurePosixPath("catalog_server/books/models.py")
     (books,) = small.categories
-    found = reusable(schemas(books, small.package), {file.path: file.text for file in fresh}[path])
+    found = find_cached_models(schemas(books, small.package), {file.path: file.text for file in fresh}[path])
     assert found
     assert render(small, models={"books": found}) == fresh
 
@@ -98,7 +98,7 @@ def test_what_a_template_puts_after_the_models_is_neither_doubled_nor_kept(small
     text = {file.path: file.text for file in extended}[PurePosixPath("catalog_server/books/models.py")]
     assert text.count("MINE = 1") == 1
     (books,) = small.categories
-    models = {"books": reusable(schemas(books, small.package), text)}
+    models = {"books": find_cached_models(schemas(books, small.package), text)}
     assert models["books"]
     assert render(small, templates=tmp_path, models=models) == extended
     assert render(small, models=models) == render(small)
@@ -284,7 +284,7 @@ async def open_library(options: Mapping[str, str | tuple[str, ...]]) -> AsyncIte
     ("decorator", "verdict"),
     [
         ("@asynccontextmanager\n", "Success: no issues found"),
-        ("", "library_server/server.py:27: error: Incompatible types in assignment"),
+        ("", "library_server/server.py:30: error: Incompatible types in assignment"),
     ],
     ids=["right", "not decorated"],
 )

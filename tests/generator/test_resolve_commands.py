@@ -18,7 +18,7 @@ from toolmason.manifest.document import Document
 from toolmason.manifest.validate import validate
 from toolmason.model.server import Server
 from toolmason.model.tool import CommandLine, Hints, Tool
-from toolmason.render import render
+from toolmason.render.renderer import render
 from toolmason.resolve import resolve
 from toolmason.resolve.clis import automatic_flag
 
@@ -114,37 +114,37 @@ def test_a_parameter_goes_where_the_manifest_says(param: str, place: Place, flag
     [
         pytest.param(
             '{ type = "string", positional = true, default = "-x" }',
-            "the default of `value` can never be passed: it starts with `-`, so that git could take it for an option",
+            "the default of `value` is always rejected: it starts with `-`, so that git could take it for an option",
             id="a positional",
         ),
         pytest.param(
             '{ type = "string", flag = "--value", default = "-x" }',
-            "the default of `value` can never be passed: it starts with `-`, so that git could take it for an option",
+            "the default of `value` is always rejected: it starts with `-`, so that git could take it for an option",
             id="a separate value",
         ),
         pytest.param(
             '{ type = "string", positional = true, default = "a\\nb" }',
-            "the default of `value` can never be passed: it must be one line; there is a line break at character 2",
+            "the default of `value` is always rejected: it must be one line; there is a line break at character 2",
             id="two lines",
         ),
         pytest.param(
             '{ type = "string[]", positional = true, default = ["a", "-b"] }',
-            "the default of `value` can never be passed: it starts with `-`, so that git could take it for an option",
+            "the default of `value` is always rejected: it starts with `-`, so that git could take it for an option",
             id="an item",
         ),
         pytest.param(
             '{ type = "string", flag = "--value", enum = ["-a", "b"] }',
-            "`-a` of `value` can never be passed: it starts with `-`, so that git could take it for an option",
+            "`-a` of `value` is always rejected: it starts with `-`, so that git could take it for an option",
             id="a choice",
         ),
         pytest.param(
             '{ type = "string", positional = true, enum = ["-a", "b"], default = "-a" }',
-            "`-a` of `value` can never be passed: it starts with `-`, so that git could take it for an option",
+            "`-a` of `value` is always rejected: it starts with `-`, so that git could take it for an option",
             id="a choice that is the default as well, told once",
         ),
         pytest.param(
             '{ type = "string", cwd = true, default = "a\\nb" }',
-            "the default of `value` can never be passed: it must be one line; there is a line break at character 2",
+            "the default of `value` is always rejected: it must be one line; there is a line break at character 2",
             id="a folder",
         ),
     ],
@@ -179,7 +179,7 @@ def test_a_default_of_a_program_that_no_call_could_pass_is_refused_once() -> Non
     second = TOOL.replace("git_log", "git_show")
 
     assert found(HEAD + cli + TOOL + READ + second + READ)[1] == [
-        "TM327 the default of `host` can never be passed: it starts with `-`, so that git could take it for an option"
+        "TM327 the default of `host` is always rejected: it starts with `-`, so that git could take it for an option"
     ]
 
 
@@ -295,7 +295,7 @@ def test_a_risk_by_a_switch_says_what_it_is_without() -> None:
     force = 'params.force = { type = "boolean" }\n'
     switch = 'risk.force = { true = "destructive" }\n'
 
-    assert found(HEAD + CLI + TOOL + switch + force)[1] == ["TM326 `risk` does not say what it is without `force`"]
+    assert found(HEAD + CLI + TOOL + switch + force)[1] == ["TM326 `risk` has no entry for calls without `force`"]
     by_method = f'risk.method = {{ GET = "read", PUT = "write" }}\n{METHOD} }}\n'
     assert found(HEAD + CLI + TOOL + switch + force + by_method)[1] == []
 
@@ -334,7 +334,7 @@ def test_a_risk_by_a_value_that_may_be_missing_says_what_it_is_without(param: st
     missing = HEAD + CLI + TOOL + f"risk.method = {{ {values} }}\n{param}\n"
     said = HEAD + CLI + TOOL + f'risk.method = {{ "" = "write", {values} }}\n{param}\n'
 
-    assert found(missing)[1] == ["TM326 `risk` does not say what it is without `method`, so that counts as destructive"]
+    assert found(missing)[1] == ["TM326 `risk` has no entry for calls without `method`; they count as destructive"]
     assert found(said)[1] == []
 
 
@@ -350,14 +350,14 @@ def test_a_risk_by_a_value_that_is_never_missing_need_not_say_so(param: str) -> 
     [
         pytest.param(
             'd = "read", list = "read"',
-            ["TM326 `risk` leaves out `D` of `mode`, which counts as destructive"],
+            ["TM326 `risk` has no entry for `D` of `mode`; such calls count as destructive"],
             id="a value that differs in case alone",
         ),
         pytest.param(
             'd = "read", D = "destructive", List = "read"',
             [
-                "TM326 `risk` leaves out `list` of `mode`, which counts as destructive",
-                "TM326 `risk` lists `List`, which `mode` cannot be",
+                "TM326 `risk` has no entry for `list` of `mode`; such calls count as destructive",
+                "TM326 `risk` lists `List`, which is not a value of `mode`",
             ],
             id="a value in another case",
         ),

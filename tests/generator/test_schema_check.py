@@ -12,7 +12,7 @@ A = {"type": "object", "properties": {"a": {"type": "object", "properties": {"b"
 
 
 def said(schema: dict[str, Any], data: Any, *, closed: bool = True) -> list[str]:
-    return [each.message for each in SchemaChecker({}).problems(schema, data, closed=closed)]
+    return [each.message for each in SchemaChecker({}).find_problems(schema, data, closed=closed)]
 
 
 def test_unknown_arguments_are_told_at_every_level() -> None:
@@ -54,13 +54,13 @@ def test_own_definitions_of_a_schema_stand_beside_those_of_the_manifest() -> Non
     checker = SchemaChecker({"Note": {"type": "object", "properties": {"text": {"type": "string"}}}})
     properties = {"a": {"$ref": "#/$defs/own"}, "b": {"$ref": "#/$defs/Note"}}
     schema = {"type": "object", "properties": properties, "$defs": {"own": {"type": "integer"}}}
-    assert checker.problems(schema, {"a": 1, "b": {"text": "x"}}) == []
-    found = checker.problems(schema, {"a": "x", "b": {"texts": 1}})
+    assert checker.find_problems(schema, {"a": 1, "b": {"text": "x"}}) == []
+    found = checker.find_problems(schema, {"a": "x", "b": {"texts": 1}})
     assert [each.path for each in found] == [("a",), ("b", "texts")]
 
 
 def test_schema_that_refers_to_itself_without_end_is_told() -> None:
-    assert said({"type": "object", "$ref": "#"}, {}) == ["the schema refers to itself without end"]
+    assert said({"type": "object", "$ref": "#"}, {}) == ["the schema refers to itself endlessly"]
 
 
 @pytest.mark.parametrize(

@@ -19,12 +19,15 @@ from toolmason.commands import toolmason
 from toolmason.diagnostics import Diagnostics
 from toolmason.diagnostics.printers import MAX_SHOWN
 from toolmason.model.checksum import sign
+from toolmason.model.parts import STAGING
 from toolmason.model.server import Server
 from toolmason.pipeline import read
 from toolmason.project import Project
-from toolmason.render import TemplateRefused, pydantic_models, render
+from toolmason.render import pydantic_models
+from toolmason.render.environment import TemplateRefusedError
+from toolmason.render.renderer import render
 from toolmason.render.sandbox import Limits, confined_render
-from toolmason.write.snapshot import MAX_TOTAL_BYTES, STAGING, take_snapshot
+from toolmason.write.snapshot import MAX_TOTAL_BYTES, take_snapshot
 
 Toolmason = Callable[..., Result]
 TOOLMASON = str(Path(sys.executable).with_name("toolmason"))
@@ -182,7 +185,7 @@ def test_a_template_reaches_nothing_outside_of_its_sandbox(
 
     assert result.exit_code == 1
     assert "templates/docs/index.md.jinja:1: " in result.stderr
-    assert "unsafe" in result.stderr or "there is no `" in result.stderr
+    assert "unsafe" in result.stderr or "unknown name `" in result.stderr
     assert not canary.exists()
     assert tree(project.root) == before
 
@@ -257,7 +260,9 @@ def test_a_template_that_takes_all_time_is_stopped(text: str, project: Project) 
     reading = read(project, diagnostics=Diagnostics())
     assert reading is not None
 
-    with pytest.raises(TemplateRefused, match=r"templates/docs/index\.md\.jinja: .* it takes more than 5 s") as caught:
+    with pytest.raises(
+        TemplateRefusedError, match=r"templates/docs/index\.md\.jinja: .* it takes more than 5 s"
+    ) as caught:
         confined_render(project, reading.server, models={}, part="docs", limits=Limits(5, 1 << 30))
     assert caught.value.code == "TM609"
 
@@ -265,7 +270,7 @@ def test_a_template_that_takes_all_time_is_stopped(text: str, project: Project) 
 OUTPUTS = "{{ ('x' * 1000000 ~ '\\n') * 20 }}"
 LONG_CHAIN = 'a{{ ".b" * 300000 }}'
 NESTED = '{{ "[" * 200000 }}'
-TAKES_TOO_LONG = "it is nested too deep or too large to be laid out|laying it out takes more than"
+TAKES_TOO_LONG = "it is nested too deep or too large to be formatted|formatting takes more than"
 
 
 @pytest.mark.parametrize(
@@ -545,7 +550,7 @@ def test_a_staging_journal_of_a_pull_request_turns_no_check_green_and_moves_noth
     mine = put(project.generated / "notes.md", "mine")
     put(project.generated / "docs" / "index.md", "edited\n")
     journal = project.generated / STAGING / "forward.json"
-    step = {"name": "notes.md", "before": f"file {digest('mine')}", "after": "absent", "number": 0}
+    step = {"name": "notes.md", "before": f"file {cache_key('mine')}", "after": "absent", "number": 0}
     put(journal, "0" * 64 + "\n" + json.dumps([step]))
     before = tree(project.root)
 
@@ -556,7 +561,7 @@ def test_a_staging_journal_of_a_pull_request_turns_no_check_green_and_moves_noth
     assert (project.generated / "docs" / "index.md").read_text(encoding="utf-8") == "edited\n"
 
 
-def digest(text: str) -> str:
+def cache_key(text: str) -> str:
     return sha256(text.encode()).hexdigest()
 
 
@@ -565,9 +570,9 @@ def tampered(project: Project) -> Path:
     path = next(project.generated.glob("*/*/models.py"))
     text = path.read_text(encoding="utf-8")
     (category,) = server(project).categories
-    found = pydantic_models.reusable(pydantic_models.schemas(category, server(project).package), text)
+    found = pydantic_models.find_cached_models(pydantic_models.schemas(category, server(project).package), text)
     body = found.partition("\n")[2].replace("import annotations", "import annotations\n\nimport os", 1)
-    hostile = pydantic_models.marked(
+    hostile = pydantic_models.add_cache_header(
         pydantic_models.schemas(category, server(project).package), f'{body}\n\nos.system("id")\n'
     )
     whole = text.replace(found, hostile).rpartition("# toolmason: sha256")[0]

@@ -8,7 +8,7 @@ import pytest
 from jinja2 import nodes
 
 import toolmason_templates
-from toolmason.render import make_environment
+from toolmason.render.environment import make_environment
 from toolmason.render.filters import FILTERS
 
 FOLDER = Path(toolmason_templates.__file__).parent
@@ -23,11 +23,13 @@ CHECKED = {
     "command.name",
     "constant",
     "each.place.name",
+    "facts.shared_models",
     "line.risk.name",
     "loop.index",
     "module",
     "name",
     "provider",
+    "result",
     "risk.name",
     "server.guard.function",
     "server.guard.module",

@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 
 from toolmason.commands import toolmason
 from toolmason.project import Project
-from toolmason.render.overrides import AlreadyEjected, State, UnknownTemplate, eject, overrides, packaged
+from toolmason.render.overrides import State, TemplateExistsError, UnknownTemplateError, eject, overrides, packaged
 
 NAME = "docs/index.md.jinja"
 
@@ -58,14 +58,14 @@ def test_template_of_yours_is_left_alone_by_a_second_eject(tmp_path: Path) -> No
     path = eject(NAME, tmp_path)
     path.write_text("mine", encoding="utf-8")
 
-    with pytest.raises(AlreadyEjected):
+    with pytest.raises(TemplateExistsError):
         eject(NAME, tmp_path)
     assert path.read_text(encoding="utf-8") == "mine"
 
 
 @pytest.mark.parametrize("name", ["nothing.jinja", "../__init__.py", "init/pyproject.toml.jinja", ""])
 def test_only_templates_that_make_output_can_be_ejected(name: str, tmp_path: Path) -> None:
-    with pytest.raises(UnknownTemplate):
+    with pytest.raises(UnknownTemplateError):
         eject(name, tmp_path / "templates")
     assert not (tmp_path / "templates").exists()
 
@@ -148,7 +148,7 @@ def test_file_in_the_place_of_a_folder_is_named_and_left(in_the_way: str, projec
     result = CliRunner().invoke(toolmason, ["templates", "eject", NAME, "--manifest", str(project.manifest)])
 
     assert result.exit_code == 4
-    assert f"{blocking} is no folder; move it away; nothing was written" in result.stderr
+    assert f"{blocking} is not a directory; move it away; nothing was written" in result.stderr
     assert blocking.read_text(encoding="utf-8") == "mine"
 
 
@@ -156,8 +156,8 @@ def test_status_and_eject_say_what_they_did(project: Project) -> None:
     def templates(*words: str) -> Result:
         return CliRunner().invoke(toolmason, ["templates", *words, "--manifest", str(project.manifest)])
 
-    assert templates("status").stdout == "no template of yours: all output is made by ours\n"
-    assert templates("eject", NAME).stdout == f"templates/{NAME}: now yours; `toolmason generate` uses it\n"
+    assert templates("status").stdout == "no project templates: all files use the packaged ones\n"
+    assert templates("eject", NAME).stdout == f"templates/{NAME}: created; `toolmason generate` uses it\n"
     assert templates("status").stdout == f"{NAME}  unchanged\n"
     assert templates("eject", NAME).exit_code == 4
     assert "did you mean `docs/index.md.jinja`?" in templates("eject", "docs/idnex.md.jinja").stderr

@@ -68,7 +68,7 @@ class Watch:
 @pytest.fixture
 def watch(project: Project) -> Iterator[Watch]:
     watching = Watch(project)
-    watching.wait_for("watching manifest/notes.toml, templates/, handlers/; Ctrl-C ends")
+    watching.wait_for("watching manifest/notes.toml, templates/, handlers/; press Ctrl-C to stop")
     yield watching
     watching.close()
 
@@ -172,7 +172,7 @@ def test_folder_of_templates_that_comes_later_is_noticed(project: Project) -> No
     shutil.rmtree(project.override_folder)
     watch = Watch(project)
     try:
-        watch.wait_for("Ctrl-C ends")
+        watch.wait_for("press Ctrl-C to stop")
         (project.override_folder / "docs").mkdir(parents=True)
         (project.override_folder / "docs" / "index.md.jinja").write_text("# Ours\n", encoding="utf-8")
         watch.wait_for("1 written")

@@ -10,19 +10,17 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from toolmason.model.checksum import sign
+from toolmason.model.parts import STAGING
 from toolmason.model.rendered_file import RenderedFile
-from toolmason.write import LOCK, EditedFiles, MisplacedFolder, WriteFailed, write
+from toolmason.write import LOCK, EditedFilesError, MisplacedDirectoryError, WriteError, check, write
 from toolmason.write.changes import ChangeKind, Changes
-from toolmason.write.check import check
-from toolmason.write.disk import LocalDisk
-from toolmason.write.journal import repair
-from toolmason.write.snapshot import STAGING
+from toolmason.write.journal import Disk, recover
 
 OLD = {"a.py": "A = 1\n", "docs/a.md": "# A\n", "old/b.py": "B = 1\n", "a.json": "{}\n", "old.json": "{}\n"}
 NEW = {"a.py": "A = 2\n", "docs/a.md": "# A\n", "new/c.py": "C = 1\n", "a.json": "[]\n", "docs/d.md": "# D\n"}
 
 
-class FailingDisk(LocalDisk):
+class FailingDisk(Disk):
     """A disk that refuses one operation, counted from 1, and all from number `for_good` on, if that is not 0."""
 
     def __init__(self, number: int, code: int, *, for_good: int = 0) -> None:
@@ -31,9 +29,9 @@ class FailingDisk(LocalDisk):
         self.code = code
         self.for_good = for_good
 
-    def make_folder(self, path: Path) -> None:
+    def make_directory(self, path: Path) -> None:
         self.step(path)
-        super().make_folder(path)
+        super().make_directory(path)
 
     def create(self, path: Path, data: bytes, mode: int | None) -> None:
         if self.count + 1 == self.number:
@@ -41,9 +39,9 @@ class FailingDisk(LocalDisk):
         self.step(path)
         super().create(path, data, mode)
 
-    def keep(self, path: Path, copy: Path) -> None:
+    def back_up(self, path: Path, copy: Path) -> None:
         self.step(path)
-        super().keep(path, copy)
+        super().back_up(path, copy)
 
     def replace(self, path: Path, target: Path) -> None:
         self.step(target)
@@ -53,9 +51,9 @@ class FailingDisk(LocalDisk):
         self.step(path)
         super().remove(path)
 
-    def remove_folder(self, path: Path) -> None:
+    def remove_directory(self, path: Path) -> None:
         self.step(path)
-        super().remove_folder(path)
+        super().remove_directory(path)
 
     def sync(self, folder: Path) -> None:
         self.step(folder)
@@ -129,7 +127,7 @@ def test_a_hand_edit_is_refused_with_its_diff_and_nothing_is_written(folder: Pat
         file.write("MINE = 1\n")
     before = state_of(folder)
 
-    with pytest.raises(EditedFiles, match=r"^a\.py$") as caught:
+    with pytest.raises(EditedFilesError, match=r"^a\.py$") as caught:
         write(rendered(NEW), folder)
 
     assert names(caught.value.changes, ChangeKind.EDITED) == ["a.py"]
@@ -141,7 +139,7 @@ def test_a_hand_edit_is_refused_with_its_diff_and_nothing_is_written(folder: Pat
 def test_every_kind_of_file_is_guarded(folder: Path, name: str) -> None:
     (folder / name).write_bytes(b"\n" + (folder / name).read_bytes())
 
-    with pytest.raises(EditedFiles) as caught:
+    with pytest.raises(EditedFilesError) as caught:
         write(rendered(OLD), folder)
     assert names(caught.value.changes, ChangeKind.EDITED) == [name]
 
@@ -177,7 +175,7 @@ def test_an_edited_file_that_is_no_longer_rendered_is_not_pruned(folder: Path) -
     (folder / "old.json").write_bytes(b"[1]\n")
     before = state_of(folder)
 
-    with pytest.raises(EditedFiles) as caught:
+    with pytest.raises(EditedFilesError) as caught:
         write(rendered(NEW), folder)
     assert names(caught.value.changes, ChangeKind.EDITED) == ["old.json", "old/b.py"]
     assert state_of(folder) == before
@@ -191,7 +189,7 @@ def test_a_foreign_file_in_the_way_is_refused_and_gives_way_only_on_demand(folde
     (folder / "new").mkdir()
     (folder / "new/c.py").write_text("mine = 1\n", encoding="utf-8")
 
-    with pytest.raises(EditedFiles) as caught:
+    with pytest.raises(EditedFilesError) as caught:
         write(rendered(NEW), folder)
     assert names(caught.value.changes, ChangeKind.BLOCKED) == ["new/c.py"]
     assert (folder / "new/c.py").read_text(encoding="utf-8") == "mine = 1\n"
@@ -203,7 +201,7 @@ def test_a_foreign_file_in_the_way_is_refused_and_gives_way_only_on_demand(folde
 def test_a_foreign_file_where_a_folder_must_be_is_refused(folder: Path) -> None:
     (folder / "new").write_text("mine\n", encoding="utf-8")
 
-    with pytest.raises(EditedFiles) as caught:
+    with pytest.raises(EditedFilesError) as caught:
         write(rendered(NEW), folder)
     assert names(caught.value.changes, ChangeKind.BLOCKED) == ["new"]
 
@@ -216,7 +214,7 @@ def test_a_folder_with_files_of_others_never_gives_way(folder: Path) -> None:
     (folder / "docs/d.md/mine.txt").write_text("mine\n", encoding="utf-8")
 
     for discard_edits in (False, True):
-        with pytest.raises(EditedFiles) as caught:
+        with pytest.raises(EditedFilesError) as caught:
             write(rendered(NEW), folder, discard_edits=discard_edits)
         assert names(caught.value.changes, ChangeKind.BLOCKED) == ["docs/d.md"]
     assert (folder / "docs/d.md/mine.txt").read_text(encoding="utf-8") == "mine\n"
@@ -246,7 +244,7 @@ def test_nothing_is_written_through_a_link(folder: Path, tmp_path: Path) -> None
     (folder / "a.py").symlink_to(outside / "target.py")
     (folder / "new").symlink_to(outside, target_is_directory=True)
 
-    with pytest.raises(EditedFiles) as caught:
+    with pytest.raises(EditedFilesError) as caught:
         write(rendered(NEW), folder)
     assert names(caught.value.changes, ChangeKind.BLOCKED) == ["a.py", "new"]
     assert [path.name for path in outside.iterdir()] == ["target.py"]
@@ -262,7 +260,7 @@ def test_nothing_is_written_to_a_folder_that_is_a_link(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "generated").symlink_to(tmp_path / "real", target_is_directory=True)
 
-    with pytest.raises(MisplacedFolder, match="it is a link"):
+    with pytest.raises(MisplacedDirectoryError, match="it is a link"):
         write(rendered(OLD), tmp_path / "generated")
 
     assert list((tmp_path / "real").iterdir()) == []
@@ -289,7 +287,7 @@ def test_a_lock_that_leads_elsewhere_is_refused(kind: str, tmp_path: Path) -> No
     else:
         os.mkfifo(lock)
 
-    with pytest.raises(MisplacedFolder, match=LOCK):
+    with pytest.raises(MisplacedDirectoryError, match=LOCK):
         write(rendered(OLD), lock.parent / "generated")
 
     assert victim.read_text(encoding="utf-8") == "precious"
@@ -329,7 +327,7 @@ def test_whichever_operation_fails_once_the_tree_is_old_or_new(tmp_path: Path, c
         disk = FailingDisk(number, code)
         try:
             write(rendered(NEW), target, disk=disk)
-        except WriteFailed as failure:
+        except WriteError as failure:
             assert os.strerror(code) in failure.reason  # noqa: PT017 - the loop ends when nothing fails
             assert failure.path.is_relative_to(target)  # noqa: PT017 - likewise
         if disk.count < number:
@@ -354,7 +352,7 @@ def test_whichever_operation_is_the_last_one_possible_the_next_run_settles_it(tm
         disk = FailingDisk(number, errno.EROFS, for_good=number)
         try:
             write(rendered(NEW), target, disk=disk)
-        except WriteFailed:
+        except WriteError:
             assert number <= disk.count
         if disk.count < number:
             break
@@ -373,19 +371,19 @@ def test_a_way_back_that_is_cut_short_too_is_finished_by_the_next_run(tmp_path: 
         for later in range(2, 8):
             target = tmp_path / f"{number} {later}" / "generated"
             write(rendered(OLD), target)
-            with suppress(WriteFailed):
+            with suppress(WriteError):
                 write(rendered(NEW), target, disk=FailingDisk(number, errno.EIO, for_good=number + later))
             if not (target / STAGING / "back.json").exists():
                 continue
             unfinished += 1
             assert check(rendered(OLD), target).all == ()
             assert check(rendered(OLD), target).is_interrupted
-            assert repair(target, LocalDisk())
+            assert recover(target, Disk())
             assert {name: state[3] for name, state in state_of(target).items()} == old
     assert unfinished > 10
 
 
-class MeddlingDisk(LocalDisk):
+class MeddlingDisk(Disk):
     """A disk on which somebody saves `path` just before it would be replaced."""
 
     def __init__(self, path: Path) -> None:
@@ -400,7 +398,7 @@ class MeddlingDisk(LocalDisk):
 def test_a_file_saved_while_we_write_is_not_lost(folder: Path) -> None:
     before = state_of(folder)
 
-    with pytest.raises(WriteFailed, match="changed while it was being written"):
+    with pytest.raises(WriteError, match="changed while it was being written"):
         write(rendered(NEW), folder, disk=MeddlingDisk(folder / "a.py"))
 
     after = state_of(folder)

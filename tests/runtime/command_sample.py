@@ -20,7 +20,7 @@ from toolmason_runtime.server.dispatch import Dispatcher
 from toolmason.diagnostics import Diagnostics
 from toolmason.manifest.document import load
 from toolmason.manifest.validate import validate
-from toolmason.render import render
+from toolmason.render.renderer import render
 from toolmason.resolve import resolve
 
 SAMPLE = Path(__file__).parents[1] / "command_line" / "sample"

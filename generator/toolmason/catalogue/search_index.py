@@ -1,7 +1,7 @@
 """The search index of a catalogue, computed at generation time: BM25F as one integer for each term of each tool.
 
-BM25F after Robertson, Zaragoza and Taylor, "Simple BM25 extension to multiple weighted fields", CIKM 2004. What is
-left to do at run time is a sum.
+BM25F after Robertson, Zaragoza and Taylor, "Simple BM25 extension to multiple weighted fields", CIKM 2004. A
+query only needs a sum at run time.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from toolmason_runtime.search.index import FORMAT, SearchData
 from toolmason_runtime.search.text import terms
 
 K1 = 1.2
-"""How soon more occurrences of a term stop counting."""
-SCALE = 100
-"""Scores are stored as whole numbers: hundredths."""
-LEAST = 1
-"""What a term that every tool has still counts: who asks for it gets them all, not none."""
-DEPRECATED = 0.85
-"""Share of its score that a deprecated tool keeps: it stays findable, after what replaces it."""
+"""Saturation of the term frequency in BM25F."""
+SCORE_SCALE = 100
+"""Scores are stored as integers, in hundredths."""
+MIN_SCORE = 1
+"""Minimum score of a term, so that a query with a term of every tool finds all of them."""
+DEPRECATED_BOOST = 0.85
+"""Factor for the scores of a deprecated tool, which ranks it below its replacement."""
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """How much a field counts, and how much its length is held against it (0: not at all, 1: in full)."""
+    """Weight of a field in BM25F, and the normalization of its length from 0 (none) to 1 (full)."""
 
     weight: float
-    length: float
+    length_normalization: float
 
 
 FIELDS: Mapping[str, Field] = {
@@ -49,31 +49,31 @@ FIELDS: Mapping[str, Field] = {
 
 
 def build_index(catalogue: Catalogue) -> SearchData:
-    """Index every tool of `catalogue`, hidden ones too: what is visible is decided when the server starts.
+    """Return the index of all tools of `catalogue`, also of hidden ones: the server selects the visible ones.
 
-    The result is JSON-able, holds no floats and depends on nothing but `catalogue`.
+    The result is JSON without floats and depends only on `catalogue`.
     """
     tools = catalogue["tools"]
-    counted = [field_terms(entry, catalogue) for entry in tools.values()]
-    rarity = _rarity(counted)
-    average = {field: _mean(sum(tool[field].values()) for tool in counted) for field in FIELDS}
-    postings: dict[str, tuple[list[int], list[int]]] = {term: ([], []) for term in sorted(rarity)}
-    for number, (tool, entry) in enumerate(zip(counted, tools.values(), strict=True)):
-        share = DEPRECATED if "deprecated" in entry else 1.0
+    term_counts = [field_terms(entry, catalogue) for entry in tools.values()]
+    idf = _inverse_document_frequencies(term_counts)
+    average = {field: _mean(sum(tool[field].values()) for tool in term_counts) for field in FIELDS}
+    postings: dict[str, tuple[list[int], list[int]]] = {term: ([], []) for term in sorted(idf)}
+    for number, (tool, entry) in enumerate(zip(term_counts, tools.values(), strict=True)):
+        boost = DEPRECATED_BOOST if "deprecated" in entry else 1.0
         for term, weight in _weights(tool, average).items():
-            score = round(SCALE * share * rarity[term] * weight / (K1 + weight))
+            score = round(SCORE_SCALE * boost * idf[term] * weight / (K1 + weight))
             postings[term][0].append(number)
-            postings[term][1].append(max(LEAST, score))
+            postings[term][1].append(max(MIN_SCORE, score))
     return {
         "format": FORMAT,
         "tools": list(tools),
         "terms": {term: list(columns) for term, columns in postings.items()},
-        "names": _name_shares(counted, rarity),
+        "names": _name_shares(term_counts, idf),
     }
 
 
 def field_terms(entry: ToolEntry, catalogue: Catalogue) -> dict[str, Counter[str]]:
-    """Give the search terms of each field of a tool, with how often they occur."""
+    """Return the search terms of each field of a tool with their counts."""
     tool = entry["tool"]
     summary, description = entry["summary"], str(tool.get("description", ""))
     schema = tool["inputSchema"]
@@ -99,7 +99,7 @@ def field_terms(entry: ToolEntry, catalogue: Catalogue) -> dict[str, Counter[str
 
 
 def _parameters(schema: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Give the properties of `schema`, those of nested objects and lists after the one that holds them."""
+    """Yield the properties of `schema`, nested ones after their parent."""
     for name, part in schema.get("properties", {}).items():
         if isinstance(part, dict):
             yield name, part
@@ -109,9 +109,9 @@ def _parameters(schema: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, A
                 yield from _parameters(items)
 
 
-def _rarity(counted: list[dict[str, Counter[str]]]) -> dict[str, float]:
-    found = Counter(term for tool in counted for term in set().union(*tool.values()))
-    return {term: log(1 + (len(counted) - count + 0.5) / (count + 0.5)) for term, count in found.items()}
+def _inverse_document_frequencies(term_counts: list[dict[str, Counter[str]]]) -> dict[str, float]:
+    tools_with = Counter(term for tool in term_counts for term in set().union(*tool.values()))
+    return {term: log(1 + (len(term_counts) - count + 0.5) / (count + 0.5)) for term, count in tools_with.items()}
 
 
 def _mean(lengths: Iterator[int]) -> float:
@@ -123,19 +123,19 @@ def _weights(tool: Mapping[str, Counter[str]], average: Mapping[str, float]) -> 
     weights: dict[str, float] = {}
     for name, field in FIELDS.items():
         length = sum(tool[name].values())
-        norm = 1 - field.length + field.length * length / average[name]
+        norm = 1 - field.length_normalization + field.length_normalization * length / average[name]
         for term, count in tool[name].items():
             weights[term] = weights.get(term, 0.0) + field.weight * count / norm
     return weights
 
 
-def _name_shares(counted: list[dict[str, Counter[str]]], rarity: Mapping[str, float]) -> dict[str, list[list[int]]]:
-    """Give, for each term, the tools with it in their name, and how much of the name's rarity it is, in percent."""
+def _name_shares(term_counts: list[dict[str, Counter[str]]], idf: Mapping[str, float]) -> dict[str, list[list[int]]]:
+    """Return for each term the tools with it in their names, and its percentage of the IDF sum of each name."""
     shares: dict[str, list[list[int]]] = {}
-    for number, tool in enumerate(counted):
-        whole = sum(rarity[term] for term in tool["name"]) or 1.0
+    for number, tool in enumerate(term_counts):
+        total = sum(idf[term] for term in tool["name"]) or 1.0
         for term in tool["name"]:
             columns = shares.setdefault(term, [[], []])
             columns[0].append(number)
-            columns[1].append(round(100 * rarity[term] / whole))
+            columns[1].append(round(100 * idf[term] / total))
     return dict(sorted(shares.items()))

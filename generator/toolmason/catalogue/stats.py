@@ -1,4 +1,4 @@
-"""What a server's tools cost a model: bytes and tokens of each tool, and of each way to list them."""
+"""The cost of a server's tools in bytes and tokens: of each tool, and of `tools/list` in each style."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from toolmason.model.server import Server
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What something costs where it is listed: UTF-8 bytes on the wire and estimated tokens of the same JSON."""
+    """Cost of a tool: its size on the wire in bytes (UTF-8) and its estimated tokens."""
 
     name: str
     size: int
@@ -26,7 +26,7 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class StyleCost:
-    """What `tools/list` of one style costs. `tools` counts what it lists, meta-tools included."""
+    """Cost of `tools/list` in one style. `tools` is the number of listed tools, meta-tools included."""
 
     style: str
     tools: int
@@ -36,68 +36,65 @@ class StyleCost:
 
 @dataclass(frozen=True, slots=True)
 class Stats:
-    """The costs of every enabled tool, in the order of the manifest, and of every style, that of the server first."""
+    """Costs of the enabled tools in the order of the manifest, and of the styles, the server's own first."""
 
     tools: tuple[Cost, ...]
     styles: tuple[StyleCost, ...]
 
 
-def stats(served: Catalogue) -> Stats:
-    """Measure a server. Styles are measured with the tools of tier `core`, as served without `--all`."""
-    tools = {name: _cost(entry["tool"]) for name, entry in served["tools"].items() if entry.get("enabled", True)}
+def stats(table: Catalogue) -> Stats:
+    """Return the costs of a server. Those of styles are for tools of tier `core`, as served without `--all`."""
+    tools = {name: _cost(entry["tool"]) for name, entry in table["tools"].items() if entry.get("enabled", True)}
     styles = []
-    for style in sorted(STYLES, key=lambda each: each != served["discovery"]["style"]):
-        # `dict` for the index: listing reads none.
-        listed = style_for(served, Selection(style), dict).listed()
+    for style in sorted(STYLES, key=lambda style: style != table["discovery"]["style"]):
+        # `dict` replaces the search index, which listing does not use.
+        listed = style_for(table, Selection(style), dict).listed()
         costs = [_cost(tool) for tool in listed]
-        # Between tools stands a comma, which tokenizers join to the braces around it.
-        size = sum(each.size for each in costs) + len(costs) + 1
-        styles.append(StyleCost(style, len(listed), size, sum(each.tokens for each in costs)))
+        # Commas and brackets have one byte each; tokenizers join commas to the braces around them.
+        size = sum(cost.size for cost in costs) + len(costs) + 1
+        styles.append(StyleCost(style, len(listed), size, sum(cost.tokens for cost in costs)))
     return Stats(tuple(tools.values()), tuple(styles))
 
 
-def _wire(value: WireTool) -> str:
+def _to_wire(value: WireTool) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def _size(text: str) -> int:
-    # Half a character is three bytes too: a measurement is no place to refuse it.
-    return len(text.encode("utf-8", "surrogatepass"))
-
-
 def _cost(tool: WireTool) -> Cost:
-    # Clients keep `_meta` to themselves: no model reads it.
-    read = {key: value for key, value in tool.items() if key != "_meta"}
-    return Cost(tool["name"], _size(_wire(tool)), estimate_tokens(_wire(read)))
+    # Clients do not show `_meta` to models.
+    shown = {key: value for key, value in tool.items() if key != "_meta"}
+    # An unpaired surrogate counts three bytes; reporting it is not the job of a measurement.
+    size = len(_to_wire(tool).encode("utf-8", "surrogatepass"))
+    return Cost(tool["name"], size, estimate_tokens(_to_wire(shown)))
 
 
 def report_stats(server: Server) -> str:
-    """Write the measurements as two tables: tools, dearest first, then styles with their share of the full list."""
+    """Return two tables: tools by decreasing cost, and styles with their share of the full list."""
     measured = stats(catalogue(server))
-    dearest = sorted(measured.tools, key=lambda each: -each.tokens)
-    whole = Cost("all tools", sum(each.size for each in dearest), sum(each.tokens for each in dearest))
-    average = Cost("average", whole.size // max(1, len(dearest)), whole.tokens // max(1, len(dearest)))
-    tools = [(each.name, f"{each.size:,}", f"{each.tokens:,}") for each in (*dearest, whole, average)]
-    full = next(each for each in measured.styles if each.style == "classic")
+    costs = sorted(measured.tools, key=lambda cost: -cost.tokens)
+    total = Cost("all tools", sum(cost.size for cost in costs), sum(cost.tokens for cost in costs))
+    average = Cost("average", total.size // max(1, len(costs)), total.tokens // max(1, len(costs)))
+    tools = [(cost.name, f"{cost.size:,}", f"{cost.tokens:,}") for cost in (*costs, total, average)]
+    classic = next(cost for cost in measured.styles if cost.style == "classic")
     styles = [
         (
-            f"{each.style}{' (this server)' if each.style == server.discovery.style else ''}",
-            f"{each.tools:,}",
-            f"{each.size:,}",
-            f"{each.tokens:,}",
-            f"{each.tokens / full.tokens:.0%}" if full.tokens else "-",
+            f"{cost.style}{' (this server)' if cost.style == server.discovery.style else ''}",
+            f"{cost.tools:,}",
+            f"{cost.size:,}",
+            f"{cost.tokens:,}",
+            f"{cost.tokens / classic.tokens:.0%}" if classic.tokens else "-",
         )
-        for each in measured.styles
+        for cost in measured.styles
     ]
     return (
         f"{_table(('tool', 'bytes', 'tokens'), tools)}\n"
         f"{_table(('style', 'listed', 'bytes', 'tokens', 'of full list'), styles)}\n"
-        "Tokens are estimated; tokenizers differ, some count up to twice as many.\n"
+        "Tokens are estimates; some tokenizers count up to twice as many.\n"
     )
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Align `rows` under `head`, the first column to the left and numbers to the right."""
+    """Return `rows` below `head`, with the first column left-aligned and the others right-aligned."""
     lines = [head, *rows]
     widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
     return "".join(

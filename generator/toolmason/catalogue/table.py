@@ -1,4 +1,4 @@
-"""The model as the plain data a running server serves."""
+"""The catalogue: the model as plain data, for the running server."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from toolmason.model.tool import Example, Hints, Tool
 
 
 def catalogue(server: Server) -> Catalogue:
-    """Give the catalogue of `server`, ready for the wire."""
-    served: Catalogue = {
+    """Return the catalogue of `server`."""
+    table: Catalogue = {
         "server": {
             "name": server.name,
             "title": server.title,
@@ -31,16 +31,16 @@ def catalogue(server: Server) -> Catalogue:
             "page_tokens": server.discovery.page_tokens,
             "split_calls": server.discovery.split_calls,
         },
-        "categories": {each.name: _category(each) for each in server.categories},
+        "categories": {category.name: _category(category) for category in server.categories},
         "tools": {tool.name: tool_entry(tool) for tool in server.tools},
     }
     if server.chunk_store:
-        served["server"]["chunk_store"] = server.chunk_store
+        table["server"]["chunk_store"] = server.chunk_store
     if server.discovery.list_fetch_chunk:
-        served["discovery"]["list_fetch_chunk"] = True
+        table["discovery"]["list_fetch_chunk"] = True
     if server.clis:
-        served["clis"] = {each.name: _cli(each) for each in server.clis}
-    return served
+        table["clis"] = {cli.name: _cli(cli) for cli in server.clis}
+    return table
 
 
 def _cli(cli: Cli) -> CliEntry:
@@ -58,7 +58,7 @@ def _category(category: Category) -> CategoryEntry:
 
 
 def tool_entry(tool: Tool) -> ToolEntry:
-    """Give what is served of one tool."""
+    """Return the entry of one tool."""
     entry: ToolEntry = {
         "tool": wire_tool(tool),
         "summary": tool.summary,
@@ -68,7 +68,7 @@ def tool_entry(tool: Tool) -> ToolEntry:
         "keywords": list(tool.keywords),
         "use_cases": list(tool.use_cases),
         "related": list(tool.related),
-        "examples": [_example(each) for each in tool.examples],
+        "examples": [_example(example) for example in tool.examples],
     }
     if tool.requires_codebase:
         entry["requires_codebase"] = True
@@ -81,7 +81,7 @@ def tool_entry(tool: Tool) -> ToolEntry:
         entry["deprecated"] = {"since": old.since, "replaced_by": old.replaced_by, "message": old.message}
     if not tool.enabled:
         entry["enabled"] = False
-    # Only a raw schema: generated models hold the meaning of what the manifest's own types say.
+    # Only for raw schemas: generated models implement the types of the manifest.
     if not tool.params_class and tool.schema != tool.input_schema:
         entry["arguments_schema"] = tool.schema
     if tool.params_class and (paths := unique_paths(tool.schema)):
@@ -96,7 +96,7 @@ def tool_entry(tool: Tool) -> ToolEntry:
 
 
 def wire_tool(tool: Tool) -> dict[str, Any]:
-    """Give a tool as `tools/list` sends it (MCP 2025-11-25 and 2026-07-28, `Tool`)."""
+    """Return a tool for `tools/list` (MCP 2025-11-25 and 2026-07-28, `Tool`)."""
     wire: dict[str, Any] = {"name": tool.name}
     if tool.title:
         wire["title"] = tool.title
@@ -110,7 +110,7 @@ def wire_tool(tool: Tool) -> dict[str, Any]:
 
 
 def wire_hints(hints: Hints) -> dict[str, bool]:
-    """Give all four hints: clients decide by them what may run unasked, and the defaults of MCP are the worst case."""
+    """Return all four hints. Clients use them to decide on approval; the defaults of MCP are the worst case."""
     return {
         "readOnlyHint": hints.read_only,
         "destructiveHint": hints.destructive,

@@ -1,4 +1,4 @@
-"""The command line. Each command imports what it needs when it runs, so that `--help` and completion stay quick."""
+"""The command line. Commands import other packages when they run, so that `--help` and completion are fast."""
 
 from __future__ import annotations
 

@@ -22,6 +22,5 @@ def completion(shell: str) -> None:
     from click.shell_completion import BashComplete, FishComplete, ShellComplete, ZshComplete
 
     kind: type[ShellComplete] = {"bash": BashComplete, "zsh": ZshComplete, "fish": FishComplete}[shell]
-    # Not `source()` of the class itself: for bash it starts a bash to check its version, but the script may be
-    # printed for another machine.
+    # Not `BashComplete.source()`, which runs bash to check its version: the script may be for another machine.
     click.echo(ShellComplete.source(kind(toolmason, {}, "toolmason", "_TOOLMASON_COMPLETE")))

@@ -1,4 +1,4 @@
-"""Commands that make `generated/` or compare it: `generate`, `check`."""
+"""`toolmason generate` and `toolmason check`."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 
 def _only_option(command: Callable[..., None]) -> Callable[..., None]:
-    return click.option(
-        "--only", type=click.Choice(PARTS), help="Leave the rest of generated/ as it is, and out of the comparison."
-    )(command)
+    return click.option("--only", type=click.Choice(PARTS), help="Write or compare only this part of generated/.")(
+        command
+    )
 
 
 @click.command()
@@ -34,11 +34,11 @@ def _only_option(command: Callable[..., None]) -> Callable[..., None]:
     "--diff",
     "show_diff",
     is_flag=True,
-    help="Show every line that differs, on stdout; on stderr where --format has that.",
+    help="Show the whole diff, on stdout; on stderr unless --format is text.",
 )
 @_only_option
-@click.option("--discard-edits", is_flag=True, help="Overwrite files that were edited by hand.")
-@click.option("--watch", is_flag=True, help="Do it again whenever manifest, templates or handlers change.")
+@click.option("--discard-edits", is_flag=True, help="Overwrite edited files.")
+@click.option("--watch", is_flag=True, help="Repeat on each change of the manifest, templates or handlers.")
 @format_option
 @manifest_option
 def generate(  # noqa: PLR0917 - click passes options by name
@@ -52,10 +52,10 @@ def generate(  # noqa: PLR0917 - click passes options by name
 ) -> None:
     """Write generated/ from the manifest.
 
-    Files that are right already are not touched. Files edited by hand stop the run: nothing is written then.
+    Files that are up to date are not touched. If a generated file was edited, nothing is written.
     """
     if is_check and (watch or discard_edits):
-        raise click.UsageError("--check writes nothing: leave out --watch and --discard-edits")
+        raise click.UsageError("--check cannot be combined with --watch or --discard-edits")
     from toolmason.commands.pipeline_run import Run
 
     run = Run(project_here(manifest), layout, only, show_diff=show_diff)
@@ -68,24 +68,24 @@ def generate(  # noqa: PLR0917 - click passes options by name
 
 
 @click.command()
-@click.option("--diff", "show_diff", is_flag=True, help="Show every line that differs, not only the first ones.")
+@click.option("--diff", "show_diff", is_flag=True, help="Show the whole diff, not only the first lines.")
 @_only_option
 @format_option
 @manifest_option
 def check(show_diff: bool, only: str | None, layout: Layout, manifest: Path | None) -> None:
     """Compare generated/ with the manifest.
 
-    The same as `generate --check`: it writes nothing, and exits with 3 if anything differs.
+    Like `generate --check`: write nothing, exit with 3 if anything differs.
     """
     from toolmason.commands.pipeline_run import Run
 
     end_with(Run(project_here(manifest), layout, only, show_diff=show_diff).check())
 
 
-def _watch(project: Project, work: Callable[[], Exit]) -> None:
+def _watch(project: Project, task: Callable[[], Exit]) -> None:
     from toolmason.watch import run_on_changes
 
     def ready() -> None:
-        click.echo(f"watching {project.shown_manifest}, templates/, handlers/; Ctrl-C ends", err=True)
+        click.echo(f"watching {project.shown_manifest}, templates/, handlers/; press Ctrl-C to stop", err=True)
 
-    run_on_changes(project, work, ready=ready)
+    run_on_changes(project, task, ready=ready)

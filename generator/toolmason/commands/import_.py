@@ -1,10 +1,10 @@
-"""The commands of `toolmason import`: manifests and parts of them, made of what others say of programs."""
+"""`toolmason import`: create manifests from CLImax YAML or `--help` output."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,37 +21,33 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 
 @click.group("import")
 def importing() -> None:
-    """Make a manifest of what others say of programs.
+    """Create a manifest from CLImax YAML or --help output.
 
-    What comes out is yours: read it, above all what each tool may do, before you serve it.
+    Review the result before you serve it, above all the risk of each tool.
     """
 
 
 def _force_option(command: Command) -> Command:
-    return click.option("--force", is_flag=True, help="Overwrite what is there.")(command)
-
-
-def _output_option(what: str) -> Callable[[Command], Command]:
-    return click.option("-o", "--output", metavar="FILE", type=_FILE, help=f"Write {what} to FILE instead of stdout.")
+    return click.option("--force", is_flag=True, help="Overwrite existing files.")(command)
 
 
 @importing.command()
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=_FILE)
-@_output_option("the manifest")
-@click.option("--name", help="Name of the server; that of the file if there is one, else `climax`.")
-@click.option("--policy", metavar="FILE", type=_FILE, help="A policy file, imported too.")
+@click.option("-o", "--output", metavar="FILE", type=_FILE, help="Write the manifest to FILE instead of stdout.")
+@click.option("--name", help="Name of the server. Default: the name of a single file, else `climax`.")
+@click.option("--policy", metavar="FILE", type=_FILE, help="Policy file to import.")
 @click.option(
     "--policy-output",
     metavar="FILE",
     type=_FILE,
-    help="Write the policy there, not to policy.toml beside the manifest or its folder `manifest`.",
+    help="Write the policy to FILE. Default: policy.toml beside the manifest, or beside its directory `manifest`.",
 )
 @click.option(
     "--unstated-risk",
     type=click.Choice(["read", "destructive"]),
     default="destructive",
     show_default=True,
-    help="The risk of tools that state none. CLImax takes them for `read`.",
+    help="Risk of tools without one. CLImax uses `read`.",
 )
 @_force_option
 @click.option("--json", "is_json", is_flag=True, help="Print manifest, policy and notes as one JSON document.")
@@ -66,18 +62,20 @@ def climax(
     force: bool,
     is_json: bool,
 ) -> None:
-    """Turn the YAML files of CLImax into one manifest.
+    """Convert CLImax YAML files to one manifest.
 
-    What does not carry over is listed on stderr. Tools that do not state their risk become destructive, so that each
-    call needs the approval of a person; --unstated-risk read takes them for `read`, as CLImax does.
+    Settings that cannot be converted are listed on stderr. Tools without a risk become destructive, so that each call
+    needs a person's approval; --unstated-risk read makes them `read`, as in CLImax.
 
-    Exit codes: 0 fine, 1 a file cannot be imported or a default would be lost, 2 wrong command line, 4 refused to
+    Exit codes: 0 success, 1 a file cannot be imported or a default would be lost, 2 wrong command line, 4 refused to
     overwrite.
     """
     if policy_output and not policy:
-        raise click.UsageError("--policy-output goes with --policy")
+        raise click.UsageError("--policy-output requires --policy")
     if policy and not (policy_output or output or is_json):
-        raise click.UsageError("two files come out: name them with --output or --policy-output, or use --json")
+        raise click.UsageError(
+            "the import produces a manifest and a policy; set --output or --policy-output, or use --json"
+        )
     from toolmason.importers.climax import import_climax
     from toolmason.importers.climax.policy import import_policy
     from toolmason.importers.manifest_writer import manifest_text, toml_text
@@ -94,21 +92,20 @@ def climax(
         _fail(error, notes, is_json=is_json)
     targets = {output: text} if output else {}
     if rules and (output or policy_output):
-        targets[policy_output or _beside(output)] = rules
+        targets[policy_output or _default_policy_path(output)] = rules
     _write(targets, force=force)
     if is_json:
-        document = {"manifest": text, "policy": rules or None, "notes": [each.as_data() for each in notes]}
+        document = {"manifest": text, "policy": rules or None, "notes": [note.as_data() for note in notes]}
         click.echo(json.dumps(document, ensure_ascii=False, indent=2))
         return
-    _tell(notes)
+    _print_notes(notes)
     if imported.unstated_risks:
-        click.echo(_unstated(imported.unstated_risks, len(imported.tools), unstated_risk), err=True)
+        click.echo(_unstated_risk_message(imported.unstated_risks, len(imported.tools), unstated_risk), err=True)
     if not output:
         click.echo(text, nl=False)
 
 
-def _unstated(count: int, total: int, risk: str) -> str:
-    """Return the line on the tools that state no risk."""
+def _unstated_risk_message(count: int, total: int, risk: str) -> str:
     verb = "states" if count == 1 else "state"
     was, them = ("was", "it") if count == 1 else ("were", "them")
     default = "the default of CLImax"
@@ -116,32 +113,33 @@ def _unstated(count: int, total: int, risk: str) -> str:
     return f"{count} of {total} tools {verb} no risk and {was} imported as `{risk}`{advice}."
 
 
-def _beside(output: Path | None) -> Path:
-    """Give the place of a policy: in the project, but not in the folder where each file would count as a manifest."""
-    folder = (output or Path()).parent
-    if folder.resolve().name == MANIFESTS:
-        folder = Path(os.path.normpath(folder / ".."))
-    return folder / "policy.toml"
+def _default_policy_path(output: Path | None) -> Path:
+    """Return the path of the policy, outside the directory `manifest`, where every TOML file is a manifest."""
+    directory = (output or Path()).parent
+    if directory.resolve().name == MANIFESTS:
+        directory = Path(os.path.normpath(directory / ".."))
+    return directory / "policy.toml"
 
 
 def _fail(error: ImportFailed, notes: Notes, *, is_json: bool) -> Any:
-    """Tell why nothing came out: what was noted before may be the reason."""
+    """Print the notes so far and the errors, and exit."""
     if is_json:
-        document = {"errors": list(error.mistakes), "notes": [each.as_data() for each in notes]}
+        document = {"errors": list(error.mistakes), "notes": [note.as_data() for note in notes]}
         click.echo(json.dumps(document, ensure_ascii=False, indent=2))
     else:
-        _say(str(each) for each in notes)
-    _say(error.mistakes)
+        _print_lines(str(note) for note in notes)
+    _print_lines(error.mistakes)
     end_with(Exit.FINDINGS)
 
 
-def _tell(notes: Notes) -> None:
-    _say(str(each) for each in notes)
-    click.echo(f"\n{len(notes)} {'note' if len(notes) == 1 else 'notes'} on what did not carry over.", err=True)
+def _print_notes(notes: Notes) -> None:
+    _print_lines(str(note) for note in notes)
+    count = f"{len(notes)} {'note' if len(notes) == 1 else 'notes'}"
+    click.echo(f"\n{count} on settings that were not converted.", err=True)
 
 
-def _say(lines: Iterable[str]) -> None:
-    """Write lines to stderr; what a file holds cannot move a terminal's cursor."""
+def _print_lines(lines: Iterable[str]) -> None:
+    """Print lines to stderr with control characters escaped, since text of a file could move the cursor."""
     from toolmason.audit.output import visible
 
     for line in lines:
@@ -149,12 +147,12 @@ def _say(lines: Iterable[str]) -> None:
 
 
 def _write(targets: dict[Path, str], *, force: bool) -> None:
-    """Write all files, or none if one of them is there already."""
+    """Write all files, or none if one of them exists."""
     from toolmason.importers.manifest_writer import write_text
 
-    taken = [path for path in targets if path.exists() or path.is_symlink()]
-    if taken and not force:
-        raise Refused(f"{taken[0]} is there already; nothing was written (--force overwrites it)")
+    existing = [path for path in targets if path.exists() or path.is_symlink()]
+    if existing and not force:
+        raise Refused(f"{existing[0]} exists; nothing was written; use --force to overwrite it")
     for path, text in targets.items():
         try:
             write_text(path, text, force=force)
@@ -171,15 +169,15 @@ def _write(targets: dict[Path, str], *, force: bool) -> None:
     default=20,
     show_default=True,
     metavar="SECONDS",
-    help="How long the program may take to answer.",
+    help="Time limit for the program.",
 )
 def help_(command: tuple[str, ...], timeout: int) -> None:
-    """Propose tools from what PROGRAM prints for --help.
+    """Propose tools from the --help output of PROGRAM.
 
-    The program is run with --help, or -h if that tells nothing, and without a shell. Put -- before it:
-    `toolmason import help -- git log`. What comes out is a part of a manifest, on stdout, with a remark at each guess.
+    Example: `toolmason import help -- git log`. The program is run without a shell, with --help, or with -h if that
+    prints no help. The result is a part of a manifest on stdout, with a comment at each guess.
 
-    Exit codes: 0 fine, 1 the program tells nothing, 2 wrong command line.
+    Exit codes: 0 success, 1 no help found, 2 wrong command line.
     """
     from toolmason.importers.help.fragment import fragment
     from toolmason.importers.help.runner import program_help

@@ -1,4 +1,4 @@
-"""The group `toolmason`, the options its commands share, and how they say what they found."""
+"""The group `toolmason`, and the options, exit codes and output functions that its commands share."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 class Exit(IntEnum):
-    """What the command's exit code says."""
+    """Exit codes of all commands."""
 
     FINE = 0
     FINDINGS = 1
@@ -36,34 +36,34 @@ class Exit(IntEnum):
 
 
 class Refused(click.ClickException):
-    """Something stands where we would write."""
+    """A file that would be overwritten exists."""
 
     exit_code = Exit.REFUSED
 
 
 class CommandLineError(click.ClickException):
-    """The command line cannot be carried out here, for a reason that is not its spelling."""
+    """The command cannot run here, although its syntax is right."""
 
     exit_code = Exit.COMMAND_LINE
 
 
-def _print_version(context: click.Context, _option: click.Parameter, wanted: bool) -> None:
-    if not wanted or context.resilient_parsing:
+def _print_version(context: click.Context, _option: click.Parameter, is_set: bool) -> None:
+    if not is_set or context.resilient_parsing:
         return
     try:
-        shown = version("toolmason")
+        number = version("toolmason")
     except PackageNotFoundError:
-        shown = "(not installed)"
-    click.echo(f"toolmason {shown}")
+        number = "(not installed)"
+    click.echo(f"toolmason {number}")
     context.exit()
 
 
-_REFUSED_OUTPUT = frozenset({errno.EBADF, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOSPC})
-"""What writing to a stream can end with. Of a pipe that nobody reads any more click itself takes care."""
+_OUTPUT_ERRORS = frozenset({errno.EBADF, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOSPC})
+"""Errors of writing to a stream. Click handles a closed pipe itself."""
 
 
-class Guarded(click.Group):
-    """A group whose output may fail to be written: a full disk or a closed stream, told in one line."""
+class OutputSafeGroup(click.Group):
+    """A click group that reports failed output (full disk, closed stream) in one line."""
 
     def main(self, *args: Any, **extra: Any) -> Any:
         """Run the command line; see `click.Group.main`."""
@@ -71,32 +71,32 @@ class Guarded(click.Group):
         try:
             return super().main(*args, **extra)
         except OSError as error:
-            if error.errno not in _REFUSED_OUTPUT or error.filename is not None:
+            if error.errno not in _OUTPUT_ERRORS or error.filename is not None:
                 raise
-            _leave_stdout()
+            _discard_stdout()
             with suppress(OSError):
                 click.echo(f"toolmason: the output cannot be written: {error.strerror or error}", err=True)
             sys.exit(Exit.FINDINGS)
 
 
 def _open_missing_streams() -> None:
-    """Give what is written somewhere to go: Python has None for a stream that its parent has closed."""
-    nowhere = Path(os.devnull)
+    """Replace streams that the parent process has closed: Python sets them to None."""
+    null_device = Path(os.devnull)
     if sys.stdout is None:
-        sys.stdout = nowhere.open("w", encoding="utf-8")
+        sys.stdout = null_device.open("w", encoding="utf-8")
     if sys.stderr is None:
-        sys.stderr = nowhere.open("w", encoding="utf-8")
+        sys.stderr = null_device.open("w", encoding="utf-8")
 
 
-def _leave_stdout() -> None:
-    """Send what stdout still holds to nowhere: Python would try to write it once more when it ends."""
+def _discard_stdout() -> None:
+    """Discard the buffer of stdout, which Python would try to write again at exit."""
     with suppress(OSError, ValueError):
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, sys.stdout.fileno())
-        os.close(nowhere)
+        descriptor = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(descriptor, sys.stdout.fileno())
+        os.close(descriptor)
 
 
-@click.group(cls=Guarded, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(cls=OutputSafeGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.option(
     "--version",
     is_flag=True,
@@ -106,9 +106,9 @@ def _leave_stdout() -> None:
     help="Show the version and exit.",
 )
 def toolmason() -> None:
-    """Generate an MCP server, its schemas, docs and commands from one manifest.
+    """Generate an MCP server, its schemas, documentation and commands from one manifest.
 
-    Exit codes: 0 fine, 1 findings, 2 wrong command line, 3 generated/ differs, 4 refused to overwrite.
+    Exit codes: 0 success, 1 findings, 2 wrong command line, 3 generated/ differs, 4 refused to overwrite.
     """
 
 
@@ -118,7 +118,7 @@ def manifest_option(command: Command) -> Command:
         "--manifest",
         metavar="FILE",
         type=click.Path(dir_okay=False, path_type=Path),
-        help="The manifest, where a project has several or none is found from here upwards.",
+        help="Manifest to use if the project has several, or if none is found in this directory or its parents.",
     )(command)
 
 
@@ -130,12 +130,12 @@ def format_option(command: Command) -> Command:
         type=click.Choice(LAYOUTS),
         default="text",
         show_default=True,
-        help="How findings are printed. Text goes to stderr, the others to stdout.",
+        help="Output format of findings. Text goes to stderr, the others to stdout.",
     )(command)
 
 
 def working_folder() -> Path:
-    """Give the working directory, or end the command if it has been deleted."""
+    """Return the working directory, or exit if it has been deleted."""
     try:
         return Path.cwd()
     except FileNotFoundError as error:
@@ -143,7 +143,7 @@ def working_folder() -> Path:
 
 
 def project_here(manifest: Path | None) -> Project:
-    """Find the project of the working directory, or end the command with what to do."""
+    """Return the project of the working directory, or exit with a hint."""
     try:
         return find_project(working_folder(), manifest)
     except ProjectError as error:
@@ -164,7 +164,7 @@ def server_here(manifest: Path | None) -> Server:
 
 
 def print_findings(diagnostics: Diagnostics, layout: Layout) -> None:
-    """Print what was found: text to stderr, in colour on a terminal; what programs read to stdout."""
+    """Print findings: text to stderr, in colour on a terminal; other formats to stdout."""
     from toolmason.diagnostics.printers import report
 
     to_stderr = layout == "text"
@@ -173,5 +173,5 @@ def print_findings(diagnostics: Diagnostics, layout: Layout) -> None:
 
 
 def end_with(code: Exit) -> NoReturn:
-    """End the command with `code`."""
+    """Exit with `code`."""
     click.get_current_context().exit(code)

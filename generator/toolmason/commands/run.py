@@ -1,4 +1,4 @@
-"""The command that serves a project without installing it: `run`."""
+"""`toolmason run`."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from toolmason.commands.options import CommandLineError, project_here
 @click.argument("manifest", type=click.Path(dir_okay=False, path_type=Path))
 @click.argument("arguments", metavar="[SERVER ARGUMENTS]...", nargs=-1, type=click.UNPROCESSED)
 def run(manifest: Path, arguments: tuple[str, ...]) -> None:
-    """Serve the server of MANIFEST from generated/, without installing it.
+    """Run the server of MANIFEST from generated/, without installing it.
 
-    This runs the code of the project: its generated/ and its handlers/. Use it only for projects you trust.
+    This runs the project's code in generated/ and handlers/: use it only for projects you trust. Run `toolmason
+    generate` after changes of the manifest.
 
-    What follows MANIFEST is for the server: `toolmason run manifest/X.toml --classic`, and `--help` shows the rest.
-    It serves what was generated last; after an edit of the manifest, run `toolmason generate` first.
+    Arguments after MANIFEST are for the server: `toolmason run manifest/X.toml --classic`; --help lists them.
     """
-    from toolmason.commands.serve import CannotServe, serve
+    from toolmason.commands.serve import ServeError, serve
 
     try:
         code = serve(project_here(manifest), arguments)
-    except CannotServe as error:
+    except ServeError as error:
         raise CommandLineError(str(error)) from error
     sys.exit(code)

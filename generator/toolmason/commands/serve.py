@@ -10,20 +10,20 @@ from collections.abc import Sequence
 from toolmason.project import Project
 
 
-class CannotServe(Exception):  # noqa: N818 - says what is the case
-    """The project's server cannot be started. The message has the way to fix it."""
+class ServeError(Exception):
+    """The project's server cannot be started. The message states the fix."""
 
 
 def serve(project: Project, arguments: Sequence[str]) -> int:
     """Run the project's server with the command-line `arguments`; return its exit status.
 
     Raises:
-        CannotServe: the manifest has no `package`, or the package is not in `generated/`.
+        ServeError: the manifest has no `package`, or the package is not in `generated/`.
     """
     package = _package(project)
     if not (project.generated / package / "__main__.py").is_file():
-        shown = f"generated/{package}/__main__.py"
-        raise CannotServe(f"no {shown}; make it with: toolmason generate --manifest {project.shown_manifest}")
+        path = f"generated/{package}/__main__.py"
+        raise ServeError(f"no {path}; create it with: toolmason generate --manifest {project.shown_manifest}")
     # Before installed packages, so that the project's own files are imported.
     sys.path[:0] = [str(project.generated), str(project.root / "handlers")]
     sys.argv[1:] = arguments
@@ -37,8 +37,8 @@ def _package(project: Project) -> str:
     try:
         server = tomllib.loads(project.manifest.read_text(encoding="utf-8")).get("server")
     except (OSError, ValueError, RecursionError) as error:
-        raise CannotServe(f"{project.shown_manifest} cannot be read: {error}; see toolmason check") from error
+        raise ServeError(f"{project.shown_manifest} cannot be read: {error}; see toolmason check") from error
     package = server.get("package") if isinstance(server, dict) else None
     if not isinstance(package, str) or not package.isidentifier():
-        raise CannotServe(f"{project.shown_manifest} names no `package` in [server]; see toolmason check")
+        raise ServeError(f"{project.shown_manifest} has no valid `package` in [server]; see toolmason check")
     return package

@@ -14,7 +14,7 @@ from toolmason.commands.options import manifest_option, server_here
 def stats(manifest: Path | None) -> None:
     """Show the cost of each tool and style.
 
-    In bytes on the wire and estimated tokens: each tool, and the result of `tools/list` in each style.
+    In bytes on the wire and estimated tokens, for each tool and for `tools/list` in each style.
     """
     server = server_here(manifest)
 

@@ -12,9 +12,9 @@ from toolmason.commands.options import CommandLineError, Refused, manifest_optio
 
 @click.group()
 def templates() -> None:
-    """List, take over and compare templates.
+    """List, copy and compare templates.
 
-    One that is taken over into templates/ goes before ours.
+    A template in templates/ replaces the packaged template of the same name.
     """
 
 
@@ -37,33 +37,33 @@ def _complete_template(_context: click.Context, _argument: click.Parameter, inco
 @click.argument("name", shell_complete=_complete_template)
 @manifest_option
 def eject(name: str, manifest: Path | None) -> None:
-    """Copy the packaged template NAME into templates/, where it goes before ours."""
+    """Copy the packaged template NAME to templates/, to change it there."""
     from toolmason_runtime.suggestions import did_you_mean
 
-    from toolmason.render.overrides import AlreadyEjected, CannotEject, UnknownTemplate, eject, packaged
+    from toolmason.render.overrides import EjectError, TemplateExistsError, UnknownTemplateError, eject, packaged
 
     project = project_here(manifest)
     try:
         target = eject(name, project.override_folder)
-    except UnknownTemplate as error:
+    except UnknownTemplateError as error:
         hint = did_you_mean(name, packaged()) or "`toolmason templates list` shows them"
         raise CommandLineError(f"no template `{name}`: {hint}") from error
-    except AlreadyEjected as error:
-        raise Refused(f"templates/{name} is there already; nothing was written") from error
-    except CannotEject as error:
+    except TemplateExistsError as error:
+        raise Refused(f"templates/{name} exists; nothing was written") from error
+    except EjectError as error:
         raise Refused(f"{error}; nothing was written") from error
-    click.echo(f"{target.relative_to(project.root).as_posix()}: now yours; `toolmason generate` uses it")
+    click.echo(f"{target.relative_to(project.root).as_posix()}: created; `toolmason generate` uses it")
 
 
 @templates.command()
 @manifest_option
 def status(manifest: Path | None) -> None:
-    """Compare the project's templates with ours and with what they were taken from."""
+    """Compare the project's templates with the packaged ones."""
     from toolmason.render.overrides import overrides
 
-    found = overrides(project_here(manifest).override_folder)
-    if not found:
-        click.echo("no template of yours: all output is made by ours")
-    width = max((len(each.name) for each in found), default=0)
-    for each in found:
-        click.echo(f"{each.name:{width}}  {each.state}")
+    templates = overrides(project_here(manifest).override_folder)
+    if not templates:
+        click.echo("no project templates: all files use the packaged ones")
+    width = max((len(template.name) for template in templates), default=0)
+    for template in templates:
+        click.echo(f"{template.name:{width}}  {template.state}")

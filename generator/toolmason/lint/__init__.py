@@ -1,7 +1,6 @@
-"""What is legal in a manifest and still a mistake: TM5xx, each switchable for one tool with a reason.
+"""Lint: report likely mistakes in valid manifests (TM5xx). A tool can allow each rule with a reason.
 
-A rule is a function of the model that yields findings; `lint` applies the `allow` tables and reports. Those on names
-are in `lint_names`, those on parameters in `lint_parameters`.
+A rule is a function that yields findings about the model. `lint` applies the `allow` tables and reports the rest.
 """
 
 from __future__ import annotations
@@ -15,22 +14,22 @@ from toolmason_runtime.suggestions import did_you_mean
 from toolmason.catalogue.table import catalogue, wire_tool
 from toolmason.clients import CLAUDE_CODE, clients
 from toolmason.diagnostics import Diagnostics, Severity
-from toolmason.lint.discoverability import PLACES, rank_use_cases
-from toolmason.lint.finding import Finding, Rule
+from toolmason.lint.discoverability import MAX_RANK, rank_use_cases
+from toolmason.lint.finding import Finding, Rule, about_tool
 from toolmason.lint.names import (
-    listed_names_fit_each_client,
-    lists_are_not_too_long,
-    names_leave_room_for_prefixes,
-    names_stay_apart_in_each_client,
-    names_survive_as_they_are,
+    check_listed_name_length,
+    check_name_characters,
+    check_name_collisions,
+    check_name_length,
+    check_tool_count,
 )
 from toolmason.lint.parameters import (
-    each_parameter_is_described,
-    no_parameter_is_taken_by_a_client,
-    parameter_descriptions_arrive_whole,
-    parameter_names_are_plain,
-    parameter_names_are_taken_everywhere,
-    patterns_are_linear,
+    check_injected_parameter,
+    check_parameter_description_length,
+    check_parameter_descriptions,
+    check_parameter_names,
+    check_patterns,
+    check_portable_parameter_names,
 )
 from toolmason.manifest.document import Document
 from toolmason.model.identifiers import words
@@ -38,46 +37,27 @@ from toolmason.model.server import Server
 from toolmason.model.tool import Tool
 from toolmason.schema.providers import providers
 
-LEVELS: Final[Mapping[str, Severity]] = {
-    "TM501": Severity.ERROR,
-    "TM502": Severity.WARNING,
-    "TM503": Severity.WARNING,
-    "TM504": Severity.WARNING,
-    "TM505": Severity.WARNING,
-    "TM506": Severity.WARNING,
-    "TM507": Severity.WARNING,
-    "TM508": Severity.ERROR,
-    "TM509": Severity.WARNING,
-    "TM510": Severity.ERROR,
-    "TM511": Severity.WARNING,
-    "TM512": Severity.WARNING,
-    "TM513": Severity.NOTE,
-    "TM514": Severity.WARNING,
-    "TM515": Severity.ERROR,
-    "TM516": Severity.WARNING,
-    "TM517": Severity.ERROR,
-    "TM518": Severity.WARNING,
-    "TM519": Severity.ERROR,
-    "TM520": Severity.WARNING,
-    "TM522": Severity.WARNING,
-    "TM525": Severity.WARNING,
+_ERRORS: Final = frozenset({"TM501", "TM508", "TM510", "TM515", "TM517", "TM519"})
+DEFAULT_SEVERITIES: Final[Mapping[str, Severity]] = {
+    code: Severity.ERROR if code in _ERRORS else Severity.NOTE if code == "TM513" else Severity.WARNING
+    for code in (*(f"TM{number}" for number in range(501, 521)), "TM522", "TM525")
 }
-"""The rules and how much each matters, where a finding does not say otherwise of itself."""
+"""The severity of each rule, unless a finding sets its own."""
 
-MAX_NAMED = 5
-"""Tools named as standing before the one that was not found."""
+MAX_NAMED: Final = 5
+"""Maximum number of higher-ranked tools in a hint."""
 
 
 def lint(server: Server, document: Document, *, diagnostics: Diagnostics) -> None:
-    """Add what the rules find in `server`, and each `allow` that does not switch anything off."""
-    switched_off = {tool.name: tool.allow for tool in server.tools}
+    """Report the findings of all rules, and each `allow` without effect."""
+    allowed = {tool.name: tool.allow for tool in server.tools}
     used: set[tuple[str, str]] = set()
-    for finding in (each for rule in RULES for each in rule(server)):
-        if finding.code in switched_off.get(finding.tool, {}):
+    for finding in (finding for rule in RULES for finding in rule(server)):
+        if finding.code in allowed.get(finding.tool, {}):
             used.add((finding.tool, finding.code))
         else:
             _report(finding, document, diagnostics)
-    for finding in _idle_allows(server.tools, used):
+    for finding in _unused_allows(server.tools, used):
         _report(finding, document, diagnostics)
 
 
@@ -89,153 +69,121 @@ def _report(finding: Finding, document: Document, diagnostics: Diagnostics) -> N
         finding.at,
         hint=finding.hint,
         value=finding.value,
-        severity=finding.severity or LEVELS[finding.code],
+        severity=finding.severity or DEFAULT_SEVERITIES[finding.code],
     )
 
 
-def _idle_allows(tools: Iterable[Tool], used: set[tuple[str, str]]) -> Iterator[Finding]:
+def _unused_allows(tools: Iterable[Tool], used: set[tuple[str, str]]) -> Iterator[Finding]:
     for tool in tools:
-        for place, code in enumerate(tool.allow):
-            at = (*tool.at, "allow", place)
-            if code not in LEVELS:
-                hint = did_you_mean(code, LEVELS) or f"the rules are {min(LEVELS)} to {max(LEVELS)}"
+        for index, code in enumerate(tool.allow):
+            at = (*tool.at, "allow", index)
+            if code not in DEFAULT_SEVERITIES:
+                hint = (
+                    did_you_mean(code, DEFAULT_SEVERITIES)
+                    or f"the rules are {min(DEFAULT_SEVERITIES)} to {max(DEFAULT_SEVERITIES)}"
+                )
                 message = f"no lint rule `{code}`"
             elif (tool.name, code) not in used:
-                message, hint = f"`allow` of {code} on `{tool.name}` switches nothing off", "remove it"
+                message, hint = f"`allow` of {code} on `{tool.name}` has no effect", "remove it"
             else:
                 continue
             yield Finding(code="TM514", tool="", message=message, hint=hint, at=(*at, "rule"), value=True)
 
 
-def use_cases_find_their_tool(server: Server) -> Iterator[Finding]:
-    """TM501: a model that words its wish as the author does must find the tool among the first three."""
+def check_use_cases(server: Server) -> Iterator[Finding]:
+    """TM501: a search for a use case must rank its tool among the first three."""
     tools = {tool.name: tool for tool in server.tools}
     for ranked in rank_use_cases(catalogue(server)):
         if ranked.is_found:
             continue
         tool = tools[ranked.tool]
-        before = ", ".join(f"`{name}`" for name in ranked.before[:MAX_NAMED])
-        remedy = "say it in the tool's own words" if before else "say what it is about"
-        yield Finding(
-            code="TM501",
-            tool=tool.name,
-            message=f"`{tool.name}` is not in the first {PLACES} hits for its use case `{ranked.use_case}`",
-            hint=f"{before} come first: {remedy}, or add keywords" if before else f"{remedy}, or add keywords",
-            at=(*tool.at, "use_cases", tool.use_cases.index(ranked.use_case)),
-            value=True,
-        )
+        higher = ", ".join(f"`{name}`" for name in ranked.ranked_higher[:MAX_NAMED])
+        advice = "use words of the tool's summary and description, or add keywords"
+        message = f"`{tool.name}` is not among the first {MAX_RANK} hits for its use case `{ranked.use_case}`"
+        hint = f"{higher} rank higher: {advice}" if higher else advice
+        yield about_tool(tool, "TM501", message, hint, "use_cases", tool.use_cases.index(ranked.use_case), value=True)
 
 
-def description_adds_to_the_summary(server: Server) -> Iterator[Finding]:
-    """TM502: the description is what a model decides by; one as short as the summary says nothing more."""
+def check_description(server: Server) -> Iterator[Finding]:
+    """TM502: models choose tools by their descriptions, so a description must add to the summary."""
     for tool in server.tools:
         if len(tool.description.strip()) <= len(tool.summary.strip()):
-            yield Finding(
-                code="TM502",
-                tool=tool.name,
-                message=f"the description of `{tool.name}` says no more than its summary",
-                hint="say when to use it, what it gives back and what it cannot do",
-                at=(*tool.at, "description"),
-            )
+            message = f"the description of `{tool.name}` adds nothing to its summary"
+            hint = "describe when to use it, its result and its limits"
+            yield about_tool(tool, "TM502", message, hint, "description")
 
 
-def each_tool_has_an_example(server: Server) -> Iterator[Finding]:
-    """TM503: examples are checked, shown in docs and search, and quoted when a call fails."""
+def check_examples(server: Server) -> Iterator[Finding]:
+    """TM503: examples are validated, shown in documentation and search, and quoted in errors."""
     for tool in server.tools:
         if not tool.examples:
-            yield Finding(
-                code="TM503",
-                tool=tool.name,
-                message=f"`{tool.name}` has no example",
-                hint=f"add [[tools.{tool.name}.examples]] with `description` and `arguments`",
-                at=tool.at,
-            )
+            message = f"`{tool.name}` has no example"
+            hint = f"add [[tools.{tool.name}.examples]] with `description` and `arguments`"
+            yield about_tool(tool, "TM503", message, hint)
 
 
-def descriptions_arrive_whole(server: Server) -> Iterator[Finding]:
-    """TM505: OpenAI refuses a long description in chat completions, goose cuts it there, Claude Code later."""
+def check_description_length(server: Server) -> Iterator[Finding]:
+    """TM505: OpenAI rejects a long description, goose cuts it there, Claude Code at a higher limit."""
     openai, claude_code = providers().providers["openai"], clients()[CLAUDE_CODE]
-    refused_from, cut_from = openai.max_description or sys.maxsize, claude_code.max_description or sys.maxsize
+    max_accepted, max_uncut = openai.max_description or sys.maxsize, claude_code.max_description or sys.maxsize
     for tool in server.tools:
         length = len(wire_tool(tool)["description"])
-        if length > refused_from:
-            is_cut = length > cut_from
-            taken = f"{claude_code.title} cuts at {cut_from:,}" if is_cut else f"{openai.title} takes {refused_from:,}"
-            yield Finding(
-                code="TM505",
-                tool=tool.name,
-                message=f"the description of `{tool.name}` has {length:,} characters; {taken}",
-                hint="put what matters first and move the rest into parameters, examples or docs",
-                at=(*tool.at, "description"),
-                severity=Severity.ERROR if is_cut else None,
+        if length > max_accepted:
+            is_cut = length > max_uncut
+            limit = (
+                f"{claude_code.title} cuts at {max_uncut:,}" if is_cut else f"{openai.title} accepts {max_accepted:,}"
             )
+            message = f"the description of `{tool.name}` has {length:,} characters; {limit}"
+            hint = "move details into parameters, examples or documentation"
+            yield about_tool(tool, "TM505", message, hint, "description", severity=Severity.ERROR if is_cut else None)
 
 
-def hints_agree(server: Server) -> Iterator[Finding]:
-    """TM510: clients decide by the hints what may run unasked; these two cannot both be true."""
+def check_hints(server: Server) -> Iterator[Finding]:
+    """TM510: clients use the hints to decide on approval; `read_only` and `destructive` exclude each other."""
     for tool in server.tools:
         if tool.hints.read_only and tool.hints.destructive:
-            yield Finding(
-                code="TM510",
-                tool=tool.name,
-                message=f"`{tool.name}` is said to change nothing (read_only) and to destroy something (destructive)",
-                hint="set one of them to false",
-                at=(*tool.at, "hints"),
-            )
+            message = f"`{tool.name}` is both read_only and destructive"
+            hint = "set one of them to false"
+            yield about_tool(tool, "TM510", message, hint, "hints")
 
 
-def summaries_have_no_full_stop(server: Server) -> Iterator[Finding]:
-    """TM511: summaries stand in lists and tables, where a full stop is a stray mark."""
+def check_summary_full_stop(server: Server) -> Iterator[Finding]:
+    """TM511: summaries are used in lists and tables, without a full stop."""
     for tool in server.tools:
         summary = tool.summary.rstrip()
         if summary.endswith(".") and not summary.endswith(("...", "etc.")):
-            yield Finding(
-                code="TM511",
-                tool=tool.name,
-                message=f"the summary of `{tool.name}` ends with a full stop",
-                hint="leave it out",
-                at=(*tool.at, "summary"),
-                value=True,
-            )
+            message = f"the summary of `{tool.name}` ends with a full stop"
+            hint = "remove it"
+            yield about_tool(tool, "TM511", message, hint, "summary", value=True)
 
 
-def summaries_do_not_repeat_the_name(server: Server) -> Iterator[Finding]:
-    """TM512: the name stands beside the summary wherever it is shown."""
+def check_summary_repeats_name(server: Server) -> Iterator[Finding]:
+    """TM512: the name is always shown beside the summary."""
     for tool in server.tools:
-        said, name = _plain(tool.summary), _plain(tool.name)
-        if said == name or (tool.name.casefold() in tool.summary.casefold().split() and "_" in tool.name):
-            yield Finding(
-                code="TM512",
-                tool=tool.name,
-                message=f"the summary of `{tool.name}` repeats its name",
-                hint="say what it does in other words",
-                at=(*tool.at, "summary"),
-                value=True,
-            )
+        summary, name = _casefold_words(tool.summary), _casefold_words(tool.name)
+        if summary == name or (tool.name.casefold() in tool.summary.casefold().split() and "_" in tool.name):
+            message = f"the summary of `{tool.name}` repeats its name"
+            hint = "describe it in other words"
+            yield about_tool(tool, "TM512", message, hint, "summary", value=True)
 
 
-def _plain(text: str) -> tuple[str, ...]:
+def _casefold_words(text: str) -> tuple[str, ...]:
     return tuple(word.casefold() for word in words(text))
 
 
-def related_tools_point_back(server: Server) -> Iterator[Finding]:
-    """TM513: whoever finds one of two related tools should learn of the other."""
+def check_related_tools(server: Server) -> Iterator[Finding]:
+    """TM513: `related` should be symmetric, so that each of two related tools leads to the other."""
     related = {tool.name: tool.related for tool in server.tools}
     for tool in server.tools:
-        for place, other in enumerate(tool.related):
+        for index, other in enumerate(tool.related):
             if tool.name not in related.get(other, (tool.name,)):
-                yield Finding(
-                    code="TM513",
-                    tool=tool.name,
-                    message=f"`{tool.name}` names `{other}` as related, but not the other way round",
-                    hint=f'add "{tool.name}" to `related` of `{other}`',
-                    at=(*tool.at, "related", place),
-                    value=True,
-                )
+                message = f"`{tool.name}` lists `{other}` as related, but `{other}` does not list `{tool.name}`"
+                hint = f'add "{tool.name}" to `related` of `{other}`'
+                yield about_tool(tool, "TM513", message, hint, "related", index, value=True)
 
 
-def programs_declare_their_access(server: Server) -> Iterator[Finding]:
-    """TM522: a program whose files and network are not declared runs with all rights of the server."""
+def check_program_access(server: Server) -> Iterator[Finding]:
+    """TM522: a program without declared files and network runs with all permissions of the server."""
     for cli in server.clis:
         if cli.is_confined:
             continue
@@ -249,35 +197,35 @@ def programs_declare_their_access(server: Server) -> Iterator[Finding]:
         )
 
 
-def the_command_is_installed(server: Server) -> Iterator[Finding]:
+def check_command_is_installed(server: Server) -> Iterator[Finding]:
     """TM525: client files can only use a command that the project installs."""
     if server.command != server.name and server.launch != (server.command,):
         message = f"`{server.command}` is not in `[project.scripts]`; client files use `{' '.join(server.launch)}`"
-        hint = "add it to pyproject.toml, or leave `command` out"
+        hint = "add it to pyproject.toml, or remove `command`"
         yield Finding(code="TM525", tool="", message=message, hint=hint, at=("server", "command"), value=True)
 
 
 RULES: Final[tuple[Rule, ...]] = (
-    use_cases_find_their_tool,
-    description_adds_to_the_summary,
-    each_tool_has_an_example,
-    each_parameter_is_described,
-    descriptions_arrive_whole,
-    names_leave_room_for_prefixes,
-    names_survive_as_they_are,
-    names_stay_apart_in_each_client,
-    lists_are_not_too_long,
-    hints_agree,
-    summaries_have_no_full_stop,
-    summaries_do_not_repeat_the_name,
-    related_tools_point_back,
-    listed_names_fit_each_client,
-    parameter_descriptions_arrive_whole,
-    parameter_names_are_taken_everywhere,
-    parameter_names_are_plain,
-    no_parameter_is_taken_by_a_client,
-    patterns_are_linear,
-    programs_declare_their_access,
-    the_command_is_installed,
+    check_use_cases,
+    check_description,
+    check_examples,
+    check_parameter_descriptions,
+    check_description_length,
+    check_name_length,
+    check_name_characters,
+    check_name_collisions,
+    check_tool_count,
+    check_hints,
+    check_summary_full_stop,
+    check_summary_repeats_name,
+    check_related_tools,
+    check_listed_name_length,
+    check_parameter_description_length,
+    check_parameter_names,
+    check_portable_parameter_names,
+    check_injected_parameter,
+    check_patterns,
+    check_program_access,
+    check_command_is_installed,
 )
-"""Every rule, in order of code. TM514, the idle `allow`, comes out of applying them."""
+"""The rules in order of their codes. `lint` itself reports TM514, an `allow` without effect."""

@@ -1,4 +1,4 @@
-"""What a lint rule is, and what it finds."""
+"""Lint rules and their findings."""
 
 from __future__ import annotations
 
@@ -9,14 +9,18 @@ from toolmason_runtime.toml.positions import KeyPath
 
 from toolmason.diagnostics import Severity
 from toolmason.model.server import Server
+from toolmason.model.tool import Tool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One thing a rule found. `tool` is the one whose `allow` may switch it off, empty if none can.
+    """A likely mistake.
 
-    `at` may name a key that is not written; the place is then the table it would stand in. `value` points
-    at the value instead of the key. `severity` is set where this finding matters more or less than its rule says.
+    Args:
+        tool: The tool whose `allow` can suppress the finding, empty for none.
+        at: The key path. For an absent key, the location is its table.
+        value: Whether the location is that of the value instead of the key.
+        severity: The severity, None for that of the rule.
     """
 
     code: str
@@ -26,6 +30,20 @@ class Finding:
     at: KeyPath
     value: bool = False
     severity: Severity | None = None
+
+
+def about_tool(
+    tool: Tool,
+    code: str,
+    message: str,
+    hint: str,
+    *keys: str | int,
+    value: bool = False,
+    severity: Severity | None = None,
+) -> Finding:
+    """Return a finding at the key path `keys` in the table of `tool`."""
+    at = (*tool.at, *keys)
+    return Finding(code=code, tool=tool.name, message=message, hint=hint, at=at, value=value, severity=severity)
 
 
 Rule = Callable[[Server], Iterator[Finding]]

@@ -17,6 +17,12 @@ _PACKAGE: Final = "python"
 
 PARTS: Final = (_PACKAGE, *dict.fromkeys(_PART_OF_DIRECTORY.values()))
 
+STAGING: Final = ".toolmason-staging"
+"""The directory in `generated/` where a run prepares its files."""
+
+SKIPPED_NAMES: Final = frozenset({"__pycache__", ".git", STAGING})
+"""Directories in `generated/` whose content is neither compared nor written."""
+
 
 def part_of(path: PurePosixPath) -> str:
     """Return the part of a path under `generated/`: `python`, unless it is in the directory of another part."""

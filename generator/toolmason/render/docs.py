@@ -1,4 +1,4 @@
-"""A schema as the rows of a table, for people: one row a property, those inside objects and arrays too."""
+"""JSON Schema as the rows of a table: one row per property, nested ones included."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 MAX_DEPTH = 3
-"""How deep properties are followed. A recursive result is written out further than anybody wants to read."""
+"""Maximum nesting depth of rows. The schema of a recursive result expands further."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,34 +23,34 @@ class Row:
 
 
 def rows(schema: Mapping[str, Any]) -> tuple[Row, ...]:
-    """Give the properties of an object schema in their order, each followed by those inside it."""
+    """Return the properties of an object schema in order, each followed by its own properties."""
     return tuple(_rows(schema, "", MAX_DEPTH))
 
 
-def _rows(schema: Mapping[str, Any], above: str, levels: int) -> Iterator[Row]:
+def _rows(schema: Mapping[str, Any], prefix: str, levels: int) -> Iterator[Row]:
     required = schema.get("required", ())
-    for name, written in schema.get("properties", {}).items():
-        if written is False:
+    for name, value in schema.get("properties", {}).items():
+        if value is False:
             continue
-        # `true` says no more than `{}`: anything may stand here.
-        part = written if isinstance(written, dict) else {}
-        path = above + name
-        # Nothing may stand beside `anyOf`, so what is said of a union is said in its alternatives.
-        said = [part, *part.get("anyOf", ())]
+        # `true` means the same as `{}`: any value.
+        part = value if isinstance(value, dict) else {}
+        path = prefix + name
+        # Some dialects allow no keywords beside `anyOf`: a union has its description and default in its alternatives.
+        nodes = [part, *part.get("anyOf", ())]
         yield Row(
             path=path,
-            type=_type_words(part),
+            type=_format_type(part),
             required=name in required,
-            default=next((json.dumps(each["default"], ensure_ascii=False) for each in said if "default" in each), ""),
-            meaning=" ".join(dict.fromkeys(str(each["description"]) for each in said if "description" in each)),
+            default=next((json.dumps(node["default"], ensure_ascii=False) for node in nodes if "default" in node), ""),
+            meaning=" ".join(dict.fromkeys(str(node["description"]) for node in nodes if "description" in node)),
         )
         if levels > 1:
-            inner, steps = _inside(part)
+            inner, steps = _unwrap(part)
             yield from _rows(inner, f"{path}{steps}.", levels - 1)
 
 
-def _inside(schema: Mapping[str, Any]) -> tuple[Mapping[str, Any], str]:
-    """Give the object that lies in arrays, maps or nothing, and the steps to it."""
+def _unwrap(schema: Mapping[str, Any]) -> tuple[Mapping[str, Any], str]:
+    """Return the schema inside arrays and maps with the path to it, such as `[].*`."""
     steps = ""
     while True:
         if isinstance(items := schema.get("items"), dict):
@@ -61,15 +61,15 @@ def _inside(schema: Mapping[str, Any]) -> tuple[Mapping[str, Any], str]:
             return schema, steps
 
 
-def _type_words(schema: Mapping[str, Any]) -> str:
+def _format_type(schema: Mapping[str, Any]) -> str:
     if "enum" in schema:
-        return " or ".join(json.dumps(each, ensure_ascii=False) for each in schema["enum"])
-    if alternatives := [each for each in schema.get("anyOf", ()) if each != {"type": "null"}]:
-        return " or ".join(dict.fromkeys(map(_type_words, alternatives)))
+        return " or ".join(json.dumps(choice, ensure_ascii=False) for choice in schema["enum"])
+    if alternatives := [node for node in schema.get("anyOf", ()) if node != {"type": "null"}]:
+        return " or ".join(dict.fromkeys(map(_format_type, alternatives)))
     kind = schema.get("type", "any")
-    words = " or ".join(kind) if isinstance(kind, list) else str(kind)
+    text = " or ".join(kind) if isinstance(kind, list) else str(kind)
     if isinstance(items := schema.get("items"), dict):
-        return f"{words} of {_type_words(items)}"
+        return f"{text} of {_format_type(items)}"
     if isinstance(values := schema.get("additionalProperties"), dict):
-        return f"{words} of {_type_words(values)}"
-    return words
+        return f"{text} of {_format_type(values)}"
+    return text

@@ -1,6 +1,6 @@
-"""The only ways for free text to reach an output: one filter for each kind of place it can stand in.
+"""Template filters that escape free text, one for each context: Python, Markdown, YAML, TOML, JSON.
 
-Each is pure. Its test parses the output back and compares.
+Each filter is a pure function. Its test parses the output and compares the result with the input.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ import tomli_w
 from toolmason.model.python_text import docstring, escape_unprintable
 
 _INLINE_CODE = re.compile(r"((?<![`\\])(`+)(?!`)[^\n]*?(?<!`)\2(?!`))")
-"""A code span (CommonMark section 6.1) that ends on its line."""
+"""A code span on one line (CommonMark section 6.1): `` `a` `` or ``` ``a`b`` ```."""
 _PLAIN_YAML = re.compile(r"[A-Za-z][A-Za-z0-9 ,.()/'_-]*[A-Za-z0-9.)]")
+"""Text that needs no quotes in YAML: `Review a diff (git)`."""
 _YAML_WORDS = frozenset({"true", "false", "yes", "no", "on", "off", "null", "y", "n"})
 
 
@@ -26,70 +27,69 @@ def one_line(text: str) -> str:
 
 
 def literal(value: Any) -> str:
-    """Write a JSON value as a Python expression."""
+    """Return a JSON value as a Python expression."""
     return repr(value)
 
 
 def comment(text: str) -> str:
-    """Write `text` behind a `#`: on one line, without control characters."""
+    """Return `text` for a comment: on one line, without control characters."""
     return escape_unprintable(one_line(text))
 
 
 def cell(text: str) -> str:
-    """Write `text` into a cell of a Markdown table (GFM section 4.10)."""
-    return _without_html(escape_unprintable(one_line(text)).replace("\\|", "|").replace("|", "\\|"))
+    """Return `text` for a cell of a Markdown table (GFM section 4.10)."""
+    return _escape_html(escape_unprintable(one_line(text)).replace("\\|", "|").replace("|", "\\|"))
 
 
 def markdown(text: str) -> str:
-    """Write `text` as paragraphs of a Markdown page: no heading, HTML or fence of it can change the page."""
-    lines = _without_html(escape_unprintable(text, keep="\n")).split("\n")
+    """Return `text` as paragraphs of Markdown; headings, tables, fences and HTML in it are escaped."""
+    lines = _escape_html(escape_unprintable(text, keep="\n")).split("\n")
     return "\n".join(re.sub(r"^(\s*)(#{1,6}\s|```|~~~|---|===|\|)", r"\1\\\2", line) for line in lines)
 
 
-def _without_html(text: str) -> str:
-    """Escape what could start a tag or a comment, and leave inline code alone, where an escape would show."""
+def _escape_html(text: str) -> str:
+    """Escape `<` outside inline code, where an escape would be visible."""
     pieces = _INLINE_CODE.split(text)
-    # Every third piece is the run of backticks that the pattern refers back to; after each comes plain text.
+    # `split` returns plain text, code span and backticks in turn; the backticks are part of the span.
     return "".join(
-        piece if place % 3 == 1 else piece.replace("<", "&lt;") for place, piece in enumerate(pieces) if place % 3 != 2
+        piece if index % 3 == 1 else piece.replace("<", "&lt;") for index, piece in enumerate(pieces) if index % 3 != 2
     )
 
 
 def code(text: str) -> str:
-    """Write `text` as inline code (CommonMark section 6.1): more backticks around it than it holds."""
-    shown = one_line(text)
-    fence = "`" * (max((len(run) for run in re.findall("`+", shown)), default=0) + 1)
-    pad = " " if shown.startswith("`") or shown.endswith("`") else ""
-    return f"{fence}{pad}{shown}{pad}{fence}"
+    """Return `text` as inline code (CommonMark section 6.1), in more backticks than it contains."""
+    line = one_line(text)
+    fence = "`" * (max((len(run) for run in re.findall("`+", line)), default=0) + 1)
+    pad = " " if line.startswith("`") or line.endswith("`") else ""
+    return f"{fence}{pad}{line}{pad}{fence}"
 
 
 def fenced(text: str, language: str = "") -> str:
-    """Write `text` as a code block: a fence longer than any it holds."""
+    """Return `text` as a code block, with a longer fence than it contains."""
     fence = "`" * max(3, max((len(run) for run in re.findall("`+", text)), default=0) + 1)
     return f"{fence}{language}\n{text}\n{fence}"
 
 
 def yaml(text: str) -> str:
-    """Write `text` as a YAML scalar: plain where that is safe, else double-quoted (YAML 1.2 section 7.3.1)."""
+    """Return `text` as a YAML scalar: plain if that is safe, else double-quoted (YAML 1.2 section 7.3.1)."""
     if _PLAIN_YAML.fullmatch(text) and text.lower() not in _YAML_WORDS and ": " not in text:
         return text
-    quoted = json.dumps(text, ensure_ascii=False)
-    return escape_unprintable(quoted)
+    return escape_unprintable(json.dumps(text, ensure_ascii=False))
 
 
 def toml(table: Mapping[str, Any]) -> str:
-    """Write a table as a TOML document, several lines of text as such."""
+    """Return a table as a TOML document with multi-line strings."""
     return tomli_w.dumps(table, multiline_strings=True)
 
 
 def to_json(value: Any) -> str:
-    """Write a JSON value on one line. Characters that end a line in JavaScript are escaped."""
+    """Return a JSON value on one line. Line separators of JavaScript are escaped."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False)
     return text.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 
 def prompt(text: str, arguments: str) -> str:
-    """Write the text of a command, with the host's own spelling for what the user typed."""
+    """Return the prompt of a slash command with the client's own placeholder for `{arguments}`."""
     return text.replace("{arguments}", arguments)
 
 
@@ -106,4 +106,4 @@ FILTERS: Mapping[str, Callable[..., str]] = {
     "toml": toml,
     "yaml": yaml,
 }
-"""Every filter a template may print free text through, by its name there."""
+"""The filters by their names in templates."""

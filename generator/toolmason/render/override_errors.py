@@ -1,4 +1,4 @@
-"""Tell a mistake in a project's own template from one of ours, and say it in one line."""
+"""Describe errors in a project's own templates in one line. Errors in packaged templates are bugs: tracebacks."""
 
 from __future__ import annotations
 
@@ -9,50 +9,51 @@ from pathlib import Path
 from jinja2 import Environment, TemplateError, TemplateNotFound, TemplateSyntaxError
 
 from toolmason.project import Project
-from toolmason.render import PACKAGED
+from toolmason.render.environment import PACKAGED_PREFIX
 
 _EXTENDS = re.compile(r"""\{%[-+]?\s*extends\s+["']([^"']+)["']""")
+"""For example `{% extends "docs/tool.md.jinja" %}`."""
 
 
-def override_mistake(error: Exception, project: Project) -> str | None:
-    """Say what is wrong in which line of a template of `project`; None if the mistake is not its author's.
+def describe_override_error(error: Exception, project: Project) -> str | None:
+    """Return the file, the line and the reason of an error in a template of `project`, else None.
 
-    It is the author's if it stands in a template of theirs, or came up while one of theirs was rendered.
+    The error is in a template of the project if one was being read, compiled or rendered when it was raised.
     """
     if isinstance(error, OSError) and error.filename and _is_own(str(error.filename), project):
-        return f"{_shown(Path(str(error.filename)), project)}: {error.strerror}"
+        return f"{_relative(Path(str(error.filename)), project)}: {error.strerror}"
     if isinstance(error, TemplateSyntaxError) and error.filename and _is_own(error.filename, project):
-        return f"{_shown(Path(error.filename), project)}:{error.lineno}: {_one_line(error.message or '')}"
-    if filename := _compiled(error, project):
-        return f"{_shown(Path(filename), project)}: {_named(error)}"
-    # The last place may be in a template of ours that one of theirs extends.
+        return f"{_relative(Path(error.filename), project)}:{error.lineno}: {_one_line(error.message or '')}"
+    if filename := _find_compiled_template(error, project):
+        return f"{_relative(Path(filename), project)}: {_format_error(error)}"
+    # The last frame may be in a packaged template that one of the project extends.
     own = [frame for frame in traceback.extract_tb(error.__traceback__) if _is_own(frame.filename, project)]
     if not own:
         return None
     path = Path(own[-1].filename)
-    return f"{_shown(path, project)}:{own[-1].lineno}: {_said(error, path, project)}"
+    return f"{_relative(path, project)}:{own[-1].lineno}: {_reason(error, path, project)}"
 
 
-def _said(error: Exception, template: Path, project: Project) -> str:
+def _reason(error: Exception, template: Path, project: Project) -> str:
     if isinstance(error, RecursionError):
         name = template.relative_to(project.override_folder).as_posix()
         if name in _EXTENDS.findall(template.read_text(encoding="utf-8")):
-            return f'it extends itself; to extend ours: {{% extends "{PACKAGED}/{name}" %}}'
-        return "it leads back to itself"
+            return f'it extends itself; to extend the packaged template: {{% extends "{PACKAGED_PREFIX}/{name}" %}}'
+        return "it includes itself"
     if isinstance(error, TemplateNotFound):
-        return f"there is no template `{error.name}`" if error.name else _one_line(error.message or "")
+        return f"unknown template `{error.name}`" if error.name else _one_line(error.message or "")
     if isinstance(error, TemplateError):
         return _one_line(error.message or "")
-    return _named(error)
+    return _format_error(error)
 
 
-def _named(error: Exception) -> str:
+def _format_error(error: Exception) -> str:
     text = error.msg if isinstance(error, SyntaxError) else str(error)
     return _one_line(f"{type(error).__name__}: {text}" if text else type(error).__name__)
 
 
-def _compiled(error: Exception, project: Project) -> str | None:
-    """Name the template that could not be turned into Python, for a reason that jinja does not foresee."""
+def _find_compiled_template(error: Exception, project: Project) -> str | None:
+    """Return the template of `project` that Jinja failed to compile, if it did not report the template itself."""
     for frame, _line in traceback.walk_tb(error.__traceback__):
         filename = frame.f_locals.get("filename") if frame.f_code is Environment.compile.__code__ else None
         if filename and _is_own(filename, project):
@@ -68,5 +69,5 @@ def _is_own(filename: str, project: Project) -> bool:
     return Path(filename).is_relative_to(project.override_folder)
 
 
-def _shown(path: Path, project: Project) -> str:
+def _relative(path: Path, project: Project) -> str:
     return path.relative_to(project.root).as_posix()

@@ -1,13 +1,13 @@
-"""A project's own templates beside the packaged ones: what there is, taking one over, and who changed since.
+"""A project's own templates: list them, copy a packaged one, and compare both.
 
-An ejected template opens with a comment that holds the hash of the packaged text it was taken from. That is all
-the memory there is: it travels with the file through copies, renames of the project and version control.
+An ejected template begins with a comment that has the hash of the packaged text. The comparison needs nothing else, so
+it works after copies, renames and checkouts.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from hashlib import sha256
@@ -21,18 +21,17 @@ _RECORD = re.compile(r"\A\{# Taken over from toolmason, upstream sha256:([0-9a-f
 
 
 class State(StrEnum):
-    """How a project's template stands to the packaged one it replaces."""
+    """Difference between a project's template, the packaged one it replaces, and the text it was copied from."""
 
     UNCHANGED = "unchanged"
-    YOURS_CHANGED = "yours changed"
-    OURS_CHANGED = "ours changed"
+    YOURS_CHANGED = "project template changed"
+    OURS_CHANGED = "packaged template changed"
     BOTH_CHANGED = "both changed"
-    UNRECORDED = "yours, written by hand"
-    """It replaces a packaged one, but does not say which text it started from."""
-    ALONE = "yours alone"
-    """No packaged template has its name (any more)."""
+    UNRECORDED = "written by hand"
+    """It replaces a packaged one, but has no record of the original text."""
+    ALONE = "no packaged template of this name"
     UNREADABLE = "cannot be read"
-    """It is no UTF-8 text, a link that leads nowhere, or closed to us."""
+    """It is not UTF-8, a broken link, or not readable."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,101 +42,103 @@ class Override:
     state: State
 
 
-class UnknownTemplate(Exception):  # noqa: N818 - says what is the case, as LookupError does
+class UnknownTemplateError(Exception):
     """No packaged template has this name."""
 
 
-class AlreadyEjected(Exception):  # noqa: N818 - says what is the case
-    """The project has a file of this name; it is left as it is."""
+class TemplateExistsError(Exception):
+    """The project has a file of this name already."""
 
 
-class CannotEject(Exception):  # noqa: N818 - says what is the case
-    """The disk refuses the new file. The text says where and why."""
+class EjectError(Exception):
+    """The file cannot be written. The message has the path and the reason."""
 
 
 def packaged() -> dict[str, str]:
-    """Give the packaged templates that make output, sorted by name. Those of `init` are not among them."""
-    found = dict(_walk(files("toolmason_templates"), PurePosixPath()))
-    return {name: found[name] for name in sorted(found) if not name.startswith("init/")}
+    """Return the packaged templates of generated files, sorted by name; not those of `init`."""
+    texts = dict(_walk(files("toolmason_templates"), PurePosixPath()))
+    return {name: texts[name] for name in sorted(texts) if not name.startswith("init/")}
 
 
-def _walk(folder: Traversable, at: PurePosixPath) -> Iterator[tuple[str, str]]:
-    for entry in folder.iterdir():
+def has_overrides(templates: Path, own: Iterable[str] = ()) -> bool:
+    """Return whether the directory `templates` has a packaged template's name, or one of `own`."""
+    return any((templates / name).exists() for name in (*packaged(), *own))
+
+
+def _walk(directory: Traversable, path: PurePosixPath) -> Iterator[tuple[str, str]]:
+    for entry in directory.iterdir():
         if entry.is_dir():
-            yield from _walk(entry, at / entry.name)
+            yield from _walk(entry, path / entry.name)
         elif entry.name.endswith(".jinja"):
-            yield (at / entry.name).as_posix(), entry.read_text(encoding="utf-8")
+            yield (path / entry.name).as_posix(), entry.read_text(encoding="utf-8")
 
 
 def _hash(text: str) -> str:
     return sha256(text.encode("utf-8")).hexdigest()
 
 
-def eject(name: str, folder: Path) -> Path:
-    """Copy the packaged template `name` into the project's template `folder`; give the new file's path.
+def eject(name: str, directory: Path) -> Path:
+    """Copy the packaged template `name` into the project's template `directory` and return its path.
 
     Raises:
-        UnknownTemplate: there is none of that name.
-        AlreadyEjected: the file is there already.
-        CannotEject: the disk refuses, as where a file stands in the place of the folder.
+        UnknownTemplateError: no packaged template has that name.
+        TemplateExistsError: the file exists.
+        EjectError: the file cannot be written.
     """
     text = packaged().get(name)
     if text is None:
-        raise UnknownTemplate(name)
-    target = folder / name
+        raise UnknownTemplateError(name)
+    target = directory / name
     record = f"{{# Taken over from toolmason, upstream sha256:{_hash(text)}; `toolmason templates status` reads it #}}"
-    _make_folder(target.parent)
+    _make_directory(target.parent)
     try:
         with target.open("x", encoding="utf-8", newline="\n") as file:
             file.write(f"{record}\n{text}")
     except FileExistsError as error:
-        raise AlreadyEjected(name) from error
+        raise TemplateExistsError(name) from error
     except OSError as error:
-        raise CannotEject(f"{target}: {error.strerror}") from error
+        raise EjectError(f"{target}: {error.strerror}") from error
     return target
 
 
-def _make_folder(folder: Path) -> None:
+def _make_directory(directory: Path) -> None:
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        directory.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError) as error:
-        in_the_way = next(path for path in (folder, *folder.parents) if path.is_symlink() or path.exists())
-        raise CannotEject(f"{in_the_way} is no folder; move it away") from error
+        obstacle = next(path for path in (directory, *directory.parents) if path.is_symlink() or path.exists())
+        raise EjectError(f"{obstacle} is not a directory; move it away") from error
     except OSError as error:
-        raise CannotEject(f"{folder}: {error.strerror}") from error
+        raise EjectError(f"{directory}: {error.strerror}") from error
 
 
-def overrides(folder: Path) -> tuple[Override, ...]:
-    """List the project's templates by name, each compared with the packaged text and the one it was taken from."""
-    ours = packaged()
-    names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.jinja") if not path.is_dir())
-    own_package = "toolmason_templates/"
+def overrides(directory: Path) -> tuple[Override, ...]:
+    """Return the project's templates, sorted by name, with the state of each."""
+    texts = packaged()
+    names = sorted(path.relative_to(directory).as_posix() for path in directory.rglob("*.jinja") if not path.is_dir())
     return tuple(
-        Override(name, _state_of(folder / name, folder, ours.get(name)))
+        Override(name, _load_state(directory / name, directory, texts.get(name)))
         for name in names
-        if not name.startswith(own_package)
+        if not name.startswith("toolmason_templates/")
     )
 
 
-def _state_of(path: Path, folder: Path, ours: str | None) -> State:
+def _load_state(path: Path, directory: Path, packaged_text: str | None) -> State:
     try:
-        return _state(read_input(path, folder.parent).decode().replace("\r\n", "\n"), ours)
+        return _compare(read_input(path, directory.parent).decode().replace("\r\n", "\n"), packaged_text)
     except (OSError, UnicodeDecodeError):
         return State.UNREADABLE
 
 
-def _state(yours: str, ours: str | None) -> State:
-    if ours is None:
+def _compare(text: str, packaged_text: str | None) -> State:
+    if packaged_text is None:
         return State.ALONE
-    record = _RECORD.match(yours)
+    record = _RECORD.match(text)
     if record is None:
         return State.UNRECORDED
-    base = record[1]
-    yours_changed = _hash(yours[record.end() :]) != base
-    ours_changed = _hash(ours) != base
-    if yours_changed and ours_changed:
-        # The same change made on both sides is no conflict.
-        return State.UNCHANGED if _hash(yours[record.end() :]) == _hash(ours) else State.BOTH_CHANGED
-    if yours_changed:
-        return State.YOURS_CHANGED
-    return State.OURS_CHANGED if ours_changed else State.UNCHANGED
+    original, own, upstream = record[1], _hash(text[record.end() :]), _hash(packaged_text)
+    if own == upstream:
+        # Also if both have the same change.
+        return State.UNCHANGED
+    if original in (own, upstream):
+        return State.OURS_CHANGED if original == own else State.YOURS_CHANGED
+    return State.BOTH_CHANGED

@@ -1,4 +1,4 @@
-"""From rows of data to the files of one server. Renders nothing.
+"""Plan: list the files of one server from rows of data. Renders nothing.
 
 A row is a `model.FileRow`: those of every server are in `files.toml`, `clients.toml` and `schema/providers.toml`, those
 of one server in `[[files]]` of its manifest.
@@ -20,14 +20,13 @@ from toolmason.clients import clients
 from toolmason.diagnostics import Diagnostics
 from toolmason.manifest.document import Document
 from toolmason.model.checksum import LISTING
-from toolmason.model.parts import part_of
+from toolmason.model.parts import SKIPPED_NAMES, part_of
 from toolmason.model.server import FileRow, Server
 from toolmason.render.overrides import packaged
 from toolmason.schema.providers import providers
-from toolmason.write.snapshot import SKIPPED_NAMES
 
 MAX_PATH: Final = 200
-"""Characters of a path below `generated/`: Windows takes 260, with the path of the project."""
+"""Maximum characters of a path below `generated/`. Windows allows 260 with the path of the project."""
 
 FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
     "server": ("name", "package", "skill"),
@@ -41,18 +40,18 @@ FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
 _PLACEHOLDER: Final = re.compile(r"\{([^{}]*)\}")
 """For example `{tool.name}`."""
 _PART: Final = re.compile(r"(?!\.+$)[A-Za-z0-9._@+-]*[A-Za-z0-9_@+-]")
-"""One name of a path: `SKILL.md`, `.cursor`. Not `..`, and nothing that some file system rejects or rewrites."""
+"""One component of a path: `SKILL.md`, `.cursor`. Not `..`, and no name that a file system rejects or rewrites."""
 _DEVICES: Final = frozenset(
     {"con", "prn", "aux", "nul", *(f"{name}{number}" for name in ("com", "lpt") for number in range(1, 10))}
 )
-"""Names that Windows keeps for devices, with any suffix."""
+"""Device names of Windows, reserved with any suffix."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedFile:
-    """A file to make: its path under `generated/`, the template, and the variables of the template beside `server`.
+    """A file to render: its path under `generated/`, the template, and the template's variables besides `server`.
 
-    `readable` JSON is laid out over many lines; the rest is as its template has it.
+    `readable` JSON is indented.
     """
 
     path: PurePosixPath
@@ -62,12 +61,12 @@ class PlannedFile:
 
     @property
     def part(self) -> str:
-        """The part of `generated/` that it belongs to."""
+        """The part of `generated/` with this file."""
         return part_of(self.path)
 
 
 class PathError(ValueError):
-    """The path of a row is invalid; the message says why."""
+    """The path of a row is invalid."""
 
 
 def plan(server: Server) -> tuple[PlannedFile, ...]:
@@ -77,9 +76,9 @@ def plan(server: Server) -> tuple[PlannedFile, ...]:
 
 
 def check_files(server: Server, document: Document, *, templates: Path | None, diagnostics: Diagnostics) -> None:
-    """Report rows of the manifest that clash (TM401), lead elsewhere (TM402) or have no template (TM403).
+    """Report rows of the manifest with a duplicate path (TM401), an invalid path (TM402) or no template (TM403).
 
-    `templates` is the project's own directory of templates, if it has one.
+    `templates` is the project's template directory, if it has one.
     """
     if not server.files:
         return
@@ -101,13 +100,11 @@ def check_files(server: Server, document: Document, *, templates: Path | None, d
 
 
 _PATH_HINT: Final = "write a path below generated/ such as `docs/{tool.name}.md`"
-
-
-_PACKAGED: Final = "a file that every server has"
+_PACKAGED: Final = "a file of every server"
 
 
 class _Owners:
-    """The paths that are taken. They are compared without case, as some file systems do."""
+    """The owner of each planned path. Paths are compared without case, as some file systems do."""
 
     def __init__(self, paths: Iterable[PurePosixPath]) -> None:
         self._files: dict[str, str] = {LISTING.as_posix().casefold(): _PACKAGED}
@@ -116,7 +113,7 @@ class _Owners:
             self.claim(path, _PACKAGED)
 
     def claim(self, path: PurePosixPath, owner: str) -> str | None:
-        """Take `path` for `owner`; return why that cannot be done, else None."""
+        """Reserve `path` for `owner`; return the reason if that is impossible, else None."""
         name = path.as_posix().casefold()
         parents = [parent.as_posix().casefold() for parent in path.parents[:-1]]
         if name in self._files:
@@ -136,11 +133,11 @@ def _missing_template(name: str, templates: Path | None) -> str | None:
         return f"`{name}` is not the name of a template"
     if name in packaged() or (templates is not None and (templates / name).is_file()):
         return None
-    return f"there is no template `{name}`"
+    return f"unknown template `{name}`"
 
 
 def _own_files(server: Server) -> Iterator[PlannedFile]:
-    """List the files that every server has."""
+    """List the files of every server."""
     for row in _packaged_rows():
         yield from _expand(row, server)
     for client in clients().values():
@@ -191,7 +188,7 @@ def _subjects(for_each: str, server: Server) -> Iterator[dict[str, Any]]:
 
 
 def expand_path(path: str, subjects: Mapping[str, Any]) -> PurePosixPath:
-    """Return a path with its placeholders filled in: `docs/{tool.name}.md` gives `docs/read_files.md`.
+    """Return a path with its placeholders replaced: `docs/{tool.name}.md` becomes `docs/read_files.md`.
 
     A placeholder is `{subject.field}` with a field of `FIELDS`; nothing else is evaluated.
 
@@ -214,6 +211,6 @@ def expand_path(path: str, subjects: Mapping[str, Any]) -> PurePosixPath:
 def _field(placeholder: str, subjects: Mapping[str, Any]) -> str:
     name, _, key = placeholder.partition(".")
     if name not in subjects or key not in FIELDS[name]:
-        known = ", ".join(f"`{{{each}.{key}}}`" for each in subjects for key in FIELDS[each])
-        raise PathError(f"unknown placeholder `{{{placeholder}}}`: known here are {known}")
+        known = ", ".join(f"`{{{subject}.{key}}}`" for subject in subjects for key in FIELDS[subject])
+        raise PathError(f"unknown placeholder `{{{placeholder}}}`; use one of {known}")
     return str(getattr(subjects[name], key))

@@ -1,8 +1,8 @@
-"""Pydantic models of one category, or of the types that several share, written by datamodel-code-generator.
+"""Pydantic models of a category, or of the types that several categories share, from datamodel-code-generator.
 
-Importing that costs about a second, so models are taken from the file on disk if no schema has changed. A mark above
-them holds the hash of what they were made from, and that of their own text, which says where they end. Anybody can
-write such a mark: only models in the record of the last run are taken (`toolmason.write.cache`).
+Importing it takes about a second, so the models on disk are used again if no schema has changed. A header above them
+has the hash of their schemas and the hash of their text. Anyone can write such a header: only models in the record of
+the last run are used (`toolmason.write.cache`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from toolmason.model import json_schema
 from toolmason.model.server import Category, Server
 from toolmason.render.format_python import format_python
 
-_MARK = re.compile(r"^# schemas: sha256 ([0-9a-f]{32}), models: sha256 ([0-9a-f]{32})\n", re.MULTILINE)
+_CACHE_HEADER = re.compile(r"^# schemas: sha256 ([0-9a-f]{32}), models: sha256 ([0-9a-f]{32})\n", re.MULTILINE)
 
 OPTIONS: Final = {
     "base_class": "toolmason_runtime.serving.Model",
@@ -41,13 +41,12 @@ OPTIONS: Final = {
     "use_standard_collections": True,
     "use_union_operator": True,
 }
-"""What datamodel-code-generator is told. Part of the hash: other options give other models."""
-
+"""Options of datamodel-code-generator. They are part of the hash, since they change the models."""
 
 SHARED: Final = "types"
-"""Key of the shared types among the models by category, none of which may have that name."""
+"""Key of the shared types among the models by category. No category may have this name."""
 _IMPORTED: Final = "x-imported"
-"""Key in the source of a module: the classes that it imports, and re-exports, with the module that defines them."""
+"""Key in the source of a module: the classes that it imports and re-exports, with the module that defines them."""
 
 
 def shared_schemas(server: Server) -> dict[str, Any]:
@@ -56,7 +55,7 @@ def shared_schemas(server: Server) -> dict[str, Any]:
 
 
 def schemas(category: Category, package: str) -> dict[str, Any]:
-    """Return the schemas that the models of `category` are made from: its types, then a tool's parameters each.
+    """Return the schemas for the models of `category`: its types, then the parameters of each tool.
 
     The classes of shared types are imported from the module `types` of `package`.
     """
@@ -69,83 +68,82 @@ def schemas(category: Category, package: str) -> dict[str, Any]:
     return {"$defs": definitions, **imported}
 
 
-def digest(source: dict[str, Any]) -> str:
-    """Return the hash of all that decides the models of `source`: itself and the options.
+def cache_key(source: dict[str, Any]) -> str:
+    """Return the hash of `source` and the options, which determine the models.
 
-    The version of datamodel-code-generator is not among them: every version that the toolkit accepts makes the same
-    models (`nox -s versions`).
+    The version of datamodel-code-generator does not: all supported versions generate the same models
+    (`nox -s versions`).
     """
-    made_from = [source, OPTIONS]
-    return hashlib.sha256(json.dumps(made_from).encode()).hexdigest()[:32]
+    return _short_hash(json.dumps([source, OPTIONS]))
 
 
-def models(source: dict[str, Any], before: str = "", recorded: Container[str] = ()) -> str:
-    """Return models as Python source below the module's docstring: a mark, imports and classes.
+def models(source: dict[str, Any], existing: str = "", recorded: Container[str] = ()) -> str:
+    """Return models as Python source for the space below the module's docstring: a cache header, imports and classes.
 
     Args:
         source: Their schemas (`schemas`, `shared_schemas`).
-        before: The file on disk. Its models are taken if they are made of the same schemas and `recorded`.
-        recorded: Fingerprints of models that an earlier run made, from where nobody else can write.
+        existing: The text of the file on disk. Its models are used if they have the same schemas and are `recorded`.
+        recorded: Fingerprints of models of the last run, from the user's private cache.
     """
-    if (found := reusable(source, before)) and fingerprint(found) in recorded:
-        return found
-    return marked(source, _laid_out(_sorted_imports(_generated(source), source)))
+    if (cached := find_cached_models(source, existing)) and fingerprint(cached) in recorded:
+        return cached
+    return add_cache_header(source, _format(_sort_imports(_generate(source), source)))
 
 
 def fingerprint(text: str) -> str:
-    """Return the hash by which models, with their mark, are recorded."""
+    """Return the hash of models and their cache header, for the record of a run."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def marked(source: dict[str, Any], text: str) -> str:
-    """Put the mark above `text`, the models made of `source`."""
-    return f"# schemas: sha256 {digest(source)}, models: sha256 {_text_digest(text)}\n{text}"
+def add_cache_header(source: dict[str, Any], text: str) -> str:
+    """Return `text`, the models of `source`, below its cache header."""
+    return f"# schemas: sha256 {cache_key(source)}, models: sha256 {_short_hash(text)}\n{text}"
 
 
-def reusable(source: dict[str, Any], before: str) -> str:
-    """Return the mark and the models in `before`, empty unless the mark says that they are made of `source`."""
-    mark = _MARK.search(before)
-    if mark is None or mark[1] != digest(source):
+def find_cached_models(source: dict[str, Any], existing: str) -> str:
+    """Return the cache header and the models in `existing`; empty if they were not generated from `source`."""
+    header = _CACHE_HEADER.search(existing)
+    if header is None or header[1] != cache_key(source):
         return ""
-    # They end where their hash is right: what follows, blank lines apart, is a template's.
-    seen = hashlib.sha256()
-    end = mark.end()
-    for line in before[end:].splitlines(keepends=True):
-        seen.update(line.encode())
+    # The models end where their hash matches: the rest of the file is from its template.
+    hash_so_far = hashlib.sha256()
+    end = header.end()
+    for line in existing[end:].splitlines(keepends=True):
+        hash_so_far.update(line.encode())
         end += len(line)
-        if seen.copy().hexdigest()[:32] == mark[2]:
-            return before[mark.start() : end]
+        if hash_so_far.copy().hexdigest()[:32] == header[2]:
+            return existing[header.start() : end]
     return ""
 
 
-def _text_digest(text: str) -> str:
+def _short_hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
-def _laid_out(text: str) -> str:
-    """Lay out models as the whole file will be, so that they are found there again."""
+def _format(text: str) -> str:
+    """Format models like the whole file, so that their text in the file has the same hash."""
     path = PurePosixPath("models.py")
     return format_python({path: text})[path]
 
 
 _Import = ast.Import | ast.ImportFrom
-_OURS: Final = frozenset({"pydantic", "toolmason_runtime.serving"})
-_GROUPS: Final = (frozenset({"__future__"}), frozenset({"builtins", "typing"}), _OURS)
-"""Modules that models import, in the order of their groups. Of `builtins` those that a field's name hides."""
+_LIBRARIES: Final = frozenset({"pydantic", "toolmason_runtime.serving"})
+_GROUPS: Final = (frozenset({"__future__"}), frozenset({"builtins", "typing"}), _LIBRARIES)
+"""Modules that models import, in the order of their groups. `builtins` is for names that a field hides."""
 
 
-def _sorted_imports(text: str, source: dict[str, Any]) -> str:
-    """Group the imports as this project does; datamodel-code-generator leaves that to a formatter.
+def _sort_imports(text: str, source: dict[str, Any]) -> str:
+    """Return `text` with its imports grouped and sorted; datamodel-code-generator leaves that to a formatter.
 
     Raises:
-        AssertionError: it imports what we do not know, or a class that others will import is not there.
+        AssertionError: it has an unexpected import or lacks a class.
     """
     body = ast.parse(text).body
     imports: list[_Import] = [node for node in body if isinstance(node, _Import)]
     if absent := source["$defs"].keys() - {node.name for node in body if isinstance(node, ast.ClassDef)}:
-        raise AssertionError(f"datamodel-code-generator made no class for {sorted(absent)}")
-    if strange := {module for node in imports for module in _modules(node)} - frozenset().union(*_GROUPS):
-        raise AssertionError(f"datamodel-code-generator imports something new: {sorted(strange)}")
+        raise AssertionError(f"datamodel-code-generator generated no class for {sorted(absent)}")
+    if unexpected := {module for node in imports for module in _modules(node)} - frozenset().union(*_GROUPS):
+        raise AssertionError(f"datamodel-code-generator generated unexpected imports: {sorted(unexpected)}")
     imported = source.get(_IMPORTED, {})
     dropped = [*imports, *(node for node in body if _subject(node) in imported)]
     if imported:
@@ -155,8 +153,8 @@ def _sorted_imports(text: str, source: dict[str, Any]) -> str:
     head = "\n\n".join("\n".join(group) for group in groups if group)
     if imported:
         head += f"\n\n__all__ = {sorted(source['$defs'])}"
-    taken = {line for node in dropped for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)}
-    classes = "\n".join(line for number, line in enumerate(text.split("\n"), 1) if number not in taken)
+    dropped_lines = {line for node in dropped for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)}
+    classes = "\n".join(line for number, line in enumerate(text.split("\n"), 1) if number not in dropped_lines)
     return f"{head}\n\n\n{classes.strip()}\n"
 
 
@@ -183,11 +181,11 @@ def _used(imports: Iterable[_Import], body: Iterable[ast.stmt]) -> list[_Import]
 def _modules(node: _Import) -> frozenset[str]:
     if isinstance(node, ast.ImportFrom):
         return frozenset({node.module or ""})
-    return frozenset(each.name for each in node.names)
+    return frozenset(alias.name for alias in node.names)
 
 
 _VALUES: Final = frozenset({"const", "default", "enum", "examples"})
-"""Keywords with values instead of schemas. A `$ref` in a value is text like any other."""
+"""Keywords with values instead of schemas. A `$ref` in a value is not a reference."""
 
 
 def _require_local(schema: object, *, is_table: bool = False) -> None:
@@ -196,7 +194,7 @@ def _require_local(schema: object, *, is_table: bool = False) -> None:
     A table of schemas has names where a schema has keywords.
 
     Raises:
-        ValueError: one does.
+        ValueError: a `$ref` does.
     """
     if isinstance(schema, dict):
         target = schema.get("$ref", "#/")
@@ -210,7 +208,7 @@ def _require_local(schema: object, *, is_table: bool = False) -> None:
             _require_local(inner)
 
 
-def _generated(source: dict[str, Any]) -> str:
+def _generate(source: dict[str, Any]) -> str:
     _require_local(source)
     if not source["$defs"]:
         return "from __future__ import annotations\n"

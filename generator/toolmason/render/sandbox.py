@@ -1,7 +1,7 @@
 """Render a project's own templates in a separate process, since the project may be a stranger's.
 
 Jinja's sandbox restricts the objects that a template can reach, but not its time and memory, and its output can keep a
-formatter or a parser busy too. The process renders, formats and parses under limits for both, and is ended when it
+formatter or a parser busy too. The process renders, formats and parses under limits for both, and is ended if it
 exceeds one. On Windows, which has no such limits, the parent enforces the time limit.
 """
 
@@ -22,7 +22,8 @@ from typing import Any, Final
 from toolmason.model.rendered_file import RenderedFile
 from toolmason.model.server import Server
 from toolmason.project import Project
-from toolmason.render import TemplateRefused, drafts, finish
+from toolmason.render.environment import TemplateRefusedError
+from toolmason.render.renderer import drafts, finish
 from toolmason.render.self_check import SelfCheckError, self_check, unchanged
 
 _MIB: Final = 1024 * 1024
@@ -57,13 +58,13 @@ def confined_render(
     """Return the same as `render.render` with the templates of `project`, rendered and checked under `limits`.
 
     Raises:
-        TemplateError: one of the templates is wrong.
-        TemplateRefused: one of them cannot be read safely, or a limit was exceeded.
-        SyntaxError: a file is no Python or no JSON; the message names the file and the place in it.
+        TemplateError: a template is invalid.
+        TemplateRefusedError: a template cannot be read safely, or a limit was exceeded.
+        SyntaxError: a file is invalid Python or JSON; the message has the file and the position.
         SelfCheckError: a file does not parse.
     """
     bounds = limits or default_limits(server)
-    # `-P` keeps the working directory, which is often the project, off the path of imports.
+    # `-P` keeps the working directory, often the project, off the import path.
     command = [sys.executable, "-P", "-c", f"import sys; sys.path[:] = {sys.path!r}; import {__name__} as m; m.main()"]
     request = pickle.dumps((project, server, dict(models), part, bounds))
     with subprocess.Popen(  # noqa: S603 - our own interpreter and code
@@ -79,51 +80,51 @@ def confined_render(
         except BaseException:
             process.kill()
             raise
-    lines = list(_answers(output))
-    last = lines[-1] if lines else {}
+    lines = list(_parse_lines(output))
+    result = lines[-1] if lines else {}
     current_template = next((line["template"] for line in reversed(lines) if "template" in line), "")
     if is_late or process.returncode == -getattr(signal, "SIGXCPU", 0):
         raise _exceeded(project, current_template, f"it takes more than {bounds.time_s:g} s")
-    if "memory" in last:
+    if "memory" in result:
         raise _exceeded(project, current_template, f"it takes more than {bounds.memory_bytes // _MIB:,} MiB of memory")
     if process.returncode < 0:
         raise _exceeded(project, current_template, f"its process was ended by signal {-process.returncode}")
-    return _files_of(last, errors)
+    return _files(result, errors)
 
 
-def _answers(output: bytes) -> Iterator[dict[str, Any]]:
+def _parse_lines(output: bytes) -> Iterator[dict[str, Any]]:
     """Parse the output of the process; the last line may be incomplete."""
     for line in output.splitlines():
         with suppress(ValueError):
             yield json.loads(line)
 
 
-def _files_of(answer: Mapping[str, Any], errors: bytes) -> tuple[RenderedFile, ...]:
-    match answer:
+def _files(result: Mapping[str, Any], errors: bytes) -> tuple[RenderedFile, ...]:
+    match result:
         case {"files": dict(texts)}:
             return tuple(RenderedFile(PurePosixPath(path), text) for path, text in texts.items())
         case {"faults": list(faults)}:
             raise SelfCheckError(faults)
-        case {"mistake": str(text)}:
+        case {"template_error": str(text)}:
             raise TemplateError(text)
         case {"refused": [str(code), str(path), str(reason)]}:
-            raise TemplateRefused(code, PurePosixPath(path), reason)
+            raise TemplateRefusedError(code, PurePosixPath(path), reason)
         case {"syntax": str(text)}:
             raise SyntaxError(text)
     raise RuntimeError(f"rendering failed:\n{errors.decode('utf-8', 'replace')}")
 
 
-def _exceeded(project: Project, template: str, reason: str) -> TemplateRefused:
-    folder = project.override_folder
-    # One of ours includes or extends theirs: which of them it was is not known.
-    shown = PurePosixPath(folder.name, template if (folder / template).exists() else "")
-    return TemplateRefused("TM609", shown, f"rendering was stopped: {reason}")
+def _exceeded(project: Project, template: str, reason: str) -> TemplateRefusedError:
+    directory = project.override_folder
+    # If a packaged template was being rendered, the template of the project that it includes is unknown.
+    path = PurePosixPath(directory.name, template if (directory / template).exists() else "")
+    return TemplateRefusedError("TM609", path, f"rendering was stopped: {reason}")
 
 
 def main() -> None:
-    """Answer one request of `confined_render` on stdin: a line before each file, and one with the result."""
+    """Process one request of `confined_render` on stdin. Print a JSON line before each file and one with the result."""
     project, server, models, part, limits = pickle.load(sys.stdin.buffer)  # noqa: S301 - from our parent
-    _apply(limits)
+    _set_limits(limits)
     try:
         texts = drafts(
             server,
@@ -134,48 +135,48 @@ def main() -> None:
             max_bytes=limits.output_bytes,
         )
         _begin("")
-        # A third, so that there is time to find the file that cannot be laid out.
+        # A third of the time, which leaves enough to find the file that cannot be formatted.
         files = finish(texts, timeout_s=limits.time_s / 3)
         self_check(server, files, previous=unchanged(files, project.generated))
-        _answer({"files": {file.path.as_posix(): file.text for file in files}})
+        _send({"files": {file.path.as_posix(): file.text for file in files}})
     except MemoryError:
-        _answer({"memory": True})
-    except TemplateRefused as error:
-        _answer({"refused": [error.code, error.path.as_posix(), error.reason]})
+        _send({"memory": True})
+    except TemplateRefusedError as error:
+        _send({"refused": [error.code, error.path.as_posix(), error.reason]})
     except SelfCheckError as error:
-        _answer({"faults": error.faults})
-    except Exception as error:  # noqa: BLE001 - whatever a template can raise
-        _answer_mistake(error, project)
+        _send({"faults": error.faults})
+    except Exception as error:  # noqa: BLE001 - a template can raise anything
+        _send_error(error, project)
 
 
 def _begin(template: str) -> None:
-    _answer({"template": template})
+    _send({"template": template})
 
 
-def _answer_mistake(error: Exception, project: Project) -> None:
-    from toolmason.render.override_errors import override_mistake
+def _send_error(error: Exception, project: Project) -> None:
+    from toolmason.render.override_errors import describe_override_error
 
-    if (mistake := override_mistake(error, project)) is not None:
-        _answer({"mistake": mistake})
+    if (text := describe_override_error(error, project)) is not None:
+        _send({"template_error": text})
     elif isinstance(error, SyntaxError):
-        _answer({"syntax": str(error)})
+        _send({"syntax": str(error)})
     else:
         traceback.print_exception(error)
         sys.exit(1)
 
 
-def _answer(line: Mapping[str, Any]) -> None:
+def _send(line: Mapping[str, Any]) -> None:
     sys.stdout.write(json.dumps(line) + "\n")
     sys.stdout.flush()
 
 
-def _apply(limits: Limits) -> None:
+def _set_limits(limits: Limits) -> None:
     try:
         import resource
     except ImportError:  # Windows
         return
     seconds = int(limits.time_s) + 1
     for kind, bound in ((resource.RLIMIT_DATA, limits.memory_bytes), (resource.RLIMIT_CPU, seconds)):
-        # macOS rejects a memory limit; the user's own limit may be lower already.
+        # macOS rejects a memory limit, and the user's own limit may be lower already.
         with suppress(ValueError, OSError):
             resource.setrlimit(kind, (bound, bound if kind == resource.RLIMIT_DATA else bound + 1))

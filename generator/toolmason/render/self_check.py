@@ -1,6 +1,6 @@
-"""The last look before anything is written: what we rendered parses. If not, the fault is ours, not the author's.
+"""Parse all rendered files before any is written. A failure is a bug of the toolkit or of a project's template.
 
-Only what differs from the tree on disk is looked at: the rest has been through here before.
+Files that equal those on disk are skipped, since an earlier run has checked them.
 """
 
 from __future__ import annotations
@@ -19,39 +19,39 @@ from toolmason.model.server import Category, Server
 
 
 class SelfCheckError(Exception):
-    """Output that does not parse. `faults` says where and why, a line each."""
+    """Output does not parse. `faults` has one line per file with the reason."""
 
     def __init__(self, faults: Iterable[str]) -> None:
         self.faults = tuple(faults)
         super().__init__("; ".join(self.faults))
 
 
-def unchanged(files: Iterable[RenderedFile], folder: Path) -> dict[PurePosixPath, str]:
-    """Return the texts of those `files` that are in `folder` already. At most their own size is read."""
-    found = {}
+def unchanged(files: Iterable[RenderedFile], directory: Path) -> dict[PurePosixPath, str]:
+    """Return the texts of those `files` that are in `directory` already."""
+    texts = {}
     for file in files:
-        wanted = file.text.encode()
+        rendered = file.text.encode()
         with suppress(OSError):
-            # Twice, for CRLF line ends.
-            data = read_input(folder / file.path, folder, max_bytes=2 * len(wanted))
-            if data.replace(b"\r\n", b"\n") == wanted:
-                found[file.path] = file.text
-    return found
+            # With CRLF line ends, the file has up to twice the size.
+            data = read_input(directory / file.path, directory, max_bytes=2 * len(rendered))
+            if data.replace(b"\r\n", b"\n") == rendered:
+                texts[file.path] = file.text
+    return texts
 
 
 def self_check(
     server: Server, files: Iterable[RenderedFile], *, previous: Mapping[PurePosixPath, str] | None = None
 ) -> None:
-    """Parse each file that is not the same in `previous`, and check the schemas of each category whose code is new.
+    """Parse each file that differs from `previous`, and check the schemas of each category with such a file.
 
     Raises:
-        SelfCheckError: something does not parse, or a schema is none. Nothing may be written then.
+        SelfCheckError: a file does not parse, or a schema is invalid. Nothing may be written then.
     """
-    before = previous or {}
-    changed = tuple(file for file in files if before.get(file.path) != file.text)
-    folders = {file.path.parent for file in changed}
-    new = [each for each in server.categories if PurePosixPath(server.package, each.module) in folders]
-    if faults := (*_syntax_faults(changed), *_schema_faults(new)):
+    texts = previous or {}
+    changed = tuple(file for file in files if texts.get(file.path) != file.text)
+    directories = {file.path.parent for file in changed}
+    categories = [item for item in server.categories if PurePosixPath(server.package, item.module) in directories]
+    if faults := (*_syntax_faults(changed), *_schema_faults(categories)):
         raise SelfCheckError(faults)
 
 
@@ -68,58 +68,58 @@ def _syntax_faults(files: Iterable[RenderedFile]) -> Iterator[str]:
 
 
 def _compile(text: str) -> None:
-    # A warning at compile time (an invalid escape, `is` with a literal) is a slip of a template too.
+    # A warning at compile time (an invalid escape, `is` with a literal) is a mistake in a template too.
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         compile(text, "<generated>", "exec", dont_inherit=True)
 
 
 def _parse_json(text: str) -> None:
-    value = json.loads(text, parse_constant=_refuse_constant)
+    value = json.loads(text, parse_constant=_reject_constant)
     if isinstance(value, dict) and "$schema" in value and "properties" in value:
         _check_schema(value)
 
 
-def _refuse_constant(name: str) -> None:
-    raise ValueError(f"it holds {name}, which is no number")
+def _reject_constant(name: str) -> None:
+    raise ValueError(f"it contains {name}, which JSON does not allow")
 
 
 def _schema_faults(categories: Iterable[Category]) -> Iterator[str]:
     seen: set[str] = set()
     for category in categories:
         for tool in category.tools:
-            for side, schema in (("arguments", tool.input_schema), ("result", tool.output_schema)):
+            for kind, schema in (("arguments", tool.input_schema), ("result", tool.output_schema)):
                 try:
                     if schema is not None:
                         _check_nodes(schema, seen)
                 except ValueError as error:
-                    yield f"schema of the {side} of `{tool.name}`: {error}"
+                    yield f"schema of the {kind} of `{tool.name}`: {error}"
 
 
 def _check_nodes(schema: dict[str, Any], seen: set[str]) -> None:
     """Check a schema node by node, each kind of node once.
 
-    Checking against the metaschema takes milliseconds, and a thousand tools are made of few kinds of nodes.
+    Checking a node against the metaschema takes milliseconds, and a thousand tools have few kinds of nodes.
     """
     inner = [
         *schema.get("properties", {}).values(),
-        *(schema[key] for key in _INNER if isinstance(schema.get(key), dict)),
+        *(schema[key] for key in _SCHEMA_KEYWORDS if isinstance(schema.get(key), dict)),
     ]
-    node = {key: value for key, value in schema.items() if key not in _LEFT_OUT}
+    node = {key: value for key, value in schema.items() if key not in _OMITTED}
     if isinstance(node.get("description"), str):
         node["description"] = ""
     kind = json.dumps(node)
     if kind not in seen:
         _check_schema(node)
         seen.add(kind)
-    for each in inner:
-        # `true` and `false` are schemas too, and right.
-        if not isinstance(each, bool):
-            _check_nodes(each, seen)
+    for subschema in inner:
+        # `true` and `false` are valid schemas.
+        if not isinstance(subschema, bool):
+            _check_nodes(subschema, seen)
 
 
-_INNER: Final = ("items", "additionalProperties")
-_LEFT_OUT: Final = frozenset({"properties", "default", *_INNER})
+_SCHEMA_KEYWORDS: Final = ("items", "additionalProperties")
+_OMITTED: Final = frozenset({"properties", "default", *_SCHEMA_KEYWORDS})
 
 
 def _check_schema(schema: dict[str, Any]) -> None:

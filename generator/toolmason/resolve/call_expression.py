@@ -1,4 +1,4 @@
-"""A call as people write it: `read_files(files=[{"path": "a.md"}])`."""
+"""A tool call as a Python expression: `read_files(files=[{"path": "a.md"}])`."""
 
 from __future__ import annotations
 
@@ -8,11 +8,8 @@ from typing import Any
 
 
 def invocation(name: str, arguments: Mapping[str, Any]) -> str:
-    """Write a call as a Python expression. A name Python forbids goes into a `**{}`."""
-    plain = [f"{key}={value!r}" for key, value in arguments.items() if _is_keyword_argument(key)]
-    odd = {key: value for key, value in arguments.items() if not _is_keyword_argument(key)}
-    return f"{name}({', '.join([*plain, f'**{odd!r}'] if odd else plain)})"
-
-
-def _is_keyword_argument(name: str) -> bool:
-    return name.isidentifier() and not keyword.iskeyword(name)
+    """Return a call as a Python expression. Names that cannot be keyword arguments go into a `**{}`."""
+    keywords = {key: value for key, value in arguments.items() if key.isidentifier() and not keyword.iskeyword(key)}
+    others = {key: value for key, value in arguments.items() if key not in keywords}
+    parts = [f"{key}={value!r}" for key, value in keywords.items()]
+    return f"{name}({', '.join([*parts, f'**{others!r}'] if others else parts)})"

@@ -1,4 +1,4 @@
-"""Programs and the tools that run them: what each parameter becomes on the command line, and what running it may do."""
+"""Programs and command tools: the command line, risk and hints of each tool with `cli`."""
 
 from __future__ import annotations
 
@@ -32,33 +32,33 @@ from toolmason.model.tool import CommandLine, Hints
 from toolmason.model.type_expression import spell
 from toolmason.model.types import ListOf, Primitive, TypeRef, Value
 from toolmason.resolve import types
-from toolmason.resolve.context import Resolution
-from toolmason.resolve.risk import base_risk, check_risk, reachable, risk_by_value, risk_text
-from toolmason.resolve.values import check_passable
+from toolmason.resolve.context import ResolveContext
+from toolmason.resolve.risk import base_risk, check_risk, format_risk, possible_risks, risk_by_value
+from toolmason.resolve.values import check_values
 
-_ITEMS: Final = ("string", "integer", "number")
-"""What an array on a command line may hold."""
-_SEVERAL: Final = {Place.STDIN: "a program has one standard input", Place.CWD: "a program runs in one folder"}
+_SCALARS: Final = ("string", "integer", "number")
+"""Types of arguments, and of the items of arrays."""
+_SINGLE_USE: Final = {Place.STDIN: "a program has one standard input", Place.CWD: "a program runs in one directory"}
 
 
 def category_of(tables: ManifestTables, tool: ToolTable) -> str:
-    """Give the category of a tool, which may be that of its program."""
+    """Return the category of a tool: its own, else that of its program."""
     cli = tables.clis.get(tool.cli)
     return tool.category or (cli.category if cli else "")
 
 
-def programs(run: Resolution) -> dict[str, Program]:
-    """Resolve `[clis]`. An argument with a mistake is reported and left out."""
-    return {name: _program(run, name, table) for name, table in run.tables.clis.items()}
+def programs(context: ResolveContext) -> dict[str, Program]:
+    """Resolve `[clis]`. Invalid parameters are reported and left out."""
+    return {name: _program(context, name, table) for name, table in context.tables.clis.items()}
 
 
-def _program(run: Resolution, name: str, table: CliTable) -> Program:
-    if table.category and not run.is_known("categories", table.category):
-        run.unknown("TM301", "category", table.category, run.tables.categories, (*table.at, "category"))
-    values = types.values(run, {key: _as_value(each) for key, each in table.params.items()})
-    globals_ = [each for each in values if _has_place(run, each, Place.FLAG)]
-    placements = [_global(each, table.params[each.name]) for each in globals_]
-    _check_flags(run, [(each, (*table.at, "params", each.name)) for each in placements])
+def _program(context: ResolveContext, name: str, table: CliTable) -> Program:
+    if table.category and not context.is_known("categories", table.category):
+        context.report_unknown("TM301", "category", table.category, context.tables.categories, (*table.at, "category"))
+    values = types.values(context, {key: _as_value(param) for key, param in table.params.items()})
+    params = [value for value in values if _check_location(context, value, Place.FLAG)]
+    placements = [_cli_param(param, table.params[param.name]) for param in params]
+    _check_flags(context, [(placement, (*table.at, "params", placement.name)) for placement in placements])
     program = Program(
         name=name,
         command=table.command,
@@ -71,13 +71,13 @@ def _program(run: Resolution, name: str, table: CliTable) -> Program:
         permissions=_permissions(table),
         placements=tuple(placements),
     )
-    check_passable(run, CommandTool(name=name, program=program, placements=program.placements), globals_)
+    check_values(context, CommandTool(name=name, program=program, placements=program.placements), params)
     return program
 
 
 def _permissions(table: CliTable) -> Permissions | None:
-    """Return what a program may use; None if its table says nothing of that."""
-    if all(each is None for each in (table.reads, table.writes, table.executes, table.network)):
+    """Return the permissions of a program, None if its table declares none."""
+    if all(key is None for key in (table.reads, table.writes, table.executes, table.network)):
         return None
     return Permissions(
         reads=table.reads or (),
@@ -91,36 +91,37 @@ def _as_value(table: GlobalTable) -> ValueTable:
     return ValueTable(at=table.at, type=table.type, default=table.default, required=False)
 
 
-def _global(value: Value, table: GlobalTable) -> Placement:
+def _cli_param(value: Value, table: GlobalTable) -> Placement:
     flag = table.flag or automatic_flag(value.name)
     return Placement(
         name=value.name,
         place=Place.FLAG,
         flag=flag,
-        switch=_is_switch(value.type, flag),
+        switch=_is_boolean_flag(value.type, flag),
         default=value.default if value.has_default else None,
         default_env=table.default_env,
     )
 
 
-def command_line(run: Resolution, name: str, table: ToolTable, params: Sequence[Value]) -> CommandLine | None:
-    """Give what a tool with `cli` runs; None, with what is wrong reported, if that cannot be said."""
-    program = run.programs.get(table.cli)
+def command_line(context: ResolveContext, name: str, table: ToolTable, params: Sequence[Value]) -> CommandLine | None:
+    """Return the command line of a tool with `cli`, or None with its errors reported."""
+    program = context.programs.get(table.cli)
     if program is None:
-        if not run.is_known("clis", table.cli):
-            run.unknown("TM323", "program", table.cli, run.tables.clis, (*table.at, "cli"))
+        if not context.is_known("clis", table.cli):
+            context.report_unknown("TM323", "program", table.cli, context.tables.clis, (*table.at, "cli"))
         return None
-    if run.tables.clis[table.cli].is_uncertain("ends_options", "params"):
+    if context.tables.clis[table.cli].is_uncertain("ends_options", "params"):
         return None
     placed = [(value, _placement(value, table.params[value.name])) for value in params]
-    sound = [_has_place(run, value, placement.place) for value, placement in placed]
+    is_valid = [_check_location(context, value, placement.place) for value, placement in placed]
     placements = tuple(placement for _, placement in placed)
-    _check_positionals(run, placed)
-    _check_single(run, placed)
-    own = {each.name for each in placements}
-    shared = [(each, ()) for each in program.placements if each.name not in own]
-    _check_flags(run, [*shared, *((each, (*table.params[each.name].at, "flag")) for each in placements)])
-    if not all(sound):
+    _check_positionals(context, placed)
+    _check_single(context, placed)
+    own = [(placement, (*table.params[placement.name].at, "flag")) for placement in placements]
+    own_names = {placement.name for placement in placements}
+    shared = [(placement, ()) for placement in program.placements if placement.name not in own_names]
+    _check_flags(context, [*shared, *own])
+    if not all(is_valid):
         return None
     tool = CommandTool(
         name=name,
@@ -133,41 +134,43 @@ def command_line(run: Resolution, name: str, table: ToolTable, params: Sequence[
         confirm=table.confirm.strip(),
         ok_exit_codes=tuple(sorted({0, *table.ok_exit_codes})),
     )
-    check_risk(run, table, tool, params)
-    check_passable(run, tool, params)
+    check_risk(context, table, tool, params)
+    check_values(context, tool, params)
     return CommandLine(
         tool=tool,
         program_constant=program_constant_name(table.cli),
         usage=_usage(tool, params),
-        risk=risk_text(tool),
+        risk=format_risk(tool),
     )
 
 
-def check_confirm(run: Resolution, table: ToolTable) -> None:
+def check_confirm(context: ResolveContext, table: ToolTable) -> None:
     """Report placeholders in `confirm` that are not parameters, and other braces."""
     at = (*table.at, "confirm")
-    known = run.written(*map(str, table.at), "params")
-    for found in CONFIRM_PLACEHOLDER.finditer(table.confirm):
-        if (name := found["name"]) and name not in known and not table.is_uncertain("params"):
-            run.unknown("TM339", "parameter in `confirm`:", name, known, at)
+    known = context.raw_table(*map(str, table.at), "params")
+    for match in CONFIRM_PLACEHOLDER.finditer(table.confirm):
+        if (name := match["name"]) and name not in known and not table.is_uncertain("params"):
+            context.report_unknown("TM339", "parameter in `confirm`:", name, known, at)
     if re.search(r"[{}]", CONFIRM_PLACEHOLDER.sub("", table.confirm)):
         hint = "write the name of a parameter in braces, `{path}`, and a literal brace twice, `{{`"
-        run.error("TM339", "`confirm` contains a brace outside of a placeholder", at, hint=hint)
+        context.error("TM339", "`confirm` contains a brace outside of a placeholder", at, hint=hint)
 
 
 def command_params(table: ToolTable) -> Mapping[str, ParamTable]:
-    """Return the parameters of a tool. A switch may be absent, which is false, unless it says `required`."""
+    """Return the parameters of a tool. A boolean flag is optional unless it sets `required`: absent means false."""
 
     def is_optional(param: ParamTable) -> bool:
-        is_switch = param.type == "boolean" and not param.flag.endswith("=")
-        return is_switch and param.required is None and param.default is None
+        is_flag = param.type == "boolean" and not param.flag.endswith("=")
+        return is_flag and param.required is None and param.default is None
 
     params = table.params.items()
-    return {name: replace(each, required=False) if table.cli and is_optional(each) else each for name, each in params}
+    return {
+        name: replace(param, required=False) if table.cli and is_optional(param) else param for name, param in params
+    }
 
 
 def automatic_flag(name: str) -> str:
-    """Give the option of a parameter for which the manifest names no place: `max_count` gives `--max-count`."""
+    """Return the flag of a parameter without a location in the manifest: `--max-count` for `max_count`."""
     return f"--{name.strip('_').replace('_', '-') or name}"
 
 
@@ -177,26 +180,28 @@ def _placement(value: Value, table: ParamTable) -> Placement:
         if getattr(table, place.value):
             return Placement(name=value.name, place=place, default=default)
     flag = table.flag or automatic_flag(value.name)
-    return Placement(name=value.name, place=Place.FLAG, flag=flag, switch=_is_switch(value.type, flag), default=default)
+    return Placement(
+        name=value.name, place=Place.FLAG, flag=flag, switch=_is_boolean_flag(value.type, flag), default=default
+    )
 
 
-def _is_switch(ref: TypeRef, flag: str) -> bool:
+def _is_boolean_flag(ref: TypeRef, flag: str) -> bool:
     return ref == Primitive("boolean") and not flag.endswith("=")
 
 
-def _has_place(run: Resolution, value: Value, place: Place) -> bool:
-    """Report a value that has no form where it is to go."""
-    problem = _misplaced(value.type, place)
+def _check_location(context: ResolveContext, value: Value, place: Place) -> bool:
+    """Return whether a value of this type can be passed at `place`; report it if not."""
+    problem = _location_problem(value.type, place)
     if problem:
         message = f"`{value.name}` is `{spell(value.type)}`: {problem}"
-        run.error("TM324", message, (*value.at, "type"), hint=_FITTING[place])
+        context.error("TM324", message, (*value.at, "type"), hint=_LOCATION_HINTS[place])
     elif value.nullable:
-        problem = f"`{value.name}` is nullable, and a command line has no null"
-        run.error("TM324", problem, (*value.at, "nullable"), hint="leave it out, and say `required = false`")
+        problem = f"`{value.name}` is nullable, but a command line has no null"
+        context.error("TM324", problem, (*value.at, "nullable"), hint="replace it by `required = false`")
     return not problem
 
 
-_FITTING: Final = {
+_LOCATION_HINTS: Final = {
     Place.FLAG: "use a string, a number, a boolean, or an array of strings or numbers",
     Place.POSITIONAL: "use a string, a number, or an array of them",
     Place.STDIN: "use `string`",
@@ -204,69 +209,68 @@ _FITTING: Final = {
 }
 
 
-def _misplaced(ref: TypeRef, place: Place) -> str:
-    """Say why a value of type `ref` cannot go to `place`; empty if it can."""
-    if place in _SEVERAL:
-        return "" if ref == Primitive("string") else f"`{place.value}` takes a text"
+def _location_problem(ref: TypeRef, place: Place) -> str:
+    """Return why a value of type `ref` cannot be passed at `place`, empty if it can."""
+    if place in _SINGLE_USE:
+        return "" if ref == Primitive("string") else f"`{place.value}` requires a string"
     match ref:
         case Primitive("boolean"):
-            return "" if place is Place.FLAG else "true or false says nothing without an option"
-        case Primitive(kind) | ListOf(Primitive(kind)) if kind in _ITEMS:
+            return "" if place is Place.FLAG else "a boolean needs a flag"
+        case Primitive(kind) | ListOf(Primitive(kind)) if kind in _SCALARS:
             return ""
         case _:
-            return "a command line has no form for that"
+            return "this type cannot be written on a command line"
 
 
-def _check_positionals(run: Resolution, placed: Sequence[tuple[Value, Placement]]) -> None:
-    """Refuse an order in which an argument that is missing, or there several times, would move the next one."""
-    before: Value | None = None
+def _check_positionals(context: ResolveContext, placed: Sequence[tuple[Value, Placement]]) -> None:
+    """Report positionals after an optional or repeatable one, whose positions would depend on its values."""
+    previous: Value | None = None
     for value, placement in placed:
         if placement.place is not Place.POSITIONAL:
             continue
-        if before is not None and isinstance(before.type, ListOf):
-            message = f"positional `{value.name}` comes after `{before.name}`, which may be several"
-            run.error("TM325", message, value.at, hint=f"move `{before.name}` to the end", value=False)
-        elif before is not None and value.required:
-            message = f"positional `{value.name}` is required and comes after `{before.name}`, which may be missing"
-            run.error("TM325", message, value.at, hint=f"move `{before.name}` behind it", value=False)
+        if previous is not None and isinstance(previous.type, ListOf):
+            message = f"positional `{value.name}` comes after `{previous.name}`, which takes several values"
+            context.error("TM325", message, value.at, hint=f"move `{previous.name}` to the end", value=False)
+        elif previous is not None and value.required:
+            message = f"positional `{value.name}` is required but comes after `{previous.name}`, which is optional"
+            context.error("TM325", message, value.at, hint=f"move `{previous.name}` behind it", value=False)
         if isinstance(value.type, ListOf) or not (value.required or value.has_default):
-            before = value
+            previous = value
 
 
-def _check_single(run: Resolution, placed: Sequence[tuple[Value, Placement]]) -> None:
-    for place, reason in _SEVERAL.items():
-        there = [value for value, placement in placed if placement.place is place]
-        for value in there[1:]:
-            message = f"`{there[0].name}` and `{value.name}` are both `{place.value}`: {reason}"
-            run.error("TM325", message, (*value.at, place.value), hint="give one of them a flag", value=False)
+def _check_single(context: ResolveContext, placed: Sequence[tuple[Value, Placement]]) -> None:
+    for place, reason in _SINGLE_USE.items():
+        values = [value for value, placement in placed if placement.place is place]
+        for value in values[1:]:
+            message = f"`{values[0].name}` and `{value.name}` are both `{place.value}`: {reason}"
+            context.error("TM325", message, (*value.at, place.value), hint="use a flag for one of them", value=False)
 
 
-def _check_flags(run: Resolution, placements: Iterable[tuple[Placement, KeyPath]]) -> None:
-    """Refuse one option for two parameters. Those of the program come without a place, and first."""
-    taken: dict[str, str] = {}
+def _check_flags(context: ResolveContext, placements: Iterable[tuple[Placement, KeyPath]]) -> None:
+    """Report flags of two parameters. Parameters of the program come first, with an empty key path."""
+    owners: dict[str, str] = {}
     for placement, at in placements:
         flag = placement.flag.removesuffix("=")
         if not flag:
             continue
-        if at and flag in taken:
-            message = f"`{taken[flag]}` and `{placement.name}` are both `{flag}`"
-            run.error("TM325", message, at, hint="give one of them another `flag`", value=False)
-        taken.setdefault(flag, placement.name)
+        if at and flag in owners:
+            message = f"`{owners[flag]}` and `{placement.name}` are both `{flag}`"
+            context.error("TM325", message, at, hint="choose another `flag` for one of them", value=False)
+        owners.setdefault(flag, placement.name)
 
 
-def hints_of(run: Resolution, table: ToolTable, tool: CommandTool | None, params: Sequence[Value]) -> Hints:
-    """Give what a client is told of a tool: what its author says, or for a program what follows from its risk."""
-    if table.hints is not None:
-        said = table.hints
+def hints_of(context: ResolveContext, table: ToolTable, tool: CommandTool | None, params: Sequence[Value]) -> Hints:
+    """Return the hints of a tool: those of its table, else those that follow from its risk."""
+    if (hints := table.hints) is not None:
         return Hints(
-            read_only=said.read_only,
-            destructive=said.destructive,
-            idempotent=said.idempotent,
-            open_world=said.open_world,
+            read_only=hints.read_only,
+            destructive=hints.destructive,
+            idempotent=hints.idempotent,
+            open_world=hints.open_world,
         )
-    risks = reachable(tool, params) if tool else {Risk.DESTRUCTIVE}
+    risks = possible_risks(tool, params) if tool else {Risk.DESTRUCTIVE}
     only_reads = risks == {Risk.READ}
-    cli = run.tables.clis.get(table.cli)
+    cli = context.tables.clis.get(table.cli)
     return Hints(
         read_only=only_reads,
         destructive=Risk.DESTRUCTIVE in risks,
@@ -275,9 +279,9 @@ def hints_of(run: Resolution, table: ToolTable, tool: CommandTool | None, params
     )
 
 
-def clis(run: Resolution) -> tuple[Cli, ...]:
-    """Give the programs that tools run, in the order of the manifest."""
-    used = {tool.cli for tool in run.tables.tools.values()}
+def clis(context: ResolveContext) -> tuple[Cli, ...]:
+    """Return the programs that tools run, in the order of the manifest."""
+    used = {tool.cli for tool in context.tables.tools.values()}
     return tuple(
         Cli(
             name=name,
@@ -288,37 +292,37 @@ def clis(run: Resolution) -> tuple[Cli, ...]:
             variables=_variables(table),
             is_confined=_permissions(table) is not None,
         )
-        for name, table in run.tables.clis.items()
+        for name, table in context.tables.clis.items()
         if name in used
     )
 
 
 def _variables(table: CliTable) -> tuple[str, ...]:
-    """Give the environment variables of the server that a program is handed, or that its table names by `$NAME`."""
+    """Return the environment variables that a program receives, or that its table uses as `$NAME`."""
     texts = (*table.command, table.working_dir, *table.env.values())
-    named = (name for text in texts for pair in _VARIABLE.findall(text) for name in pair if name)
-    asked = (each.default_env for each in table.params.values() if each.default_env)
-    return tuple(dict.fromkeys([*named, *table.pass_env, *asked]))
+    expanded = (name for text in texts for pair in _VARIABLE.findall(text) for name in pair if name)
+    defaults = (param.default_env for param in table.params.values() if param.default_env)
+    return tuple(dict.fromkeys([*expanded, *table.pass_env, *defaults]))
 
 
 _VARIABLE: Final = re.compile(r"\$\$|\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})", re.ASCII)
-"""A variable as the runtime expands it; `$$` is a dollar sign."""
+"""A variable as the runtime expands it: `$HOME` or `${HOME}`; `$$` is a dollar sign."""
 
 
 def _usage(tool: CommandTool, params: Sequence[Value]) -> str:
-    """Write what is run, as manuals do: `git log [--max-count=<max_count>] [<paths>...]`."""
-    values = {each.name: each for each in params}
+    """Return the usage line: `git log [--max-count=<max_count>] [<paths>...]`."""
+    values = {param.name: param for param in params}
     operands, options = (
-        [_shown(each, values[each.name]) for each in tool.placements if each.place is place]
+        [_format_argument(item, values[item.name]) for item in tool.placements if item.place is place]
         for place in (Place.POSITIONAL, Place.FLAG)
     )
-    # A `--` that ends `argv` parts the two, as the runtime has it.
-    parted = tool.argv[-1:] == ("--",)
-    line = (*tool.argv[:-1], *options, "--", *operands) if parted else (*tool.argv, *operands, *options)
+    # The runtime moves a `--` at the end of `argv` between options and operands.
+    is_separated = tool.argv[-1:] == ("--",)
+    line = (*tool.argv[:-1], *options, "--", *operands) if is_separated else (*tool.argv, *operands, *options)
     return " ".join((*tool.program.command, *line))
 
 
-def _shown(placement: Placement, value: Value) -> str:
+def _format_argument(placement: Placement, value: Value) -> str:
     space = "" if placement.flag.endswith("=") or not placement.flag else " "
     text = placement.flag if placement.switch else f"{placement.flag}{space}<{value.name}>"
     if isinstance(value.type, ListOf):

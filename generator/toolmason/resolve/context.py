@@ -1,4 +1,4 @@
-"""What the parts of `resolve` share: the tables, the document, the findings and the types known so far."""
+"""The state that the modules of `resolve` share: tables, document, findings and intermediate results."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from toolmason_runtime.toml.positions import KeyPath
 from toolmason.diagnostics import Diagnostics
 from toolmason.manifest.document import Document
 from toolmason.manifest.tables import ManifestTables
-from toolmason.model.tool import Hints
-from toolmason.model.types import JsonSchema, ObjectType
+from toolmason.model.tool import Handler, Hints
+from toolmason.model.types import Identifier, JsonSchema, ObjectType
 
 
 @dataclass(slots=True)
-class Resolution:
-    """One run's tables, document and findings, passed along instead of eight arguments."""
+class ResolveContext:
+    """The tables, document and findings of one run."""
 
     tables: ManifestTables
     document: Document
@@ -32,29 +32,36 @@ class Resolution:
     """The types as `$defs`."""
     programs: dict[str, Program] = field(default_factory=dict)
     hints: dict[str, Hints] = field(default_factory=dict)
-    """What clients are told of each tool, by its name."""
+    """The hints of each tool by its name."""
 
     scripts: frozenset[str] = frozenset()
     """The commands that the project installs."""
 
-    def written(self, *path: str) -> Mapping[str, Any]:
-        """Give the table at `path` as it stands in the document, with what `validate` left out of it."""
-        found: Any = self.document.data
+    def raw_table(self, *path: str) -> Mapping[str, Any]:
+        """Return the table at `path` in the document, with the parts that `validate` has left out; empty if absent."""
+        table: Any = self.document.data
         for key in path:
-            found = found.get(key, {}) if isinstance(found, Mapping) else {}
-        return found if isinstance(found, Mapping) else {}
+            table = table.get(key, {}) if isinstance(table, Mapping) else {}
+        return table if isinstance(table, Mapping) else {}
+
+    def handler(self, reference: str) -> Handler:
+        """Return the function of a reference such as `files:read_files`."""
+        module, _, function = reference.partition(":")
+        return Handler(module=f"{self.tables.server.handlers}.{module}", function=Identifier(function))
 
     def is_known(self, section: str, name: str) -> bool:
-        """Whether a name stands in a table of the manifest, valid or not, or that table is unreadable."""
+        """Return whether the table `section` of the manifest has the key `name`, valid or not, or is unreadable."""
         is_built_in = section == "tools" and name == FETCH_CHUNK
-        return is_built_in or name in self.written(section) or self.tables.is_uncertain(section)
+        return is_built_in or name in self.raw_table(section) or self.tables.is_uncertain(section)
 
     def error(self, code: str, message: str, at: KeyPath, *, hint: str = "", value: bool = True) -> None:
-        """Note a mistake at a value, or at its key."""
+        """Report an error at a value, or at its key."""
         self.document.report(self.diagnostics, code, message, at, hint=hint, value=value)
 
-    def unknown(self, code: str, what: str, name: str, known: Iterable[str], at: KeyPath, *, hint: str = "") -> None:
+    def report_unknown(
+        self, code: str, kind: str, name: str, known: Iterable[str], at: KeyPath, *, hint: str = ""
+    ) -> None:
         """Report an unknown name. Without a `hint`, suggest the closest known name."""
         names = list(known)
         hint = hint or did_you_mean(name, names) or f"known: {', '.join(names[:8]) or 'none'}"
-        self.error(code, f"unknown {what} `{name}`", at, hint=hint)
+        self.error(code, f"unknown {kind} `{name}`", at, hint=hint)

@@ -1,12 +1,11 @@
-"""Whether data fits a schema, told in words: for defaults and examples in a manifest."""
+"""Validate defaults and examples against their schemas; describe each problem in a sentence."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from jsonschema import ValidationError
 from toolmason_runtime.protocol.patterns import PatternTimeoutError, time_limit
@@ -16,15 +15,15 @@ from toolmason_runtime.toml.positions import KeyPath
 
 from toolmason.model.types import JsonSchema
 
-MAX_QUOTED_CHARS = 60
-"""Characters of a value that a message quotes."""
-MAX_SECONDS = 2.0
-"""How long the patterns of a schema may take with one value, unless they are linear. A server allows less."""
+MAX_QUOTED_CHARS: Final = 60
+"""Maximum characters of a value in a message."""
+PATTERN_TIMEOUT_S: Final = 2.0
+"""Maximum seconds for the patterns of a schema and one value, unless they are linear. A server allows less."""
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One place where data does not fit; `path` leads to it from the data's root."""
+    """An invalid part of the data; `path` leads to it from the root of the data."""
 
     path: KeyPath
     message: str
@@ -32,37 +31,37 @@ class Problem:
 
 
 class SchemaChecker:
-    """Checks data against schemas that refer to `#/$defs` shared by a manifest."""
+    """Validate data against schemas that refer to the `$defs` of a manifest."""
 
     def __init__(self, definitions: Mapping[str, JsonSchema]) -> None:
         self._definitions = dict(definitions)
 
-    def problems(self, schema: JsonSchema, data: Any, *, closed: bool = True) -> list[Problem]:
-        """List every place of `data` that does not fit, unknown properties included.
+    def find_problems(self, schema: JsonSchema, data: Any, *, closed: bool = True) -> list[Problem]:
+        """Return every problem of `data`, unknown properties included.
 
-        `closed` says that objects take nothing but what they name, as all that is made from a manifest's own types
-        does. Otherwise that is so only where `additionalProperties` is false.
+        With `closed`, objects accept only declared properties, as in the types of a manifest. Otherwise objects with
+        `additionalProperties: false` do.
         """
         whole = dict(schema)
         if definitions := {**self._definitions, **schema.get("$defs", {})}:
             whole["$defs"] = definitions
         try:
-            with time_limit(MAX_SECONDS):
+            with time_limit(PATTERN_TIMEOUT_S):
                 errors = list(validator(whole).iter_errors(data))
         except RecursionError:
-            return [Problem((), "the schema refers to itself without end")]
+            return [Problem((), "the schema refers to itself endlessly")]
         except PatternTimeoutError as error:
-            return [Problem((), f"{_shown(error.text)} {error}")]
-        unknown = _Unknown(definitions, closed).problems(schema, data, ())
-        told = {each.path[:-1] for each in unknown}
+            return [Problem((), f"{_quote_json(error.text)} {error}")]
+        unknown = _UnknownProperties(definitions, closed).find(schema, data, ())
+        parents = {problem.path[:-1] for problem in unknown}
         return [
-            _problem(error)
+            Problem(tuple(error.absolute_path), _format_error(error))
             for error in errors
-            if error.validator != "additionalProperties" or tuple(error.absolute_path) not in told
+            if error.validator != "additionalProperties" or tuple(error.absolute_path) not in parents
         ] + unknown
 
 
-_OPENING = frozenset(
+_OPEN_KEYWORDS: Final = frozenset(
     {
         "$ref",
         "allOf",
@@ -76,71 +75,49 @@ _OPENING = frozenset(
         "unevaluatedProperties",
     }
 )
-"""Keywords that can declare a property beside `properties`."""
+"""Keywords besides `properties` that can declare a property."""
 
 
 @dataclass(frozen=True)
-class _Unknown:
-    """Finds properties that no schema declares: legal JSON Schema, but in an example a slip of the pen."""
+class _UnknownProperties:
+    """Find properties that no schema declares: legal JSON Schema, but a typo in an example."""
 
     _definitions: Mapping[str, JsonSchema]
     _closed: bool
 
-    def problems(self, schema: JsonSchema, data: Any, path: KeyPath) -> list[Problem]:
-        """List the unknown properties of `data`, which stands at `path`."""
-        schema = self._followed(schema)
+    def find(self, schema: JsonSchema, data: Any, path: KeyPath) -> list[Problem]:
+        """Return the unknown properties of `data`, the value at `path`."""
+        schema = self._resolve(schema)
         if isinstance(data, list):
             items = schema.get("items", {})
-            return [each for place, item in enumerate(data) for each in self.problems(items, item, (*path, place))]
-        known = schema.get("properties")
-        if not isinstance(data, dict) or known is None:
+            return [problem for index, item in enumerate(data) for problem in self.find(items, item, (*path, index))]
+        declared = schema.get("properties")
+        if not isinstance(data, dict) or declared is None:
             return []
-        is_open = schema.get("additionalProperties", not self._closed) is not False or not _OPENING.isdisjoint(schema)
-        found: list[Problem] = []
+        allows_others = schema.get("additionalProperties", not self._closed) is not False
+        is_open = allows_others or not _OPEN_KEYWORDS.isdisjoint(schema)
+        problems: list[Problem] = []
         for name, value in data.items():
-            if name in known:
-                found += self.problems(known[name], value, (*path, name))
+            if name in declared:
+                problems += self.find(declared[name], value, (*path, name))
             elif not is_open:
-                hint = did_you_mean(name, known) or f"known: {', '.join(known)}"
-                found.append(Problem((*path, name), f"unknown argument `{name}`", hint))
-        return found
+                hint = did_you_mean(name, declared) or f"known: {', '.join(declared)}"
+                problems.append(Problem((*path, name), f"unknown argument `{name}`", hint))
+        return problems
 
-    def _followed(self, schema: Any) -> JsonSchema:
+    def _resolve(self, schema: Any) -> JsonSchema:
+        """Return the schema behind a reference or a single `allOf`."""
         if not isinstance(schema, dict):
             return {}
         if "properties" in schema:
             return schema
         if "allOf" in schema and len(schema["allOf"]) == 1:
-            return self._followed(schema["allOf"][0])
+            return self._resolve(schema["allOf"][0])
         reference = schema.get("$ref", "")
         return self._definitions.get(reference.removeprefix("#/$defs/"), {}) if reference else schema
 
 
-@dataclass(frozen=True)
-class _Worded:
-    error: ValidationError
-
-    @cached_property
-    def value(self) -> str:
-        return _shown(self.error.instance)
-
-    def message(self) -> str:
-        rule = str(self.error.validator)
-        asked, given = cast("Any", self.error.validator_value), cast("Any", self.error.instance)
-        if rule == "required":
-            absent = [name for name in asked if name not in given]
-            return "missing " + ", ".join(f"`{name}`" for name in absent)
-        if rule == "type":
-            wanted = asked if isinstance(asked, str) else " or ".join(asked)
-            return f"{self.value} is no {wanted}"
-        if rule == "enum":
-            return f"{self.value} is none of {', '.join(json.dumps(each, ensure_ascii=False) for each in asked)}"
-        if rule == "pattern":
-            return f"{self.value} does not match `{asked}`"
-        return _LIMITS[rule].format(self.value, asked) if rule in _LIMITS else f"{self.value} does not fit `{rule}`"
-
-
-_LIMITS = {
+_LIMITS: Final = {
     "minimum": "{} is below {}",
     "maximum": "{} is above {}",
     "exclusiveMinimum": "{} is not above {}",
@@ -149,14 +126,29 @@ _LIMITS = {
     "maxLength": "{} is longer than {} characters",
     "minItems": "{} has fewer than {} items",
     "maxItems": "{} has more than {} items",
-    "uniqueItems": "{} has an item twice",
+    "uniqueItems": "{} contains an item twice",
+    "pattern": "{} does not match `{}`",
 }
 
 
-def _shown(value: Any) -> str:
+def _format_error(error: ValidationError) -> str:
+    keyword, value = str(error.validator), _quote_json(error.instance)
+    expected = cast("Any", error.validator_value)
+    match keyword:
+        case "required":
+            instance = cast("Any", error.instance)
+            return "missing " + ", ".join(f"`{name}`" for name in expected if name not in instance)
+        case "type":
+            return f"{value} is not of type {expected if isinstance(expected, str) else ' or '.join(expected)}"
+        case "enum":
+            choices = ", ".join(json.dumps(choice, ensure_ascii=False) for choice in expected)
+            return f"{value} is not one of {choices}"
+        case _ if keyword in _LIMITS:
+            return _LIMITS[keyword].format(value, expected)
+        case _:
+            return f"{value} violates `{keyword}`"
+
+
+def _quote_json(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False, default=str)
     return f"`{text if len(text) <= MAX_QUOTED_CHARS else text[:MAX_QUOTED_CHARS] + '...'}`"
-
-
-def _problem(error: ValidationError) -> Problem:
-    return Problem(tuple(error.absolute_path), _Worded(error).message())

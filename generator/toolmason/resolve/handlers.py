@@ -1,4 +1,4 @@
-"""Whether the hand-written functions that a manifest names are there, without importing them."""
+"""Look up the handler functions that a manifest names, without importing them."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ MAX_MODULE_BYTES: Final = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Missing:
-    """A function that is not there, and what to write."""
+class MissingHandler:
+    """A function that is not defined, with the code to write in `hint`."""
 
     message: str
     hint: str
@@ -31,91 +31,90 @@ class Missing:
 
 @dataclass(frozen=True, slots=True)
 class _Module:
-    """What a module defines. `is_open`: it imports `*`, so any name may be in it; `fault` says why it is unreadable."""
+    """The names that a module defines. With a star import it may define any other; `error` is why it is unreadable."""
 
     names: frozenset[str] = frozenset()
-    is_open: bool = False
-    fault: str = ""
+    has_star_import: bool = False
+    error: str = ""
 
 
 class HandlerIndex:
-    """The top-level names of each module under a source folder. Read as text: importing could run anything."""
+    """The top-level names of each module in a source directory. Modules are parsed: importing could run anything."""
 
-    def __init__(self, folder: Path, package: str, handlers: str) -> None:
-        self._folder = folder
+    def __init__(self, directory: Path, package: str, handlers: str) -> None:
+        self._directory = directory
         self._package = package
         self._handlers = handlers
-        self._modules = cache(self._read)
+        self._modules = cache(self._parse_module)
 
-    def missing(self, tool: Tool, handler: Handler) -> Missing | None:
-        """Give what is missing for `tool`, which `handler` carries out, with the function to paste, or None."""
-        problem, near = self.problem(handler)
+    def find_missing(self, tool: Tool, handler: Handler) -> MissingHandler | None:
+        """Return the problem with `handler`, which implements `tool`, and the function to paste; None if it exists."""
+        problem, near = self.find_problem(handler)
         if not problem:
             return None
         module = self._modules(handler.module)
-        if module and module.fault:
-            return Missing(problem, "mend it first")
-        if module is None and (hint := self._other_directory(handler)):
-            return Missing(problem, hint)
+        if module and module.error:
+            return MissingHandler(problem, "fix the error in the module first")
+        if module is None and (hint := self._other_directory_hint(handler)):
+            return MissingHandler(problem, hint)
         verb = f"did you mean `{near}`? If not, write:" if near else "write:" if module else "write it:"
-        return Missing(problem, f"{verb}\n\n{signature(tool, handler, self._package)}")
+        return MissingHandler(problem, f"{verb}\n\n{handler_stub(tool, handler, self._package)}")
 
-    def problem(self, handler: Handler) -> tuple[str, str]:
-        """Return why `handler` is not there, or nothing, and the closest name that is."""
+    def find_problem(self, handler: Handler) -> tuple[str, str]:
+        """Return why `handler` is missing, empty if it exists, and the closest name that exists."""
         module = self._modules(handler.module)
         if module is None:
-            where = self._folder.name + "/" + handler.module.replace(".", "/") + ".py"
-            return f"no module `{handler.module}`: `{where}` is not there", ""
-        if module.fault:
-            return f"module `{handler.module}` cannot be read: {module.fault}", ""
-        if module.is_open or handler.function in module.names:
+            path = self._directory.name + "/" + handler.module.replace(".", "/") + ".py"
+            return f"module `{handler.module}` not found: `{path}` does not exist", ""
+        if module.error:
+            return f"module `{handler.module}` cannot be read: {module.error}", ""
+        if module.has_star_import or handler.function in module.names:
             return "", ""
-        return f"no function `{handler.function}` in `{handler.module}`", closest_match(
-            handler.function, sorted(module.names)
-        )
+        near = closest_match(handler.function, sorted(module.names))
+        return f"no function `{handler.function}` in `{handler.module}`", near
 
-    def _other_directory(self, handler: Handler) -> str:
-        """Return the hint for a module that is in another directory; empty if there is none."""
+    def _other_directory_hint(self, handler: Handler) -> str:
+        """Return the hint for a module that is in another directory; empty if it is in none."""
         inner = handler.module.removeprefix(f"{self._handlers}.")
-        found = next(iter(sorted(self._folder.rglob(f"{inner.replace('.', '/')}.py"))), None)
-        if found is None:
+        path = next(iter(sorted(self._directory.rglob(f"{inner.replace('.', '/')}.py"))), None)
+        if path is None:
             return ""
-        relative = found.relative_to(self._folder).with_suffix("")
+        relative = path.relative_to(self._directory).with_suffix("")
         module = ".".join(relative.parts)
-        exists = f"`{self._folder.name}/{relative.as_posix()}.py` exists:"
+        exists = f"`{self._directory.name}/{relative.as_posix()}.py` exists:"
         if module.startswith(f"{self._handlers}."):
             reference = f"{module.removeprefix(f'{self._handlers}.')}:{handler.function}"
             return f'{exists} write `handler = "{reference}"`'
         package = module.removesuffix(inner).rstrip(".")
         if package:
             return f'{exists} write `handlers = "{package}"` in [server], or move it'
-        return f"{exists} move it to `{self._folder.name}/{self._handlers.replace('.', '/')}/`"
+        return f"{exists} move it to `{self._directory.name}/{self._handlers.replace('.', '/')}/`"
 
-    def _read(self, module: str) -> _Module | None:
-        base = self._folder.joinpath(*module.split("."))
+    def _parse_module(self, module: str) -> _Module | None:
+        base = self._directory.joinpath(*module.split("."))
         for path in (base.with_suffix(".py"), base / "__init__.py"):
             if path.exists() and not path.is_dir():
-                return _parsed(path, self._folder.parent)
+                return _parse(path, self._directory.parent)
         return None
 
 
-def _parsed(path: Path, root: Path) -> _Module:
+def _parse(path: Path, root: Path) -> _Module:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            names = frozenset(_defined(ast.parse(read_input(path, root, max_bytes=MAX_MODULE_BYTES)).body))
+            names = frozenset(_defined_names(ast.parse(read_input(path, root, max_bytes=MAX_MODULE_BYTES)).body))
     except SyntaxError as error:
         line = f"line {error.lineno}: " if error.lineno else ""
-        return _Module(fault=f"{path.name}: {line}{error.msg}")
+        return _Module(error=f"{path.name}: {line}{error.msg}")
     except OSError as error:
-        return _Module(fault=f"{path.name}: {error.strerror}")
+        return _Module(error=f"{path.name}: {error.strerror}")
     except (ValueError, RecursionError, MemoryError):
-        return _Module(fault=f"{path.name} is too large or holds what is no text")
-    return _Module(names, is_open="*" in names)
+        return _Module(error=f"{path.name} is too large or is not text")
+    return _Module(names, has_star_import="*" in names)
 
 
-def _defined(body: Iterable[ast.AST]) -> Iterator[str]:
-    """Give the names bound by statements and by those in their branches, `*` among them where all are imported."""
+def _defined_names(body: Iterable[ast.AST]) -> Iterator[str]:
+    """Yield the names bound by statements and their branches, and `*` for a star import."""
     for node in body:
         match node:
             case ast.AsyncFunctionDef(name=name) | ast.FunctionDef(name=name) | ast.ClassDef(name=name):
@@ -125,17 +124,17 @@ def _defined(body: Iterable[ast.AST]) -> Iterator[str]:
             case ast.Name(id=name, ctx=ast.Store()):
                 yield name
             case _:
-                yield from _defined(each for each in ast.iter_child_nodes(node) if _may_define(each))
+                yield from _defined_names(child for child in ast.iter_child_nodes(node) if _may_define(child))
 
 
 def _may_define(node: ast.AST) -> bool:
-    """Whether `node` is a statement, a branch of one, or what is assigned to; values are not looked into."""
+    """Return whether `node` is a statement, a branch of one or an assignment target. Values define no names."""
     is_target = isinstance(getattr(node, "ctx", None), ast.Store)
     return is_target or isinstance(node, ast.stmt | ast.excepthandler | ast.match_case | ast.withitem)
 
 
-def signature(tool: Tool, handler: Handler, package: str) -> str:
-    """Give the function `handler`, which carries `tool` out, imports included, ready to paste and fill in."""
+def handler_stub(tool: Tool, handler: Handler, package: str) -> str:
+    """Return an empty function `handler` for `tool` with its imports, indented, ready to paste."""
     models = ", ".join(sorted({name for name in (tool.params_class, tool.result_class) if name}))
     params, result = tool.params_class or "dict[str, Any]", tool.result_class or "Content"
     lines = [

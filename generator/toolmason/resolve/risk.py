@@ -1,4 +1,4 @@
-"""What running a command may do, said for all of its calls or by the value of a parameter."""
+"""The risk of a command tool: one for all calls, or one by the value of a parameter."""
 
 from __future__ import annotations
 
@@ -14,146 +14,148 @@ from toolmason.manifest.tables import ToolTable
 from toolmason.manifest.validate_clis import RISKS
 from toolmason.model.type_expression import spell
 from toolmason.model.types import ListOf, Primitive, TypeRef, Value
-from toolmason.resolve.context import Resolution
+from toolmason.resolve.context import ResolveContext
 
 _NOTHING: Final = "(none)"
-"""How no value is written for people."""
+"""Label of an omitted value."""
 
 
-def base_risk(written: Any) -> Risk:
-    """Give the risk that every call of a tool has; where it goes by values, they can only add to the least."""
-    return _risk(written) if isinstance(written, str) else Risk.READ
+def base_risk(table_value: Any) -> Risk:
+    """Return the minimum risk of a call. A risk by value starts at `read`."""
+    return _risk(table_value) if isinstance(table_value, str) else Risk.READ
 
 
-def risk_by_value(written: Any) -> dict[str, dict[str, Risk]]:
-    """Give the risk of each value of each parameter that is named; empty if it is the same for all calls."""
-    tables = written if isinstance(written, dict) else {}
+def risk_by_value(table_value: Any) -> dict[str, dict[str, Risk]]:
+    """Return the risk of each value of each named parameter, empty if all calls have the same risk."""
+    tables = table_value if isinstance(table_value, dict) else {}
     return {
-        param: {value: _risk(each) for value, each in listed.items()}
-        for param, listed in tables.items()
-        if isinstance(listed, dict)
+        param: {value: _risk(word) for value, word in risks.items()}
+        for param, risks in tables.items()
+        if isinstance(risks, dict)
     }
 
 
 def _risk(word: Any) -> Risk:
-    """Read a risk; what is none has been reported."""
+    # `validate` has reported any other word.
     return Risk(word) if word in RISKS else Risk.DESTRUCTIVE
 
 
-def risk_text(tool: CommandTool) -> str:
-    """Write a risk for people: `write`, or `by method: GET read, PUT write`."""
+def format_risk(tool: CommandTool) -> str:
+    """Return the risk as text: `write`, or `by method: GET read, PUT write`."""
     if not tool.risk_by_value:
         return tool.risk.value
     return "; ".join(
-        f"by {name}: {', '.join(f'{value or _NOTHING} {risk.value}' for value, risk in listed.items())}"
-        for name, listed in tool.risk_by_value.items()
+        f"by {name}: {', '.join(f'{value or _NOTHING} {risk.value}' for value, risk in risks.items())}"
+        for name, risks in tool.risk_by_value.items()
     )
 
 
-def reachable(tool: CommandTool, params: Sequence[Value]) -> set[Risk]:
-    """Give every risk that a call of the tool can have."""
-    found = {tool.risk}
-    for value in params:
-        if (listed := tool.risk_by_value.get(value.name)) is not None:
-            found |= set(_risks(tool, value, listed))
-    return found
+def possible_risks(tool: CommandTool, params: Sequence[Value]) -> set[Risk]:
+    """Return the risks that calls of the tool can have."""
+    risks = {tool.risk}
+    for param in params:
+        if (by_value := tool.risk_by_value.get(param.name)) is not None:
+            risks |= set(_param_risks(tool, param, by_value))
+    return risks
 
 
-def _risks(tool: CommandTool, value: Value, listed: Mapping[str, Risk]) -> Iterator[Risk]:
-    yield from listed.values()
-    possible = _possible(tool, value)
-    if possible is None or _forgotten(listed, possible):
+def _param_risks(tool: CommandTool, param: Value, risks: Mapping[str, Risk]) -> Iterator[Risk]:
+    yield from risks.values()
+    possible = _possible_values(tool, param)
+    if possible is None or _unlisted_values(risks, possible):
         yield Risk.DESTRUCTIVE
 
 
-def check_risk(run: Resolution, table: ToolTable, tool: CommandTool, params: Sequence[Value]) -> None:
-    """Refuse a risk by value that names what cannot occur, or leaves out what can."""
-    values = {each.name: each for each in params}
-    for name, listed in tool.risk_by_value.items():
+def check_risk(context: ResolveContext, table: ToolTable, tool: CommandTool, params: Sequence[Value]) -> None:
+    """Report a risk by value that lists impossible values or omits possible ones."""
+    params_by_name = {param.name: param for param in params}
+    for name, risks in tool.risk_by_value.items():
         at = (*table.at, "risk", name)
-        value = values.get(name)
-        if value is None:
-            hint = did_you_mean(name, values) or f"known: {', '.join(values) or 'none'}"
-            run.error("TM326", f"`risk` names {quoted(name)}, which is no parameter", at, hint=hint, value=False)
-        elif (possible := _possible(tool, value)) is not None:
-            allowed = [*possible, "false"] if _is_switch(tool, value) else possible
-            _report_strange(run, at, name, listed, allowed)
-            _report_forgotten(run, at, name, _forgotten(listed, possible))
-        elif _item(value.type) != "string":
-            message = f"`risk` goes by the value of `{name}`, which is `{spell(value.type)}` and has no `enum`"
-            run.error("TM326", message, at, hint="name a parameter with `enum`, a string or a boolean", value=False)
+        param = params_by_name.get(name)
+        if param is None:
+            hint = did_you_mean(name, params_by_name) or f"known: {', '.join(params_by_name) or 'none'}"
+            context.error("TM326", f"`risk` uses the unknown parameter {quoted(name)}", at, hint=hint, value=False)
+        elif (possible := _possible_values(tool, param)) is not None:
+            allowed = [*possible, "false"] if _is_boolean_flag(tool, param) else possible
+            _report_impossible_values(context, at, name, risks, allowed)
+            _report_unlisted_values(context, at, name, _unlisted_values(risks, possible))
+        elif _item_type(param.type) != "string":
+            message = f"`risk` depends on `{name}`, which is `{spell(param.type)}` without `enum`"
+            hint = "use a parameter with `enum`, a string or a boolean"
+            context.error("TM326", message, at, hint=hint, value=False)
         else:
-            _report_forgotten(run, at, name, _forgotten(listed, [""] if _may_be_missing(value) else []))
-
-    _check_rest(run, table, tool, values)
-
-
-def _check_rest(run: Resolution, table: ToolTable, tool: CommandTool, values: Mapping[str, Value]) -> None:
-    """Refuse a risk that goes by switches alone and does not say what it is when all of them are off."""
-    listed = tool.risk_by_value
-    are_switches = all(name in values and _is_switch(tool, values[name]) for name in listed)
-    if listed and are_switches and not any("false" in each for each in listed.values()):
-        first = next(iter(listed))
-        message = f"`risk` does not say what it is without `{first}`"
-        run.error("TM326", message, (*table.at, "risk", first), hint='add `false = "read"`, or what is right')
+            _report_unlisted_values(context, at, name, _unlisted_values(risks, [""] if _may_be_absent(param) else []))
+    _check_all_flags_off(context, table, tool, params_by_name)
 
 
-def _report_strange(
-    run: Resolution, at: KeyPath, name: str, listed: Mapping[str, Risk], allowed: Sequence[str]
+def _check_all_flags_off(
+    context: ResolveContext, table: ToolTable, tool: CommandTool, params: Mapping[str, Value]
 ) -> None:
-    known = [each for each in allowed if each]
-    for value in listed:
+    """Report a risk that depends on boolean flags only and omits calls without any of them."""
+    by_value = tool.risk_by_value
+    are_flags = all(name in params and _is_boolean_flag(tool, params[name]) for name in by_value)
+    if by_value and are_flags and not any("false" in risks for risks in by_value.values()):
+        first = next(iter(by_value))
+        message = f"`risk` has no entry for calls without `{first}`"
+        context.error("TM326", message, (*table.at, "risk", first), hint='add `false = "read"`, or the right risk')
+
+
+def _report_impossible_values(
+    context: ResolveContext, at: KeyPath, name: str, risks: Mapping[str, Risk], allowed: Sequence[str]
+) -> None:
+    known = [value for value in allowed if value]
+    for value in risks:
         if value not in allowed:
-            hint = did_you_mean(value, known) or f"it is {either(known)}"
-            message = f"`risk` lists {quoted(value)}, which `{name}` cannot be"
-            run.error("TM326", message, (*at, value), hint=hint, value=False)
+            hint = did_you_mean(value, known) or f"use {either(known)}"
+            message = f"`risk` lists {quoted(value)}, which is not a value of `{name}`"
+            context.error("TM326", message, (*at, value), hint=hint, value=False)
 
 
-def _report_forgotten(run: Resolution, at: KeyPath, name: str, forgotten: Sequence[str]) -> None:
-    if not forgotten:
+def _report_unlisted_values(context: ResolveContext, at: KeyPath, name: str, unlisted: Sequence[str]) -> None:
+    if not unlisted:
         return
-    if forgotten == [""]:
-        message = f"`risk` does not say what it is without `{name}`, so that counts as destructive"
+    if unlisted == [""]:
+        message = f"`risk` has no entry for calls without `{name}`; they count as destructive"
         hint = f'add `"" = "read"`, a default, or `required = true` to `{name}`'
     else:
-        shown = ", ".join(f"`{each}`" if each else "no value" for each in forgotten)
-        message = f"`risk` leaves out {shown} of `{name}`, which counts as destructive"
-        hint = f'add `{_key(forgotten[0])} = "destructive"` if that is meant'
-    run.error("TM326", message, at, hint=hint)
+        values = ", ".join(f"`{value}`" if value else "no value" for value in unlisted)
+        message = f"`risk` has no entry for {values} of `{name}`; such calls count as destructive"
+        hint = f'add `{_toml_key(unlisted[0])} = "destructive"` if that is intended'
+    context.error("TM326", message, at, hint=hint)
 
 
-def _forgotten(listed: Mapping[str, Risk], possible: Sequence[str]) -> list[str]:
-    return [each for each in possible if each not in listed]
+def _unlisted_values(risks: Mapping[str, Risk], possible: Sequence[str]) -> list[str]:
+    return [value for value in possible if value not in risks]
 
 
-def _key(value: str) -> str:
+def _toml_key(value: str) -> str:
     return value if value.isalnum() and value.isascii() else f'"{value}"'
 
 
-def _item(ref: TypeRef) -> str:
+def _item_type(ref: TypeRef) -> str:
     return spell(ref.item if isinstance(ref, ListOf) else ref)
 
 
-def _possible(tool: CommandTool, value: Value) -> list[str] | None:
-    """Give all that can be written for a parameter, as text, "" for nothing; None if that has no end.
+def _possible_values(tool: CommandTool, param: Value) -> list[str] | None:
+    """Return the possible values as text (`""` for an omitted one), or None if there is no finite set.
 
-    A switch that is off is left out: it writes nothing, and adds no risk unless one is listed.
+    A boolean flag that is off is left out: it adds nothing to the command line, and no risk unless one is listed.
     """
-    if _is_switch(tool, value):
+    if _is_boolean_flag(tool, param):
         return ["true"]
-    if value.type == Primitive("boolean"):
-        found = ["true", "false"]
-    elif "enum" in value.constraints:
-        found = [str(each) for each in value.constraints["enum"]]
+    if param.type == Primitive("boolean"):
+        values = ["true", "false"]
+    elif "enum" in param.constraints:
+        values = [str(choice) for choice in param.constraints["enum"]]
     else:
         return None
-    return [*found, ""] if _may_be_missing(value) else found
+    return [*values, ""] if _may_be_absent(param) else values
 
 
-def _may_be_missing(value: Value) -> bool:
-    """Whether a call can come to have no value at all."""
-    return not (value.required or value.has_default)
+def _may_be_absent(param: Value) -> bool:
+    """Return whether the program can be run without any value for `param`."""
+    return not (param.required or param.has_default)
 
 
-def _is_switch(tool: CommandTool, value: Value) -> bool:
-    return any(each.switch for each in tool.placements if each.name == value.name)
+def _is_boolean_flag(tool: CommandTool, param: Value) -> bool:
+    return any(placement.switch for placement in tool.placements if placement.name == param.name)

@@ -1,4 +1,4 @@
-"""Which tool names can be served at all. What each client makes of them is in `client_names`."""
+"""Checks of tool names that every client accepts. The names that each client shows are in `client_names`."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from toolmason.schema.providers import providers
 
 
 def client_name(tool: str, server: str) -> str:
-    """Give the name under which Claude Code shows `tool` to a model, and Codex where it has no dash."""
+    """Return the name of `tool` in Claude Code, and in Codex if it has no dash."""
     return shown_name(names_of(CLAUDE_CODE), server, tool)
 
 
 def refusal(tool: str, server: str) -> str:
-    """Say why clients refuse `tool`, or give the empty string."""
+    """Return the reason why clients reject the name `tool`, empty if they accept it."""
     if not re.fullmatch(r"[a-zA-Z0-9_-]+", tool):
-        return f"tool name `{tool}` holds characters that clients refuse"
+        return f"tool name `{tool}` contains characters that clients reject"
     if tool[0] in "0123456789-":
-        return f"tool name `{tool}` starts with `{tool[0]}`, which Gemini refuses"
+        return f"tool name `{tool}` starts with `{tool[0]}`, which Gemini rejects"
     shown = client_name(tool, server)
-    longest = providers().providers["openai"].max_name
-    if len(shown) > longest:
-        return f"tool name `{tool}` is too long: `{shown}` has {len(shown)} characters, clients take {longest}"
+    max_length = providers().providers["openai"].max_name
+    if len(shown) > max_length:
+        return f"tool name `{tool}` is too long: `{shown}` has {len(shown)} characters, clients accept {max_length}"
     return ""
 
 

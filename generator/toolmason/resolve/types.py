@@ -1,4 +1,4 @@
-"""The `[types]` of a manifest and the values (parameters, fields) that are built of them."""
+"""The `[types]` of a manifest, and the parameters and fields that use them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from toolmason.model.json_schema import RESULT_LEVELS, exact_value
 from toolmason.model.tool import Tool
 from toolmason.model.type_expression import PRIMITIVES, MalformedTypeError, names, parse, spell
 from toolmason.model.types import ClassName, ListOf, MapOf, Named, ObjectType, Primitive, TypeRef, Value
-from toolmason.resolve.context import Resolution
+from toolmason.resolve.context import ResolveContext
 from toolmason.resolve.examples import SchemaChecker
 from toolmason.schema.emit import MAX_NODES
 
@@ -36,9 +36,9 @@ KEYWORDS = {
     "max_items": "maxItems",
     "unique_items": "uniqueItems",
 }
-"""Constraint in the manifest to keyword of JSON Schema, in the order they are written."""
+"""Keyword of JSON Schema for each constraint of the manifest, in output order."""
 
-_FITS = {
+_APPLICABLE_TYPES = {
     "enum": ("string", "integer"),
     "minimum": ("integer", "number"),
     "maximum": ("integer", "number"),
@@ -50,81 +50,83 @@ _FITS = {
     "max_items": ("array",),
     "unique_items": ("array",),
 }
-_HINTS = {("enum", "number"): "no model can hold it to that: use `minimum` and `maximum`, or a string"}
-"""Constraint and type that go together in JSON Schema and not in the generated models -> what to do instead."""
-_PAIRS = (("minimum", "maximum"), ("min_length", "max_length"), ("min_items", "max_items"))
+_UNSUPPORTED_HINTS = {
+    ("enum", "number"): "generated models cannot enforce `enum` on numbers; use `minimum` and `maximum`, or a string"
+}
+"""Hints for constraints that JSON Schema allows on a type and generated models cannot enforce."""
+_BOUND_PAIRS = (("minimum", "maximum"), ("min_length", "max_length"), ("min_items", "max_items"))
 
 PROPERTY_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}")
-"""What Anthropic and Vertex both take as a property name; a dash or a dot is questioned by lint."""
+"""A property name that Anthropic and Vertex AI accept, such as `max_items`. Lint warns of a dash or a dot."""
 
 
-def object_types(run: Resolution) -> dict[str, ObjectType]:
-    """Resolve `[types]`. A field with a mistake is reported and left out."""
-    found: dict[str, ObjectType] = {}
-    for name, table in run.tables.types.items():
+def object_types(context: ResolveContext) -> dict[str, ObjectType]:
+    """Resolve `[types]`. Invalid fields are reported and left out."""
+    object_types: dict[str, ObjectType] = {}
+    for name, table in context.tables.types.items():
         if not is_type_name(name):
-            run.error("TM303", f"`{name}` cannot name a type", table.at, hint=_better_name(name), value=False)
-        fields = values(run, table.fields)
-        found[name] = ObjectType(name=ClassName(name), description=table.description, fields=fields, at=table.at)
-    return found
+            context.error("TM303", f"`{name}` cannot name a type", table.at, hint=_better_name(name), value=False)
+        fields = values(context, table.fields)
+        object_types[name] = ObjectType(name=ClassName(name), description=table.description, fields=fields, at=table.at)
+    return object_types
 
 
 def _better_name(name: str) -> str:
     if name in MODELS_TAKEN:
-        return "generated code has a class of that name: choose another"
+        return "choose another name: generated code has a class of this name"
     better = class_name(name)
     example = better if is_type_name(better) and name not in PRIMITIVES else "FileRequest"
     return f"use a Python class name such as `{example}`"
 
 
-def values(run: Resolution, written: Mapping[str, ValueTable]) -> tuple[Value, ...]:
-    """Resolve parameters or fields. One with a mistake, now or in an earlier stage, is reported and left out."""
-    typed = {name: table for name, table in written.items() if not table.is_uncertain("type")}
-    refs = {name: ref for name, table in typed.items() if (ref := _type(run, table))}
-    used = frozenset[str]().union(*(names(ref) for ref in refs.values()))
-    for name in sorted(refs.keys() & used):
-        message = f"`{name}` is a value and the type of a value in one class"
-        run.error("TM306", message, written[name].at, hint="rename one", value=False)
-    found = [(_value(run, name, written[name], ref), written[name].unread) for name, ref in refs.items()]
-    return tuple(value for value, unread in found if value and not unread)
+def values(context: ResolveContext, tables: Mapping[str, ValueTable]) -> tuple[Value, ...]:
+    """Resolve parameters or fields. Invalid ones are left out, and reported unless an earlier stage did."""
+    typed = {name: table for name, table in tables.items() if not table.is_uncertain("type")}
+    refs = {name: ref for name, table in typed.items() if (ref := _type(context, table))}
+    type_names = frozenset[str]().union(*(names(ref) for ref in refs.values()))
+    for name in sorted(refs.keys() & type_names):
+        message = f"`{name}` is both a field and the type of a field in one class"
+        context.error("TM306", message, tables[name].at, hint="rename one", value=False)
+    resolved = [(_value(context, name, tables[name], ref), tables[name].unread) for name, ref in refs.items()]
+    return tuple(value for value, unread in resolved if value and not unread)
 
 
-def has_gaps(run: Resolution, params: Sequence[Value]) -> bool:
-    """Whether a type of the parameters, or one inside of it, lacks a field that has a mistake."""
-    waiting = {name for each in params for name in names(each.type)}
+def has_gaps(context: ResolveContext, params: Sequence[Value]) -> bool:
+    """Return whether a type that the parameters reach lacks an invalid field."""
+    pending = {name for param in params for name in names(param.type)}
     seen: set[str] = set()
-    while waiting:
-        name = waiting.pop()
+    while pending:
+        name = pending.pop()
         seen.add(name)
-        if name not in run.types or run.tables.types[name].is_uncertain("fields"):
+        if name not in context.types or context.tables.types[name].is_uncertain("fields"):
             return True
-        fields = run.types[name].fields
-        if len(fields) < len(run.written("types", name, "fields")):
+        fields = context.types[name].fields
+        if len(fields) < len(context.raw_table("types", name, "fields")):
             return True
-        waiting |= {inner for each in fields for inner in names(each.type)} - seen
+        pending |= {inner for field in fields for inner in names(field.type)} - seen
     return False
 
 
-def _type(run: Resolution, table: ValueTable) -> TypeRef | None:
+def _type(context: ResolveContext, table: ValueTable) -> TypeRef | None:
     at = (*table.at, "type")
     try:
         ref = parse(table.type)
     except MalformedTypeError as error:
-        run.error("TM303", str(error), at, hint=type_hint(table.type))
+        context.error("TM303", str(error), at, hint=type_hint(table.type))
         return None
-    for name in sorted(each for each in names(ref) if not run.is_known("types", each)):
-        known = [*PRIMITIVES, *run.tables.types]
-        is_misspelt = name.casefold() in (each.casefold() for each in known)
-        run.unknown("TM302", "type", name, known, at, hint="" if is_misspelt else type_hint(name))
-    return ref if names(ref) <= run.tables.types.keys() else None
+    for name in sorted(name for name in names(ref) if not context.is_known("types", name)):
+        known = [*PRIMITIVES, *context.tables.types]
+        is_misspelt = name.casefold() in (item.casefold() for item in known)
+        context.report_unknown("TM302", "type", name, known, at, hint="" if is_misspelt else type_hint(name))
+    return ref if names(ref) <= context.tables.types.keys() else None
 
 
-def _value(run: Resolution, name: str, table: ValueTable, ref: TypeRef) -> Value | None:
+def _value(context: ResolveContext, name: str, table: ValueTable, ref: TypeRef) -> Value | None:
     if not PROPERTY_NAME.fullmatch(name):
         hint = "use up to 64 letters, digits and underscores, not starting with a digit"
-        run.error("TM316", f"`{name}` is a name that providers refuse", table.at, hint=hint, value=False)
+        context.error("TM316", f"providers reject the name `{name}`", table.at, hint=hint, value=False)
         return None
-    constraints = _constraints(run, table, ref)
+    constraints = _constraints(context, table, ref)
     if constraints is None:
         return None
     has_default = table.default is not None
@@ -135,14 +137,14 @@ def _value(run: Resolution, name: str, table: ValueTable, ref: TypeRef) -> Value
         required=table.required if table.required is not None else not has_default,
         nullable=table.nullable,
         has_default=has_default,
-        default=_as_typed(ref, table.default),
+        default=_normalize_integers(ref, table.default),
         constraints=constraints,
         at=table.at,
     )
-    return value if _default_fits(run, value) else None
+    return value if _check_default(context, value) else None
 
 
-def _shape(ref: TypeRef) -> str:
+def _json_type(ref: TypeRef) -> str:
     match ref:
         case Primitive(kind):
             return kind
@@ -152,50 +154,50 @@ def _shape(ref: TypeRef) -> str:
             return "object"
 
 
-def _constraints(run: Resolution, table: ValueTable, ref: TypeRef) -> dict[str, Any] | None:
-    found: dict[str, Any] = {}
-    good = True
+def _constraints(context: ResolveContext, table: ValueTable, ref: TypeRef) -> dict[str, Any] | None:
+    constraints: dict[str, Any] = {}
+    is_valid = True
     for name, keyword in KEYWORDS.items():
         rule = getattr(table, name)
         if rule in (None, "", (), False) and not (rule == 0 and rule is not False):
             continue
         at = (*table.at, name)
-        if _shape(ref) not in _FITS[name] or (name, _shape(ref)) in _HINTS:
-            hint = _HINTS.get((name, _shape(ref)), f"it goes with {' and '.join(_FITS[name])}")
-            run.error("TM308", f"`{name}` does not apply to `{spell(ref)}`", at, hint=hint, value=False)
-            good = False
+        kind = _json_type(ref)
+        if kind not in _APPLICABLE_TYPES[name] or (name, kind) in _UNSUPPORTED_HINTS:
+            applicable = f"it applies to {' and '.join(_APPLICABLE_TYPES[name])}"
+            hint = _UNSUPPORTED_HINTS.get((name, kind), applicable)
+            context.error("TM308", f"`{name}` does not apply to `{spell(ref)}`", at, hint=hint, value=False)
+            is_valid = False
             continue
-        found[keyword] = list(rule) if name == "enum" else rule
-    good = _ordered(run, table) and good
-    good = _pattern_compiles(run, table) and good
-    good = _choices_fit(run, table, ref) and good
-    return found if good else None
+        constraints[keyword] = list(rule) if name == "enum" else rule
+    checks = (_check_bounds(context, table), _check_pattern(context, table), _check_enum(context, table, ref))
+    return constraints if is_valid and all(checks) else None
 
 
-def _ordered(run: Resolution, table: ValueTable) -> bool:
-    for low, high in _PAIRS:
+def _check_bounds(context: ResolveContext, table: ValueTable) -> bool:
+    for low, high in _BOUND_PAIRS:
         lowest, highest = getattr(table, low), getattr(table, high)
         if lowest is not None and highest is not None and lowest > highest:
-            run.error("TM318", f"`{low}` {lowest} is above `{high}` {highest}", (*table.at, low))
+            context.error("TM318", f"`{low}` {lowest} is above `{high}` {highest}", (*table.at, low))
             return False
     return True
 
 
 _PATTERN_PARTS = re.compile(r"\[(?:\\.|[^\]\\])*\]|(?P<python>\\[AZ]|\(\?(?:P[<=>]|[#>(aiLmsux-]))|\\.", re.DOTALL)
-"""Character classes, escapes, and what `re` understands and ECMA 262 does not."""
-_UNKNOWN_TO_PYTHON = {
-    "(?<": "ECMA 262 has named groups, the server cannot check them: leave the name out, `(...)`",
-    "\\p{": "ECMA 262 has `\\p{...}`, the server cannot check it: write the characters out, `[A-Za-z]`",
-    "\\P{": "ECMA 262 has `\\P{...}`, the server cannot check it: write the characters out, `[^A-Za-z]`",
+"""Character classes, escapes, and the constructs of `re` that ECMA 262 lacks: `\\A`, `(?P<name>`, `(?#comment)`."""
+_UNCHECKED_HINTS = {
+    "(?<": "the server cannot check named groups; remove the name, `(...)`",
+    "\\p{": "the server cannot check `\\p{...}`; list the characters, `[A-Za-z]`",
+    "\\P{": "the server cannot check `\\P{...}`; list the characters, `[^A-Za-z]`",
 }
 
 
-def _pattern_compiles(run: Resolution, table: ValueTable) -> bool:
+def _check_pattern(context: ResolveContext, table: ValueTable) -> bool:
     at = (*table.at, "pattern")
     for part in _PATTERN_PARTS.finditer(table.pattern):
         if python := part["python"]:
-            message = f"`{table.pattern}` holds `{python}`, which is Python's alone"
-            run.error("TM319", message, at, hint="patterns are ECMA 262, the dialect that clients read")
+            message = f"`{table.pattern}` contains `{python}`, which only Python supports"
+            context.error("TM319", message, at, hint="use the dialect of clients, ECMA 262")
             return False
     try:
         with warnings.catch_warnings():
@@ -203,30 +205,31 @@ def _pattern_compiles(run: Resolution, table: ValueTable) -> bool:
             re.compile(table.pattern)
     except (re.error, OverflowError, RecursionError, MemoryError) as error:
         reason = error.msg if isinstance(error, re.error) else "it is too large"
-        hint = next((words for sign, words in _UNKNOWN_TO_PYTHON.items() if sign in table.pattern), "")
-        run.error("TM319", f"`{table.pattern}` is no regular expression: {reason}", at, hint=hint)
+        hint = next((text for sign, text in _UNCHECKED_HINTS.items() if sign in table.pattern), "")
+        context.error("TM319", f"`{table.pattern}` is not a regular expression: {reason}", at, hint=hint)
         return False
     return True
 
 
-def _choices_fit(run: Resolution, table: ValueTable, ref: TypeRef) -> bool:
+def _check_enum(context: ResolveContext, table: ValueTable, ref: TypeRef) -> bool:
     at = (*table.at, "enum")
     seen: set[str] = set()
-    for place, choice in enumerate(table.enum):
-        if _shape(ref) in _FITS["enum"] and not _is(choice, _shape(ref)):
-            run.error("TM314", f"choice {_shown(choice)} is no {spell(ref)}", (*at, place))
+    for index, choice in enumerate(table.enum):
+        text = f"`{json.dumps(choice, ensure_ascii=False, default=str)}`"
+        if _json_type(ref) in _APPLICABLE_TYPES["enum"] and not _has_type(choice, _json_type(ref)):
+            context.error("TM314", f"choice {text} is not of type {spell(ref)}", (*at, index))
             return False
         if choice == "":
-            run.error("TM314", "an empty choice is refused by Gemini", (*at, place), hint="leave the value out instead")
+            context.error("TM314", "Gemini rejects an empty choice", (*at, index), hint="make the parameter optional")
             return False
-        if _shown(choice) in seen:
-            run.error("TM314", f"choice {_shown(choice)} stands twice", (*at, place))
+        if text in seen:
+            context.error("TM314", f"duplicate choice {text}", (*at, index))
             return False
-        seen.add(_shown(choice))
+        seen.add(text)
     return True
 
 
-def _is(value: Any, kind: str) -> bool:
+def _has_type(value: Any, kind: str) -> bool:
     match kind:
         case "string":
             return isinstance(value, str)
@@ -236,35 +239,31 @@ def _is(value: Any, kind: str) -> bool:
             return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
-def _shown(value: Any) -> str:
-    return f"`{json.dumps(value, ensure_ascii=False, default=str)}`"
-
-
-def _as_typed(ref: TypeRef, value: Any) -> Any:
-    """Write whole floats as the integers that they are meant to be: `1.0` is one in JSON, and none in Python."""
+def _normalize_integers(ref: TypeRef, value: Any) -> Any:
+    """Convert floats such as `1.0` to integers, as JSON does, where the type is `integer`."""
     match ref:
         case Primitive("integer") if isinstance(value, float) and value.is_integer():
             return int(value)
         case ListOf(inner) if isinstance(value, list):
-            return [_as_typed(inner, each) for each in value]
+            return [_normalize_integers(inner, item) for item in value]
         case MapOf(inner) if isinstance(value, dict):
-            return {name: _as_typed(inner, each) for name, each in value.items()}
+            return {name: _normalize_integers(inner, item) for name, item in value.items()}
         case _:
             return value
 
 
-def _object_of_a_type(ref: TypeRef, value: Any, at: KeyPath) -> KeyPath:
-    """Say where an object of a type from `[types]` stands in `value`: in a class of Python no literal is one."""
+def _find_typed_object(ref: TypeRef, value: Any, at: KeyPath) -> KeyPath:
+    """Return the key path of an object of a type from `[types]` in `value`, else (). Python has no literal for it."""
     match ref:
         case Named() if isinstance(value, dict):
             return at
         case ListOf(inner) if isinstance(value, list):
-            places = ((inner, each, (*at, place)) for place, each in enumerate(value))
+            items = ((inner, item, (*at, index)) for index, item in enumerate(value))
         case MapOf(inner) if isinstance(value, dict):
-            places = ((inner, each, (*at, name)) for name, each in value.items())
+            items = ((inner, item, (*at, name)) for name, item in value.items())
         case _:
             return ()
-    return next((found for place in places if (found := _object_of_a_type(*place))), ())
+    return next((path for item in items if (path := _find_typed_object(*item))), ())
 
 
 def _without_names(ref: TypeRef) -> TypeRef:
@@ -279,86 +278,90 @@ def _without_names(ref: TypeRef) -> TypeRef:
             return ref
 
 
-def _default_fits(run: Resolution, value: Value) -> bool:
+def _check_default(context: ResolveContext, value: Value) -> bool:
     if not value.has_default:
         return True
-    if at := _object_of_a_type(value.type, value.default, (*value.at, "default")):
-        message = f"default of `{value.name}` holds an object of the type `{' and '.join(sorted(names(value.type)))}`"
-        hint = "give the fields of the type their defaults, and leave this one out; an empty list or map may stand"
-        run.error("TM309", message, at, hint=hint)
+    if at := _find_typed_object(value.type, value.default, (*value.at, "default")):
+        message = (
+            f"default of `{value.name}` contains an object of the type `{' and '.join(sorted(names(value.type)))}`"
+        )
+        hint = "set defaults on the fields of the type and remove this one; an empty list or map is allowed"
+        context.error("TM309", message, at, hint=hint)
         return False
     if names(value.type):
         value = replace(value, type=_without_names(value.type))
-    problems = SchemaChecker({}).problems(exact_value(value), value.default)
+    problems = SchemaChecker({}).find_problems(exact_value(value), value.default)
     for problem in problems:
-        where = (*value.at, "default", *problem.path)
-        run.error("TM309", f"default of `{value.name}` does not fit: {problem.message}", where, hint=problem.hint)
+        at = (*value.at, "default", *problem.path)
+        context.error("TM309", f"default of `{value.name}` is invalid: {problem.message}", at, hint=problem.hint)
     return not problems
 
 
-def is_recursive(run: Resolution, params: Sequence[Value]) -> bool:
-    """Report a parameter whose type contains itself: no provider's schema can hold that without references."""
+def report_recursive_types(context: ResolveContext, params: Sequence[Value]) -> bool:
+    """Report a parameter whose type contains itself and return True. No provider accepts references."""
     for param in params:
-        if cycle := _cycle(run, names(param.type), ()):
+        if cycle := _cycle(context, names(param.type), ()):
             message = f"parameter `{param.name}` has a recursive type: {' -> '.join(cycle)}"
-            hint = "no provider takes references; give the nested part the type `object`, or flatten it"
-            run.error("TM307", message, (*param.at, "type"), hint=hint)
+            hint = "no provider accepts references; use the type `object` for the nested part, or flatten it"
+            context.error("TM307", message, (*param.at, "type"), hint=hint)
             return True
     return False
 
 
-MAX_TYPES = 8
-"""How many types may stand inside each other. Providers refuse schemas beyond about ten levels."""
+MAX_TYPE_DEPTH = 8
+"""Maximum nesting depth of types. Providers reject schemas beyond about ten levels."""
 
 
-def is_too_large(run: Resolution, values: Sequence[Value], at: KeyPath, result: ObjectType | None = None) -> bool:
-    """Report values whose types nest too deep, or are too much when written out: clients get no references.
+def report_large_types(
+    context: ResolveContext, values: Sequence[Value], at: KeyPath, result: ObjectType | None = None
+) -> bool:
+    """Report types that nest too deep or are too large without references, and return True.
 
-    The fields of a `result` may be of its own type: such types are followed as often as they are written out.
+    Clients get no references. A `result` may contain itself: it is expanded as often as its schema expands it.
     """
     left = MAX_NODES
     repeats = RESULT_LEVELS if result else 0
-    waiting = [(each, Counter[str]([result.name] if result else [])) for each in values]
-    while waiting:
-        value, around = waiting.pop()
+    pending = [(value, Counter[str]([result.name] if result else [])) for value in values]
+    while pending:
+        value, enclosing = pending.pop()
         left -= 1
         for name in names(value.type):
-            if around[name] > repeats or name not in run.types:
+            if enclosing[name] > repeats or name not in context.types:
                 continue
-            inside = around + Counter([name])
-            if len(inside) > MAX_TYPES:
-                message = f"more than {MAX_TYPES} types stand inside each other: {' -> '.join(inside)}"
-                run.error("TM321", message, at, hint="flatten it, or give the innermost the type `object`")
+            path = enclosing + Counter([name])
+            if len(path) > MAX_TYPE_DEPTH:
+                message = f"types nest more than {MAX_TYPE_DEPTH} levels deep: {' -> '.join(path)}"
+                context.error("TM321", message, at, hint="flatten them, or use `object` for the innermost")
                 return True
-            waiting += [(each, inside) for each in run.types[name].fields]
-        if left < len(waiting):
-            message = f"with its types written out, the schema has more than {MAX_NODES:,} values"
-            run.error("TM321", message, at, hint="use a type fewer times, or give some values the type `object`")
+            pending += [(field, path) for field in context.types[name].fields]
+        if left < len(pending):
+            message = f"with its types expanded, the schema has more than {MAX_NODES:,} values"
+            context.error("TM321", message, at, hint="use types less often, or use `object` for some values")
             return True
     return False
 
 
-def _cycle(run: Resolution, mentioned: Iterable[str], trail: tuple[str, ...]) -> tuple[str, ...]:
-    for name in sorted(mentioned):
+def _cycle(context: ResolveContext, type_names: Iterable[str], trail: tuple[str, ...]) -> tuple[str, ...]:
+    for name in sorted(type_names):
         if name in trail:
             return (*trail[trail.index(name) :], name)
-        fields = run.types[name].fields if name in run.types else ()
-        for each in fields:
-            if cycle := _cycle(run, names(each.type), (*trail, name)):
+        fields = context.types[name].fields if name in context.types else ()
+        for field in fields:
+            if cycle := _cycle(context, names(field.type), (*trail, name)):
                 return cycle
     return ()
 
 
-def used_types(
+def reachable_types(
     tables: Iterable[ToolTable], tools: Sequence[Tool], types: Mapping[str, ObjectType]
 ) -> tuple[ObjectType, ...]:
-    """Give the types that `tools` need, those they reach through others included, as the manifest orders them."""
-    waiting = [table.returns for table in tables if table.returns]
-    waiting += [name for tool in tools for param in tool.params for name in names(param.type)]
+    """Return the types that `tools` use, directly or through other types, in the order of the manifest."""
+    pending = [table.returns for table in tables if table.returns]
+    pending += [name for tool in tools for param in tool.params for name in names(param.type)]
     reached: set[str] = set()
-    while waiting:
-        name = waiting.pop()
+    while pending:
+        name = pending.pop()
         if name not in reached:
             reached.add(name)
-            waiting += [inner for each in types[name].fields for inner in names(each.type)]
-    return tuple(each for name, each in types.items() if name in reached)
+            pending += [inner for field in types[name].fields for inner in names(field.type)]
+    return tuple(object_type for name, object_type in types.items() if name in reached)

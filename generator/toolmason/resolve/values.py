@@ -1,4 +1,4 @@
-"""Defaults and choices that stand in a manifest and that no call could pass, told before a model comes upon them."""
+"""Check that the runtime accepts the defaults and choices of a command tool as arguments."""
 
 from __future__ import annotations
 
@@ -11,43 +11,42 @@ from toolmason_runtime.programs.spec import CommandTool, Place
 from toolmason_runtime.toml.problems import quoted
 
 from toolmason.model.types import Value
-from toolmason.resolve.context import Resolution
+from toolmason.resolve.context import ResolveContext
 
-_BETTER: Final = {
+_HINTS: Final = {
     Place.FLAG: 'join it to its flag: `flag = "--name="`',
-    Place.POSITIONAL: "write it without that, or give the program `ends_options = true` if it takes `--`",
-    Place.CWD: "write the path of a folder",
-    Place.STDIN: "write it without that",
+    Place.POSITIONAL: "change the value, or set `ends_options = true` on the program if it supports `--`",
+    Place.CWD: "write the path of a directory",
+    Place.STDIN: "change the value",
 }
 
 
-def check_passable(run: Resolution, tool: CommandTool, params: Sequence[Value]) -> None:
-    """Refuse each default and each choice that the runtime would refuse to pass, whatever else is sent."""
-    places = {each.name: each for each in tool.placements}
-    # Nothing but the value in question, and nothing that an environment would have to say.
+def check_values(context: ResolveContext, tool: CommandTool, params: Sequence[Value]) -> None:
+    """Report each default and each choice that the runtime rejects in every call."""
+    placements = {placement.name: placement for placement in tool.placements}
+    # A tool with one parameter and no environment, so that any rejection is due to the value.
     bare = replace(tool, program=replace(tool.program, command=("x",), env={}, working_dir="", placements=()))
-    for value in params:
-        placement = places[value.name]
-        alone = replace(bare, placements=(replace(placement, default=None, default_env=""),))
-        for key, what, written in _written(value):
-            if reason := _refusal(alone, value.name, written):
-                message = f"{what} of `{value.name}` can never be passed: it {reason}"
-                run.error("TM327", message, (*value.at, key), hint=_BETTER[placement.place])
+    for param in params:
+        placement = placements[param.name]
+        single = replace(bare, placements=(replace(placement, default=None, default_env=""),))
+        for key, label, value in _manifest_values(param):
+            if reason := _rejection_reason(single, param.name, value):
+                message = f"{label} of `{param.name}` is always rejected: it {reason}"
+                context.error("TM327", message, (*param.at, key), hint=_HINTS[placement.place])
 
 
-def _written(value: Value) -> Iterator[tuple[str, str, Any]]:
-    """Give the values that the manifest writes of a parameter: under which key, what each is called, and itself."""
-    choices = value.constraints.get("enum", ())
-    for each in choices:
-        yield "enum", quoted(str(each)), each
-    if value.has_default and not all(each in choices for each in items(value.default)):
-        yield "default", "the default", value.default
+def _manifest_values(param: Value) -> Iterator[tuple[str, str, Any]]:
+    """Yield each value that the manifest gives a parameter, with its key and its label in messages."""
+    choices = param.constraints.get("enum", ())
+    for choice in choices:
+        yield "enum", quoted(str(choice)), choice
+    if param.has_default and not all(item in choices for item in items(param.default)):
+        yield "default", "the default", param.default
 
 
-def _refusal(tool: CommandTool, name: str, written: Any) -> str:
-    """Say why a value is refused; empty if it is not."""
+def _rejection_reason(tool: CommandTool, name: str, value: Any) -> str:
     try:
-        invocation(tool, {name: written}, environ={})
+        invocation(tool, {name: value}, environ={})
     except UnsafeArgumentError as error:
         return error.reason
     return ""

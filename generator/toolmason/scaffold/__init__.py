@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from toolmason.project import Project
-from toolmason.render import make_environment
+from toolmason.render.environment import make_environment
 from toolmason.scaffold import install_source
 from toolmason.write import LOCK
 from toolmason.write.cache import record_path

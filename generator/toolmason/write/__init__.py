@@ -1,4 +1,4 @@
-"""Write: bring a folder to what was rendered, in one step, and never over somebody's work."""
+"""Write: make a directory equal to the rendered files in one step, without losing edits. Check: compare only."""
 
 from __future__ import annotations
 
@@ -6,39 +6,61 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Final
 
 from toolmason.model.checksum import State, is_signable, verify
 from toolmason.model.rendered_file import RenderedFile
 from toolmason.write.changes import Change, ChangeKind, Changes
-from toolmason.write.check import check
 from toolmason.write.compare import Part, compare, everything
-from toolmason.write.disk import Disk, LocalDisk
-from toolmason.write.journal import Operation, WriteFailed, apply, is_staged, repair
-from toolmason.write.snapshot import DiskFailure, MisplacedFolder, ReadFailed, take_snapshot
+from toolmason.write.journal import (
+    Disk,
+    Operation,
+    WriteError,
+    apply_changes,
+    has_staging,
+    preview_recovery,
+    recover,
+)
+from toolmason.write.snapshot import (
+    FileSystemError,
+    MisplacedDirectoryError,
+    ReadError,
+    check_directory,
+    take_snapshot,
+)
 
-__all__ = ["DiskFailure", "EditedFiles", "LockHeld", "MisplacedFolder", "ReadFailed", "WriteFailed", "write"]
+__all__ = [
+    "EditedFilesError",
+    "FileSystemError",
+    "LockTimeoutError",
+    "MisplacedDirectoryError",
+    "ReadError",
+    "WriteError",
+    "check",
+    "write",
+]
 
-LOCK = ".toolmason.lock"
-"""The one file that is written beside the generated folder."""
+LOCK: Final = ".toolmason.lock"
+"""The lock file beside the generated directory."""
 
-LOCK_TIMEOUT_S = 30.0
-"""Seconds a run waits for another one to finish writing, which takes a small part of that."""
-_LOCAL_DISK = LocalDisk()
+LOCK_TIMEOUT_S: Final = 30.0
+"""Maximum seconds to wait for another run. Writing takes a small part of that."""
+_LOCAL_DISK: Final = Disk()
 
 
-class EditedFiles(Exception):  # noqa: N818 - says what is the case
-    """Files would be lost: edited ones, or those of others in the place of ours. Nothing was written.
+class EditedFilesError(Exception):
+    """Edited files, or files of others at rendered paths, would be lost. Nothing was written.
 
-    `changes` has everything that differs, `changes.refused` what stopped the run, each with its diff.
+    `changes` has all differences, `changes.blocking` those that stopped the run.
     """
 
     def __init__(self, changes: Changes) -> None:
-        super().__init__(", ".join(str(change.path) for change in changes.refused))
+        super().__init__(", ".join(str(change.path) for change in changes.blocking))
         self.changes = changes
 
 
-class LockHeld(Exception):  # noqa: N818 - says what is the case
-    """Another run is writing the same folder, and was not done when the wait was over. Nothing was written."""
+class LockTimeoutError(Exception):
+    """Another run still holds the lock after the timeout. Nothing was written."""
 
     def __init__(self, lock: Path, waited_s: float) -> None:
         super().__init__(f"{lock} is held by another run, after {waited_s:g} s of waiting")
@@ -48,82 +70,103 @@ class LockHeld(Exception):  # noqa: N818 - says what is the case
 
 def write(
     files: Iterable[RenderedFile],
-    folder: Path,
+    directory: Path,
     *,
     discard_edits: bool = False,
     part: Part = everything,
     disk: Disk = _LOCAL_DISK,
     lock_timeout_s: float = LOCK_TIMEOUT_S,
 ) -> Changes:
-    """Bring `folder` to `files` and say how it differed before.
+    """Make `directory` equal to `files` and return the differences that it had.
 
-    Files of ours that are no longer rendered are removed, equal ones are not touched, those of others are left
-    alone. With `discard_edits`, edited files are overwritten or removed too, and so are files and links of others
-    in the place of ours; a folder with other files in such a place still is refused. Only paths in `part` are
-    looked at. What an interrupted run has left is settled first.
+    Generated files that are no longer rendered are removed; equal files and files of others are not touched. An
+    interrupted run is finished first.
+
+    Args:
+        files: The rendered files.
+        directory: The generated directory, which may not exist.
+        discard_edits: Overwrite or remove edited files, and files and links of others at rendered paths. A directory
+            with other files at such a path still stops the run.
+        part: The paths to compare and write.
+        disk: The file operations.
+        lock_timeout_s: Maximum seconds to wait for another run.
 
     Raises:
-        EditedFiles: something would be lost. The folder is as it was, after settling.
-        LockHeld: another run is writing the folder.
-        WriteFailed: the disk refused. The folder is as it was.
-        ReadFailed: the folder cannot be read.
-        MisplacedFolder: the folder is a link, or the lock is not a regular file.
+        EditedFilesError: work would be lost. The directory is unchanged, apart from the interrupted run.
+        LockTimeoutError: another run is writing the directory.
+        WriteError: an operation failed. The directory is unchanged.
+        ReadError: the directory cannot be read.
+        MisplacedDirectoryError: the directory is a link, or the lock is not a regular file.
     """
     rendered = tuple(files)
-    folder = folder.parent.resolve() / folder.name
-    # While another run is at work, files may vanish under this look: then the lock decides.
-    with suppress(DiskFailure):
-        changes = check(rendered, folder, part=part)
-        if changes.is_clean and not is_staged(folder):
+    directory = directory.parent.resolve() / directory.name
+    # If another run is writing, files may vanish during this comparison. Then the comparison under the lock decides.
+    with suppress(FileSystemError):
+        changes = check(rendered, directory, part=part)
+        if changes.is_clean and not has_staging(directory):
             return changes
-    with _locked(folder, lock_timeout_s):
-        was_interrupted = repair(folder, disk)
-        changes = Changes(compare(rendered, take_snapshot(folder), part), was_interrupted)
-        if any(change.fixed or not discard_edits for change in changes.refused):
-            raise EditedFiles(changes)
-        operations = _operations(changes)
-        if operations:
-            apply(operations, folder, disk)
+    with _lock(directory, lock_timeout_s):
+        was_interrupted = recover(directory, disk)
+        changes = Changes(compare(rendered, take_snapshot(directory), part), was_interrupted)
+        if any(change.is_permanent or not discard_edits for change in changes.blocking):
+            raise EditedFilesError(changes)
+        if operations := _operations(changes):
+            apply_changes(operations, directory, disk)
         return changes
+
+
+def check(files: Iterable[RenderedFile], directory: Path, *, part: Part = everything) -> Changes:
+    """Return the differences that `write` would remove. Reads only.
+
+    The work of an interrupted run is shown as finished, as `write` finishes it first.
+
+    Raises:
+        FileSystemError: the directory cannot be read.
+        MisplacedDirectoryError: the directory is a link.
+    """
+    check_directory(directory)
+    snapshot = take_snapshot(directory.resolve())
+    is_interrupted = preview_recovery(snapshot)
+    return Changes(compare(files, snapshot, part), is_interrupted)
 
 
 def _operations(changes: Changes) -> Sequence[Operation]:
     return [
-        Operation(change.path.as_posix(), change.found, _checked(change))
+        Operation(change.path.as_posix(), change.on_disk, _signed_content(change))
         for change in changes.all
         if change.kind is not ChangeKind.FOREIGN
     ]
 
 
-def _checked(change: Change) -> bytes | None:
-    """Give the content to write, which must be signed: the next run would take it for somebody else's."""
-    wanted = change.wanted
-    if wanted is not None and is_signable(change.path) and verify(change.path, wanted) is not State.VALID:
+def _signed_content(change: Change) -> bytes | None:
+    """Return the content to write. Without a signature, the next run would take the file for a foreign one."""
+    content = change.rendered
+    if content is not None and is_signable(change.path) and verify(change.path, content) is not State.VALID:
         raise ValueError(f"{change.path} was rendered without a signature")
-    return wanted
+    return content
 
 
 @contextmanager
-def _locked(folder: Path, timeout_s: float) -> Iterator[None]:
-    """Keep other runs from writing `folder`.
+def _lock(directory: Path, timeout_s: float) -> Iterator[None]:
+    """Hold the lock on `directory`: at most one run writes it at a time.
 
-    The lock file is beside the folder, so that it is not in the way when the folder is deleted. The system gives the
-    lock back when a process ends, however it ends.
+    The lock file is beside the directory, so that users can delete the directory. The operating system releases the
+    lock when the process ends, however it ends.
     """
-    # A run that changes nothing needs no lock, and should not pay for the import.
+    # Imported here, since a run without changes needs no lock.
     from filelock import FileLock, Timeout
 
-    path = folder.parent / LOCK
+    path = directory.parent / LOCK
     if os.path.lexists(path) and (path.is_symlink() or not path.is_file()):
-        raise MisplacedFolder(path, "it is not a regular file")
+        raise MisplacedDirectoryError(path, "it is not a regular file")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         lock = FileLock(path, timeout=timeout_s)
         lock.acquire()
     except Timeout as error:
-        raise LockHeld(path, timeout_s) from error
+        raise LockTimeoutError(path, timeout_s) from error
     except OSError as error:
-        raise WriteFailed(Path(error.filename or path), error.strerror or str(error)) from error
+        raise WriteError(Path(error.filename or path), error.strerror or str(error)) from error
     try:
         yield
     finally:

@@ -1,4 +1,4 @@
-"""The record of the last run: if no input and no output has changed since, rendering is skipped.
+"""The record of the last run. If no input and no output has changed since, rendering is skipped.
 
 A record has only hashes: one of all inputs (the manifest and its schemas, handlers, templates, the toolkit and the
 libraries that shape its output), and one of each generated file. Unless all of them match, the record is ignored.
@@ -34,31 +34,31 @@ from toolmason.write.snapshot import MAX_FILE_BYTES
 from toolmason.write.user_cache import cache_directory, read_cached, write_cached
 
 _LIBRARIES = ("datamodel_code_generator-", "jinja2-", "ruff-", "snowballstemmer-", "tomli_w-")
-"""How the metadata folders of the libraries that shape the output begin; their names end in the version."""
+"""Prefixes of the metadata directories of libraries that affect the output, such as `jinja2-3.1.6.dist-info`."""
 
 MAX_HASHED_BYTES = 256 * 1024 * 1024
 MAX_HASHED_ENTRIES = 50_000
-"""Bounds of what is hashed of a project. Beyond them nothing is remembered."""
+"""Maximum size and number of hashed files of a project. Beyond them no record is written."""
 
 
 def recall(project: Project) -> tuple[RenderedFile, ...] | None:
-    """Give what a run would render, as it stands on disk, or None if only a run can tell."""
+    """Return the files on disk if no input has changed and all files match their recorded hashes, else None."""
     with suppress(OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         path = record_path(project)
         if path is None:
             return None
         record = json.loads(read_cached(path))
         if record["inputs"] == fingerprint(project):
-            listed = _listing(project.generated)
+            hashes = _load_listing(project.generated)
             files = [
-                _read_recorded_file(project.generated, name, digest, listed) for name, digest in record["files"].items()
+                _read_recorded_file(project.generated, name, digest, hashes) for name, digest in record["files"].items()
             ]
             return tuple(file for file in files if file) if all(files) else None
     return None
 
 
 def recorded_models(project: Project) -> frozenset[str]:
-    """Return the fingerprints of the Pydantic models that the last run made, whatever has changed since."""
+    """Return the fingerprints of the Pydantic models of the last run, even if inputs have changed since."""
     with suppress(OSError, ValueError, KeyError, TypeError, RecursionError):
         if path := record_path(project):
             return frozenset(json.loads(read_cached(path))["models"])
@@ -66,10 +66,10 @@ def recorded_models(project: Project) -> frozenset[str]:
 
 
 def remember(project: Project, files: Sequence[RenderedFile], before: str, models: Iterable[str] = ()) -> None:
-    """Note what a run made, whose inputs had the fingerprint `before` when it began, and its Pydantic models.
+    """Record the `files` and the Pydantic `models` of a run. `before` is the fingerprint of its inputs at its start.
 
-    Nothing is noted if they have another one now, since nobody knows which of their states was read. A disk that
-    refuses is no mistake.
+    If the inputs have changed during the run, nothing is recorded: either state may have been read. Errors of the file
+    system are ignored.
     """
     with suppress(OSError):
         path = record_path(project)
@@ -84,7 +84,7 @@ def remember(project: Project, files: Sequence[RenderedFile], before: str, model
 
 
 def record_path(project: Project) -> Path | None:
-    """Return the file of the record of `project`, which need not exist, or None where no record is kept."""
+    """Return the path of the record of `project`, which may not exist; None in CI and without a cache directory."""
     if os.environ.get("CI", "").lower() not in {"", "0", "false"}:
         return None
     directory = cache_directory(project.root)
@@ -93,7 +93,7 @@ def record_path(project: Project) -> Path | None:
 
 
 def fingerprint(project: Project) -> str:
-    """Give the hash of everything a run reads. Contents count, not times: those survive being moved about.
+    """Return the hash of the contents of all inputs of a run. Times do not count.
 
     Raises:
         OSError: an input cannot be read, or there are too many.
@@ -104,36 +104,36 @@ def fingerprint(project: Project) -> str:
         try:
             size, digest = hash_input(path, root) if root else _hash_trusted(path)
         except (RefusedInput, FileNotFoundError):
-            # No stage reads it either.
+            # The stages cannot read it either.
             size, digest = 0, "none"
         total += size
         if total > MAX_HASHED_BYTES:
-            raise RefusedInput(project.root, "its inputs are too large to be remembered")
+            raise RefusedInput(project.root, "its inputs are too large for a record")
         whole.update(f"\0{name}\0{size} {digest}\0".encode("utf-8", "surrogateescape"))
     return whole.hexdigest()
 
 
 def named_schemas(manifest: bytes) -> list[str]:
-    """List the files that the tools of a manifest name as their `input_schema`."""
-    # Most manifests name none, and parsing a large one takes longer than all the rest of a run that changes nothing.
+    """Return the files that the tools of a manifest name as their `input_schema`."""
+    # Most manifests name none. Parsing a large one takes longer than the rest of a run without changes.
     if b"input_schema" not in manifest:
         return []
     tools = tomllib.loads(manifest.decode()).get("tools", {}).values()
     return [tool["input_schema"] for tool in tools if isinstance(tool.get("input_schema"), str)]
 
 
-def _listing(folder: Path) -> Listing:
-    path = folder / LISTING
-    return parse_listing(read_input(path, folder, max_bytes=MAX_FILE_BYTES)) if path.exists() else {}
+def _load_listing(directory: Path) -> Listing:
+    path = directory / LISTING
+    return parse_listing(read_input(path, directory, max_bytes=MAX_FILE_BYTES)) if path.exists() else {}
 
 
-def _read_recorded_file(folder: Path, name: str, digest: str, listed: Listing) -> RenderedFile | None:
+def _read_recorded_file(directory: Path, name: str, digest: str, hashes: Listing) -> RenderedFile | None:
     path = PurePosixPath(name)
-    # A record is no authority: what it names must lie in the folder and be signed there.
+    # The record is not trusted: its files must be in the directory and have a valid signature.
     if path.is_absolute() or ".." in path.parts:
         return None
-    data = read_input(folder / path, folder, max_bytes=MAX_FILE_BYTES).replace(b"\r\n", b"\n")
-    if _digest(data) != digest or verify(path, data, listed) is not State.VALID:
+    data = read_input(directory / path, directory, max_bytes=MAX_FILE_BYTES).replace(b"\r\n", b"\n")
+    if _digest(data) != digest or verify(path, data, hashes) is not State.VALID:
         return None
     return RenderedFile(path, data.decode())
 
@@ -143,8 +143,8 @@ def _digest(data: bytes) -> str:
 
 
 def _library_versions() -> list[str]:
-    places = [Path(each) for each in sys.path if each.endswith(("site-packages", "dist-packages"))]
-    names = [entry.name for place in places if place.is_dir() for entry in place.iterdir()]
+    directories = [Path(path) for path in sys.path if path.endswith(("site-packages", "dist-packages"))]
+    names = [entry.name for directory in directories if directory.is_dir() for entry in directory.iterdir()]
     return sorted(name for name in names if name.startswith(_LIBRARIES) and name.endswith(".dist-info"))
 
 
@@ -154,25 +154,25 @@ def _hash_trusted(path: Path) -> tuple[int, str]:
 
 
 def _inputs(project: Project) -> Iterator[tuple[str, Path, Path | None]]:
-    """Give the name of each input, its path, and the directory that it must not lead out of, None if it is ours."""
+    """Yield the name and the path of each input, and the directory that it must be in, None for our packages."""
     root = project.root
     yield "manifest", project.manifest, root
     yield PYPROJECT, root / PYPROJECT, root
-    # What cannot be parsed is reported by the stage that does.
+    # A later stage reports a manifest that cannot be parsed.
     with suppress(OSError, ValueError, AttributeError, RecursionError):
         for name in named_schemas(read_input(project.manifest, root)):
             yield f"schema {name}", root / name, root
     for package in (toolmason, toolmason_runtime, toolmason_templates):
-        # Some installers link each file to a store of their own.
+        # Some installers link each file to their own store.
         yield from ((name, path, None) for name, path in _files_under(Path(package.__path__[0])))
-    for folder, suffix in ((project.handlers, ".py"), (project.templates, "")):
-        # A template may include anything that is beside it.
-        if folder is not None:
-            yield from ((name, path, root) for name, path in _files_under(folder, inside=root, suffix=suffix))
+    for directory, suffix in ((project.handlers, ".py"), (project.templates, "")):
+        # A template may include any file of its directory.
+        if directory is not None:
+            yield from ((name, path, root) for name, path in _files_under(directory, inside=root, suffix=suffix))
 
 
 def _files_under(top: Path, *, inside: Path | None = None, suffix: str = "") -> Iterator[tuple[str, Path]]:
-    """Give the files below `top` in a fixed order. Links to directories are followed, but not out of `inside`.
+    """Yield the files below `top` in a fixed order. Links to directories are followed if they lead into `inside`.
 
     Raises:
         OSError: a directory cannot be listed, or there are too many entries.
@@ -181,20 +181,20 @@ def _files_under(top: Path, *, inside: Path | None = None, suffix: str = "") -> 
     pending = [top]
     count = 0
     while pending:
-        folder = pending.pop()
-        real = os.path.realpath(folder)
-        if real in seen or (inside is not None and not is_inside(folder, inside)):
+        directory = pending.pop()
+        real = os.path.realpath(directory)
+        if real in seen or (inside is not None and not is_inside(directory, inside)):
             continue
         seen.add(real)
-        if not folder.is_dir():
+        if not directory.is_dir():
             continue
-        with os.scandir(folder) as entries:
-            found = sorted(entries, key=lambda entry: entry.name)
-        count += len(found)
+        with os.scandir(directory) as entries:
+            children = sorted(entries, key=lambda entry: entry.name)
+        count += len(children)
         if count > MAX_HASHED_ENTRIES:
-            raise RefusedInput(top, "it has too many files to be remembered")
-        pending += [folder / entry.name for entry in found if entry.is_dir() and entry.name != "__pycache__"]
-        for entry in found:
-            path = folder / entry.name
+            raise RefusedInput(top, "it has too many files for a record")
+        pending += [directory / entry.name for entry in children if entry.is_dir() and entry.name != "__pycache__"]
+        for entry in children:
+            path = directory / entry.name
             if entry.name.endswith(suffix) and not entry.is_dir():
                 yield f"{top.name}/{path.relative_to(top).as_posix()}", path

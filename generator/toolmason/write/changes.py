@@ -5,74 +5,77 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import PurePosixPath
+from typing import Final
 
 from toolmason.write.diff import unified
 
 
 class ChangeKind(StrEnum):
-    """How one file differs from what is rendered."""
+    """Difference between a file on disk and the rendered one."""
 
     CREATED = "created"
-    """Rendered, but not there: missing, for `check`."""
+    """Rendered, but absent on disk."""
     CHANGED = "changed"
-    """Ours and untouched, but not what is rendered now: stale."""
+    """Generated and unedited, but outdated."""
     PRUNED = "pruned"
-    """Ours and untouched, but no longer rendered: extra."""
+    """Generated and unedited, but no longer rendered."""
     EDITED = "edited"
-    """Ours, but changed by hand or by a bad merge since we wrote it."""
+    """Generated, then changed by hand or by a bad merge."""
     BLOCKED = "blocked"
-    """Not ours, and in the place of a file or folder that is rendered."""
+    """Not generated, at the path of a rendered file or directory."""
     FOREIGN = "foreign"
-    """Not ours, and in nobody's way. It is left alone."""
+    """Not generated, at any other path. It is left alone."""
 
 
-REFUSED = frozenset({ChangeKind.EDITED, ChangeKind.BLOCKED})
-"""Kinds that stop `write`, since going on would destroy what we cannot make again."""
+BLOCKING_KINDS: Final = frozenset({ChangeKind.EDITED, ChangeKind.BLOCKED})
+"""Kinds that stop `write`, since it would destroy content that cannot be generated again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """One file that differs.
+    """A file that differs.
 
-    `found` is what stands there, None if that is nothing or no file; `wanted` is what is rendered, None if nothing
-    is. `note` says what is in the way of a blocked one. If it is `fixed`, not even discarding edits removes it.
+    Args:
+        on_disk: The content on disk, None for no file.
+        rendered: The rendered content, None if the file is not rendered.
+        note: The kind of entry at the path, if it is blocked.
+        is_permanent: Whether it stays even if edits are discarded.
     """
 
     path: PurePosixPath
     kind: ChangeKind
-    found: bytes | None = None
-    wanted: bytes | None = None
+    on_disk: bytes | None = None
+    rendered: bytes | None = None
     note: str = ""
-    fixed: bool = False
+    is_permanent: bool = False
 
     def diff(self) -> str:
-        """Give a unified diff of this file, empty for a foreign one.
+        """Return the unified diff from the file on disk to the rendered one, empty for a foreign file.
 
-        It runs from what is there to what is rendered, except where work would be lost: for edited and blocked
-        files it runs from what is rendered to what is there, and so shows the work itself.
+        For edited and blocked files it is the reverse diff, which shows the work that would be lost as additions.
         """
         if self.kind is ChangeKind.FOREIGN:
             return ""
-        there = (f"{self.path} (on disk)", self.found)
-        rendered = (f"{self.path} (generated)", self.wanted)
-        return unified(rendered, there) if self.kind in REFUSED else unified(there, rendered)
+        on_disk = (f"{self.path} (on disk)", self.on_disk)
+        rendered = (f"{self.path} (generated)", self.rendered)
+        return unified(rendered, on_disk) if self.kind in BLOCKING_KINDS else unified(on_disk, rendered)
 
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """How a folder differs from what is rendered, in path order; after `write`: how it differed before.
+    """Differences in path order. `write` returns those that it has removed.
 
-    `is_interrupted` says that an earlier run was ended in the middle of writing. For `check`, the differences are
-    those that will be left once the next `write` has finished its work; `write` has finished it by then.
+    `is_interrupted` reports that an earlier run was killed while it wrote. `check` returns the differences that remain
+    after the next `write` has finished that run's work.
     """
 
     all: tuple[Change, ...] = ()
     is_interrupted: bool = False
 
     @property
-    def refused(self) -> tuple[Change, ...]:
+    def blocking(self) -> tuple[Change, ...]:
         """The changes that stop `write`."""
-        return tuple(change for change in self.all if change.kind in REFUSED)
+        return tuple(change for change in self.all if change.kind in BLOCKING_KINDS)
 
     @property
     def is_clean(self) -> bool:
@@ -80,5 +83,5 @@ class Changes:
         return not self.is_interrupted and all(change.kind is ChangeKind.FOREIGN for change in self.all)
 
     def diff(self, path: PurePosixPath) -> str:
-        """Give the unified diff of the file at `path`, empty if it does not differ."""
+        """Return the unified diff of the file at `path`, empty if it does not differ."""
         return next((change.diff() for change in self.all if change.path == path), "")

@@ -1,4 +1,4 @@
-"""The one comparison that `write` and `check` share, so that they cannot disagree."""
+"""Compare rendered files with a snapshot of a directory, for both `write` and `check`."""
 
 from __future__ import annotations
 
@@ -12,136 +12,140 @@ from toolmason.write.changes import Change, ChangeKind
 from toolmason.write.snapshot import MAX_FILE_BYTES, Kind, Snapshot, is_hidden
 
 Part = Callable[[PurePosixPath], bool]
-"""Says which paths a run is about. Files outside are neither written nor pruned nor reported."""
+"""Selects the paths of a run. Other files are not written, pruned or reported."""
 
-_NOTES = {
-    Kind.FILE: "a file that toolmason did not make",
+_NOTES: Final = {
+    Kind.FILE: "a file that was not generated",
     Kind.LINK: "a symbolic link",
-    Kind.FOLDER: "a folder with other files in it",
-    Kind.OTHER: "something that is neither file nor folder",
-    Kind.UNSEEN: "a folder that toolmason does not look into",
+    Kind.DIRECTORY: "a directory with other files",
+    Kind.OTHER: "neither a file nor a directory",
+    Kind.SKIPPED: "a directory that toolmason does not read",
 }
 
-UNLISTED: Final = f"a file that only {LISTING} could tell to be ours, and that list is missing"
-"""Note on a file that cannot carry its own hash, where the list of hashes is gone."""
+CHECKSUMS_MISSING: Final = f"cannot be identified as generated, because {LISTING} is missing"
+"""Note on a file of a kind that cannot contain its own hash."""
 
 
 def everything(_path: PurePosixPath) -> bool:
-    """Take every path: the part that is the whole."""
+    """Select every path."""
     return True
 
 
 def compare(files: Iterable[RenderedFile], snapshot: Snapshot, part: Part = everything) -> tuple[Change, ...]:
-    """List how `snapshot` differs from `files`, in path order.
+    """Return the differences between `snapshot` and `files` in path order.
 
-    The list of unsigned kinds is made here from those of `files` and, outside `part`, from the present list.
+    The list of hashes is computed here: from `files`, and from the list on disk for paths outside `part`.
     """
-    listed = _present_listing(snapshot)
-    wanted = _wanted(files, listed, part)
-    found = {
+    listed = _listing_on_disk(snapshot)
+    rendered = _contents(files, listed, part)
+    extra = {
         name: kind
         for name, kind in snapshot.kinds.items()
-        if kind not in {Kind.FOLDER, Kind.UNSEEN} and (name == LISTING.as_posix() or part(PurePosixPath(name)))
+        if name not in rendered
+        and kind not in {Kind.DIRECTORY, Kind.SKIPPED}
+        and (name == LISTING.as_posix() or part(PurePosixPath(name)))
     }
-    folders = {parent.as_posix() for name in wanted for parent in PurePosixPath(name).parents[:-1]}
+    directories = {parent.as_posix() for name in rendered for parent in PurePosixPath(name).parents[:-1]}
     changes: dict[str, Change] = {}
-    for name, kind in found.items():
-        if name not in wanted:
-            change = _unwanted(name, kind, snapshot, listed, is_needed=name in folders)
-            if change is not None:
-                changes[name] = change
-    pruned = {name for name, change in changes.items() if change.kind is ChangeKind.PRUNED}
-    for name, data in wanted.items():
-        change = _compared(name, data, snapshot, listed, pruned)
-        if change is not None:
+    for name, kind in extra.items():
+        if change := _classify_extra(name, kind, snapshot, listed, is_needed=name in directories):
             changes[name] = change
-    changes.update(_blocking_parents(folders, snapshot, changes))
+    pruned = {name for name, change in changes.items() if change.kind is ChangeKind.PRUNED}
+    for name, data in rendered.items():
+        if change := _classify_rendered(name, data, snapshot, listed, pruned):
+            changes[name] = change
+    changes.update(_blocked_directories(directories, snapshot, changes))
     return tuple(changes[name] for name in sorted(changes))
 
 
-def _present_listing(snapshot: Snapshot) -> Listing:
+def _listing_on_disk(snapshot: Snapshot) -> Listing:
     name = LISTING.as_posix()
     data = snapshot.read(name) if snapshot.kinds.get(name) is Kind.FILE else None
     return parse_listing(data or b"")
 
 
-def _wanted(files: Iterable[RenderedFile], listed: Listing, part: Part) -> dict[str, bytes]:
-    chosen = [file for file in files if file.path != LISTING and part(file.path)]
-    kept = {name: hashes for name, hashes in listed.items() if not part(PurePosixPath(name))}
-    sums = listing(chosen, kept=kept)
-    if sums is not None:
-        chosen.append(sums)
-    return {file.path.as_posix(): file.text.encode("utf-8") for file in chosen}
+def _contents(files: Iterable[RenderedFile], listed: Listing, part: Part) -> dict[str, bytes]:
+    """Return the content of each file in `part`, the list of hashes included."""
+    selected = [file for file in files if file.path != LISTING and part(file.path)]
+    other_hashes = {name: hashes for name, hashes in listed.items() if not part(PurePosixPath(name))}
+    hashes_file = listing(selected, kept=other_hashes)
+    if hashes_file is not None:
+        selected.append(hashes_file)
+    return {file.path.as_posix(): file.text.encode("utf-8") for file in selected}
 
 
-def _unwanted(name: str, kind: Kind, snapshot: Snapshot, listed: Listing, *, is_needed: bool) -> Change | None:
-    """Judge an entry at a path where no file is rendered. `is_needed` says that a folder is needed there."""
+def _classify_extra(name: str, kind: Kind, snapshot: Snapshot, listed: Listing, *, is_needed: bool) -> Change | None:
+    """Return the change for an entry that is not a rendered file. `is_needed`: the path is a rendered directory."""
     path = PurePosixPath(name)
     data = None
     if kind is Kind.FILE and (is_signable(path) or name in listed):
         data = snapshot.read(name)
     state = State.UNSIGNED if data is None else verify(path, data, listed)
     if state is State.VALID:
-        return Change(path=path, kind=ChangeKind.PRUNED, found=data)
+        return Change(path=path, kind=ChangeKind.PRUNED, on_disk=data)
     if state is State.EDITED:
-        return Change(path=path, kind=ChangeKind.EDITED, found=data)
+        return Change(path=path, kind=ChangeKind.EDITED, on_disk=data)
     if is_needed:
-        found = snapshot.read(name) if kind is Kind.FILE else None
-        fixed = found is None and kind is not Kind.LINK
-        return Change(path=path, kind=ChangeKind.BLOCKED, found=found, note=_NOTES[kind], fixed=fixed)
-    return None if is_hidden(name) else Change(path=_shown(name), kind=ChangeKind.FOREIGN)
+        on_disk = snapshot.read(name) if kind is Kind.FILE else None
+        is_permanent = on_disk is None and kind is not Kind.LINK
+        note = _NOTES[kind]
+        return Change(path=path, kind=ChangeKind.BLOCKED, on_disk=on_disk, note=note, is_permanent=is_permanent)
+    return None if is_hidden(name) else Change(path=_printable_path(name), kind=ChangeKind.FOREIGN)
 
 
-def _compared(name: str, wanted: bytes, snapshot: Snapshot, listed: Listing, pruned: set[str]) -> Change | None:
-    """Judge what stands where the file `name` is rendered. None if that is what is rendered."""
+def _classify_rendered(
+    name: str, rendered: bytes, snapshot: Snapshot, listed: Listing, pruned: set[str]
+) -> Change | None:
+    """Return the change for the path of a rendered file, None if its content is right."""
     path = PurePosixPath(name)
     kind = snapshot.kinds.get(name)
     if kind is None:
-        return Change(path=path, kind=ChangeKind.CREATED, wanted=wanted)
+        return Change(path=path, kind=ChangeKind.CREATED, rendered=rendered)
     if kind is Kind.FILE:
         is_list_missing = LISTING.as_posix() not in snapshot.kinds and not is_signable(path)
-        note = UNLISTED if is_list_missing else _NOTES[Kind.FILE]
-        # Our own may be larger than others; twice, for CRLF line ends.
-        found = snapshot.read(name, max_bytes=max(MAX_FILE_BYTES, 2 * len(wanted)))
-        return _compared_file(path, wanted, found, listed, note)
-    if kind is Kind.FOLDER:
+        note = CHECKSUMS_MISSING if is_list_missing else _NOTES[Kind.FILE]
+        # A rendered file may exceed the limit for other files. With CRLF line ends, it has up to twice its size.
+        on_disk = snapshot.read(name, max_bytes=max(MAX_FILE_BYTES, 2 * len(rendered)))
+        return _classify_file(path, rendered, on_disk, listed, note)
+    if kind is Kind.DIRECTORY:
         below = [entry for entry in snapshot.kinds if entry.startswith(f"{name}/")]
-        if all(entry in pruned or snapshot.kinds[entry] is Kind.FOLDER or _is_bytecode(entry) for entry in below):
-            return Change(path=path, kind=ChangeKind.CREATED, wanted=wanted)
-    fixed = kind is not Kind.LINK
-    return Change(path=path, kind=ChangeKind.BLOCKED, wanted=wanted, note=_NOTES[kind], fixed=fixed)
+        if all(entry in pruned or snapshot.kinds[entry] is Kind.DIRECTORY or _is_bytecode(entry) for entry in below):
+            return Change(path=path, kind=ChangeKind.CREATED, rendered=rendered)
+    is_permanent = kind is not Kind.LINK
+    note = _NOTES[kind]
+    return Change(path=path, kind=ChangeKind.BLOCKED, rendered=rendered, note=note, is_permanent=is_permanent)
 
 
-def _compared_file(
-    path: PurePosixPath, wanted: bytes, found: bytes | None, listed: Listing, unsigned: str
+def _classify_file(
+    path: PurePosixPath, rendered: bytes, on_disk: bytes | None, listed: Listing, unsigned_note: str
 ) -> Change | None:
-    """Judge a file; `unsigned` is the note on one that has no signature of ours."""
-    if found is None:
+    if on_disk is None:
         note = "a file that cannot be read"
-        return Change(path=path, kind=ChangeKind.BLOCKED, wanted=wanted, note=note, fixed=True)
-    if found == wanted or found.replace(b"\r\n", b"\n") == wanted:
+        return Change(path=path, kind=ChangeKind.BLOCKED, rendered=rendered, note=note, is_permanent=True)
+    if on_disk == rendered or on_disk.replace(b"\r\n", b"\n") == rendered:
         return None
-    state = verify(path, found, listed)
+    state = verify(path, on_disk, listed)
     if state is State.UNSIGNED:
-        return Change(path=path, kind=ChangeKind.BLOCKED, found=found, wanted=wanted, note=unsigned)
+        return Change(path=path, kind=ChangeKind.BLOCKED, on_disk=on_disk, rendered=rendered, note=unsigned_note)
     kind = ChangeKind.CHANGED if state is State.VALID else ChangeKind.EDITED
-    return Change(path=path, kind=kind, found=found, wanted=wanted)
+    return Change(path=path, kind=kind, on_disk=on_disk, rendered=rendered)
 
 
-def _blocking_parents(
-    folders: Iterable[str], snapshot: Snapshot, changes: dict[str, Change]
+def _blocked_directories(
+    directories: Iterable[str], snapshot: Snapshot, changes: dict[str, Change]
 ) -> Iterator[tuple[str, Change]]:
-    """Find what stands in the place of needed folders and lies outside the part that was compared."""
-    for name in folders:
+    """Yield other entries at the paths of directories, outside the part that was compared."""
+    for name in directories:
         kind = snapshot.kinds.get(name)
-        if kind not in {None, Kind.FOLDER} and name not in changes:
-            yield name, Change(path=PurePosixPath(name), kind=ChangeKind.BLOCKED, note=_NOTES[kind], fixed=True)
+        if kind not in {None, Kind.DIRECTORY} and name not in changes:
+            note = _NOTES[kind]
+            yield name, Change(path=PurePosixPath(name), kind=ChangeKind.BLOCKED, note=note, is_permanent=True)
 
 
 def _is_bytecode(name: str) -> bool:
     return name.rpartition("/")[2] == "__pycache__"
 
 
-def _shown(name: str) -> PurePosixPath:
-    """Give a path that can be printed, also where a file's name is not UTF-8."""
+def _printable_path(name: str) -> PurePosixPath:
+    """Return the path with escapes for bytes that are not UTF-8."""
     return PurePosixPath(name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace"))

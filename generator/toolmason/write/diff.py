@@ -1,4 +1,4 @@
-"""Unified diffs of what stands on disk and what is rendered."""
+"""Unified diffs of files on disk and rendered files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MAX_LINES: Final = 2000
 _CONTEXT: Final = 3
 
 Side = tuple[str, bytes | None]
-"""A label and a content. None is no file at all, shown as `/dev/null`, as git does."""
+"""A label and a content. The label of None, an absent file, is `/dev/null`, as in git."""
 
 
 def unified(old: Side, new: Side) -> str:
@@ -22,38 +22,38 @@ def unified(old: Side, new: Side) -> str:
     Of more than `MAX_LINES` lines it has the first, and a last line with the number of those left out.
     """
     before, after = (label if content is not None else "/dev/null" for label, content in (old, new))
-    there, wanted = _lines(old[1]), _lines(new[1])
-    start = max(_count_equal(there, wanted) - _CONTEXT, 0)
-    there, wanted = there[start:], wanted[start:]
-    if equal := max(_count_equal(there[::-1], wanted[::-1]) - _CONTEXT, 0):
-        there, wanted = there[:-equal], wanted[:-equal]
-    lines = unified_diff(there[:MAX_LINES], wanted[:MAX_LINES], before, after, n=_CONTEXT)
-    text = "".join(_ended(_moved(lines, start)))
-    left = len(there[MAX_LINES:]) + len(wanted[MAX_LINES:])
-    return f"{text}... {left:,} more lines are not compared\n" if left else text
+    old_lines, new_lines = _split_lines(old[1]), _split_lines(new[1])
+    start = max(_count_equal(old_lines, new_lines) - _CONTEXT, 0)
+    old_lines, new_lines = old_lines[start:], new_lines[start:]
+    if equal := max(_count_equal(old_lines[::-1], new_lines[::-1]) - _CONTEXT, 0):
+        old_lines, new_lines = old_lines[:-equal], new_lines[:-equal]
+    lines = unified_diff(old_lines[:MAX_LINES], new_lines[:MAX_LINES], before, after, n=_CONTEXT)
+    text = "".join(_mark_missing_newlines(_shift_line_numbers(lines, start)))
+    rest = len(old_lines[MAX_LINES:]) + len(new_lines[MAX_LINES:])
+    return f"{text}... {rest:,} more lines are not compared\n" if rest else text
 
 
-def _count_equal(one: list[str], other: list[str]) -> int:
-    """Count the equal lines at the beginning."""
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+def _count_equal(old: list[str], new: list[str]) -> int:
+    """Return the number of equal lines at the beginning."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(old, new, strict=False)))
 
 
-def _moved(lines: Iterator[str], start: int) -> Iterator[str]:
-    """Yield the lines of a diff whose sides lack their first `start` lines, with the numbers that those have."""
+def _shift_line_numbers(lines: Iterator[str], start: int) -> Iterator[str]:
+    """Add `start` to the line numbers of each hunk: `@@ -3,7 +3,8 @@` becomes `@@ -13,7 +13,8 @@` for 10."""
     for line in lines:
         yield (
-            re.sub(r"([-+])(\d+)", lambda found: f"{found[1]}{int(found[2]) + start}", line) if line[0] == "@" else line
+            re.sub(r"([-+])(\d+)", lambda match: f"{match[1]}{int(match[2]) + start}", line) if line[0] == "@" else line
         )
 
 
-def _lines(content: bytes | None) -> list[str]:
+def _split_lines(content: bytes | None) -> list[str]:
     text = (content or b"").replace(b"\r\n", b"\n").decode("utf-8", "backslashreplace")
-    # `str.splitlines` also breaks at form feeds and the like, which are no line ends to anyone who reads a diff.
+    # `str.splitlines` also breaks at form feeds and similar characters, which do not end lines of a diff.
     lines = [line + "\n" for line in text.split("\n")]
     lines[-1] = lines[-1].removesuffix("\n")
     return lines if lines[-1] else lines[:-1]
 
 
-def _ended(lines: Iterator[str]) -> Iterator[str]:
+def _mark_missing_newlines(lines: Iterator[str]) -> Iterator[str]:
     for line in lines:
         yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"

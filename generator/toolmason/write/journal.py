@@ -1,20 +1,25 @@
-"""Many files changed as one: all of it happens, or nothing, also when the process is killed in between.
+"""Apply many file changes atomically with a write-ahead journal, even if the process is killed.
 
-Everything new is prepared in a staging folder, everything old gets a second name there, and a journal says what is
-to be done. The journal appearing under its name is the point of no return: before it nothing has happened, after
-it the next run finishes the work. If a step fails, the journal is renamed to mean the way back, which in turn the
-next run would finish. Each step first looks at what stands in its place: what is neither the old nor the new is
-somebody's later work, and stays.
+1. Stage: write the new contents to `STAGING/new`, and hard-link the old ones to `STAGING/old`.
+2. Commit: rename the finished journal to `forward.json`. Before this rename nothing has changed; after it, the next run
+   finishes the changes (redo).
+3. Apply each step. If one fails, the journal is renamed to `back.json` and the steps are undone; if the process is
+   killed meanwhile, the next run finishes that (undo).
 
-A journal begins with a code that only this user can make (`user_cache`). Any other may have come with the project, so
-it is not carried out but thrown away.
+Invariant: a step changes a path only if its content is the old or the new one of the journal. Anything else is
+someone's later work and stays.
+
+A journal begins with a MAC that only this user can compute (`user_cache`). Other journals may have come with the
+project: they are removed, not applied.
 """
 
 from __future__ import annotations
 
 import hmac
 import json
-from collections.abc import Iterable, Iterator, Sequence
+import os
+import shutil
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from hashlib import sha256
@@ -22,36 +27,83 @@ from pathlib import Path, PurePosixPath
 from stat import S_IMODE, S_ISDIR, S_ISLNK, S_ISREG
 
 from toolmason.manifest.input_files import RefusedInput, read_input
-from toolmason.write.disk import Disk
-from toolmason.write.snapshot import MAX_FILE_BYTES, STAGING, DiskFailure, ReadFailed, Snapshot, locate
+from toolmason.model.parts import STAGING
+from toolmason.write.snapshot import MAX_FILE_BYTES, FileSystemError, ReadError, Snapshot, locate
 from toolmason.write.user_cache import user_key
 
 _ABSENT = "absent"
 _UNREACHABLE = "unreachable"
-"""What lies behind a symbolic link, or is neither file nor link nor folder: equal to nothing we expect."""
-_FORWARD = "forward.json"
-_BACK = "back.json"
+"""Fingerprint of a path behind a symbolic link, or of a device. It equals no expected fingerprint."""
+_REDO = "forward.json"
+_UNDO = "back.json"
 
 
-class WriteFailed(DiskFailure):
-    """A file or folder could not be written. The tree is as it was, unless the reason says otherwise."""
+class WriteError(FileSystemError):
+    """A file or directory cannot be written. The tree is unchanged unless the reason states otherwise."""
+
+
+class Disk:
+    """The file operations of a transaction. Each may raise OSError, and then has changed nothing."""
+
+    def make_directory(self, path: Path) -> None:
+        """Create the directory `path` and its missing parents."""
+        path.mkdir(parents=True, exist_ok=True)
+
+    def create(self, path: Path, data: bytes, mode: int | None) -> None:
+        """Write a new file and sync it. Without `mode` it has the default permissions."""
+        with path.open("xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        if mode is not None:
+            path.chmod(mode)
+
+    def back_up(self, path: Path, copy: Path) -> None:
+        """Make `copy` a hard link to the file or link `path`, or a copy with its times."""
+        try:
+            os.link(path, copy, follow_symlinks=False)
+        except (OSError, NotImplementedError):
+            # Not every file system has hard links. For any other reason, the copy fails too.
+            shutil.copy2(path, copy, follow_symlinks=False)
+
+    def replace(self, path: Path, target: Path) -> None:
+        """Rename `path` to `target` atomically, replacing it."""
+        path.replace(target)
+
+    def remove(self, path: Path) -> None:
+        """Remove a file or a link."""
+        path.unlink()
+
+    def remove_directory(self, path: Path) -> None:
+        """Remove an empty directory."""
+        path.rmdir()
+
+    def sync(self, directory: Path) -> None:
+        """Sync the entries of `directory`. Windows cannot."""
+        if os.name == "nt":
+            return
+        descriptor = os.open(directory, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """What becomes of one path: `data` is its new content, None if it is to be removed; `found` what stood there.
+    """A change of one path: `data` is the new content, None to remove it; `before` is the old content.
 
-    Without `found` the path was empty or held a link.
+    `before` is None if the path was empty or a link.
     """
 
     name: str
-    found: bytes | None
+    before: bytes | None
     data: bytes | None
 
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """An operation as the journal has it: fingerprints instead of contents."""
+    """An operation in the journal, with fingerprints instead of contents."""
 
     name: str
     before: str
@@ -59,80 +111,80 @@ class _Step:
     number: int
 
 
-def apply(operations: Sequence[Operation], folder: Path, disk: Disk) -> None:
-    """Carry out `operations` below `folder`, all or none.
+def apply_changes(operations: Sequence[Operation], directory: Path, disk: Disk) -> None:
+    """Apply `operations` below `directory`, all or none.
 
     Raises:
-        WriteFailed: a step failed. The others were undone, or will be by `repair` if that failed too.
+        WriteError: a step failed. The others were undone, or the next `recover` undoes them.
     """
-    staging = folder / STAGING
+    staging = directory / STAGING
     try:
-        steps = _stage(operations, folder, disk)
+        steps = _stage(operations, directory, disk)
         _commit(steps, staging, disk)
     except OSError as error:
         with suppress(OSError):
             _clear(staging, disk)
-        raise _failure(error, folder) from error
+        raise _failure(error, directory) from error
     try:
-        _go_forward(steps, folder, disk, strict=True)
+        _roll_forward(steps, directory, disk, strict=True)
     except OSError as error:
-        raise _undone(steps, folder, disk, error) from error
+        raise _roll_back_after(steps, directory, disk, error) from error
     try:
         _clear(staging, disk)
     except OSError as error:
-        raise WriteFailed(staging, f"all files are written, but this cannot be removed: {_reason(error)}") from error
+        raise WriteError(staging, f"all files are written, but this cannot be removed: {_reason(error)}") from error
 
 
-def is_staged(folder: Path) -> bool:
-    """Whether a run that was killed, or one that is at work now, has left something in the staging folder."""
-    return (folder / STAGING).is_symlink() or (folder / STAGING).exists()
+def has_staging(directory: Path) -> bool:
+    """Return whether the staging directory exists: a run was killed, or is writing now."""
+    return (directory / STAGING).is_symlink() or (directory / STAGING).exists()
 
 
-def repair(folder: Path, disk: Disk) -> bool:
-    """Finish what a killed run has begun; tell whether it had begun.
+def recover(directory: Path, disk: Disk) -> bool:
+    """Finish an interrupted run; return whether there was one with a valid journal.
 
-    Files that somebody has changed since are left as they are.
+    Files that were changed since then are left alone.
 
     Raises:
-        WriteFailed: that is not possible. Nothing is lost, and the next run can try again.
+        WriteError: an operation failed. Nothing is lost, and the next run can try again.
     """
-    staging = folder / STAGING
-    if not is_staged(folder):
+    staging = directory / STAGING
+    if not has_staging(directory):
         return False
     try:
-        forward, back = _journal(staging, _FORWARD), _journal(staging, _BACK)
+        forward, back = _load_journal(staging, _REDO), _load_journal(staging, _UNDO)
         if forward is not None:
-            _go_forward(forward, folder, disk, strict=False)
+            _roll_forward(forward, directory, disk, strict=False)
         elif back is not None:
-            _go_back(back, folder, disk)
+            _roll_back(back, directory, disk)
         _clear(staging, disk)
     except OSError as error:
-        raise _failure(error, folder) from error
+        raise _failure(error, directory) from error
     return forward is not None or back is not None
 
 
-def foresee(snapshot: Snapshot) -> bool:
-    """See `snapshot` as `repair` would leave the folder; tell whether a run was interrupted. Only reads.
+def preview_recovery(snapshot: Snapshot) -> bool:
+    """Change `snapshot` as `recover` would change the directory; return whether a run was interrupted. Reads only.
 
     Raises:
-        ReadFailed: the journal or a file it names cannot be read.
+        ReadError: the journal or a file that it names cannot be read.
     """
-    staging = snapshot.folder / STAGING
+    staging = snapshot.directory / STAGING
     try:
-        forward, back = _journal(staging, _FORWARD), _journal(staging, _BACK)
+        forward, back = _load_journal(staging, _REDO), _load_journal(staging, _UNDO)
         if forward is not None:
             goals = [(step, step.after, _new(staging, step)) for step in forward]
         else:
             goals = [(step, step.before, _old(staging, step)) for step in back or ()]
-        for step, goal, source in sorted(goals, key=lambda each: each[1] != _ABSENT):
-            _foresee_step(snapshot, step, goal, source)
+        for step, goal, source in sorted(goals, key=lambda item: item[1] != _ABSENT):
+            _preview_step(snapshot, step, goal, source)
     except OSError as error:
-        raise ReadFailed(Path(error.filename or snapshot.folder), _reason(error)) from error
+        raise ReadError(Path(error.filename or snapshot.directory), _reason(error)) from error
     return forward is not None or back is not None
 
 
-def _foresee_step(snapshot: Snapshot, step: _Step, goal: str, source: Path) -> None:
-    present = _fingerprint(snapshot.folder, step.name)
+def _preview_step(snapshot: Snapshot, step: _Step, goal: str, source: Path) -> None:
+    present = _fingerprint(snapshot.directory, step.name)
     if present not in {step.before, step.after}:
         return
     if goal == _ABSENT:
@@ -144,25 +196,25 @@ def _foresee_step(snapshot: Snapshot, step: _Step, goal: str, source: Path) -> N
             snapshot.put(step.name, source.read_bytes())
 
 
-def _stage(operations: Sequence[Operation], folder: Path, disk: Disk) -> list[_Step]:
-    """Prepare new contents and second names of old ones. Nothing outside the staging folder changes."""
-    staging = folder / STAGING
-    disk.make_folder(staging / "new")
-    disk.make_folder(staging / "old")
-    # Version control must not see the folder, should a kill leave it.
+def _stage(operations: Sequence[Operation], directory: Path, disk: Disk) -> list[_Step]:
+    """Write new contents and back up old ones. Nothing outside the staging directory changes."""
+    staging = directory / STAGING
+    disk.make_directory(staging / "new")
+    disk.make_directory(staging / "old")
+    # A killed run leaves the directory behind: hide it from version control.
     disk.create(staging / ".gitignore", b"*\n", None)
     steps = []
     for number, operation in enumerate(operations):
-        target = locate(folder, operation.name)
-        present = _fingerprint(folder, operation.name)
-        before = present if operation.found is None else _of(operation.found)
+        target = locate(directory, operation.name)
+        present = _fingerprint(directory, operation.name)
+        before = present if operation.before is None else _file_fingerprint(operation.before)
         if before == _UNREACHABLE:
-            before = _ABSENT  # It lies behind a link that another step removes.
-        after = _ABSENT if operation.data is None else _of(operation.data)
+            before = _ABSENT  # It is behind a link that another step removes.
+        after = _ABSENT if operation.data is None else _file_fingerprint(operation.data)
         step = _Step(operation.name, before, after, number)
         mode = None
         if before != _ABSENT:
-            disk.keep(target, _old(staging, step))
+            disk.back_up(target, _old(staging, step))
             mode = S_IMODE(target.lstat().st_mode) if present.startswith("file ") else None
         if operation.data is not None:
             disk.create(_new(staging, step), operation.data, mode)
@@ -174,76 +226,77 @@ def _commit(steps: Iterable[_Step], staging: Path, disk: Disk) -> None:
     draft = staging / "draft.json"
     body = json.dumps([asdict(step) for step in steps]).encode("ascii")
     user_key(staging.parent.parent, make=True)
-    disk.create(draft, _authentication(staging, body) + b"\n" + body, None)
+    disk.create(draft, _compute_mac(staging, body) + b"\n" + body, None)
     disk.sync(staging / "new")
     disk.sync(staging / "old")
-    disk.replace(draft, staging / _FORWARD)
+    disk.replace(draft, staging / _REDO)
     disk.sync(staging)
 
 
-def _go_forward(steps: Sequence[_Step], folder: Path, disk: Disk, *, strict: bool) -> None:
-    """Bring every step to its new state. What changed meanwhile stays, and is an error if `strict`."""
-    staging = folder / STAGING
+def _roll_forward(steps: Sequence[_Step], directory: Path, disk: Disk, *, strict: bool) -> None:
+    """Bring every path to its new state. Later changes stay, and are an error if `strict`."""
+    staging = directory / STAGING
     needed = {parent for step in steps if step.after != _ABSENT for parent in PurePosixPath(step.name).parents}
     touched = []
-    # Removals go first: a file may have to make room for a folder, or the other way round.
+    # Removals first: a file may be replaced by a directory of the same name, or the reverse.
     for step in sorted(steps, key=lambda step: step.after != _ABSENT):
-        target = locate(folder, step.name)
-        present = _fingerprint(folder, step.name)
+        target = locate(directory, step.name)
+        present = _fingerprint(directory, step.name)
         if present not in {step.before, step.after}:
-            _refuse(target, strict=strict)
+            if strict:
+                raise OSError(None, "changed while it was being written", str(target))
             continue
         if step.after == _ABSENT:
             if present != _ABSENT:
                 disk.remove(target)
-            _remove_empty_parents(folder, step.name, needed, disk)
+            _remove_empty_parents(directory, step.name, needed, disk)
         elif present != step.after:
             if _content_fingerprint(_new(staging, step)) != step.after:
-                continue  # Lost with the power: the file is rendered again anyway.
-            _make_room(target, disk)
-            disk.make_folder(target.parent)
+                continue  # Lost in a power failure. The file is rendered again anyway.
+            _remove_empty_directory(target, disk)
+            disk.make_directory(target.parent)
             disk.replace(_new(staging, step), target)
         touched.append(target.parent)
     _sync(touched, disk)
 
 
-def _go_back(steps: Sequence[_Step], folder: Path, disk: Disk) -> None:
-    """Bring every step back to its old state. What changed meanwhile stays."""
-    staging = folder / STAGING
+def _roll_back(steps: Sequence[_Step], directory: Path, disk: Disk) -> None:
+    """Bring every path back to its old state. Later changes stay."""
+    staging = directory / STAGING
     touched = []
-    # The other way round than forward: what made way for a folder can only return after what lies in that folder.
+    # In reverse order: a file that a directory replaced can only return after the files of that directory are gone.
     for step in sorted(steps, key=lambda step: step.after == _ABSENT):
-        target = locate(folder, step.name)
-        present = _fingerprint(folder, step.name)
+        target = locate(directory, step.name)
+        present = _fingerprint(directory, step.name)
         if present == step.before or present != step.after:
             continue
         if step.before == _ABSENT:
             disk.remove(target)
-            _remove_empty_parents(folder, step.name, set(), disk)
+            _remove_empty_parents(directory, step.name, set(), disk)
         else:
-            disk.make_folder(target.parent)
+            disk.make_directory(target.parent)
             disk.replace(_old(staging, step), target)
         touched.append(target.parent)
     _sync(touched, disk)
 
 
-def _undone(steps: Sequence[_Step], folder: Path, disk: Disk, error: OSError) -> WriteFailed:
-    """Undo what was done before `error`, and say how that went."""
-    staging = folder / STAGING
-    failure = _failure(error, folder)
+def _roll_back_after(steps: Sequence[_Step], directory: Path, disk: Disk, error: OSError) -> WriteError:
+    """Undo the steps before `error` and return the error to raise."""
+    staging = directory / STAGING
+    failure = _failure(error, directory)
     try:
-        disk.replace(staging / _FORWARD, staging / _BACK)
+        disk.replace(staging / _REDO, staging / _UNDO)
         disk.sync(staging)
-        _go_back(steps, folder, disk)
+        _roll_back(steps, directory, disk)
         _clear(staging, disk)
     except OSError:
-        return WriteFailed(failure.path, f"{failure.reason}; some files are written, and the next run will settle it")
+        return WriteError(failure.path, f"{failure.reason}; some files are written; the next run will restore them")
     return failure
 
 
 def _clear(staging: Path, disk: Disk) -> None:
-    """Remove the staging folder, the journals first: without one, what is left means nothing."""
-    for name in (_FORWARD, _BACK):
+    """Remove the staging directory, the journals first: without a journal, the rest has no effect."""
+    for name in (_REDO, _UNDO):
         if not staging.is_symlink() and (staging / name).exists():
             disk.remove(staging / name)
             disk.sync(staging)
@@ -255,38 +308,35 @@ def _clear(staging: Path, disk: Disk) -> None:
             for entry in sorted(path.iterdir()):
                 if entry.is_symlink() or not entry.is_dir():
                     disk.remove(entry)
-            disk.remove_folder(path)
+            disk.remove_directory(path)
 
 
-def _journal(staging: Path, name: str) -> list[_Step] | None:
-    """Read a journal, None if there is none that a run of this user wrote.
-
-    Even then no path may lead out of the folder.
-    """
+def _load_journal(staging: Path, name: str) -> list[_Step] | None:
+    """Return the steps of a journal, or None unless a run of this user wrote it and all its paths are inside."""
     if any(path.is_symlink() for path in (staging, staging / "new", staging / "old", staging / name)):
         return None
     if not (staging / name).is_file():
         return None
     try:
-        code, _, body = read_input(staging / name, staging, max_bytes=MAX_FILE_BYTES).partition(b"\n")
+        mac, _, body = read_input(staging / name, staging, max_bytes=MAX_FILE_BYTES).partition(b"\n")
     except RefusedInput:
         return None
-    if not code or not hmac.compare_digest(code, _authentication(staging, body)):
+    if not mac or not hmac.compare_digest(mac, _compute_mac(staging, body)):
         return None
     try:
         steps = [_Step(**entry) for entry in json.loads(body)]
     except (TypeError, ValueError):
         return None
-    return steps if all(_is_sound(step) for step in steps) else None
+    return steps if all(_is_valid(step) for step in steps) else None
 
 
-def _authentication(staging: Path, body: bytes) -> bytes:
-    """Return the code of a journal, empty where the user has no key: such a journal is never carried out."""
+def _compute_mac(staging: Path, body: bytes) -> bytes:
+    """Return the MAC of a journal, empty if the user has no key: such a journal is never applied."""
     key = user_key(staging.parent.parent)
     return b"" if key is None else hmac.new(key, body, sha256).hexdigest().encode("ascii")
 
 
-def _is_sound(step: _Step) -> bool:
+def _is_valid(step: _Step) -> bool:
     texts = (step.name, step.before, step.after)
     if not all(isinstance(text, str) for text in texts) or not isinstance(step.number, int):
         return False
@@ -294,11 +344,11 @@ def _is_sound(step: _Step) -> bool:
     return bool(path.parts) and not path.is_absolute() and ".." not in path.parts and "\\" not in step.name
 
 
-def _fingerprint(folder: Path, name: str) -> str:
-    """Say what stands at `name`, exactly enough to know it again. A folder counts as nothing."""
-    target = locate(folder, name)
+def _fingerprint(directory: Path, name: str) -> str:
+    """Return the fingerprint of the entry at `name`: `file <hash>`, `link <target>`, or absent (directories too)."""
+    target = locate(directory, name)
     for parent in PurePosixPath(name).parents[:-1]:
-        if locate(folder, parent.as_posix()).is_symlink():
+        if locate(directory, parent.as_posix()).is_symlink():
             return _UNREACHABLE
     return _content_fingerprint(target)
 
@@ -309,13 +359,13 @@ def _content_fingerprint(path: Path) -> str:
         if S_ISLNK(mode):
             return f"link {path.readlink()}"
         if S_ISREG(mode):
-            return _of(path.read_bytes())
+            return _file_fingerprint(path.read_bytes())
     except (FileNotFoundError, NotADirectoryError):
         return _ABSENT
     return _ABSENT if S_ISDIR(mode) else _UNREACHABLE
 
 
-def _of(data: bytes) -> str:
+def _file_fingerprint(data: bytes) -> str:
     return f"file {sha256(data).hexdigest()}"
 
 
@@ -327,15 +377,10 @@ def _old(staging: Path, step: _Step) -> Path:
     return staging / "old" / str(step.number)
 
 
-def _refuse(target: Path, *, strict: bool) -> None:
-    if strict:
-        raise OSError(None, "changed while it was being written", str(target))
-
-
-def _remove_empty_parents(folder: Path, name: str, needed: set[PurePosixPath], disk: Disk) -> None:
-    """Remove the folders that the loss of `name` has left empty, or with nothing but bytecode of lost modules."""
+def _remove_empty_parents(directory: Path, name: str, needed: set[PurePosixPath], disk: Disk) -> None:
+    """Remove the parents of `name` that are empty, or contain only bytecode of removed modules."""
     for parent in PurePosixPath(name).parents[:-1]:
-        path = locate(folder, parent.as_posix())
+        path = locate(directory, parent.as_posix())
         if parent in needed:
             return
         if not path.is_dir():
@@ -345,17 +390,17 @@ def _remove_empty_parents(folder: Path, name: str, needed: set[PurePosixPath], d
         _remove_bytecode(path / "__pycache__", disk)
         if any(path.iterdir()):
             return
-        disk.remove_folder(path)
+        disk.remove_directory(path)
 
 
-def _make_room(target: Path, disk: Disk) -> None:
-    """Remove the empty folders at `target`, where a file is to stand."""
+def _remove_empty_directory(target: Path, disk: Disk) -> None:
+    """Remove `target` if it is a directory of empty directories, to make room for a file."""
     if target.is_symlink() or not target.is_dir():
         return
     _remove_bytecode(target / "__pycache__", disk)
     for entry in sorted(target.iterdir()):
-        _make_room(entry, disk)
-    disk.remove_folder(target)
+        _remove_empty_directory(entry, disk)
+    disk.remove_directory(target)
 
 
 def _remove_bytecode(cache: Path, disk: Disk) -> None:
@@ -365,21 +410,18 @@ def _remove_bytecode(cache: Path, disk: Disk) -> None:
     if all(entry.suffix == ".pyc" for entry in entries):
         for entry in entries:
             disk.remove(entry)
-        disk.remove_folder(cache)
+        disk.remove_directory(cache)
 
 
-def _sync(folders: Iterable[Path], disk: Disk) -> None:
-    for folder in _existing(folders):
-        disk.sync(folder)
-
-
-def _existing(folders: Iterable[Path]) -> Iterator[Path]:
-    return (folder for folder in sorted(set(folders)) if folder.is_dir())
+def _sync(directories: Iterable[Path], disk: Disk) -> None:
+    for directory in sorted(set(directories)):
+        if directory.is_dir():
+            disk.sync(directory)
 
 
 def _reason(error: OSError) -> str:
     return error.strerror or str(error)
 
 
-def _failure(error: OSError, folder: Path) -> WriteFailed:
-    return WriteFailed(Path(error.filename or folder), _reason(error))
+def _failure(error: OSError, directory: Path) -> WriteError:
+    return WriteError(Path(error.filename or directory), _reason(error))

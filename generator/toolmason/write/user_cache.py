@@ -47,7 +47,7 @@ def write_cached(path: Path, data: bytes) -> None:
     _require_private(path.parent)
     descriptor, draft = tempfile.mkstemp(dir=path.parent)
     try:
-        with open(descriptor, "wb") as file:  # noqa: PTH123 - it takes a descriptor
+        with open(descriptor, "wb") as file:  # noqa: PTH123 - opens a descriptor
             file.write(data)
         os.replace(draft, path)  # noqa: PTH105 - both are names
     except BaseException:
@@ -71,18 +71,18 @@ def user_key(project: Path, *, make: bool = False) -> bytes | None:
 
 
 def _checkout(project: Path) -> Path:
-    """Return the repository that `project` belongs to, or `project` itself if it is in none."""
+    """Return the repository with `project`, or `project` itself without one."""
     real = Path(os.path.realpath(project))
-    return next((folder for folder in (real, *real.parents) if os.path.lexists(folder / ".git")), real)
+    return next((directory for directory in (real, *real.parents) if os.path.lexists(directory / ".git")), real)
 
 
 def _base() -> Path | None:
     if sys.platform == "win32":
-        named = os.environ.get("LOCALAPPDATA", "")
+        base = os.environ.get("LOCALAPPDATA", "")
     else:
-        named = os.environ.get("XDG_CACHE_HOME", "")
-    if named:
-        return Path(named)
+        base = os.environ.get("XDG_CACHE_HOME", "")
+    if base:
+        return Path(base)
     try:
         home = Path.home()
     except RuntimeError:  # No home directory is known.

@@ -1,0 +1,64 @@
+"""Facts about a server that are expensive to compute: each is computed on first use, once per run."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+from toolmason_runtime.protocol.catalogue import Catalogue
+
+from toolmason.catalogue.search_index import build_index
+from toolmason.catalogue.stats import Stats, stats
+from toolmason.catalogue.table import catalogue
+from toolmason.clients import Client, configuration
+from toolmason.manifest.editor_schema import manifest_schema
+from toolmason.model.server import Server
+from toolmason.model.tool import Tool
+from toolmason.schema import Projection, Target
+from toolmason.schema.normalize import Reader
+from toolmason.schema.project import projected
+
+
+class Facts:
+    """The computed facts of one server."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self._tools = {tool.name: tool for tool in server.tools}
+        self._readers: dict[str, Reader] = {}
+
+    @cached_property
+    def catalogue(self) -> Catalogue:
+        """The tools as served."""
+        return catalogue(self._server)
+
+    @cached_property
+    def search_index(self) -> Any:
+        """The search index of the tools."""
+        return build_index(self.catalogue)
+
+    @cached_property
+    def manifest_schema(self) -> dict[str, Any]:
+        """The JSON Schema of the manifest."""
+        return manifest_schema()
+
+    @cached_property
+    def stats(self) -> Stats:
+        """The cost of each tool and style."""
+        return stats(self.catalogue)
+
+    def projected(self, tool: Tool, target: str) -> Projection:
+        """Return the parameters of `tool` in the dialect of a provider, a `toolmason.schema.Target`.
+
+        Raises:
+            TypeError: `tool` is not one of the server. A template can create objects that look like it.
+        """
+        if self._tools.get(tool.name) is not tool:
+            raise TypeError("`facts.projected` takes a tool of `server`")
+        if tool.name not in self._readers:
+            self._readers[tool.name] = Reader(tool.schema)
+        return projected(self._readers[tool.name], Target(target))
+
+    def configuration(self, client: Client) -> dict[str, Any]:
+        """Return the content of the file that configures the server in `client`."""
+        return configuration(client, self._server)

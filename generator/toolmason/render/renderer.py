@@ -1,0 +1,134 @@
+"""Render the planned files of a server to signed text, in memory."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from pathlib import Path, PurePosixPath
+
+from jinja2 import Environment
+
+from toolmason.catalogue.facts import Facts
+from toolmason.model.checksum import sign
+from toolmason.model.rendered_file import RenderedFile
+from toolmason.model.server import Category, Server
+from toolmason.model.types import JsonSchema
+from toolmason.render import pydantic_models
+from toolmason.render.docs import Row, rows
+from toolmason.render.environment import TemplateRefusedError, make_environment
+from toolmason.render.format_python import format_python
+from toolmason.render.plan import PlannedFile, plan
+from toolmason.render.pydantic_models import SHARED, schemas, shared_schemas
+
+
+class TemplateFacts(Facts):
+    """The variable `facts` of templates: facts of the catalogue, Pydantic models and tables."""
+
+    def __init__(self, server: Server, models: Mapping[str, str]) -> None:
+        super().__init__(server)
+        self._models = models
+
+    def rows(self, schema: JsonSchema) -> tuple[Row, ...]:
+        """Return the properties of `schema` as rows of a table."""
+        return rows(schema)
+
+    @cached_property
+    def shared_models(self) -> str:
+        """The Pydantic models of the types that several categories use."""
+        return self._models.get(SHARED) or pydantic_models.models(shared_schemas(self._server))
+
+    def models(self, category: Category) -> str:
+        """Return the Pydantic models of `category`.
+
+        Raises:
+            TypeError: `category` is not one of the server. A template can create objects that look like it.
+        """
+        if not any(category is own for own in self._server.categories):
+            raise TypeError("`facts.models` takes a category of `server`")
+        return self._models.get(category.name) or pydantic_models.models(schemas(category, self._server.package))
+
+
+def render(
+    server: Server,
+    *,
+    templates: Path | None = None,
+    models: Mapping[str, str] | None = None,
+    part: str | None = None,
+) -> tuple[RenderedFile, ...]:
+    """Return the files of `server` in path order, or those of one `part` of `generated/`.
+
+    Args:
+        server: The server.
+        templates: The directory with templates that replace packaged ones.
+        models: Pydantic models by category, and the shared ones as `SHARED`. Missing ones are generated.
+        part: One of `model.parts.PARTS`.
+
+    Raises:
+        jinja2.TemplateError: an override is invalid.
+        TemplateRefusedError: an override cannot be read safely.
+        SyntaxError: an output is invalid Python or JSON; the message has the file and the position.
+    """
+    return finish(drafts(server, templates=templates, models=models, part=part))
+
+
+def drafts(
+    server: Server,
+    *,
+    templates: Path | None = None,
+    models: Mapping[str, str] | None = None,
+    part: str | None = None,
+    begin: Callable[[str], None] | None = None,
+    max_bytes: int | None = None,
+) -> dict[PurePosixPath, str]:
+    """Return the text of each file before formatting and signing.
+
+    `begin` is called with the name of each template before it is rendered. `max_bytes` is the maximum size of all texts
+    together; beyond it, `TemplateRefusedError` is raised. The other arguments and errors are those of `render`.
+    """
+    environment = make_environment(templates)
+    facts = TemplateFacts(server, models or {})
+    texts = {}
+    total = 0
+    for planned in plan(server):
+        if part in (None, planned.part):
+            if begin:
+                begin(planned.template)
+            text = texts[planned.path] = _render_template(environment, planned, server, facts)
+            total += len(text.encode())
+            if max_bytes is not None and total > max_bytes:
+                reason = f"rendering was stopped: the output has more than {max_bytes // 1024**2:,} MiB"
+                raise TemplateRefusedError("TM609", PurePosixPath("templates", planned.template), reason)
+    return texts
+
+
+def finish(texts: Mapping[PurePosixPath, str], *, timeout_s: float | None = None) -> tuple[RenderedFile, ...]:
+    """Format and sign drafts. `timeout_s` limits the formatting.
+
+    Raises:
+        SyntaxError: a draft is invalid Python or takes too long; the message has the file and the position.
+    """
+    code = {path: text for path, text in texts.items() if path.suffix == ".py"}
+    formatted = {**texts, **format_python(code, timeout_s=timeout_s)}
+    return tuple(RenderedFile(path, sign(path, text)) for path, text in formatted.items())
+
+
+def _render_template(environment: Environment, planned: PlannedFile, server: Server, facts: TemplateFacts) -> str:
+    template = environment.get_template(planned.template)
+    text = template.render(server=server, facts=facts, **planned.subject)
+    if planned.path.suffix == ".json" and planned.readable:
+        text = _indent_json(planned.path, text)
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise SyntaxError(f"{planned.path}: a template prints an unpaired surrogate at {error.start}") from error
+    return text.strip("\n") + "\n"
+
+
+def _indent_json(path: PurePosixPath, text: str) -> str:
+    try:
+        return json.dumps(json.loads(text), indent=2, ensure_ascii=False)
+    except json.JSONDecodeError as error:
+        raise SyntaxError(f"{path}:{error.lineno}:{error.colno}: {error.msg}") from error
+    except (RecursionError, ValueError) as error:  # Such as an integer with too many digits.
+        raise SyntaxError(f"{path}: {error}") from error

@@ -1,0 +1,197 @@
+"""Checks of names: collisions in the output, references between tables, and handler functions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from toolmason_runtime.protocol.fetch_chunk import FETCH_CHUNK
+from toolmason_runtime.toml.positions import KeyPath
+
+from toolmason.manifest.tables import ToolTable
+from toolmason.model.identifiers import (
+    CONSTANTS_TAKEN,
+    CONTRACT_TAKEN,
+    class_name,
+    constant_name,
+    identifier,
+    params_class_name,
+    program_constant_name,
+)
+from toolmason.model.tool import Tool
+from toolmason.resolve import clis
+from toolmason.resolve.context import ResolveContext
+from toolmason.resolve.handlers import HandlerIndex
+from toolmason.resolve.tool_names import meta_tool_names, refusal
+
+RESERVED_MODULES: Final = frozenset(
+    {"catalogue", "server", "types", "__init__", "__main__", "__pycache__", "search_index"}
+)
+"""Modules of the generated package that a category must not hide."""
+FILE_NAME: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
+"""Name of a command or a workflow, such as `review-diff`: a file has this name, and Agent Skills limits a skill's."""
+
+_Owners = dict[str, tuple[str, KeyPath]]
+"""Each name of the output with its owner in the manifest: a description, `type `Note``, and its key path."""
+
+
+def check_categories(context: ResolveContext) -> None:
+    """Report categories that cannot be modules of the generated package."""
+    modules: _Owners = {}
+    for name, table in context.tables.categories.items():
+        if not name.isidentifier() or not name.isascii() or name.lower() != name:
+            hint = "use lower-case letters, digits and underscores"
+            context.error("TM317", f"category `{name}` cannot name a Python module", table.at, hint=hint, value=False)
+        elif name in RESERVED_MODULES:
+            hint = "choose another name"
+            context.error("TM317", f"category `{name}` hides a generated module", table.at, hint=hint, value=False)
+        else:
+            _reserve_name(context, modules, identifier(name), f"category `{name}`", table.at)
+
+
+def check_names(context: ResolveContext) -> None:
+    """Report names that clients reject, and different names that become the same in the output."""
+    tables = context.tables
+    classes: _Owners = {}
+    constants: _Owners = {}
+    callable_names: _Owners = {}
+    for name, cli in tables.clis.items():
+        _reserve_name(context, constants, program_constant_name(name), f"program `{name}`", cli.at)
+    for name, object_type in tables.types.items():
+        _reserve_name(context, classes, name, f"type `{name}`", object_type.at)
+    for name, tool in tables.tools.items():
+        _reserve_name(context, callable_names, name, f"tool `{name}`", tool.at)
+        for index, alias in enumerate(tool.aliases):
+            at = (*tool.at, "aliases", index)
+            _reserve_name(context, callable_names, alias, f"alias `{alias}`", at)
+            if problem := refusal(alias, tables.server.name):
+                context.error("TM311", problem.replace("tool name", "alias"), at)
+        if class_name(name) in CONTRACT_TAKEN or constant_name(name) in CONSTANTS_TAKEN:
+            message = f"tool `{name}` has a name that generated code uses"
+            context.error("TM317", message, tool.at, hint="choose another name", value=False)
+        generated = (constants, constant_name(name)), (classes, class_name(name)), (classes, params_class_name(name))
+        # `all` stops at the first collision: the others have the same cause.
+        all(_reserve_name(context, owners, output, f"tool `{name}`", tool.at) for owners, output in generated)
+    _check_file_names(context)
+    prefix = tables.discovery.prefix
+    if prefix and (problem := refusal(f"{prefix}call_read", tables.server.name)):
+        hint = "choose a shorter prefix that starts with a letter"
+        context.error("TM311", problem, ("discovery", "prefix"), hint=hint)
+    if not (tables.is_uncertain("discovery") or tables.discovery.is_uncertain("prefix")):
+        _check_meta_tool_names(context, callable_names)
+
+
+def _check_file_names(context: ResolveContext) -> None:
+    tables = context.tables
+    for kind, names in (("command", [*tables.commands]), ("workflow", [*tables.workflows])):
+        for name in names:
+            if not FILE_NAME.fullmatch(name):
+                hint = "use up to 64 lower-case letters, digits and dashes: it becomes the name of a file"
+                context.error("TM320", f"`{name}` cannot name a {kind}", (f"{kind}s", name), hint=hint, value=False)
+    if (skill := tables.server.name.lower()) in tables.workflows:
+        message = f"workflow `{skill}` has the name of the server's own skill"
+        context.error("TM317", message, ("workflows", skill), hint="choose another name", value=False)
+
+
+def _check_meta_tool_names(context: ResolveContext, callable_names: _Owners) -> None:
+    for reserved in meta_tool_names(context.tables.discovery):
+        if reserved in callable_names:
+            owner, at = callable_names[reserved]
+            is_built_in = reserved == FETCH_CHUNK
+            message = f"{owner} has the name of {'the built-in tool' if is_built_in else 'a meta-tool'}"
+            hint = "choose another name" if is_built_in else "choose another name, or set a prefix"
+            context.error("TM317", message, at, hint=hint, value=False)
+
+
+def _reserve_name(context: ResolveContext, owners: _Owners, output: str, owner: str, at: KeyPath) -> bool:
+    """Reserve the name `output` for `owner`, or report its present owner and return False."""
+    if output not in owners:
+        owners[output] = (owner, at)
+        return True
+    message = f"{owner} and {owners[output][0]} would both be `{output}`"
+    context.error("TM306", message, at, hint="rename one", value=False)
+    return False
+
+
+def check_references(context: ResolveContext) -> None:
+    """Report names that one table uses and no other defines, and tools that refer to themselves."""
+    tables = context.tables
+    for name, tool in tables.tools.items():
+        _check_self_references(context, name, tool)
+        clis.check_confirm(context, tool)
+        if tool.category and not context.is_known("categories", tool.category):
+            at = (*tool.at, "category")
+            context.report_unknown("TM301", "category", tool.category, tables.categories, at)
+        _check_tool_names(context, "TM304", "related tool", tool.related, (*tool.at, "related"))
+        if tool.deprecated and tool.deprecated.replaced_by:
+            at = (*tool.at, "deprecated", "replaced_by")
+            _check_tool_name(context, "TM304", "tool", tool.deprecated.replaced_by, at)
+    _check_tool_names(context, "TM305", "pinned tool", tables.discovery.pinned, ("discovery", "pinned"))
+    _check_pinned(context)
+    for command in tables.commands.values():
+        _check_tool_names(context, "TM305", "tool", command.tools, (*command.at, "tools"))
+    for workflow in tables.workflows.values():
+        for step in workflow.steps:
+            if step.tool:
+                _check_tool_name(context, "TM305", "tool", step.tool, (*step.at, "tool"))
+
+
+def _check_self_references(context: ResolveContext, name: str, tool: ToolTable) -> None:
+    for index, related in enumerate(tool.related):
+        if related == name:
+            at = (*tool.at, "related", index)
+            context.error("TM322", f"`{name}` is related to itself", at, hint="remove it")
+    if tool.deprecated and tool.deprecated.replaced_by == name:
+        at = (*tool.at, "deprecated", "replaced_by")
+        context.error("TM322", f"`{name}` is replaced by itself", at, hint="name the replacement, or remove the key")
+
+
+def _check_pinned(context: ResolveContext) -> None:
+    """Report pinned tools that are not listed despite that, and tools that are pinned twice."""
+    pinned = context.tables.discovery.pinned
+    for index, name in enumerate(pinned):
+        at = ("discovery", "pinned", index)
+        tool = context.tables.tools.get(name)
+        if name in pinned[:index]:
+            context.error("TM322", f"`{name}` is pinned twice", at, hint="remove one")
+        elif tool and not tool.enabled:
+            context.error("TM322", f"`{name}` is pinned but disabled", at, hint="remove it, or enable the tool")
+        elif tool and tool.tier == "all":
+            message = f"`{name}` is pinned but only served with `--all`"
+            context.error("TM322", message, at, hint='remove it, or set `tier = "core"` on the tool')
+
+
+def _check_tool_names(context: ResolveContext, code: str, kind: str, names: Sequence[str], at: KeyPath) -> None:
+    for index, name in enumerate(names):
+        _check_tool_name(context, code, kind, name, (*at, index))
+
+
+def _check_tool_name(context: ResolveContext, code: str, kind: str, name: str, at: KeyPath) -> None:
+    if not context.is_known("tools", name):
+        context.report_unknown(code, kind, name, context.tables.tools, at)
+
+
+_FUNCTION_HINTS: Final = {
+    "lifespan": "write an async context manager that takes the options and yields one object or a tuple of objects",
+    "guard": "write an async function that takes a CommandTool, its values and the ToolCall",
+    "startup_check": "write a function that takes no arguments and returns warnings",
+}
+"""Signature of each function that [server] names."""
+
+
+def check_handlers(context: ResolveContext, tools: Sequence[Tool], index: HandlerIndex) -> None:
+    """Report functions that the manifest names and the handler modules do not define."""
+    server = context.tables.server
+    for key, hint in _FUNCTION_HINTS.items():
+        reference = getattr(server, key)
+        problem = index.find_problem(context.handler(reference))[0] if reference else ""
+        if problem:
+            context.error("TM312", problem, ("server", key), hint=hint)
+    for subcommand in server.subcommands.values():
+        if problem := index.find_problem(context.handler(subcommand.handler))[0]:
+            hint = "write a function that takes the arguments after its name and returns the exit status"
+            context.error("TM312", problem, (*subcommand.at, "handler"), hint=hint)
+    for tool in tools:
+        if tool.handler and (missing := index.find_missing(tool, tool.handler)):
+            context.error("TM312", missing.message, (*tool.at, "handler"), hint=missing.hint)

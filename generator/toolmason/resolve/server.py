@@ -1,0 +1,228 @@
+"""The server of the model: its settings, categories, slash commands and workflows."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from typing import Final
+
+from toolmason.clients import CODEX, clients
+from toolmason.model.identifiers import identifier
+from toolmason.model.server import Category, Command, Discovery, FileRow, Option, Server, Step, Subcommand, Workflow
+from toolmason.model.tool import Handler, Tool
+from toolmason.model.types import ClassName, Identifier
+from toolmason.resolve import clis, types
+from toolmason.resolve.context import ResolveContext
+from toolmason.resolve.tool_names import client_name
+
+MAX_SKILL_CHARACTERS: Final = 1024
+TIMEOUT_MARGIN_S: Final = 30
+"""Seconds that a client waits beyond the timeout of a tool's program, for its start and its end."""
+
+_DESCRIBE_TOOLS: Final = {
+    "search-call": "{}search",
+    "list-describe": "get_tool_description",
+    "discover-schema": "get_tool_schema",
+}
+"""The meta-tool of each style that describes the parameters of an unlisted tool."""
+
+
+def resolve_server(context: ResolveContext, tools: Sequence[Tool]) -> Server:
+    """Return the server with `tools`, of a manifest without errors."""
+    table = context.tables.server
+    categories = _categories(context, tools)
+    shared = {name for category in categories for name in category.shared_types}
+    return Server(
+        # It is printed in docstrings and comments, so unusual characters of a file name are replaced.
+        source=re.sub(r"[^\w./-]", "_", str(context.document.path)),
+        name=table.name,
+        title=table.title,
+        version=table.version,
+        package=Identifier(table.package),
+        handlers=table.handlers,
+        instructions=table.instructions.strip(),
+        command=table.command or table.name,
+        launch=_launch(context),
+        tool_timeout=table.tool_timeout or _tool_timeout(tools),
+        website=table.website,
+        lifespan=context.handler(table.lifespan) if table.lifespan else None,
+        guard=_guard(context),
+        startup_check=context.handler(table.startup_check) if table.startup_check else None,
+        page_size=table.page_size,
+        options=_options(context),
+        pass_env=tuple(filter(None, dict.fromkeys((*table.pass_env, table.chunk_store)))),
+        chunk_store=table.chunk_store,
+        subcommands=_subcommands(context),
+        discovery=_discovery(context),
+        categories=categories,
+        clis=clis.clis(context),
+        types=tuple(context.types.values()),
+        shared_types=tuple(object_type for name, object_type in context.types.items() if name in shared),
+        commands=_commands(context),
+        workflows=_workflows(context),
+        skill_description=_skill_description(context),
+        files=_files(context),
+    )
+
+
+def _launch(context: ResolveContext) -> tuple[str, ...]:
+    """Return the server's own command if the project installs it, else one that needs no installation."""
+    command = context.tables.server.command or context.tables.server.name
+    return (command,) if command in context.scripts else ("toolmason", "run", str(context.document.path))
+
+
+def _tool_timeout(tools: Sequence[Tool]) -> float | None:
+    commands = [tool.command.tool for tool in tools if tool.command]
+    timeouts = [command.timeout_s or command.program.timeout_s for command in commands]
+    # At least the default of Codex, since a call may wait for a person's approval.
+    default = clients()[CODEX].tool_timeout_s or 0
+    return max(default, max(timeouts) + TIMEOUT_MARGIN_S) if timeouts else None
+
+
+def _files(context: ResolveContext) -> tuple[FileRow, ...]:
+    return tuple(
+        FileRow(path=row.path, template=row.template, for_each=row.for_each, number=number, at=row.at)
+        for number, row in enumerate(context.tables.files, start=1)
+    )
+
+
+def _skill_description(context: ResolveContext) -> str:
+    server = context.tables.server
+    uses = "; ".join(category.summary for category in context.tables.categories.values())
+    text = f"Tools of the {server.title or server.name} server. Use for: {uses}"
+    return text if len(text) <= MAX_SKILL_CHARACTERS else text[: MAX_SKILL_CHARACTERS - 1] + "…"
+
+
+def _options(context: ResolveContext) -> tuple[Option, ...]:
+    return tuple(
+        Option(
+            name=name,
+            flag="--" + name.replace("_", "-"),
+            description=table.description,
+            env=table.env,
+            many=table.many,
+            default=table.default,
+            metavar=table.metavar or name.upper().replace("-", "_"),
+        )
+        for name, table in context.tables.server.options.items()
+    )
+
+
+def _subcommands(context: ResolveContext) -> tuple[Subcommand, ...]:
+    return tuple(
+        Subcommand(name=name, summary=table.summary, handler=context.handler(table.handler))
+        for name, table in context.tables.server.subcommands.items()
+    )
+
+
+def _discovery(context: ResolveContext) -> Discovery:
+    table = context.tables.discovery
+    return Discovery(
+        style=table.style,
+        prefix=table.prefix,
+        pinned=table.pinned,
+        page_tokens=table.page_tokens,
+        split_calls=table.split_calls,
+        list_fetch_chunk=table.list_fetch_chunk,
+    )
+
+
+def _categories(context: ResolveContext, tools: Sequence[Tool]) -> tuple[Category, ...]:
+    """Return the categories that have tools."""
+    tools_of = {name: tuple(tool for tool in tools if tool.category == name) for name in context.tables.categories}
+    types_of = {
+        name: types.reachable_types((context.tables.tools[tool.name] for tool in members), members, context.types)
+        for name, members in tools_of.items()
+    }
+    uses = Counter(object_type.name for object_types in types_of.values() for object_type in object_types)
+    return tuple(
+        Category(
+            name=name,
+            module=identifier(name),
+            summary=table.summary,
+            tags=table.tags,
+            has_json_errors=table.errors == "json",
+            tools=tools_of[name],
+            types=types_of[name],
+            shared_types=tuple(sorted(item.name for item in types_of[name] if uses[item.name] > 1)),
+            contract_models=_contract_models(tools_of[name]),
+            handler_modules=_handler_modules(context, tools_of[name]),
+        )
+        for name, table in context.tables.categories.items()
+        if tools_of[name]
+    )
+
+
+def _handler_modules(context: ResolveContext, tools: Sequence[Tool]) -> tuple[str, ...]:
+    modules = {tool.handler.module for tool in tools if tool.handler}
+    guard = _guard(context)
+    if guard and any(tool.command for tool in tools):
+        modules.add(guard.module)
+    return tuple(sorted(modules))
+
+
+def _guard(context: ResolveContext) -> Handler | None:
+    guard = context.tables.server.guard
+    return context.handler(guard) if guard else None
+
+
+def _contract_models(tools: Sequence[Tool]) -> tuple[ClassName, ...]:
+    handler_tools = (tool for tool in tools if tool.handler)
+    names = {name for tool in handler_tools for name in (tool.params_class, tool.result_class) if name}
+    return tuple(ClassName(name) for name in sorted(names))
+
+
+def _commands(context: ResolveContext) -> tuple[Command, ...]:
+    return tuple(
+        Command(
+            name=name,
+            summary=table.summary,
+            argument_hint=table.argument_hint,
+            tools=table.tools,
+            claude_tools=_claude_tools(context, table.tools),
+            runner=_call_meta_tool(context, table.tools),
+            prompt=table.prompt.strip(),
+        )
+        for name, table in context.tables.commands.items()
+    )
+
+
+def _workflows(context: ResolveContext) -> tuple[Workflow, ...]:
+    return tuple(
+        Workflow(
+            name=name,
+            summary=table.summary,
+            description=table.description or table.summary,
+            steps=tuple(Step(title=step.title, tool=step.tool, text=step.text.strip()) for step in table.steps),
+            runner=_call_meta_tool(context, [step.tool for step in table.steps if step.tool]),
+        )
+        for name, table in context.tables.workflows.items()
+    )
+
+
+def _claude_tools(context: ResolveContext, tools: Sequence[str]) -> tuple[str, ...]:
+    """Return the tools that Claude Code must allow for calls of `tools`: unlisted ones need meta-tools."""
+    names = {name for name in tools if _is_listed(context, name)}
+    unlisted = [name for name in tools if name not in names]
+    if unlisted:
+        names |= {_call_meta_tool(context, [name]) for name in unlisted}
+        discovery = context.tables.discovery
+        names.add(_DESCRIBE_TOOLS[discovery.style].format(discovery.prefix))
+    return tuple(client_name(name, context.tables.server.name) for name in sorted(names))
+
+
+def _is_listed(context: ResolveContext, tool: str) -> bool:
+    return context.tables.discovery.style == "classic" or tool in context.tables.discovery.pinned
+
+
+def _call_meta_tool(context: ResolveContext, tools: Sequence[str]) -> str:
+    """Return the meta-tool that calls the unlisted ones of `tools`, empty if all are listed."""
+    discovery = context.tables.discovery
+    unlisted = [context.hints[name] for name in tools if name in context.hints and not _is_listed(context, name)]
+    if not unlisted:
+        return ""
+    if discovery.style != "search-call":
+        return "call_tool"
+    only_reads = discovery.split_calls and all(hints.read_only for hints in unlisted)
+    return f"{discovery.prefix}call_read" if only_reads else f"{discovery.prefix}call"

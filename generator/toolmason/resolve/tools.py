@@ -1,0 +1,151 @@
+"""The tools of the model: parameters, schemas, implementation and examples of each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from toolmason_runtime.protocol.renaming import renamed
+
+from toolmason.manifest.idioms import result_hint
+from toolmason.manifest.tables import ToolTable
+from toolmason.model import json_schema
+from toolmason.model.identifiers import class_name, constant_name, params_class_name
+from toolmason.model.tool import Deprecation, Example, Tool
+from toolmason.model.types import ClassName, JsonSchema, ObjectType, Value
+from toolmason.resolve import clis, types
+from toolmason.resolve.call_expression import invocation
+from toolmason.resolve.context import ResolveContext
+from toolmason.resolve.examples import SchemaChecker
+from toolmason.resolve.raw_schema import RawSchemaError, read_raw_schema
+from toolmason.resolve.tool_names import refusal
+from toolmason.schema import Projection, Severity, advertise
+
+
+def resolve_tool(context: ResolveContext, checker: SchemaChecker, name: str, table: ToolTable) -> Tool | None:
+    """Return the tool of `table`, or None if it has errors, which are reported here or were by an earlier stage."""
+    if problem := refusal(name, context.tables.server.name):
+        context.error("TM311", problem, table.at, value=False)
+    params = types.values(context, clis.command_params(table))
+    # `validate` has reported these keys on a tool with `cli`.
+    raw = None if table.cli else _raw_schema(context, table)
+    result = None if table.cli else _result(context, table)
+    if _report_large_types(context, table, params, result):
+        return None
+    if types.report_recursive_types(context, params) or len(params) < len(context.raw_table("tools", name, "params")):
+        return None
+    if table.input_schema is not None and raw is None:
+        return None
+    has_implementation = table.handler or table.cli or "handler" in table.unread
+    if not has_implementation or table.is_uncertain("params", "input_schema", "cli", "argv"):
+        return None
+    command = clis.command_line(context, name, table, params) if table.cli else None
+    if table.cli and command is None:
+        return None
+    context.hints[name] = clis.hints_of(context, table, command.tool if command else None, params)
+    exact = json_schema.exact(params) if raw is None else raw
+    if not types.has_gaps(context, params):
+        _check_examples(context, checker, name, table, exact)
+    schema = exact if raw is not None or not context.types else {**exact, "$defs": context.definitions}
+    sent = Projection(schema=schema) if table.verbatim_schema else _advertise(context, table, schema)
+    return Tool(
+        name=name,
+        title=table.title,
+        summary=table.summary,
+        description=table.description.strip() or table.summary,
+        category=clis.category_of(context.tables, table),
+        keywords=table.keywords,
+        use_cases=table.use_cases,
+        complexity=table.complexity,
+        tier=table.tier,
+        requires_codebase=table.requires_codebase,
+        hints=context.hints[name],
+        related=table.related,
+        aliases=table.aliases,
+        deprecated=_deprecation(table),
+        enabled=table.enabled,
+        since=table.since,
+        ext=table.ext,
+        handler=context.handler(table.handler) if table.handler else None,
+        command=command,
+        params=params,
+        schema=schema,
+        input_schema=sent.schema,
+        renamed=sent.renamed,
+        output_schema=json_schema.result(result, context.types) if result else None,
+        examples=_examples(name, table, sent),
+        protocol=class_name(name),
+        constant=constant_name(name),
+        params_class="" if raw is not None else params_class_name(name),
+        result_class=result.name if result else "",
+        allow={allow.rule: allow.reason for allow in table.allow},
+        at=table.at,
+    )
+
+
+def _advertise(context: ResolveContext, table: ToolTable, schema: JsonSchema) -> Projection:
+    """Return the schema for clients; report the parts that no client accepts."""
+    projection = advertise(schema, rename=True)
+    for finding in projection.findings:
+        if finding.severity is Severity.REFUSED:
+            message = f"`input_schema` at `{finding.path}`: {finding.message}"
+            hint = "or set `verbatim_schema` to send the schema unchanged"
+            context.error("TM313", message, (*table.at, "input_schema"), hint=hint)
+    return projection
+
+
+def _report_large_types(
+    context: ResolveContext, table: ToolTable, params: Sequence[Value], result: ObjectType | None
+) -> bool:
+    reported = [types.report_large_types(context, (param,), param.at) for param in params]
+    if result:
+        reported.append(types.report_large_types(context, result.fields, (*table.at, "returns"), result))
+    return any(reported)
+
+
+def _deprecation(table: ToolTable) -> Deprecation | None:
+    deprecated = table.deprecated
+    if deprecated is None:
+        return None
+    return Deprecation(since=deprecated.since, replaced_by=deprecated.replaced_by, message=deprecated.message)
+
+
+def _raw_schema(context: ResolveContext, table: ToolTable) -> JsonSchema | None:
+    if table.input_schema is None:
+        return None
+    try:
+        return read_raw_schema(table.input_schema, context.root)
+    except RawSchemaError as error:
+        context.error("TM313", str(error), (*table.at, "input_schema"), hint=error.hint)
+        return None
+
+
+def _result(context: ResolveContext, table: ToolTable) -> ObjectType | None:
+    if not table.returns:
+        return None
+    if not context.is_known("types", table.returns):
+        at, hint = (*table.at, "returns"), result_hint(table.returns)
+        context.report_unknown("TM315", "result type", table.returns, context.types, at, hint=hint)
+    return context.types.get(ClassName(table.returns))
+
+
+def _check_examples(
+    context: ResolveContext, checker: SchemaChecker, name: str, table: ToolTable, schema: JsonSchema
+) -> None:
+    for example in table.examples:
+        for problem in checker.find_problems(schema, example.arguments, closed=table.input_schema is None):
+            at = (*example.at, "arguments", *problem.path)
+            context.error("TM310", f"example of `{name}` is invalid: {problem.message}", at, hint=problem.hint)
+
+
+def _examples(name: str, table: ToolTable, sent: Projection) -> tuple[Example, ...]:
+    sent_names = {own: shown for shown, own in sent.renamed.items()}
+    examples = [(example, renamed(example.arguments, sent.schema, sent_names)) for example in table.examples]
+    return tuple(
+        Example(
+            description=example.description,
+            arguments=arguments,
+            invocation=invocation(name, arguments),
+            expected_output=example.expected_output,
+        )
+        for example, arguments in examples
+    )
