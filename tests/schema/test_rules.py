@@ -261,8 +261,8 @@ def test_no_two_rows_speak_of_the_same_pattern_of_one_target() -> None:
 
 def test_every_row_says_why_and_where_it_was_seen() -> None:
     for rule in providers().rules:
-        assert rule.why, rule.pattern
-        assert not rule.why.endswith("."), rule.pattern
+        assert rule.reason, rule.pattern
+        assert not rule.reason.endswith("."), rule.pattern
         assert rule.source, rule.pattern
         assert rule.checked.year >= 2026, rule.pattern
 
@@ -282,7 +282,7 @@ def test_rule_speaks_of_what_breaks_it_and_not_of_its_near_twin(rule: Rule, targ
     findings = found(case.breaks, target, pattern)
 
     assert (findings[0].pointer, findings[0].severity) == (case.pointer, rule.severity)
-    assert rule.why in findings[0].message
+    assert rule.reason in findings[0].message
     assert findings[0].lossy == (rule.severity is not Severity.NOTE)
     assert not found(case.keeps, target, pattern)
     assert json.dumps(case.breaks) == json.dumps(before)
