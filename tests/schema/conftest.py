@@ -1,9 +1,9 @@
-"""Brings the bench within reach: its sampler and its judge are what the schema library is tested with."""
+"""Put the bench on the import path: the tests use its instance generator and its scores."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
 
-# At the end, so that nothing of the checkout stands before what is installed.
+# Last, so that installed packages have precedence over the checkout.
 sys.path.append(str(Path(__file__).parents[2]))

@@ -1,4 +1,4 @@
-"""What becomes of patterns that were written for another engine than ECMA 262."""
+"""Translation of patterns from other engines to ECMA 262."""
 
 from __future__ import annotations
 

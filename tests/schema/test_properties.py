@@ -1,4 +1,4 @@
-"""What holds for whatever schema comes: drawn ones, the small cases written by hand, the corpus, and hostile ones."""
+"""Invariants for generated schemas, small handwritten ones, the corpus, and hostile ones."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def said(made: Projection, *severe: Severity) -> bool:
 
 
 def complaints(original: Original, verdict: Verdict, made: Projection) -> Iterator[str]:
-    """Give what a verdict holds that no finding tells of. A property that no value can have may be lost."""
+    """Return losses of a verdict without a finding. Properties without a valid value may be lost."""
     if not said(made, Severity.REFUSED, Severity.NARROWED):
         yield from (f"lost {each}" for each in verdict.lost if each in places(original.valid))
         yield from (f"refuses {json.dumps(each)}" for each in verdict.refused)
@@ -161,7 +161,7 @@ def complaints(original: Original, verdict: Verdict, made: Projection) -> Iterat
 
 
 def places(values: Any, path: str = "") -> set[str]:
-    """Give where values have properties, as `property_paths` writes it."""
+    """Return the paths of properties in values, in the format of `property_paths`."""
     if isinstance(values, dict):
         inside = [(f"{path}.{name}", each) for name, each in values.items()]
         return {at for at, _ in inside}.union(*(places(each, at) for at, each in inside))
@@ -299,7 +299,7 @@ def test_a_realistic_schema_is_projected_once_and_for_all(target: str) -> None:
 
 
 def bomb(levels: int) -> dict[str, Any]:
-    """Give a schema of a few lines that stands for two to the power of `levels` nodes."""
+    """Return a short schema that expands to two to the power of `levels` nodes."""
     held = {f"L{level}": {"anyOf": [{"$ref": f"#/$defs/L{level + 1}"}] * 2} for level in range(levels)}
     return {
         "type": "object",
@@ -324,7 +324,7 @@ def tree_bomb(levels: int) -> dict[str, Any]:
 
 
 def union_bomb(levels: int) -> dict[str, Any]:
-    """Give as many unions as levels, all of which have to hold at once."""
+    """Return an intersection of `levels` unions."""
     either = [
         {"anyOf": [{"properties": {f"p{level}{side}": {"type": "string"}}} for side in "ab"]} for level in range(levels)
     ]

@@ -1,4 +1,4 @@
-"""What `check` says of a schema as it stands: each rule both ways, positions, malformed input, bounds."""
+"""Findings of `check`: each rule with a counterexample, pointers, malformed input, limits."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Case(NamedTuple):
 
 
 def at_a(breaks: Any, keeps: Any, pointer: str = "") -> Case:
-    """Give a case whose schemas are the property `a` of a tool."""
+    """Return a case whose schemas are the property `a` of a tool."""
     return Case(tool(a=breaks), f"/properties/a{pointer}", tool(a=keeps))
 
 
