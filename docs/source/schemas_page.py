@@ -143,7 +143,7 @@ class Page:
                 _code(rule.pattern),
                 ", ".join(rule.targets),
                 str(rule.severity),
-                _cell(rule.why),
+                _cell(rule.reason),
                 by_source.get(rule.source, _cell(rule.source)),
             )
             for rule in providers().rules
@@ -158,7 +158,7 @@ class Page:
 
     def threads(self, text: str) -> str:
         """Return links to the threads that a text and the rules name."""
-        text += "".join(f"{rule.why} {rule.source}\n" for rule in providers().rules)
+        text += "".join(f"{rule.reason} {rule.source}\n" for rule in providers().rules)
         threads = sorted(set(_THREAD.findall(text)), key=str.lower)
         return "\n".join(f"[{thread}](https://github.com/{thread.replace('#', '/issues/')})" for thread in threads)
 

@@ -58,7 +58,7 @@ class Sent:
 
 
 def ways(catalogue: Catalogue) -> Iterator[tuple[str, Dispatcher]]:
-    """Give the server in each style it can be started in, with all of its tools."""
+    """Yield the server in every discovery style, with all of its tools."""
     for style in STYLES:
         for is_split in (True, False) if style == "search-call" else (catalogue["discovery"]["split_calls"],):
             discovery = {**catalogue["discovery"], "split_calls": is_split}
@@ -68,7 +68,7 @@ def ways(catalogue: Catalogue) -> Iterator[tuple[str, Dispatcher]]:
 
 
 def questions(style: str, catalogue: Catalogue) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Give what a model can ask: how the answer is called here, the meta-tool, and its arguments."""
+    """Yield the calls of a model: the name of the answer, the meta-tool and its arguments."""
     tools, categories = list(catalogue["tools"]), ["", *catalogue["categories"]]
     match style.split(maxsplit=1)[0]:
         case "search-call":
@@ -88,7 +88,7 @@ def questions(style: str, catalogue: Catalogue) -> Iterator[tuple[str, str, dict
 
 
 async def answers(catalogue: Catalogue) -> list[tuple[str, str, dict[str, Any]]]:
-    """Give every answer that shows tools: the style, what was asked, and the result."""
+    """Yield every answer with tools: the style, the call and the result."""
     found: list[tuple[str, str, dict[str, Any]]] = []
     for style, server in ways(catalogue):
         page: dict[str, Any] = {}
@@ -103,7 +103,7 @@ async def answers(catalogue: Catalogue) -> list[tuple[str, str, dict[str, Any]]]
 
 
 def sent(catalogue: Catalogue) -> list[Sent]:
-    """Give every schema that a model can ever be sent."""
+    """Yield every schema that a model can receive."""
     found = []
     for style, answer, result in asyncio.run(answers(catalogue)):
         told = [json.loads(each["text"]) for each in result.get("content", ()) if each["text"].startswith("{")]
@@ -130,7 +130,7 @@ def schemas_in(value: Any, tool: str = "") -> Iterator[tuple[str, str, Any]]:
 
 
 def as_schema(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Give the schema that a description tells, where `required` is a yes or no beside each parameter."""
+    """Return the schema of a description, in which each parameter has a boolean `required`."""
     schema: dict[str, Any] = {"type": "object", "properties": {name: _part(each) for name, each in parameters.items()}}
     required = [name for name, each in parameters.items() if each["required"]]
     return schema | ({"required": required} if required else {})
@@ -146,7 +146,7 @@ def _part(told: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def rules_against(schema: Any) -> Iterator[str]:
-    """What our own table of rules says: nothing refused or narrowed anywhere, and nothing lost on the way of MCP."""
+    """Yield findings of `check`: refused or narrowed for any target, or lossy for MCP."""
     for target in SENT_AS_IT_STANDS:
         worst = {Severity.REFUSED, Severity.NARROWED} | ({Severity.LOSSY} if target is Target.MCP else set())
         yield from (
@@ -155,7 +155,7 @@ def rules_against(schema: Any) -> Iterator[str]:
 
 
 def dialects_against(schema: Any) -> Iterator[str]:
-    """The same for what each provider's own dialect makes of it, where nothing may be given up at all."""
+    """Yield findings of the projection to each provider, which must be lossless."""
     for target in Target:
         projection = project(schema, target)
         narrows = set() if target is Target.OPENAI_STRICT else {Severity.NARROWED}  # it has no open objects
@@ -175,7 +175,7 @@ def metaschemas_against(schema: Any) -> Iterator[str]:
 
 
 def types_of_google_against(schema: Any) -> Iterator[str]:
-    """What google-genai says of the schema as JSON Schema, and of what it becomes for the older field."""
+    """Yield errors of google-genai for the JSON Schema and for its projection to the older field."""
     try:
         types.FunctionDeclaration(name="tool", parameters_json_schema=schema)
         types.JSONSchema.model_validate(schema)
@@ -185,7 +185,7 @@ def types_of_google_against(schema: Any) -> Iterator[str]:
 
 
 def message_of_google_against(schema: Any) -> Iterator[str]:
-    """What the parser of Gemini's message says of the schema, with types in upper case, and of its projection."""
+    """Yield errors of the parser of Gemini's message for the schema with upper-case types, and for its projection."""
     for each in (in_upper_case(schema), project(schema, Target.GEMINI_PARAMETERS).schema):
         try:
             json_format.ParseDict(each, type(MESSAGE)())
@@ -210,7 +210,7 @@ def in_upper_case(schema: Any) -> Any:
 
 
 def advertising_again_changes(schema: Any) -> Iterator[str]:
-    """What we send is what we would make of it: it needs no change."""
+    """Yield the changes of a schema that should already be portable."""
     if (again := advertise(schema).schema) != schema:
         yield f"advertise makes of it {json.dumps(again)}"
 
@@ -242,7 +242,7 @@ GUARDS: tuple[Guard, ...] = (
 
 
 def against(each: Sent) -> tuple[str, ...]:
-    """Say what anyone has against a schema that is sent; nothing, if it is fine."""
+    """Return all objections to a schema that is sent."""
     is_terse = each.is_shortened or each.tool not in CATALOGUE["tools"]
     return _against(json.dumps(each.schema), is_result=each.key == "outputSchema", is_terse=is_terse)
 
@@ -255,7 +255,7 @@ def _against(text: str, *, is_result: bool, is_terse: bool) -> tuple[str, ...]:
 
 
 def references_in(schema: Any) -> Iterator[str]:
-    """Find what a client would have to look up, or would take for another dialect. Names of properties are free."""
+    """Yield keywords that clients would have to resolve or could misread; property names are ignored."""
     match schema:
         case dict():
             yield from (key for key in schema if key in {"$ref", "$defs", "$schema", "definitions"})
@@ -268,12 +268,12 @@ def references_in(schema: Any) -> Iterator[str]:
 
 
 def offences(catalogue: Catalogue) -> dict[str, tuple[str, ...]]:
-    """Give what is wrong with what a server sends, by place; empty, if nothing is."""
+    """Return the objections to everything that a server sends, by location."""
     return {each.place: found for each in sent(catalogue) if (found := against(each))}
 
 
 def with_schema(tool: str, schema: Any, *, key: str = "inputSchema") -> Catalogue:
-    """Give the catalogue of Workbench with another schema for one tool."""
+    """Return the catalogue of Workbench with a different schema for one tool."""
     catalogue: Any = {**CATALOGUE, "tools": copy.deepcopy(dict(CATALOGUE["tools"]))}
     catalogue["tools"][tool]["tool"][key] = schema
     return catalogue  # type: ignore[no-any-return]  # it is one, but for what is wrong with it
@@ -305,7 +305,7 @@ def test_every_tool_is_seen_in_every_style_and_every_answer_that_tells_schemas()
 
 def test_every_meta_tool_that_looks_up_is_asked() -> None:
     for style, server in ways(CATALOGUE):
-        metas = {name for name in server.listed if name not in CATALOGUE["tools"]}
+        metas = {name for name in server.listed if name not in CATALOGUE["tools"]} - {"fetch_chunk"}
         asked = {tool for _, tool, _ in questions(style, CATALOGUE)}
         assert metas - asked == {name for name in metas if "call" in name}
 
@@ -417,7 +417,7 @@ class File:
         return {each["name"]: each for each in self._declared(data)}
 
     def schemas(self, data: Any) -> dict[str, Any]:
-        """Give the schemas by tool. Gemini is sent none for a tool without parameters."""
+        """Return the schemas by tool. Gemini receives none for a tool without parameters."""
         return {name: each[self._schema] for name, each in self.declarations(data).items() if self._schema in each}
 
 
@@ -498,7 +498,7 @@ def test_file_for_openai_wraps_functions() -> None:
 
 
 def item_of_files(schema: Any) -> dict[str, Any]:
-    """Give what read_files says one of its `files` is, in lower case; a union with null counts as what it may be."""
+    """Return the schema of one of the `files` of read_files, with lower-case types and without null."""
     files = _not_null(schema["properties"]["files"])
     assert files["type"].lower() == "array"
     return _not_null(files["items"])
@@ -536,7 +536,7 @@ def test_read_files_items_that_became_strings_are_noticed() -> None:
 
 
 def refused_names(names: Mapping[str, str]) -> list[str]:
-    """Say which of a server's listed names some client refuses, cuts or confuses; `names` leads to their tools."""
+    """Return the listed names that a client rejects, truncates or confuses; `names` maps them to their tools."""
     return [
         *(f"{name}: form" for name in names if not re.fullmatch(r"[a-z][a-z0-9_]*", name)),
         *(f"{name}: too long for {client.title}" for name in names for client in too_long(name, SERVER)),

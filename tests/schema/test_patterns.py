@@ -1,10 +1,10 @@
-"""What becomes of patterns that were written for another engine than ECMA 262."""
+"""Translation of patterns from other engines to ECMA 262."""
 
 from __future__ import annotations
 
 import pytest
 
-from toolmason.schema.patterns import fits, portable
+from toolmason.schema.patterns import matches_name, to_ecma_pattern
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,7 @@ from toolmason.schema.patterns import fits, portable
     ],
 )
 def test_what_ecma_262_has_stays_as_it_is(pattern: str) -> None:
-    assert portable(pattern) == pattern
+    assert to_ecma_pattern(pattern) == pattern
 
 
 @pytest.mark.parametrize(
@@ -39,8 +39,8 @@ def test_what_ecma_262_has_stays_as_it_is(pattern: str) -> None:
     ],
 )
 def test_what_is_only_spelled_otherwise_is_spelled_as_it_should_be(written: str, spelled: str) -> None:
-    assert portable(written) == spelled
-    assert portable(spelled) == spelled
+    assert to_ecma_pattern(written) == spelled
+    assert to_ecma_pattern(spelled) == spelled
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_what_is_only_spelled_otherwise_is_spelled_as_it_should_be(written: str,
     ],
 )
 def test_what_ecma_262_does_not_have_is_no_pattern(pattern: str) -> None:
-    assert portable(pattern) is None
+    assert to_ecma_pattern(pattern) is None
 
 
 @pytest.mark.parametrize(
@@ -92,4 +92,4 @@ def test_what_ecma_262_does_not_have_is_no_pattern(pattern: str) -> None:
     ],
 )
 def test_a_name_is_tried_where_that_is_sure_and_soon_done(pattern: str, name: str, does: bool | None) -> None:
-    assert fits(pattern, name) is does
+    assert matches_name(pattern, name) is does

@@ -1,4 +1,4 @@
-"""What a schema becomes on its way to clients and providers, construct by construct."""
+"""Projections to clients and providers, construct by construct."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WHOLE = {"type": "integer"}
 
 
 def shown(part: Any, target: str = "mcp", *, required: bool = True) -> Any:
-    """Give what a property with the schema `part` becomes."""
+    """Return the projection of a property with the schema `part`."""
     definitions = {"a/b c": TEXT, "named": {"$anchor": "here", "type": "integer"}, "T": {"const": "t"}}
     schema = {"type": "object", "properties": {"x": part}, "required": ["x"] * required, "$defs": definitions}
     return project(schema, target).schema["properties"]["x"]
@@ -481,7 +481,7 @@ def test_a_required_name_that_no_pattern_fits_is_what_the_rest_may_be() -> None:
 
 
 def bomb(levels: int) -> dict[str, Any]:
-    """Give a schema that doubles with every reference."""
+    """Return a schema that doubles with every reference."""
     twice = {
         f"d{level}": {"type": "object", "properties": {key: {"$ref": f"#/$defs/d{level + 1}"} for key in "ab"}}
         for level in range(levels)
@@ -692,7 +692,7 @@ def test_what_holds_itself_often_is_unrolled_less_often() -> None:
 
 
 def each_names_all(keyword: str) -> dict[str, Any]:
-    """Give definitions of which each is made of all of them."""
+    """Return definitions that each refer to all of them."""
     whole = [{"$ref": f"#/$defs/n{number}"} for number in range(8)]
     names = {f"n{number}": {keyword: whole} for number in range(8)}
     return {"type": "object", "properties": {"x": {"$ref": "#/$defs/n0"}}, "$defs": names}
@@ -714,7 +714,7 @@ REFERRED: dict[str, Any] = {
 
 
 def ruled(rule: Any, target: str) -> Any:
-    """Give what a property becomes that `rule` is about."""
+    """Return the projection of a property with `rule`."""
     x = {"type": ["string", "object"], **rule}
     return project({"type": "object", "properties": {"x": x}, "$defs": REFERRED}, target).schema["properties"]["x"]
 

@@ -152,7 +152,7 @@ def said(made: Projection, *severe: Severity) -> bool:
 
 
 def complaints(original: Original, verdict: Verdict, made: Projection) -> Iterator[str]:
-    """Give what a verdict holds that no finding tells of. A property that no value can have may be lost."""
+    """Return losses of a verdict without a finding. Properties without a valid value may be lost."""
     if not said(made, Severity.REFUSED, Severity.NARROWED):
         yield from (f"lost {path}" for path in verdict.lost if path in places(original.valid))
         yield from (f"refuses {json.dumps(each)}" for each in verdict.refused)
@@ -163,7 +163,7 @@ def complaints(original: Original, verdict: Verdict, made: Projection) -> Iterat
 
 
 def places(values: Any, path: str = "") -> set[str]:
-    """Give where values have properties, as `property_paths` writes it."""
+    """Return the paths of properties in values, in the format of `property_paths`."""
     if isinstance(values, dict):
         inside = [(f"{path}.{name}", each) for name, each in values.items()]
         return {at for at, _ in inside}.union(*(places(each, at) for at, each in inside))
@@ -373,7 +373,7 @@ def test_the_projection_of_a_projection_is_unchanged(target: str) -> None:
 
 
 def bomb(levels: int) -> dict[str, Any]:
-    """Give a schema of a few lines that stands for two to the power of `levels` nodes."""
+    """Return a short schema that expands to two to the power of `levels` nodes."""
     held = {f"L{level}": {"anyOf": [{"$ref": f"#/$defs/L{level + 1}"}] * 2} for level in range(levels)}
     return {
         "type": "object",
@@ -398,7 +398,7 @@ def tree_bomb(levels: int) -> dict[str, Any]:
 
 
 def union_bomb(levels: int) -> dict[str, Any]:
-    """Give as many unions as levels, all of which have to hold at once."""
+    """Return an intersection of `levels` unions."""
     either = [
         {"anyOf": [{"properties": {f"p{level}{side}": {"type": "string"}}} for side in "ab"]} for level in range(levels)
     ]

@@ -1,4 +1,4 @@
-"""What `check` says of a schema as it stands: each rule both ways, positions, malformed input, bounds."""
+"""Findings of `check`: each rule with a counterexample, pointers, malformed input, limits."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Case(NamedTuple):
 
 
 def at_a(breaks: Any, keeps: Any, pointer: str = "") -> Case:
-    """Give a case whose schemas are the property `a` of a tool."""
+    """Return a case whose schemas are the property `a` of a tool."""
     return Case(tool(a=breaks), f"/properties/a{pointer}", tool(a=keeps))
 
 
@@ -261,8 +261,8 @@ def test_no_two_rows_speak_of_the_same_pattern_of_one_target() -> None:
 
 def test_every_row_says_why_and_where_it_was_seen() -> None:
     for rule in providers().rules:
-        assert rule.why, rule.pattern
-        assert not rule.why.endswith("."), rule.pattern
+        assert rule.reason, rule.pattern
+        assert not rule.reason.endswith("."), rule.pattern
         assert rule.source, rule.pattern
         assert rule.checked.year >= 2026, rule.pattern
 
@@ -282,7 +282,7 @@ def test_rule_speaks_of_what_breaks_it_and_not_of_its_near_twin(rule: Rule, targ
     findings = found(case.breaks, target, pattern)
 
     assert (findings[0].pointer, findings[0].severity) == (case.pointer, rule.severity)
-    assert rule.why in findings[0].message
+    assert rule.reason in findings[0].message
     assert findings[0].lossy == (rule.severity is not Severity.NOTE)
     assert not found(case.keeps, target, pattern)
     assert json.dumps(case.breaks) == json.dumps(before)

@@ -1,4 +1,4 @@
-"""The rules against those who know: Google's own message and types, and the metaschema of JSON Schema 2020-12."""
+"""The rules compared with oracles: Google's message and types, and the metaschema of JSON Schema 2020-12."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def refusals(schema: Any, target: Target) -> list[str]:
 
 
 def message_refuses(schema: dict[str, Any]) -> str:
-    """Give what the parser of Gemini's message has against a schema, or nothing."""
+    """Return the error of the parser of Gemini's message for a schema, or ""."""
     try:
         json_format.ParseDict(schema, type(MESSAGE)(), ignore_unknown_fields=False)
     except json_format.ParseError as error:
@@ -42,7 +42,7 @@ def message_refuses(schema: dict[str, Any]) -> str:
 
 
 def types_refuse(schema: dict[str, Any]) -> str:
-    """Give what google-genai's own types have against a schema, or nothing."""
+    """Return the error of google-genai's types for a schema, or ""."""
     try:
         types.Schema.model_validate(schema)
         types.FunctionDeclaration.model_validate({"name": "f", "parameters": schema})

@@ -1,12 +1,12 @@
-"""Schemas that every provider and every client accepts, with no silent loss.
+"""Convert JSON Schemas to a form that every provider and client accepts, and report every loss.
 
     from toolmason.schema import advertise, check, project
 
-    advertise(schema).schema                # what an MCP server should send
-    project(schema, "gemini-parameters")    # what to paste into a call of the provider
-    check(schema, "anthropic")              # what the provider would refuse or lose of it as it stands
+    advertise(schema).schema                # the `inputSchema` of an MCP tool
+    project(schema, "gemini-parameters")    # a tool schema for one provider
+    check(schema, "anthropic")              # what the provider would reject or lose of the original
 
-None of them changes what it is given, follows a reference out of the schema, or runs without bound.
+The functions do not modify their input or fetch references, and their run time is bounded.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from __future__ import annotations
 from toolmason.schema.check import check
 from toolmason.schema.findings import Finding, Severity, json_path, json_pointer, pointer_parts
 from toolmason.schema.project import Projection, advertise, project
-from toolmason.schema.target import Target
+from toolmason.schema.providers import Target
 
 __all__ = [
     "Finding",

@@ -1,4 +1,4 @@
-"""What a schema cannot keep on its way to a provider, and where that stands."""
+"""Findings: changes and losses of a schema that is sent to a provider, with their JSON Pointers."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
-from toolmason.schema.keywords import MANY_SCHEMAS, NAMED_SCHEMAS
+from toolmason.schema.keywords import SCHEMA_LIST_KEYWORDS, SCHEMA_MAP_KEYWORDS
 
-_PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 class Severity(StrEnum):
-    """How much a change matters to whoever calls the tool, worst first."""
+    """How much a change affects a caller of the tool, worst first."""
 
     REFUSED = "refused"
-    """The provider answers the whole request with an error, or there is no schema to send."""
+    """The provider rejects the whole request, or there is no schema to send."""
     NARROWED = "narrowed"
-    """A value that the original takes is no longer taken."""
+    """A value that the original accepts is now rejected."""
     LOSSY = "lossy"
-    """A value that the original refuses is no longer refused; the description says the rule where it can."""
+    """A value that the original rejects is now accepted; the description states the rule if possible."""
     NOTE = "note"
-    """Said in other words; nothing is lost."""
+    """Expressed differently, without loss."""
 
     @property
     def rank(self) -> int:
@@ -34,10 +34,10 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One thing that a schema loses, or has changed, on its way to a provider.
+    """One change or loss of a schema that is sent to a provider.
 
-    `pointer` leads to the place in the schema as it was given (JSON Pointer, RFC 6901); `pattern` is the keyword or
-    construct at fault, such as `$ref` or `oneOf`; `lossy` is false where only the words changed.
+    `pointer` is the JSON Pointer (RFC 6901) into the original schema; `pattern` the keyword or construct, such as
+    `$ref` or `oneOf`; `lossy` is false if the meaning is unchanged.
     """
 
     pointer: str
@@ -48,11 +48,11 @@ class Finding:
 
     @property
     def path(self) -> str:
-        """The same place as a JSONPath (RFC 9535): `$.properties.files.items`."""
+        """The location as a JSONPath (RFC 9535): `$.properties.files.items`."""
         return json_path(self.pointer)
 
     def as_data(self) -> dict[str, Any]:
-        """Give the finding as JSON data, keys in the order they are read."""
+        """Return the finding as JSON data."""
         return {
             "path": self.path,
             "pointer": self.pointer,
@@ -63,41 +63,47 @@ class Finding:
         }
 
 
+def finding(pointer: str, pattern: str, severity: Severity, message: str) -> Finding:
+    """Return a finding. Every severity except `note` is lossy."""
+    lossy = severity is not Severity.NOTE
+    return Finding(pointer=pointer, pattern=pattern, severity=severity, lossy=lossy, message=message)
+
+
 def json_pointer(parts: Sequence[str | int]) -> str:
-    """Give the JSON Pointer (RFC 6901) that leads along `parts`."""
+    """Return the JSON Pointer (RFC 6901) of `parts`: `("a/b", 0)` -> `/a~1b/0`."""
     pointer = ""
     for part in parts:
         name = str(part)
-        # Most names need no escape, and this is the hottest line of reading a schema.
+        # Most names need no escape, and profiles of the normalizer are dominated by this line.
         pointer += f"/{name}" if name.isidentifier() else f"/{name.replace('~', '~0').replace('/', '~1')}"
     return pointer
 
 
 def pointer_parts(pointer: str) -> tuple[str, ...]:
-    """Give the parts of a JSON Pointer, unescaped. An array's places stay text."""
+    """Return the unescaped parts of a JSON Pointer. Array indexes stay strings."""
     return tuple(part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:])
 
 
 def json_path(pointer: str) -> str:
-    """Give a JSON Pointer as a JSONPath (RFC 9535)."""
-    path, around, is_name = "$", "", False
+    """Convert a JSON Pointer to a JSONPath (RFC 9535): `/properties/a-b/anyOf/0` -> `$.properties['a-b'].anyOf[0]`."""
+    path, parent, is_name = "$", "", False
     for part in pointer_parts(pointer):
-        path += f"[{part}]" if around in _LISTS and _PLACE.fullmatch(part) else _step(part)
-        # What stands below `properties` is a name, and no keyword even if it is called like one.
-        around, is_name = ("", False) if is_name else (part, part in NAMED_SCHEMAS)
+        path += f"[{part}]" if parent in _LISTS and _INDEX.fullmatch(part) else _step(part)
+        # Below `properties` a part is a property name, even if it equals a keyword.
+        parent, is_name = ("", False) if is_name else (part, part in SCHEMA_MAP_KEYWORDS)
     return path
 
 
-_PLACE: Final = re.compile(r"0|[1-9][0-9]*")
-_LISTS: Final = MANY_SCHEMAS | {"any_of", "enum", "examples", "required", "type"}
-"""Keywords below which digits are a place, not a name."""
+_INDEX: Final = re.compile(r"0|[1-9][0-9]*")
+_LISTS: Final = SCHEMA_LIST_KEYWORDS | {"any_of", "enum", "examples", "required", "type"}
+"""Keywords below which digits are an array index instead of a name."""
 
 
 def _step(part: str) -> str:
-    return f".{part}" if _PLAIN_NAME.fullmatch(part) else f"['{''.join(map(_quoted, part))}']"
+    return f".{part}" if _IDENTIFIER.fullmatch(part) else f"['{''.join(map(_escape, part))}']"
 
 
-def _quoted(sign: str) -> str:
-    if sign == "'":
+def _escape(char: str) -> str:
+    if char == "'":
         return "\\'"
-    return sign if sign.isprintable() and sign != "\\" else json.dumps(sign)[1:-1]
+    return char if char.isprintable() and char != "\\" else json.dumps(char)[1:-1]

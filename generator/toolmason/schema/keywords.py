@@ -1,6 +1,6 @@
-"""The keywords of JSON Schema: what each holds, and which type of value it speaks about.
+"""The keywords of JSON Schema: their permitted values, and the type of instance each one constrains.
 
-JSON Schema 2020-12 (core and validation), with what draft-04 to draft-07 and OpenAPI 3.0 wrote differently.
+JSON Schema 2020-12 (core and validation), with the differences of draft-04 to draft-07 and OpenAPI 3.0.
 """
 
 from __future__ import annotations
@@ -8,15 +8,16 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping
+from itertools import islice
 from typing import Any, Final, Literal
 
-Kind = Literal["string", "integer", "number", "boolean", "object", "array", "null"]
+JsonType = Literal["string", "integer", "number", "boolean", "object", "array", "null"]
 
-KINDS: Final[tuple[Kind, ...]] = ("string", "number", "boolean", "array", "object", "null")
-"""The types of JSON. `integer` is no type of JSON's own but a part of `number`. The order is that of alternatives where
-anything goes: langchain-google-genai keeps the last one, and an array without items would be refused."""
+JSON_TYPES: Final[tuple[JsonType, ...]] = ("string", "number", "boolean", "array", "object", "null")
+"""The types of JSON; `integer` is a subset of `number`. A union of all types lists them in this order, because
+langchain-google-genai keeps only the last alternative, and providers reject an array without items."""
 
-OTHER_TYPE_NAMES: Final[Mapping[str, Kind | None]] = {
+TYPE_ALIASES: Final[Mapping[str, JsonType | None]] = {
     "any": None,
     "bool": "boolean",
     "date": "string",
@@ -35,7 +36,7 @@ OTHER_TYPE_NAMES: Final[Mapping[str, Kind | None]] = {
     "tuple": "array",
     "uuid": "string",
 }
-"""What servers write for a type that is none, and what they mean; None is any."""
+"""Invalid type names that servers use, and the intended type; None means any."""
 
 
 def _is_text(value: Any) -> bool:
@@ -59,7 +60,7 @@ def _is_named_schemas(value: Any) -> bool:
 
 
 _TOO_LARGE: Final = 10**1_000
-"""Python writes no number of more than 4,300 digits, and what is made of those that are taken has to be written."""
+"""Python cannot print integers of more than 4,300 digits, and intersecting limits can multiply accepted numbers."""
 
 
 def _is_number(value: Any) -> bool:
@@ -77,11 +78,11 @@ def _is_factor(value: Any) -> bool:
 
 
 def _is_bound(value: Any) -> bool:
-    return _is_number(value) or _is_flag(value)  # a boolean is draft-04's
+    return _is_number(value) or _is_flag(value)  # boolean in draft-04
 
 
 def _is_value(value: Any) -> bool:
-    """Whether it is a value of JSON; one that is too large to look through is taken for one."""
+    """Return whether `value` is JSON. Values too large to inspect count as JSON."""
     match value:
         case str() | bool() | None:
             return True
@@ -98,16 +99,16 @@ def _is_values(value: Any) -> bool:
 
 
 def _is_names(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(each, str) for each in value)
+    return isinstance(value, list) and all(isinstance(name, str) for name in value)
 
 
 def _is_type(value: Any) -> bool:
     if isinstance(value, list):
-        return bool(value) and all(isinstance(each, str) for each in value)
+        return bool(value) and all(isinstance(name, str) for name in value)
     return isinstance(value, str)
 
 
-HOLDS: Final[Mapping[str, Callable[[Any], bool]]] = {
+VALUE_CHECKS: Final[Mapping[str, Callable[[Any], bool]]] = {
     "type": _is_type,
     "enum": _is_values,
     "const": _is_value,
@@ -161,21 +162,21 @@ HOLDS: Final[Mapping[str, Callable[[Any], bool]]] = {
     "examples": _is_values,
     "example": _is_value,
 }
-"""Keyword to whether a value is one that it can hold. Everything else is an annotation that no provider reads."""
+"""Predicate that the value of each keyword must satisfy. Any other keyword is an annotation that providers ignore."""
 
 
-def _held_by(*tests: Callable[[Any], bool]) -> frozenset[str]:
-    return frozenset(keyword for keyword, test in HOLDS.items() if test in tests)
+def _with_check(*tests: Callable[[Any], bool]) -> frozenset[str]:
+    return frozenset(keyword for keyword, test in VALUE_CHECKS.items() if test in tests)
 
 
-COUNTS: Final = _held_by(_is_count)
-NUMBERS: Final = _held_by(_is_number, _is_bound, _is_factor)
-TEXTS: Final = _held_by(_is_text)
-FLAGS: Final = _held_by(_is_flag)
-"""The keywords of `HOLDS` by what they hold; a bound is among the numbers."""
-TYPES: Final = frozenset({*KINDS, "integer"})
+COUNT_KEYWORDS: Final = _with_check(_is_count)
+NUMBER_KEYWORDS: Final = _with_check(_is_number, _is_bound, _is_factor)
+TEXT_KEYWORDS: Final = _with_check(_is_text)
+FLAG_KEYWORDS: Final = _with_check(_is_flag)
+"""Keywords of `VALUE_CHECKS` by the type of their value; bounds count as numbers."""
+TYPE_NAMES: Final = frozenset({*JSON_TYPES, "integer"})
 
-SILENT: Final = frozenset(
+NO_EFFECT: Final = frozenset(
     {
         "$anchor",
         "$comment",
@@ -188,31 +189,19 @@ SILENT: Final = frozenset(
         "definitions",
     }
 )
-"""Keywords that say nothing once references are written out."""
+"""Keywords without effect after references are resolved."""
 
-ONE_SCHEMA: Final = frozenset(
-    {
-        "additionalItems",
-        "additionalProperties",
-        "contains",
-        "contentSchema",
-        "else",
-        "if",
-        "items",
-        "not",
-        "propertyNames",
-        "then",
-        "unevaluatedItems",
-        "unevaluatedProperties",
-    }
+SCHEMA_KEYWORDS: Final = frozenset(
+    {"additionalItems", "additionalProperties", "contains", "contentSchema", "else", "if", "items", "not"}
+    | {"propertyNames", "then", "unevaluatedItems", "unevaluatedProperties"}
 )
-MANY_SCHEMAS: Final = frozenset({"allOf", "anyOf", "items", "oneOf", "prefixItems"})
-NAMED_SCHEMAS: Final = frozenset(
+SCHEMA_LIST_KEYWORDS: Final = frozenset({"allOf", "anyOf", "items", "oneOf", "prefixItems"})
+SCHEMA_MAP_KEYWORDS: Final = frozenset(
     {"$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties", "properties"}
 )
-"""Keywords that hold a schema, a list of schemas, and schemas by name. What other keywords hold is data."""
+"""Keywords whose value is a schema, a list of schemas, or a map of schemas. The values of other keywords are data."""
 
-LIMITS: Final[Mapping[Kind, tuple[str, ...]]] = {
+LIMIT_KEYWORDS: Final[Mapping[JsonType, tuple[str, ...]]] = {
     "string": ("minLength", "maxLength", "pattern", "format"),
     "integer": ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "format"),
     "number": ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "format"),
@@ -221,11 +210,11 @@ LIMITS: Final[Mapping[Kind, tuple[str, ...]]] = {
     "array": ("minItems", "maxItems", "uniqueItems"),
     "null": (),
 }
-"""Type to the keywords that limit it by themselves, in the order they are written."""
+"""Keywords that limit each type on their own, in output order."""
 
 
-def kind_of(value: Any) -> Kind:
-    """Give the type of a JSON value; 1.0 is an integer, as JSON Schema has it."""
+def json_type_of(value: Any) -> JsonType:
+    """Return the type of a JSON value. As in JSON Schema, 1.0 is an integer."""
     match value:
         case None:
             return "null"
@@ -243,10 +232,10 @@ def kind_of(value: Any) -> Kind:
             return "object"
 
 
-def key_of(value: Any) -> tuple[str, Any]:
-    """Give what two JSON values share where JSON Schema takes them for equal: 1 is 1.0, true is not 1.
+def equality_key(value: Any) -> tuple[str, Any]:
+    """Return a key that is equal for values that JSON Schema treats as equal: 1 and 1.0, but not 1 and true.
 
-    What is no JSON, or too large, is equal to itself alone.
+    A value that is too large or not JSON is equal only to itself.
     """
     match value:
         case bool():
@@ -256,28 +245,33 @@ def key_of(value: Any) -> tuple[str, Any]:
         case str() | None:
             return "text", value
         case _ if is_small(value) and (text := json_text(value, sort_keys=True)):
-            return "whole", text
+            return "container", text
         case _:
-            return "itself", id(value)
+            return "identity", id(value)
 
 
 def json_text(value: Any, *, sort_keys: bool = False) -> str:
-    """Give a value as JSON on one line; empty where it holds what JSON cannot."""
+    """Return a value as JSON on one line; empty if JSON cannot represent it."""
     try:
         return json.dumps(value, ensure_ascii=False, sort_keys=sort_keys)
     except (TypeError, ValueError):
         return ""
 
 
-_SMALL: Final = 2_000
+_MAX_SMALL_VALUE_PARTS: Final = 2_000
 
 
 def is_small(value: Any) -> bool:
-    """Whether a JSON value has few parts, each counted as often as it stands there, and does not nest too deep."""
-    waiting, left, level = [value], _SMALL, 0
-    while waiting and left > 0 and level < 200:
-        left -= len(waiting)
-        inside = [each for each in waiting if isinstance(each, dict | list)]
-        waiting = [part for each in inside for part in (each.values() if isinstance(each, dict) else each)][: left + 1]
+    """Return whether a value has few parts, each counted as often as it occurs, and at most 200 levels."""
+    pending, remaining, level = [value], _MAX_SMALL_VALUE_PARTS, 0
+    while pending and remaining > 0 and level < 200:
+        remaining -= len(pending)
+        containers = [part for part in pending if isinstance(part, dict | list)]
+        parts = (
+            part
+            for container in containers
+            for part in (container.values() if isinstance(container, dict) else container)
+        )
+        pending = list(islice(parts, remaining + 1))
         level += 1
-    return not waiting and left >= 0
+    return not pending and remaining >= 0

@@ -1,4 +1,4 @@
-"""Regular expressions as JSON Schema has them, ECMA 262, out of those that were written for another engine."""
+"""Translation of regular expressions from other engines to ECMA 262, the dialect of JSON Schema."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import warnings
 from functools import lru_cache
 from typing import Final
 
-_MAX_LENGTH: Final = 2_000
-"""Characters of a pattern that is looked at; a longer one is taken for what it should be."""
+_MAX_PATTERN_LENGTH: Final = 2_000
+"""Maximum characters of a translated pattern; longer ones count as valid ECMA 262."""
 _ANY_ESCAPE: Final = r"\\(?:u\{[0-9A-Fa-f]+\}|[pP]\{[^{}]*\}|c[A-Za-z]|.)"
 _TOKEN: Final = re.compile(
     rf"""
@@ -27,54 +27,54 @@ _TOKEN: Final = re.compile(
     """,
     re.VERBOSE | re.DOTALL | re.ASCII,
 )
-"""What an engine reads at once. `foreign` are flags, atomic groups and comments, `{,9}`, `[]`, `[[:alpha:]]` and `a*+`:
-they mean something else, or nothing, where ECMA 262 is read."""
-_ESCAPE: Final = re.compile(rf"(?P<sign>{_ANY_ESCAPE})(?P<dash>(?<=\\[dDwWsS])-(?!\]))?", re.DOTALL)
-_ENDS: Final = {"\\A": "^", "\\Z": "$", "\\z": "$"}
-_LETTERS: Final = frozenset("dDwWsSbBnrtfv0cxukpP123456789")
+"""One token. `foreign` are flags, atomic groups and comments, `{,9}`, `[]`, `[[:alpha:]]` and `a*+`, which ECMA 262
+lacks or interprets differently; `again` is a backreference, `behind` the start of a lookbehind."""
+_ESCAPE: Final = re.compile(rf"(?P<escaped>{_ANY_ESCAPE})(?P<dash>(?<=\\[dDwWsS])-(?!\]))?", re.DOTALL)
+_ANCHORS: Final = {"\\A": "^", "\\Z": "$", "\\z": "$"}
+_ESCAPED_LETTERS: Final = frozenset("dDwWsSbBnrtfv0cxukpP123456789")
 _SYNTAX: Final = frozenset("^$\\.*+?()[]{}|/")
 
 
 class _ForeignError(ValueError):
-    """ECMA 262 has no such thing."""
+    """ECMA 262 has no equivalent."""
 
 
 @lru_cache(maxsize=1_000)
-def portable(pattern: str) -> str | None:
-    r"""Give `pattern` as engines of ECMA 262 read it, with the flag `u` (as Ajv does) and without; None if none does.
+def to_ecma_pattern(pattern: str) -> str | None:
+    r"""Translate `pattern` to ECMA 262, valid with the flag `u` (which Ajv sets) and without; None if impossible.
 
-    What is only spelled otherwise (`(?P<year>...)`, `\Z`, a brace that is not escaped) is spelled as it should be.
+    Examples: `(?P<year>[0-9]+)\Z` -> `(?<year>[0-9]+)$`, `a{` -> `a\{`, `(?i)a` -> None.
     """
-    if len(pattern) > _MAX_LENGTH:
+    if len(pattern) > _MAX_PATTERN_LENGTH:
         return pattern
     try:
-        read = [_read(token) for token in _TOKEN.finditer(pattern)]
+        tokens = [_translate(token) for token in _TOKEN.finditer(pattern)]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FutureWarning)
-            re.compile("".join(python for _, python in read))
+            re.compile("".join(python for _, python in tokens))
     except (_ForeignError, re.error, OverflowError, RecursionError, MemoryError):
         return None
-    return "".join(ecma for ecma, _ in read)
+    return "".join(ecma for ecma, _ in tokens)
 
 
-_ONE: Final = r"(?:\[(?:[^\[\]\\]|\\[dw.\-])+\]|\\[dw.\-]|[^\\\[\](){}|*+?^$])"
-_SIMPLE: Final = re.compile(rf"\^?{_ONE}*(?:[*+?]|\{{\d{{1,2}}(?:,\d{{0,2}})?\}})?{_ONE}*\$?")
-"""A pattern in which at most one thing is repeated: it is tried in a few steps, and means the same everywhere."""
-_MAX_TRIED_LENGTH: Final = 100
-"""Characters of a pattern, and of a name, that are tried."""
+_ATOM: Final = r"(?:\[(?:[^\[\]\\]|\\[dw.\-])+\]|\\[dw.\-]|[^\\\[\](){}|*+?^$])"
+_SIMPLE: Final = re.compile(rf"\^?{_ATOM}*(?:[*+?]|\{{\d{{1,2}}(?:,\d{{0,2}})?\}})?{_ATOM}*\$?")
+"""A pattern with at most one repetition, such as `^x-[a-z]+$`: fast to match, and the same in every engine."""
+_MAX_MATCHED_LENGTH: Final = 100
+"""Maximum characters of a pattern and of a name that are matched."""
 
 
-def fits(pattern: str, name: str) -> bool | None:
-    """Whether `pattern` is found in `name`; None where that is not sure, or might take long."""
-    if max(len(pattern), len(name)) > _MAX_TRIED_LENGTH or not name.isprintable():
+def matches_name(pattern: str, name: str) -> bool | None:
+    """Return whether `pattern` matches in `name`; None if the engines differ or matching could be slow."""
+    if max(len(pattern), len(name)) > _MAX_MATCHED_LENGTH or not name.isprintable():
         return None
-    if not _SIMPLE.fullmatch(pattern) or portable(pattern) != pattern:
+    if not _SIMPLE.fullmatch(pattern) or to_ecma_pattern(pattern) != pattern:
         return None
     return re.search(pattern, name, re.ASCII) is not None
 
 
-def _read(token: re.Match[str]) -> tuple[str, str]:
-    """Give what a token is in ECMA 262, and something in Python that is sound just where it is."""
+def _translate(token: re.Match[str]) -> tuple[str, str]:
+    """Return a token in ECMA 262, and in Python for a syntax check."""
     text = token[0]
     match token.lastgroup:
         case "foreign" | "open":
@@ -84,31 +84,31 @@ def _read(token: re.Match[str]) -> tuple[str, str]:
         case "again":
             return f"\\k<{token['of']}>", f"(?P={token['of']})"
         case "behind":
-            return text, "(?"  # what may stand behind has to be of one length in Python alone
+            return text, "(?"  # Only Python requires lookbehinds of fixed length.
         case "any":
             return text, "."
         case "class":
-            ecma = _ESCAPE.sub(lambda each: _in_class(each)[0], text)
-            return ecma, _ESCAPE.sub(lambda each: _in_class(each)[1], text)
+            ecma = _ESCAPE.sub(lambda escape: _translate_in_class(escape)[0], text)
+            return ecma, _ESCAPE.sub(lambda escape: _translate_in_class(escape)[1], text)
         case "escape":
-            return (_ENDS[text], _ENDS[text]) if text in _ENDS else _escaped(text)
+            return (_ANCHORS[text], _ANCHORS[text]) if text in _ANCHORS else _translate_escape(text)
         case "stray":
             return f"\\{text}", f"\\{text}"
     return text, text
 
 
-def _in_class(escape: re.Match[str]) -> tuple[str, str]:
-    """Read an escape in a class. A dash behind one of many characters begins no range."""
+def _translate_in_class(escape: re.Match[str]) -> tuple[str, str]:
+    """Translate an escape in a character class. A dash after a class escape is a literal."""
     dash = "\\-" if escape["dash"] else ""
-    ecma, python = _escaped(escape["sign"], also="-")
+    ecma, python = _translate_escape(escape["escaped"], also="-")
     return ecma + dash, python + dash
 
 
-def _escaped(text: str, *, also: str = "") -> tuple[str, str]:
-    """Read an escape. A character that needs none is given without."""
-    sign = text[1]
-    if sign.isascii() and sign.isalnum():
-        if sign not in _LETTERS:
+def _translate_escape(text: str, *, also: str = "") -> tuple[str, str]:
+    """Translate an escape; remove it from a character that needs none."""
+    char = text[1]
+    if char.isascii() and char.isalnum():
+        if char not in _ESCAPED_LETTERS:
             raise _ForeignError(text)
-        return text, "a" if sign in "pPc" or text.startswith("\\u{") else text
-    return (text, text) if sign in _SYNTAX or sign in also else (sign, re.escape(sign))
+        return text, "a" if char in "pPc" or text.startswith("\\u{") else text
+    return (text, text) if char in _SYNTAX or char in also else (char, re.escape(char))

@@ -1,4 +1,4 @@
-"""From any JSON Schema to one that a provider takes."""
+"""`advertise` and `project`: convert any JSON Schema to the dialect of a target."""
 
 from __future__ import annotations
 
@@ -6,19 +6,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from toolmason.schema.emit import MAX_UNROLLED, OverBudgetError, Writer
+from toolmason.schema.emit import MAX_RECURSION_UNROLLS, Emitter, SizeLimitError
 from toolmason.schema.findings import Finding, Severity
-from toolmason.schema.names import Names
-from toolmason.schema.normalize import Reader
-from toolmason.schema.providers import providers
-from toolmason.schema.target import Target
+from toolmason.schema.names import PropertyNames
+from toolmason.schema.normalize import Normalizer
+from toolmason.schema.providers import Target, providers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Projection:
-    """A schema as a target takes it, and what that cost.
+    """A schema in the dialect of a target, with a finding for every change.
 
-    `renamed` holds, for each property whose name the target refuses, the name that stands for it and its own.
+    `renamed` maps the replacement of each rejected property name to the original name.
     """
 
     schema: dict[str, Any]
@@ -27,42 +26,43 @@ class Projection:
 
     @property
     def narrows(self) -> bool:
-        """Whether some value that the original takes is refused now."""
-        return any(each.severity in {Severity.REFUSED, Severity.NARROWED} for each in self.findings)
+        """Whether some value that the original accepts is now rejected."""
+        return any(finding.severity in {Severity.REFUSED, Severity.NARROWED} for finding in self.findings)
 
 
 def advertise(schema: Any, *, rename: bool = False) -> Projection:
-    """Give the JSON Schema that an MCP server should send as `inputSchema`, and what was given up.
+    """Return the JSON Schema that an MCP server should send as `inputSchema`, with a finding for every change.
 
-    It is valid under JSON Schema 2020-12 and draft-07 and uses only what survives the converters of today's clients.
-    The server should go on checking calls against `schema` itself, and take null for an optional argument as absent.
-    With `rename`, names that a provider refuses are replaced; `Projection.renamed` leads back.
+    It is valid under JSON Schema 2020-12 and draft-07 and uses only keywords that the converters of today's clients
+    keep. The server should still validate calls against `schema`, and treat null for an optional argument as absent.
+    With `rename`, property names that a provider rejects are replaced; `Projection.renamed` maps them back.
     """
     return project(schema, Target.MCP, rename=rename)
 
 
 def project(schema: Any, target: Target | str, *, rename: bool | None = None) -> Projection:
-    """Give `schema` as `target` takes it, and what was changed on the way.
+    """Convert `schema` to the dialect of `target`. Return it with a finding for every change.
 
-    `schema` is any JSON Schema from draft-04 to 2020-12; it is not changed, and nothing outside of it is read. What
-    cannot be read at all becomes a stand-in and a finding of severity `refused`. `rename` says whether names that
-    the target refuses are replaced; by default they are where the provider would refuse the request.
+    `schema` is any JSON Schema from draft-04 to 2020-12. It is not changed, and no other document is read. An invalid
+    part becomes a fallback schema and a finding of severity `refused`. `rename` replaces property names that the
+    target rejects; by default only if the provider would reject the request.
 
     Raises:
-        ValueError: `target` names none.
+        ValueError: unknown target.
     """
-    return projected(Reader(schema), Target(target), rename=rename)
+    return projected(Normalizer(schema), Target(target), rename=rename)
 
 
-def projected(reader: Reader, target: Target, *, rename: bool | None = None) -> Projection:
-    """Project what `reader` reads; reading is done once for several targets."""
+def projected(normalizer: Normalizer, target: Target, *, rename: bool | None = None) -> Projection:
+    """Convert the schema of `normalizer`, which can be shared between targets."""
     dialect = providers().dialects[target]
-    for levels in range(MAX_UNROLLED, -1, -1):
-        names = Names(dialect, rename=dialect.renames if rename is None else rename, taken=reader.names)
-        writer = Writer(reader, target, names, levels)
+    for unrolls in range(MAX_RECURSION_UNROLLS, -1, -1):
+        renames = dialect.renames_properties if rename is None else rename
+        names = PropertyNames(dialect, rename=renames, reserved=normalizer.references.property_names)
+        emitter = Emitter(normalizer, target, names, unrolls)
         try:
-            schema = writer.root()
-        except OverBudgetError:
+            schema = emitter.root()
+        except SizeLimitError:
             continue
-        return Projection(schema=schema, findings=writer.findings, renamed=names.renamed)
-    raise AssertionError("without unrolling, what is over budget stands open")
+        return Projection(schema=schema, findings=emitter.findings, renamed=names.renamed)
+    raise AssertionError("without unrolling, every schema has a result")

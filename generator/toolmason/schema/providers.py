@@ -1,4 +1,4 @@
-"""What each provider takes, refuses and loses of a schema: `providers.toml`, read once."""
+"""Targets, and the facts of `providers.toml` about what each one accepts, rejects and ignores. Read once."""
 
 from __future__ import annotations
 
@@ -13,83 +13,102 @@ from pathlib import Path
 from typing import Any, Final
 
 from toolmason.schema.findings import Severity
-from toolmason.schema.keywords import Kind
-from toolmason.schema.target import Target
+from toolmason.schema.keywords import JsonType
 
 
-class Null(StrEnum):
-    """How a dialect says that a value may be null."""
+class Target(StrEnum):
+    """The destination of a schema. `docs/schemas.md` lists the source of each row."""
 
-    BRANCH = "branch"
-    """One more alternative."""
+    MCP = "mcp"
+    """`inputSchema` of an MCP tool: JSON Schema that every client's converter keeps."""
+    GEMINI_PARAMETERS = "gemini-parameters"
+    """`FunctionDeclaration.parameters` of the Gemini Developer API: the protobuf message `Schema`."""
+    GEMINI_VERTEX = "gemini-vertex"
+    """The same field on Vertex AI."""
+    GEMINI_JSON = "gemini-json"
+    """`FunctionDeclaration.parametersJsonSchema` of both."""
+    OPENAI = "openai"
+    """`function.parameters` of OpenAI with `strict` off."""
+    OPENAI_STRICT = "openai-strict"
+    """`function.parameters` of OpenAI with `strict: true`."""
+    ANTHROPIC = "anthropic"
+    """`input_schema` of Anthropic."""
+
+
+class NullStyle(StrEnum):
+    """How a dialect expresses a nullable value."""
+
+    UNION = "union"
+    """An alternative of type null."""
     NULLABLE = "nullable"
     """`nullable` beside the type."""
-    ABSENT = "absent"
-    """Not at all where the value may be left out; otherwise one more alternative."""
+    OMIT = "omit"
+    """Omitted if the value is optional; otherwise an alternative of type null."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dialect:
-    """What may be written for one target. Whatever may not is said in the description."""
+    """The features that a target supports. The description states all other rules."""
 
     limits: frozenset[str]
-    """Keywords of `keywords.LIMITS` that it reads."""
-    null: Null = Null.BRANCH
+    """Supported keywords of `keywords.LIMIT_KEYWORDS`."""
+    null: NullStyle = NullStyle.UNION
     has_null_type: bool = True
-    nests_null: bool = False
-    """Whether null goes into the first of several alternatives: google-genai makes a typeless node of it elsewhere."""
-    enumerates: frozenset[Kind] = frozenset({"string"})
-    """Types whose `enum` it reads."""
-    takes_empty_choice: bool = True
-    """Whether `""` may stand in an `enum`."""
-    splits_choices: bool = False
-    """Whether integers that are no run are said as several runs; otherwise as one, and in words."""
+    null_in_first_branch: bool = False
+    """Whether null is nested in the first of several alternatives, because google-genai mishandles it elsewhere."""
+    enum_types: frozenset[JsonType] = frozenset({"string"})
+    """Types that may have `enum`."""
+    allows_empty_enum_value: bool = True
+    """Whether `enum` may contain `""`."""
+    splits_integer_enums: bool = False
+    """Whether non-consecutive integers become several ranges; otherwise one range and a sentence."""
     upper_case_types: bool = False
-    takes_empty_schema: bool = False
-    """Whether `{}` may stand for any value."""
-    takes_beside_union: bool = False
-    """Whether a description may stand beside `anyOf`."""
-    tuples: bool = False
-    takes_closed: bool = False
-    takes_rest: bool = False
-    """Whether `additionalProperties` may be false, and a schema."""
-    closes_and_requires_all: bool = False
-    conditions: frozenset[str] = frozenset()
-    """Keywords of rules that the normal form does not hold, and that it takes as they are written."""
+    allows_empty_schema: bool = False
+    """Whether `{}` may express any value."""
+    allows_keywords_beside_any_of: bool = False
+    """Whether `anyOf` may have siblings, such as a description."""
+    allows_prefix_items: bool = False
+    allows_closed_objects: bool = False
+    allows_additional_properties_schema: bool = False
+    """Whether `additionalProperties` may be false, or a schema."""
+    strict_objects: bool = False
+    """Whether every object must be closed and require all properties."""
+    verbatim_keywords: frozenset[str] = frozenset()
+    """Keywords of opaque rules that are emitted unchanged."""
     formats: frozenset[str] | None = None
-    """Formats of strings that it takes; None for any."""
-    compiles_patterns: bool = False
-    """Whether some of its readers compile patterns, as ECMA 262 has them, and fail at others."""
-    look_around: bool = True
-    """Whether a pattern may look ahead, look behind or refer back."""
+    """Supported string formats; None for any."""
+    requires_ecma_patterns: bool = False
+    """Whether some clients compile patterns with an ECMA 262 engine and fail on others."""
+    allows_look_around: bool = True
+    """Whether a pattern may have lookaheads, lookbehinds and backreferences."""
     zero_is_unset: frozenset[str] = frozenset()
-    """Keywords whose zero is lost on the way (proto3 without presence)."""
-    largest_count: int | None = None
-    most_levels: int | None = None
-    """How deep values may nest; None where nobody says."""
+    """Keywords whose value 0 is lost in transit (proto3 without presence)."""
+    max_integer: int | None = None
+    max_levels: int | None = None
+    """Maximum nesting of values; None if undocumented."""
     repeats_limits: bool = False
-    """Whether limits it can say are in the description too, since some of its readers drop the keywords."""
-    joins_requirements: bool = False
-    """Whether alternatives that differ in `required` only become one object and words."""
-    default: bool = True
-    names: re.Pattern[str] | None = None
-    """Names of properties that it takes; None for any."""
-    renames: bool = False
-    names_properties: bool = False
-    """Whether every object must hold `properties`."""
-    keeps: frozenset[str] = frozenset()
-    """Annotations that pass through."""
+    """Whether the description repeats supported limits, because some clients drop the keywords."""
+    merges_required_alternatives: bool = False
+    """Whether alternatives that differ only in `required` become one object and a sentence."""
+    allows_default: bool = True
+    property_names: re.Pattern[str] | None = None
+    """Pattern of accepted property names; None for any."""
+    renames_properties: bool = False
+    requires_properties: bool = False
+    """Whether every object must have `properties`."""
+    kept_annotations: frozenset[str] = frozenset()
+    """Annotations that are emitted unchanged."""
     keywords: frozenset[str] | None = None
-    """All keywords that it lists; None if it reads all of JSON Schema and ignores what it does not know."""
+    """Every keyword that it lists; None if it reads all of JSON Schema and ignores unknown keywords."""
     file: str
-    """Name of the schema set that is generated for it."""
+    """Name of the generated schema set."""
     sources: tuple[str, ...]
     checked: dt.date
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provider:
-    """Limits of a provider for the tools of one request; None where nobody knows one."""
+    """Limits of a provider for the tools of one request; None if unknown."""
 
     title: str
     max_name: int
@@ -103,17 +122,17 @@ class Provider:
 class Rule:
     """How some targets treat one pattern of a schema.
 
-    `why` ends a sentence that begins with the user's own words; `source` is where the rule was seen (a thread as
-    `owner/name#number`, a file as `owner/name:path`, or how it was measured). `spared` are values it is not about.
+    `reason` completes a sentence that begins by quoting the schema; `source` is a thread (`owner/name#number`), a file
+    (`owner/name:path`) or a measurement. The rule ignores `except_values`.
     """
 
     pattern: str
     targets: tuple[Target, ...]
     severity: Severity
-    why: str
+    reason: str
     source: str
     checked: dt.date
-    spared: frozenset[str] = frozenset()
+    except_values: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,13 +144,13 @@ class Providers:
     rules: tuple[Rule, ...]
     """A pattern has at most one rule per target."""
     portable_name: re.Pattern[str]
-    """Names of properties that every provider documents, Vertex AI the strictest."""
+    """Property names that every provider documents; Vertex AI is the strictest."""
     anthropic_name: re.Pattern[str]
-    """Names of properties that Anthropic takes. It looks at the outermost only, and refuses the whole request."""
+    """Property names that Anthropic accepts. It checks only the root, and rejects the whole request."""
     annotations: frozenset[str]
-    """Keywords that limit no value, so that nothing is lost without them."""
+    """Keywords without effect on validation."""
     snake_case: Mapping[str, str]
-    """Other names of keywords, which Gemini's message accepts."""
+    """Snake-case keywords that Gemini's message accepts, with their names in JSON Schema."""
     sizes: Mapping[str, int]
     """Sizes beyond which the rule of the same name applies."""
 
@@ -139,11 +158,13 @@ class Providers:
 @cache
 def providers() -> Providers:
     """Return the facts about all providers."""
-    return _Reader(tomllib.loads(Path(__file__).with_name("providers.toml").read_text(encoding="utf-8"))).providers()
+    return _TableReader(
+        tomllib.loads(Path(__file__).with_name("providers.toml").read_text(encoding="utf-8"))
+    ).providers()
 
 
-class _Reader:
-    """Builds the dataclasses from the TOML, in which `@name` stands for an entry of `[sources]` or `[lists]`."""
+class _TableReader:
+    """Builds the dataclasses from the TOML, in which `@name` refers to an entry of `[sources]` or `[lists]`."""
 
     def __init__(self, data: Mapping[str, Any]) -> None:
         self._data = data
@@ -164,10 +185,10 @@ class _Reader:
     def _dialect(self, table: Mapping[str, Any]) -> Dialect:
         values = dict(table)
         values["sources"] = tuple(map(self._source, values["sources"]))
-        values["null"] = Null(values.get("null", Null.BRANCH))
+        values["null"] = NullStyle(values.get("null", NullStyle.UNION))
         values |= {key: frozenset(self._list(value)) for key, value in values.items() if isinstance(value, list)}
-        if "names" in table:
-            values["names"] = re.compile(self._data["names"][table["names"]]["pattern"])
+        if "property_names" in table:
+            values["property_names"] = re.compile(self._data["names"][table["property_names"]]["pattern"])
         return Dialect(**values)
 
     def _rules(self, table: Mapping[str, Any]) -> Iterator[Rule]:
@@ -176,10 +197,10 @@ class _Reader:
                 pattern=pattern,
                 targets=tuple(map(Target, self._list(table["targets"]))),
                 severity=Severity(table["severity"]),
-                why=table["why"],
+                reason=table["reason"],
                 source=self._source(table["source"]),
                 checked=table["checked"],
-                spared=frozenset(self._list(table.get("except", []))),
+                except_values=frozenset(self._list(table.get("except_values", []))),
             )
 
     def _list(self, values: list[str]) -> Iterator[str]:

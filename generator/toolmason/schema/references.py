@@ -1,7 +1,6 @@
-"""References of a schema, all of which must lead into the schema itself.
+"""Resolution of `$ref` inside one schema.
 
-Nothing is ever fetched (MCP 2026-07-28 forbids it for network references), and nothing is unrolled here: whoever
-reads along a reference keeps count.
+Nothing is fetched (MCP 2026-07-28 forbids it for network references). Callers limit recursion themselves.
 """
 
 from __future__ import annotations
@@ -12,28 +11,35 @@ from typing import Any, Final
 from urllib.parse import unquote
 
 from toolmason.schema.findings import json_pointer, pointer_parts
-from toolmason.schema.keywords import MANY_SCHEMAS, NAMED_SCHEMAS, ONE_SCHEMA, SILENT, is_small, json_text
+from toolmason.schema.keywords import (
+    NO_EFFECT,
+    SCHEMA_KEYWORDS,
+    SCHEMA_LIST_KEYWORDS,
+    SCHEMA_MAP_KEYWORDS,
+    is_small,
+    json_text,
+)
 
 MAX_INDEXED: Final = 50_000
-"""Schemas looked through for anchors."""
-_MAX_RULE_LENGTH: Final = 20_000
-"""Characters of a rule whose references are written out."""
+"""Maximum schemas searched for anchors."""
+_MAX_RULE_CHARS: Final = 20_000
+"""Maximum characters of a dereferenced rule."""
 MAX_DEREFERENCED_SCHEMAS: Final = 20_000
-"""Schemas that all rules together lead to; beyond, rules are not written out."""
-_MAX_OF_ONE: Final = 2_000
-"""Schemas that a rule holds or leads to, each counted once."""
+"""Maximum schemas that all rules together refer to; beyond, rules are not dereferenced."""
+_MAX_SCHEMAS_PER_RULE: Final = 2_000
+"""Maximum schemas in and referred to by one rule, each counted once."""
 _RULE: Final = "rule"
-_GATHERED: Final = "definitions"
-_CUT: Final = "..."
-_REFERRING: Final = ("$ref", "$dynamicRef")
-_DONE: Final = SILENT.union(_REFERRING)
-"""Keywords of which nothing is left once references are written out."""
-_MAX_PLACE_LENGTH: Final = 6
-"""Digits of a place in an array that a pointer may name."""
+_DEFINITIONS: Final = "definitions"
+_ELLIPSIS: Final = "..."
+_REFERENCE_KEYWORDS: Final = ("$ref", "$dynamicRef")
+_OMITTED: Final = NO_EFFECT.union(_REFERENCE_KEYWORDS)
+"""Keywords that are omitted from dereferenced schemas."""
+_MAX_INDEX_DIGITS: Final = 6
+"""Maximum digits of an array index in a pointer."""
 
 
-class UnfollowableError(LookupError):
-    """A reference leads nowhere, or out of the schema. `pattern` says which."""
+class UnresolvedReferenceError(LookupError):
+    """The reference has no target in this schema. `pattern` is that of the finding."""
 
     def __init__(self, pattern: str, message: str) -> None:
         super().__init__(message)
@@ -41,216 +47,214 @@ class UnfollowableError(LookupError):
 
 
 class References:
-    """Follows the references of one schema."""
+    """The references of one schema."""
 
     def __init__(self, root: Any) -> None:
         self._root = root
-        self._names: dict[str, tuple[Any, str]] | None = None
+        self._by_anchor: dict[str, tuple[Any, str]] | None = None
         self._properties: frozenset[str] | None = None
-        self._written: dict[tuple[str, bool], Any] = {}
-        self._left = MAX_DEREFERENCED_SCHEMAS
+        self._cache: dict[tuple[str, bool], Any] = {}
+        self._remaining = MAX_DEREFERENCED_SCHEMAS
 
-    def target(self, address: str) -> tuple[Any, str]:
-        """Give the schema that `address` leads to, and its JSON Pointer.
+    def target(self, ref: str) -> tuple[Any, str]:
+        """Return the schema that `ref` refers to, and its JSON Pointer.
 
         Raises:
-            UnfollowableError: there is none.
+            UnresolvedReferenceError: `ref` has no target in this schema.
         """
         base = self._root.get("$id", "") if isinstance(self._root, dict) else ""
-        if isinstance(base, str) and base and address.startswith(f"{base.rstrip('#')}#"):
-            address = address[len(base.rstrip("#")) :]
-        if address.startswith("#") and (address == "#" or address[1:2] == "/"):
-            parts = pointer_parts(unquote(address[1:]))
-            found = self._at(parts)
-            if isinstance(found, dict | bool):
-                return found, json_pointer(parts)
-        elif (named := self._named(address)) is not None:
+        if isinstance(base, str) and base and ref.startswith(f"{base.rstrip('#')}#"):
+            ref = ref[len(base.rstrip("#")) :]
+        if ref.startswith("#") and (ref == "#" or ref[1:2] == "/"):
+            parts = pointer_parts(unquote(ref[1:]))
+            schema = self._at(parts)
+            if isinstance(schema, dict | bool):
+                return schema, json_pointer(parts)
+        elif (named := self._by_name(ref)) is not None:
             return named
-        elif not address.startswith("#"):
-            raise UnfollowableError("network-$ref", f"`{address}` is another document, which nobody fetches")
-        raise UnfollowableError("dangling-$ref", f"`{address}` leads nowhere")
+        elif not ref.startswith("#"):
+            raise UnresolvedReferenceError("network-$ref", f"`{ref}` refers to another document, which is not fetched")
+        raise UnresolvedReferenceError("dangling-$ref", f"`{ref}` does not resolve to a schema")
 
     def property_names(self) -> frozenset[str]:
-        """Give every name that a `properties` of the schema declares."""
+        """Return every property name in the schema."""
         if self._properties is None:
             declared = (schema.get("properties") for schema, _ in schemas(self._root))
-            self._properties = frozenset(name for each in declared if isinstance(each, dict) for name in each)
+            self._properties = frozenset(
+                name for properties in declared if isinstance(properties, dict) for name in properties
+            )
         return self._properties
 
-    def written_out(self, rule: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Give a copy of keywords of the schema with their references written out.
+    def dereference(self, rule: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Return a copy of keywords of the schema, with references resolved.
 
-        None where that cannot be said whole: a reference that leads nowhere or back to itself, a value that looks
-        like one, or more than a rule should hold.
+        Returns None for an unresolved or recursive reference, data that looks like one, or a rule that is too large.
         """
-        found = self._whole(dict(rule), cuts=False)
-        text = json_text(found) if is_small(found) else ""
-        return json.loads(text) if found and text and len(text) <= _MAX_RULE_LENGTH else None
+        resolved = self._resolve_all(dict(rule), truncates=False)
+        text = json_text(resolved) if is_small(resolved) else ""
+        return json.loads(text) if resolved and text and len(text) <= _MAX_RULE_CHARS else None
 
-    def quotable(self, schema: Any) -> Any:
-        """Give a schema with its references written out, and `...` for parts of which there is no end.
+    def dereference_for_text(self, schema: Any) -> Any:
+        """Return `schema` with references resolved and recursive parts replaced by `...`; None if it is too large."""
+        resolved = self._resolve_all(schema, truncates=True)
+        return None if resolved == _ELLIPSIS else resolved
 
-        None where nothing is left, or too much.
-        """
-        found = self._whole(schema, cuts=True)
-        return None if found == _CUT else found
-
-    def _whole(self, schema: Any, *, cuts: bool) -> Any:
-        """Give a schema with its references written out; None where that cannot be done. Equal ones share it."""
+    def _resolve_all(self, schema: Any, *, truncates: bool) -> Any:
+        """Return `schema` with references resolved, or None. Equal schemas share the result."""
         text = json_text(schema) if is_small(schema) else ""
-        if not any(keyword in text for keyword in _REFERRING):
+        if not any(keyword in text for keyword in _REFERENCE_KEYWORDS):
             return schema
-        key = (text, cuts)
-        if key not in self._written:
+        key = (text, truncates)
+        if key not in self._cache:
             try:
-                self._written[key] = self._dereferenced(schema, cuts=cuts)
+                self._cache[key] = self._resolve_bundle(schema, truncates=truncates)
             except (LookupError, RecursionError, TypeError, ValueError):
-                self._written[key] = None
-        return self._written[key]
+                self._cache[key] = None
+        return self._cache[key]
 
-    def _dereferenced(self, schema: Any, *, cuts: bool) -> Any:
-        gathered = _Gathered(self, most=min(_MAX_OF_ONE, self._left), cuts=cuts)
+    def _resolve_bundle(self, schema: Any, *, truncates: bool) -> Any:
+        bundle = _ReferenceBundle(self, max_schemas=min(_MAX_SCHEMAS_PER_RULE, self._remaining), truncates=truncates)
         try:
-            plain = gathered.schema(schema)
+            plain = bundle.schema(schema)
         finally:
-            self._left -= gathered.count
-        if not gathered.refers:
+            self._remaining -= bundle.count
+        if not bundle.has_references:
             return schema
-        if gathered.holds_data:
-            raise LookupError("jsonref takes a value for a reference")
-        return _dereferenced({_RULE: plain, _GATHERED: gathered.definitions})[_RULE]
+        if bundle.contains_ref_data:
+            raise LookupError("jsonref would resolve data that looks like a reference")
+        return _resolve_with_jsonref({_RULE: plain, _DEFINITIONS: bundle.definitions})[_RULE]
 
     def _at(self, parts: tuple[str, ...]) -> Any:
         value: Any = self._root
         for part in parts:
             if isinstance(value, dict):
                 value = value.get(part)
-            elif isinstance(value, list) and part.isdecimal() and len(part) <= _MAX_PLACE_LENGTH:
+            elif isinstance(value, list) and part.isdecimal() and len(part) <= _MAX_INDEX_DIGITS:
                 value = value[int(part)] if int(part) < len(value) else None
             else:
                 return None
         return value
 
-    def _named(self, address: str) -> tuple[Any, str] | None:
-        if self._names is None:
-            self._names = {}
+    def _by_name(self, ref: str) -> tuple[Any, str] | None:
+        if self._by_anchor is None:
+            self._by_anchor = {}
             for schema, pointer in schemas(self._root):
                 for keyword, mark in (("$anchor", "#"), ("$dynamicAnchor", "#"), ("$id", ""), ("id", "")):
                     name = schema.get(keyword)
                     if isinstance(name, str) and name:
-                        self._names.setdefault(mark + name, (schema, pointer))
-        return self._names.get(address) or self._names.get(unquote(address))
+                        self._by_anchor.setdefault(mark + name, (schema, pointer))
+        return self._by_anchor.get(ref) or self._by_anchor.get(unquote(ref))
 
 
-class _Gathered:
-    """What a schema leads to, with references that jsonref follows rightly: each stands alone and is a path.
+class _ReferenceBundle:
+    """A schema and its targets in a form that jsonref resolves correctly: each `$ref` is a path without siblings.
 
-    Of a schema that holds itself, and of a reference that leads nowhere, `cuts` leaves `...`.
+    `truncates` replaces recursive schemas and unresolved references by `...`.
 
     Raises:
-        LookupError: there is such a schema, or more than a rule should hold.
+        LookupError: such a reference without `truncates`, or the bundle is too large.
     """
 
-    def __init__(self, references: References, *, most: int, cuts: bool) -> None:
+    def __init__(self, references: References, *, max_schemas: int, truncates: bool) -> None:
         self.definitions: dict[str, Any] = {}
-        self.refers = False
-        self.holds_data = False
+        self.has_references = False
+        self.contains_ref_data = False
         self._references = references
-        self._cuts = cuts
-        self._names: dict[int, str] = {}
+        self._truncates = truncates
+        self._definition_names: dict[int, str] = {}
         self.count = 0
-        self._most = most
+        self._max_schemas = max_schemas
 
     def schema(self, schema: Any) -> Any:
-        """Copy a schema, or a list of them; what it refers to is kept in `definitions`."""
+        """Copy a schema, or a list of schemas; add the targets of its references to `definitions`."""
         if isinstance(schema, list):
-            return [self.schema(each) for each in schema]
+            return [self.schema(part) for part in schema]
         if not isinstance(schema, dict):
             return schema
         self.count += 1
-        if self.count > self._most:
-            raise LookupError("more than a rule should hold")
-        addresses = [schema[keyword] for keyword in _REFERRING if isinstance(schema.get(keyword), str)]
-        found = {keyword: self._inside(keyword, value) for keyword, value in schema.items() if keyword not in _DONE}
-        referred = [self._referred(address) for address in addresses]
-        if not referred or (len(referred) == 1 and not found):
-            return referred[0] if referred else found
-        return found | {"allOf": [*referred, *found.get("allOf", ())]}
+        if self.count > self._max_schemas:
+            raise LookupError("the rule is too large")
+        refs = [schema[keyword] for keyword in _REFERENCE_KEYWORDS if isinstance(schema.get(keyword), str)]
+        siblings = {key: self._copy_value(key, value) for key, value in schema.items() if key not in _OMITTED}
+        targets = [self._reference(ref) for ref in refs]
+        if not targets or (len(targets) == 1 and not siblings):
+            return targets[0] if targets else siblings
+        return siblings | {"allOf": [*targets, *siblings.get("allOf", ())]}
 
-    def _inside(self, keyword: str, value: Any) -> Any:
-        if keyword in NAMED_SCHEMAS and isinstance(value, dict):
-            return {name: self.schema(each) for name, each in value.items()}
-        if keyword in MANY_SCHEMAS or keyword in ONE_SCHEMA:
+    def _copy_value(self, keyword: str, value: Any) -> Any:
+        if keyword in SCHEMA_MAP_KEYWORDS and isinstance(value, dict):
+            return {name: self.schema(part) for name, part in value.items()}
+        if keyword in SCHEMA_LIST_KEYWORDS or keyword in SCHEMA_KEYWORDS:
             return self.schema(value)
-        self.holds_data = self.holds_data or not is_small(value) or _looks_referring(value)
+        self.contains_ref_data = self.contains_ref_data or not is_small(value) or _contains_ref(value)
         return value
 
-    def _referred(self, address: str) -> Any:
-        self.refers = True
+    def _reference(self, ref: str) -> Any:
+        self.has_references = True
         try:
-            return {"$ref": f"#/{_GATHERED}/{self._definition(address)}"}
-        except UnfollowableError:
-            if not self._cuts:
+            return {"$ref": f"#/{_DEFINITIONS}/{self._definition(ref)}"}
+        except UnresolvedReferenceError:
+            if not self._truncates:
                 raise
-            return _CUT
+            return _ELLIPSIS
 
-    def _definition(self, address: str) -> str:
-        target, _ = self._references.target(address)
-        name = self._names.get(id(target))
+    def _definition(self, ref: str) -> str:
+        target, _ = self._references.target(ref)
+        name = self._definition_names.get(id(target))
         if name is None:
-            name = self._names[id(target)] = str(len(self._names))
+            name = self._definition_names[id(target)] = str(len(self._definition_names))
             self.definitions[name] = self.schema(target)
         elif name not in self.definitions:
-            raise UnfollowableError("$ref", f"`{address}` leads back to itself")
+            raise UnresolvedReferenceError("$ref", f"`{ref}` refers to itself")
         return name
 
 
-def _looks_referring(value: Any) -> bool:
-    """Whether data holds what jsonref would follow."""
-    waiting = [value]
-    while waiting:
-        each = waiting.pop()
-        if isinstance(each, dict):
-            if isinstance(each.get("$ref"), str):
+def _contains_ref(value: Any) -> bool:
+    """Return whether data has a `$ref` that jsonref would resolve."""
+    pending = [value]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, dict):
+            if isinstance(part.get("$ref"), str):
                 return True
-            waiting += each.values()
-        elif isinstance(each, list):
-            waiting += each
+            pending += part.values()
+        elif isinstance(part, list):
+            pending += part
     return False
 
 
-def _dereferenced(whole: dict[str, Any]) -> dict[str, Any]:
-    import jsonref  # it imports requests where that is installed
+def _resolve_with_jsonref(bundle: dict[str, Any]) -> dict[str, Any]:
+    import jsonref  # Slow to import: it imports requests if that is installed.
 
     try:
-        found: dict[str, Any] = jsonref.replace_refs(whole, proxies=False, lazy_load=False, loader=_nothing_else)
+        resolved: dict[str, Any] = jsonref.replace_refs(bundle, proxies=False, lazy_load=False, loader=_reject_external)
     except jsonref.JsonRefError as error:
         raise LookupError(str(error)) from None
-    return found
+    return resolved
 
 
-def _nothing_else(uri: str, **_: Any) -> Any:
+def _reject_external(uri: str, **_: Any) -> Any:
     raise LookupError(uri)
 
 
 def schemas(root: Any) -> Iterator[tuple[dict[str, Any], str]]:
-    """Give the schemas inside `root` that are objects, with their JSON Pointers; each object once."""
-    waiting: list[tuple[Any, str]] = [(root, "")]
+    """Yield each object schema inside `root` once, with its JSON Pointer."""
+    pending: list[tuple[Any, str]] = [(root, "")]
     seen: set[int] = set()
-    while waiting and len(seen) < MAX_INDEXED:
-        schema, pointer = waiting.pop()
+    while pending and len(seen) < MAX_INDEXED:
+        schema, pointer = pending.pop()
         if not isinstance(schema, dict) or id(schema) in seen:
             continue
         seen.add(id(schema))
         yield schema, pointer
         for keyword, value in schema.items():
-            waiting += _inside(keyword, value, pointer)
+            pending += _subschemas(keyword, value, pointer)
 
 
-def _inside(keyword: str, value: Any, pointer: str) -> Iterator[tuple[Any, str]]:
-    if keyword in NAMED_SCHEMAS and isinstance(value, dict):
-        yield from ((each, pointer + json_pointer((keyword, name))) for name, each in value.items())
-    elif keyword in MANY_SCHEMAS and isinstance(value, list):
-        yield from ((each, pointer + json_pointer((keyword, place))) for place, each in enumerate(value))
-    elif keyword in ONE_SCHEMA:
+def _subschemas(keyword: str, value: Any, pointer: str) -> Iterator[tuple[Any, str]]:
+    if keyword in SCHEMA_MAP_KEYWORDS and isinstance(value, dict):
+        yield from ((part, pointer + json_pointer((keyword, name))) for name, part in value.items())
+    elif keyword in SCHEMA_LIST_KEYWORDS and isinstance(value, list):
+        yield from ((part, pointer + json_pointer((keyword, index))) for index, part in enumerate(value))
+    elif keyword in SCHEMA_KEYWORDS:
         yield value, pointer + json_pointer((keyword,))

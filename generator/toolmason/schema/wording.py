@@ -1,4 +1,4 @@
-"""How rules read in a description: one fixed wording, so that what a dialect cannot say is never said in two ways."""
+"""Sentences about schema rules for descriptions. Every rule has one fixed wording."""
 
 from __future__ import annotations
 
@@ -8,70 +8,65 @@ from typing import Any, Final
 
 from toolmason.schema.keywords import is_small, json_text
 
-MAX_BRIEF: Final = 300
-"""Characters of a schema that a sentence quotes."""
+MAX_QUOTE_LENGTH: Final = 300
+"""Maximum characters of a schema quoted in a sentence."""
 
 
 _ENDS: Final = ".!?:\u3002\uff01\uff1f\uff1a"
-_MAX_EXACT: Final = 2**53 - 1
-"""The largest integer that JavaScript is exact about: as a bound, generators write it for none."""
+_MAX_SAFE_INTEGER: Final = 2**53 - 1
+"""JavaScript's `Number.MAX_SAFE_INTEGER`, which generators emit as the bound of an unbounded number."""
 
 
-def sentence(text: str) -> str:
-    """End `text` with a stop where it has no end of its own."""
+def end_sentence(text: str) -> str:
+    """Append a full stop if `text` does not end with punctuation."""
     return text if not text or text[-1] in _ENDS else f"{text}."
 
 
-def with_sentences(description: str, words: Sequence[str]) -> str:
-    """Add to a description the rules that it does not say word for word."""
-    found = description
-    for each in words:
-        said = sentence(each)
-        if each and not _says(found, said):
-            found = f"{sentence(found)} {said}" if not _ends_in_a_block(found) else f"{found}\n\n{said}"
-            found = found.strip()
-    return found
+def append_sentences(description: str, sentences: Sequence[str]) -> str:
+    """Append the sentences that `description` does not contain yet."""
+    for sentence in map(end_sentence, sentences):
+        if sentence and not _contains_sentence(description, sentence):
+            separator = "\n\n" if _ends_in_block(description) else " "
+            before = description if _ends_in_block(description) else end_sentence(description)
+            description = f"{before}{separator}{sentence}".strip()
+    return description
 
 
-def _says(text: str, said: str) -> bool:
-    """Whether `said` stands in `text` as a sentence, not as the end of another."""
-    place = text.find(said)
-    while place >= 0:
-        before = text[:place].rstrip(" ")
+def _contains_sentence(text: str, sentence: str) -> bool:
+    """Return whether `sentence` occurs in `text` as a whole sentence, not as the end of another one."""
+    position = text.find(sentence)
+    while position >= 0:
+        before = text[:position].rstrip(" ")
         if not before or before[-1] in _ENDS or before[-1] == "\n":
             return True
-        place = text.find(said, place + 1)
+        position = text.find(sentence, position + 1)
     return False
 
 
-def _ends_in_a_block(text: str) -> bool:
-    """Whether a sentence put behind `text` would become part of its code or its list."""
+def _ends_in_block(text: str) -> bool:
+    """Return whether `text` ends in a Markdown code block, list, table or quote, which appended text would join."""
     last = text.rpartition("\n")[2].lstrip()
     return "\n" in text and (last.startswith(("```", "- ", "* ", "|", ">")) or last[:1].isdigit())
 
 
-def list_words(parts: Sequence[str], last: str) -> str:
-    """Give `a, b and c`."""
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} {last} {parts[-1]}"
+def join_words(parts: Sequence[str], conjunction: str) -> str:
+    """Return `a, b and c`."""
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} {conjunction} {parts[-1]}"
 
 
-def choice_words(choices: Sequence[Any]) -> str:
-    """Say the only values."""
-    shown = [json.dumps(each, ensure_ascii=False) for each in choices]
-    return f"Must be {shown[0]}" if len(shown) == 1 else f"One of {', '.join(shown)}"
+def enum_text(values: Sequence[Any]) -> str:
+    """Return the sentence for `enum`."""
+    quoted = [json.dumps(value, ensure_ascii=False) for value in values]
+    return f"Must be {quoted[0]}" if len(quoted) == 1 else f"One of {', '.join(quoted)}"
 
 
-def count_words(lowest: float | None, highest: float | None, unit: str) -> str:
-    """Say how much of `unit` (a plural, or empty for the value itself) there may be; empty where nothing limits it."""
-    if lowest is not None and highest is not None:
-        return (
-            f"Exactly {lowest}{_unit(unit, lowest)}"
-            if lowest == highest
-            else f"{lowest} to {highest}{_unit(unit, highest)}"
-        )
-    if lowest is not None:
-        return f"At least {lowest}{_unit(unit, lowest)}"
-    return f"At most {highest}{_unit(unit, highest)}" if highest is not None else ""
+def range_text(low: float | None, high: float | None, unit: str) -> str:
+    """Return the sentence for a range of `unit` (a plural; empty for the value itself), or "" for no limit."""
+    if low is not None and high is not None:
+        return f"Exactly {low}{_unit(unit, low)}" if low == high else f"{low} to {high}{_unit(unit, high)}"
+    if low is not None:
+        return f"At least {low}{_unit(unit, low)}"
+    return f"At most {high}{_unit(unit, high)}" if high is not None else ""
 
 
 def _unit(plural: str, count: float) -> str:
@@ -80,37 +75,37 @@ def _unit(plural: str, count: float) -> str:
 
 
 def limit_sentences(limits: Mapping[str, Any]) -> list[str]:
-    """Say each rule of `keywords.LIMITS` that `limits` holds."""
-    said = [
-        count_words(limits.get("minimum"), limits.get("maximum"), ""),
+    """Return one sentence per rule; `limits` has keywords of `keywords.LIMIT_KEYWORDS`."""
+    sentences = [
+        range_text(limits.get("minimum"), limits.get("maximum"), ""),
         f"Must be greater than {limits['exclusiveMinimum']}" if "exclusiveMinimum" in limits else "",
         f"Must be less than {limits['exclusiveMaximum']}" if "exclusiveMaximum" in limits else "",
         f"Must be a multiple of {limits['multipleOf']}" if "multipleOf" in limits else "",
-        count_words(limits.get("minLength"), limits.get("maxLength"), "characters"),
-        count_words(limits.get("minItems"), limits.get("maxItems"), "items"),
-        count_words(limits.get("minProperties"), limits.get("maxProperties"), "properties"),
-        _pattern_words(limits["pattern"]) if "pattern" in limits else "",
+        range_text(limits.get("minLength"), limits.get("maxLength"), "characters"),
+        range_text(limits.get("minItems"), limits.get("maxItems"), "items"),
+        range_text(limits.get("minProperties"), limits.get("maxProperties"), "properties"),
+        _pattern_text(limits["pattern"]) if "pattern" in limits else "",
         f"Format: {limits['format']}" if "format" in limits else "",
         "Items must differ" if limits.get("uniqueItems") else "",
     ]
-    return [each for each in said if each]
+    return [sentence for sentence in sentences if sentence]
 
 
-def meant(limits: Mapping[str, Any]) -> dict[str, Any]:
-    """Leave out the bounds that generators write for none."""
+def without_sentinel_bounds(limits: Mapping[str, Any]) -> dict[str, Any]:
+    """Drop bounds of 2^53-1 that generators emit for unbounded numbers."""
     bounds = {"minimum", "maximum"}
-    return {name: rule for name, rule in limits.items() if name not in bounds or abs(rule) < _MAX_EXACT}
+    return {name: value for name, value in limits.items() if name not in bounds or abs(value) < _MAX_SAFE_INTEGER}
 
 
-def _pattern_words(pattern: str) -> str:
+def _pattern_text(pattern: str) -> str:
     return "Must be empty" if pattern == "^$" else f"Must match `{pattern}`"
 
 
-def brief(schema: Any) -> str:
-    """Quote a schema in a sentence; None is one that cannot be."""
+def quote_schema(schema: Any) -> str:
+    """Quote a schema in a sentence; None stands for one that cannot be quoted."""
     if not is_small(schema):
         return "a schema too large to quote"
     text = "" if schema is None else json_text(schema)
     if not text:
         return "a schema that cannot be quoted"
-    return text if len(text) <= MAX_BRIEF else text[:MAX_BRIEF] + "..."
+    return text if len(text) <= MAX_QUOTE_LENGTH else text[:MAX_QUOTE_LENGTH] + "..."

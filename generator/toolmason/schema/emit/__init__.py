@@ -1,0 +1,23 @@
+"""Emit the normal form as a schema in the dialect of a target, within size limits."""
+
+from toolmason.schema.emit.context import (
+    MAX_DEPTH,
+    MAX_NODES,
+    MAX_NODES_IF_RECURSIVE,
+    MAX_RECURSION_UNROLLS,
+    MAX_TEXT,
+    SizeLimitError,
+)
+from toolmason.schema.emit.emitter import Emitter
+from toolmason.schema.emit.scalars import MAX_RANGES
+
+__all__ = [
+    "MAX_DEPTH",
+    "MAX_NODES",
+    "MAX_NODES_IF_RECURSIVE",
+    "MAX_RANGES",
+    "MAX_RECURSION_UNROLLS",
+    "MAX_TEXT",
+    "Emitter",
+    "SizeLimitError",
+]

@@ -1,0 +1,37 @@
+"""Schemas that accept any value, for dialects without `{}`."""
+
+from __future__ import annotations
+
+from toolmason.schema.emit.context import EmitterContext, JsonSchema
+from toolmason.schema.keywords import JSON_TYPES
+from toolmason.schema.providers import NullStyle
+
+
+def any_value(context: EmitterContext, levels: int) -> JsonSchema:
+    """Return a schema that accepts any value; nested arrays are limited to `levels` more levels."""
+    if context.dialect.allows_empty_schema:
+        return {}
+    parts: list[JsonSchema] = []
+    for json_type in JSON_TYPES:
+        if json_type == "null" or (json_type == "array" and levels <= 0):
+            continue
+        part: JsonSchema = {"type": context.type_name(json_type)}
+        if json_type == "array":
+            part["items"] = any_value(context, levels - 1)
+        if json_type == "object" and context.dialect.requires_properties:
+            part["properties"] = {}
+        if json_type == "object" and context.dialect.strict_objects:
+            part |= {"required": [], "additionalProperties": False}
+        parts.append(part)
+    add_null(context, parts)
+    return {"anyOf": parts}
+
+
+def add_null(context: EmitterContext, alternatives: list[JsonSchema]) -> None:
+    """Make a non-empty list of alternatives nullable."""
+    if context.dialect.null is NullStyle.NULLABLE:
+        alternatives[0] = {"type": alternatives[0]["type"], "nullable": True, **alternatives[0]}
+    elif context.dialect.null_in_first_branch and len(alternatives) > 1:
+        alternatives[0] = {"anyOf": [alternatives[0], {"type": "null"}]}
+    else:
+        alternatives.append({"type": "null"})

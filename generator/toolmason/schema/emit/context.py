@@ -1,0 +1,86 @@
+"""Interface and shared state of the emitter, for the modules that emit one type each."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, Final, TypeAlias
+
+from toolmason.schema.findings import Finding, Severity, finding
+from toolmason.schema.names import PropertyNames
+from toolmason.schema.normal_form import Conjunction
+from toolmason.schema.normalize import Normalizer
+from toolmason.schema.providers import Target, providers
+
+MAX_NODES: Final = 10_000
+"""Maximum schemas in the result; further ones accept any value. Real schemas have under 1,000."""
+MAX_NODES_IF_RECURSIVE: Final = 1_500
+"""Maximum schemas in the result of a recursive schema; beyond, it is unrolled less often."""
+MAX_DEPTH: Final = 24
+"""Maximum nesting of the result."""
+MAX_TEXT: Final = 1_000_000
+"""Maximum characters of descriptions and enum values."""
+MAX_RECURSION_UNROLLS: Final = 2
+"""Maximum copies of a recursive schema inside itself."""
+
+JsonSchema: TypeAlias = dict[str, Any]
+Part: TypeAlias = tuple[JsonSchema, str]
+"""A schema of one type without description, and its description."""
+
+CLOSED: Final = "strict mode allows only declared properties, so values of other properties cannot be sent"
+TOO_MANY_PARTS: Final = f"the schema has more than {MAX_NODES} parts; further ones accept any value"
+SHALLOW: Final = "nested arrays are limited"
+
+
+class SizeLimitError(Exception):
+    """The result of a recursive schema is too large; fewer unrolls may fit."""
+
+
+class EmitterContext(ABC):
+    """The parts of the emitter that the modules for types use."""
+
+    def __init__(self, normalizer: Normalizer, target: Target, names: PropertyNames) -> None:
+        self.normalizer = normalizer
+        self.target = target
+        self.dialect = providers().dialects[target]
+        self.names = names
+        self.level = 0
+        """Number of schemas around the current one."""
+        self.remaining_nodes = MAX_NODES
+        self.remaining_chars = MAX_TEXT
+        self.accepted_rules: dict[str, bool] = {}
+        """Whether the target accepts an opaque rule, by its JSON."""
+        self._findings: dict[tuple[str, str, str], Finding] = {}
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """All changes, in the order of the emitted schema."""
+        return tuple(self._findings.values())
+
+    def report(self, findings: Sequence[Finding]) -> None:
+        """Add findings, each once."""
+        for item in findings:
+            self._findings.setdefault((item.pointer, item.pattern, item.message), item)
+
+    def find(self, pointer: str, pattern: str, severity: Severity, message: str) -> None:
+        """Add a finding."""
+        self.report([finding(pointer, pattern, severity, message)])
+
+    def type_name(self, json_type: str) -> str:
+        """Return the type in the spelling of the dialect."""
+        return json_type.upper() if self.dialect.upper_case_types else json_type
+
+    def describe(self, schema: JsonSchema, text: str) -> JsonSchema:
+        """Insert a description after the type."""
+        self.remaining_chars -= len(text)
+        if not text:
+            return schema
+        head: JsonSchema = {keyword: schema[keyword] for keyword in ("type", "nullable") if keyword in schema}
+        return {**head, "description": text, **{name: value for name, value in schema.items() if name not in head}}
+
+    @abstractmethod
+    def emit(self, conjunction: Conjunction, pointer: str, *, optional: bool = False) -> JsonSchema | None:
+        """Return the schema of `conjunction`, or None if no value is valid.
+
+        `pointer` is used for findings if the conjunction is empty. `optional` means that the caller may omit the value.
+        """

@@ -1,0 +1,195 @@
+"""Emit the normal form as one schema in the dialect of a target."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from toolmason.schema.emit.arrays import emit_array
+from toolmason.schema.emit.context import (
+    CLOSED,
+    MAX_DEPTH,
+    MAX_NODES,
+    MAX_NODES_IF_RECURSIVE,
+    SHALLOW,
+    TOO_MANY_PARTS,
+    EmitterContext,
+    JsonSchema,
+    Part,
+    SizeLimitError,
+)
+from toolmason.schema.emit.object_unions import merge_required_alternatives, merge_root_objects
+from toolmason.schema.emit.objects import emit_object
+from toolmason.schema.emit.rules import sort_rules, with_rules
+from toolmason.schema.emit.scalars import emit_boolean, emit_number, emit_string
+from toolmason.schema.emit.summary import join_descriptions
+from toolmason.schema.emit.unions import emit_union, with_default
+from toolmason.schema.emit.values import copy_value
+from toolmason.schema.findings import Severity
+from toolmason.schema.keywords import JSON_TYPES
+from toolmason.schema.names import PropertyNames
+from toolmason.schema.normal_form import ALL_TYPES, Branch, Conjunction, Node, identity_key
+from toolmason.schema.normalize import Normalizer
+from toolmason.schema.providers import Target
+from toolmason.schema.wording import append_sentences, join_words
+
+
+class Emitter(EmitterContext):
+    """Emits one schema for one dialect. A recursive schema is copied into itself `unrolls` times."""
+
+    def __init__(self, normalizer: Normalizer, target: Target, names: PropertyNames, unrolls: int) -> None:
+        super().__init__(normalizer, target, names)
+        self._unrolls = unrolls
+        self._active: dict[tuple[int, ...], int] = {}
+        """How often each conjunction occurs around the current schema."""
+        self._is_recursive = False
+
+    def root(self) -> JsonSchema:
+        """Return the schema of all arguments, which is one object.
+
+        Raises:
+            SizeLimitError: the result is too large, but fewer unrolls may fit.
+        """
+        node = self.normalizer.node(self.normalizer.root)
+        self.report(node.findings)
+        objects = node.objects
+        self._report_other_types(node, objects)
+        if not objects:
+            objects, node = [Branch(type="object", pointer="")], replace(node, opaque_rules=())
+        branch, sentences = merge_root_objects(self, objects) if len(objects) > 1 else (objects[0], [])
+        self._active[identity_key(self.normalizer.root)] = 1
+        schema, text = emit_object(self, branch, node.description)
+        rules = [*node.opaque_rules, *branch.opaque_rules]
+        if "properties" not in schema:
+            schema = {"type": schema["type"], "properties": {}, **schema}
+        if self.dialect.strict_objects and rules and not schema["properties"]:
+            self.find("", "additionalProperties", Severity.NARROWED, CLOSED)
+        text = append_sentences(text, [*node.sentences, *sentences])
+        text = with_rules(self, schema, text, rules, at_root=True)
+        return sort_rules(self.describe(schema, self.names.in_text(text)))
+
+    def _report_other_types(self, node: Node, objects: Sequence[Branch]) -> None:
+        others = [branch.type for branch in node.branches if branch.type != "object"]
+        if objects and not others:
+            return
+        names = join_words(others or ["no value"], "or")
+        if not objects:
+            message = f"arguments must be an object, but the schema accepts {names}"
+            self.find("", "root-not-object", Severity.REFUSED, message)
+        elif {branch.type for branch in node.branches}.issuperset(JSON_TYPES):
+            self.find("", "root-not-object", Severity.NOTE, "`type: object` is added")
+        else:
+            message = f"arguments must be an object; {names} is omitted"
+            self.find("", "root-not-object", Severity.NARROWED, message)
+
+    def emit(self, conjunction: Conjunction, pointer: str, *, optional: bool = False) -> JsonSchema | None:
+        """Return the schema of a value below the root; see `EmitterContext.emit`."""
+        node = self.normalizer.node(conjunction) if conjunction else Node(branches=ALL_TYPES, pointer=pointer)
+        self.report(node.findings)
+        if not node.branches:
+            return None
+        self.remaining_nodes -= 1
+        key = identity_key(conjunction)
+        depth = self._active.get(key, 0)
+        if (limit := self._exceeded_limit(key, depth)) is not None:
+            return self._fallback_schema(node, *limit, optional=optional)
+        self._active[key] = depth + 1
+        self.level += 1
+        try:
+            return sort_rules(self._emit_node(node, optional=optional))
+        finally:
+            self._active[key] = depth
+            self.level -= 1
+
+    def _exceeded_limit(self, key: tuple[int, ...], depth: int) -> tuple[str, str] | None:
+        """Return the pattern and message of an exceeded limit.
+
+        Raises:
+            SizeLimitError: fewer unrolls may fit.
+        """
+        if depth > self._unrolls and key:
+            self._is_recursive = True
+            return "recursion", "recursive schema; deeper levels accept any value"
+        if self.dialect.max_levels is not None and self.level >= self.dialect.max_levels:
+            self.find("", "depth", Severity.REFUSED, f"the provider accepts {self.dialect.max_levels} levels")
+        if self.level >= MAX_DEPTH:
+            return "depth", f"more than {MAX_DEPTH} levels; deeper ones accept any value"
+        count = MAX_NODES - self.remaining_nodes
+        if self._is_recursive and self._unrolls and count > MAX_NODES_IF_RECURSIVE:
+            raise SizeLimitError
+        max_nodes = 2 * MAX_NODES_IF_RECURSIVE if self._is_recursive else MAX_NODES
+        return ("size", TOO_MANY_PARTS) if count > max_nodes or self.remaining_chars < 0 else None
+
+    def _fallback_schema(self, node: Node, pattern: str, message: str, *, optional: bool) -> JsonSchema:
+        """Return only the types of a node beyond a limit."""
+        types = list(dict.fromkeys(branch.type for branch in node.branches))
+        self.find(node.pointer, pattern, Severity.NARROWED if "array" in types else Severity.LOSSY, message)
+        branches = tuple(Branch(type=json_type, pointer=node.pointer) for json_type in types)
+        bare = Node(branches=branches, pointer=node.pointer)
+        if bare.accepts_any_value:
+            return self._emit_any_value(bare, optional=optional)
+        parts = [part for branch in branches if branch.type != "null" for part in self._emit_branch(branch)]
+        return emit_union(self, parts, bare, optional=optional)
+
+    def _emit_node(self, node: Node, *, optional: bool) -> JsonSchema:
+        if node.title:
+            self.find(node.pointer, "title", Severity.NOTE, "`title` is omitted")
+        emit = self._emit_any_value if node.accepts_any_value else self._emit_types
+        schema = emit(node, optional=optional)
+        for keyword, value in node.annotations.items():
+            if keyword in self.dialect.kept_annotations:
+                schema[keyword] = copy_value(value)
+        return schema
+
+    def _emit_types(self, node: Node, *, optional: bool) -> JsonSchema:
+        branches = [
+            branch if branch.pointer or not node.pointer else replace(branch, pointer=node.pointer)
+            for branch in merge_required_alternatives(self, node)
+            if branch.type != "null"
+        ]
+        if branches and not self.dialect.allows_keywords_beside_any_of:
+            description = join_descriptions(node.description, branches[0].description)
+            branches[0] = replace(branches[0], description=description)
+            node = replace(node, description="")
+        parts = [part for branch in branches for part in self._emit_branch(self._within_size_limit(branch))]
+        return emit_union(self, parts, node, optional=optional)
+
+    def _within_size_limit(self, branch: Branch) -> Branch:
+        """Return the branch, or only its type if the size limit is exceeded."""
+        if self.remaining_nodes >= 0:
+            return branch
+        severity = Severity.NARROWED if branch.type == "array" else Severity.LOSSY
+        self.find(branch.pointer, "size", severity, TOO_MANY_PARTS)
+        return Branch(type=branch.type, pointer=branch.pointer)
+
+    def _emit_any_value(self, node: Node, *, optional: bool) -> JsonSchema:
+        if self.dialect.allows_empty_schema:
+            schema: JsonSchema = {}
+            text = append_sentences(node.description, node.sentences)
+            text = with_rules(self, schema, text, node.opaque_rules)
+            return with_default(self, self.describe(schema, text), node)
+        message = f"any value is written as a union of all types; {SHALLOW}"
+        self.find(node.pointer, "any", Severity.NARROWED, message)
+        types = [Branch(type=json_type, pointer=node.pointer) for json_type in JSON_TYPES if json_type != "null"]
+        parts = [part for branch in types for part in self._emit_branch(branch)]
+        return emit_union(self, parts, replace(node, branches=ALL_TYPES), optional=optional)
+
+    def _emit_branch(self, branch: Branch) -> Iterator[Part]:
+        for schema, text in self._emit_type(branch):
+            yield sort_rules(schema), text
+
+    def _emit_type(self, branch: Branch) -> Iterator[Part]:
+        match branch.type:
+            case "object":
+                schema, text = emit_object(self, branch, branch.description)
+                yield schema, with_rules(self, schema, text, branch.opaque_rules)
+            case "array":
+                yield emit_array(self, branch)
+            case "string":
+                yield from emit_string(self, branch)
+            case "boolean":
+                yield emit_boolean(self, branch)
+            case "null":
+                yield {"type": self.type_name("null")}, branch.description
+            case _:
+                yield from emit_number(self, branch)

@@ -1,0 +1,93 @@
+"""Limits: numeric bounds, lengths, patterns and formats of one type."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from toolmason.schema.emit.context import EmitterContext, JsonSchema
+from toolmason.schema.emit.values import quote_value
+from toolmason.schema.findings import Severity
+from toolmason.schema.keywords import LIMIT_KEYWORDS
+from toolmason.schema.normal_form import Branch
+from toolmason.schema.patterns import to_ecma_pattern
+from toolmason.schema.wording import append_sentences, limit_sentences, without_sentinel_bounds
+
+_LOOK_AROUND: Final = re.compile(r"\(\?(?:[=!]|<[=!])|\\[1-9]|\(\?P=")
+"""A lookahead `(?=`, `(?!`, a lookbehind `(?<=`, `(?<!`, or a backreference `\\1`, `(?P=name)`."""
+_INCLUSIVE: Final = {"exclusiveMinimum": "minimum", "exclusiveMaximum": "maximum"}
+
+
+def with_limits(
+    context: EmitterContext, schema: JsonSchema, branch: Branch, text: str, limits: Mapping[str, Any] | None = None
+) -> str:
+    """Add the supported limits to `schema`; return the description with the unsupported and repeated ones.
+
+    `limits` defaults to those of `branch`.
+    """
+    supported: dict[str, Any] = {}
+    unsupported: dict[str, Any] = {}
+    for keyword, value in _with_ecma_pattern(context, branch.limits if limits is None else limits, branch).items():
+        reason = _why_unsupported(context, keyword, value)
+        if not reason:
+            supported[keyword] = value
+            continue
+        unsupported[keyword] = value
+        context.find(branch.pointer, keyword, Severity.LOSSY, f"{reason}; moved to the description")
+        if keyword in _INCLUSIVE:
+            supported.setdefault(_INCLUSIVE[keyword], value)
+        elif value == 0 and keyword in context.dialect.zero_is_unset:
+            supported[keyword] = value
+    schema |= {keyword: supported[keyword] for keyword in LIMIT_KEYWORDS[branch.type] if keyword in supported}
+    text = append_sentences(text, limit_sentences(_not_in_text(unsupported, text)))
+    if context.dialect.repeats_limits:
+        repeated = without_sentinel_bounds(
+            {name: value for name, value in supported.items() if name not in unsupported}
+        )
+        text = append_sentences(text, limit_sentences(_not_in_text(repeated, text)))
+    return text
+
+
+def _with_ecma_pattern(context: EmitterContext, limits: Mapping[str, Any], branch: Branch) -> Mapping[str, Any]:
+    """Translate `pattern` if clients compile it; a pattern without translation stays unchanged."""
+    pattern = limits.get("pattern")
+    if pattern is None or not context.dialect.requires_ecma_patterns:
+        return limits
+    translated = to_ecma_pattern(pattern)
+    if translated in {None, pattern}:
+        return limits
+    message = f"the pattern `{quote_value(pattern)[1:-1]}` is translated to ECMA 262"
+    context.find(branch.pointer, "pattern", Severity.NOTE, message)
+    return {**limits, "pattern": translated}
+
+
+def _why_unsupported(context: EmitterContext, keyword: str, value: Any) -> str:
+    dialect = context.dialect
+    if keyword not in dialect.limits:
+        return f"`{keyword}` is not supported here"
+    if keyword == "format" and dialect.formats is not None and value not in dialect.formats:
+        return f"the format `{value}` is not supported here"
+    if keyword == "pattern" and not dialect.allows_look_around and _LOOK_AROUND.search(value):
+        return "patterns with lookaround or backreferences are not supported here"
+    if keyword == "pattern" and dialect.requires_ecma_patterns and to_ecma_pattern(value) is None:
+        return "the pattern is not valid in ECMA 262, and clients fail on it"
+    if keyword in dialect.zero_is_unset and value == 0:
+        return f"`{keyword}: 0` counts as unset here"
+    limit = dialect.max_integer
+    if limit is not None and isinstance(value, int) and not -limit - 1 <= value <= limit:
+        return f"`{keyword}` exceeds 64 bits"
+    return ""
+
+
+def _not_in_text(limits: Mapping[str, Any], text: str) -> dict[str, Any]:
+    """Drop the bounds that the text already states more exactly."""
+    remaining = dict(limits)
+    low, high = remaining.get("minimum"), remaining.get("maximum")
+    if low is not None and f"One of {low}, " in text:
+        return {name: value for name, value in remaining.items() if name not in {"minimum", "maximum"}}
+    if low is not None and f"Must be greater than {low}." in text:
+        del remaining["minimum"]
+    if high is not None and f"Must be less than {high}." in text:
+        del remaining["maximum"]
+    return remaining

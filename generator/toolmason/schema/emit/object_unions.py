@@ -1,0 +1,114 @@
+"""Merge alternatives of type object into one object, with a sentence about each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from toolmason.schema.emit.context import CLOSED, EmitterContext
+from toolmason.schema.emit.values import quote_value
+from toolmason.schema.findings import Severity
+from toolmason.schema.normal_form import Branch, Conjunction, Node, OpaqueRule, is_false_schema
+from toolmason.schema.wording import join_words, limit_sentences
+
+
+def merge_root_objects(context: EmitterContext, objects: Sequence[Branch]) -> tuple[Branch, list[str]]:
+    """Merge the alternatives of a root, which providers reject. Return the object and its sentences."""
+    first = objects[0]
+    names = list(dict.fromkeys(name for branch in objects for name in branch.properties))
+    # An alternative without the name accepts any value for it, but the merged object has the other one's schema.
+    narrows = any(
+        name not in branch.properties and not is_false_schema(branch.additional_properties)
+        for branch in objects
+        for name in names
+    )
+    severity = Severity.NARROWED if narrows else Severity.LOSSY
+    message = "alternatives at the root are merged and described"
+    context.find(first.pointer, "root-union", severity, message)
+    properties = {
+        name: context.normalizer.registry.union(
+            [branch.properties[name] for branch in objects if name in branch.properties]
+        )
+        for name in names
+    }
+    required = _common_required(objects)
+    if context.dialect.strict_objects and any(not {*names, *required}.issuperset(each.required) for each in objects):
+        context.find(first.pointer, "additionalProperties", Severity.NARROWED, CLOSED)
+    limits = {
+        name: value
+        for name, value in first.limits.items()
+        if all(branch.limits.get(name) == value for branch in objects)
+    }
+    sentences = [_alternatives_text(context, objects, required)]
+    sentences += [rule.text for branch in objects for rule in branch.opaque_rules]
+    sentences += [
+        text for branch in objects if dict(branch.limits) != limits for text in limit_sentences(branch.limits)
+    ]
+    has_additional = all(branch.additional_properties == first.additional_properties for branch in objects) or all(
+        is_false_schema(branch.additional_properties) for branch in objects
+    )
+    has_patterns = all(branch.pattern_properties == first.pattern_properties for branch in objects)
+    if not (has_additional and has_patterns):
+        message = "additional properties differ between the alternatives and are omitted"
+        context.find(first.pointer, "additionalProperties", Severity.LOSSY, message)
+    merged = Branch(
+        type="object",
+        pointer=first.pointer,
+        limits=limits,
+        properties=properties,
+        required=required,
+        additional_properties=first.additional_properties if has_additional else None,
+        pattern_properties=first.pattern_properties if has_patterns else (),
+    )
+    return merged, sentences
+
+
+def merge_required_alternatives(context: EmitterContext, node: Node) -> tuple[Branch, ...]:
+    """Return the branches with objects that differ only in `required` merged into one with a sentence."""
+    objects = node.objects
+    if not context.dialect.merges_required_alternatives or len(objects) < 2:
+        return node.branches
+    first = objects[0]
+    if any(replace(branch, required=(), pointer="") != replace(first, required=(), pointer="") for branch in objects):
+        return node.branches
+    required = _common_required(objects)
+    text = _alternatives_text(context, objects, required)
+    message = "alternatives that differ in `required` are merged and described"
+    context.find(first.pointer, "required", Severity.LOSSY, message)
+    rules = (*first.opaque_rules, OpaqueRule({}, text, first.pointer))
+    merged = replace(first, required=required, opaque_rules=rules)
+    return (merged, *(branch for branch in node.branches if branch.type != "object"))
+
+
+def _common_required(objects: Sequence[Branch]) -> tuple[str, ...]:
+    return tuple(name for name in objects[0].required if all(name in branch.required for branch in objects))
+
+
+def _alternatives_text(context: EmitterContext, objects: Sequence[Branch], common: Sequence[str]) -> str:
+    """Describe each alternative: its tag, and the required properties beyond `common`."""
+    has_different_names = len({tuple(branch.properties) for branch in objects}) > 1
+    alternatives: list[str] = []
+    for branch in objects:
+        tags = {
+            name: value
+            for name, conjunction in branch.properties.items()
+            if (value := _only_value(context, conjunction)) is not None
+        }
+        needed = [name for name in branch.required if name not in common and name not in tags]
+        if not needed and not tags and has_different_names:
+            needed = [name for name in branch.properties if name not in common]
+        tag_text = " and ".join(f"`{context.names.name_for(name)}` = {quote_value(tag)}" for name, tag in tags.items())
+        names = [f"`{context.names.name_for(name)}`" for name in needed]
+        text = join_words(names, "and") if names else "nothing more"
+        if tags:
+            text = f"{tag_text} with {text}" if names else tag_text
+        alternatives.append(f"{text} ({branch.description.rstrip('.')})" if branch.description else text)
+    return f"Give {'; or '.join(dict.fromkeys(alternatives))}"
+
+
+def _only_value(context: EmitterContext, conjunction: Conjunction) -> Any:
+    """Return the value of an enum of one value; None otherwise."""
+    branches = context.normalizer.node(conjunction).branches
+    enum = branches[0].enum if len(branches) == 1 else None
+    return enum[0] if enum is not None and len(enum) == 1 else None

@@ -1,0 +1,152 @@
+"""Objects and their properties."""
+
+from __future__ import annotations
+
+from functools import reduce
+
+from toolmason.schema.emit.any_value import any_value
+from toolmason.schema.emit.context import CLOSED, EmitterContext, JsonSchema, Part
+from toolmason.schema.emit.limits import with_limits
+from toolmason.schema.emit.summary import summarize
+from toolmason.schema.findings import Severity, json_pointer
+from toolmason.schema.normal_form import ANY_VALUE, Branch, Conjunction, intersect, is_false_schema
+from toolmason.schema.patterns import matches_name
+from toolmason.schema.providers import providers
+from toolmason.schema.wording import append_sentences
+
+
+def emit_object(context: EmitterContext, branch: Branch, text: str) -> Part:
+    """Return the schema of an object; `text` is its description."""
+    schema: JsonSchema = {"type": context.type_name("object")}
+    properties: dict[str, JsonSchema] = {}
+    forbidden: list[str] = []
+    for name, conjunction in _declared_properties(branch).items():
+        value = _emit_property(context, branch, name, conjunction)
+        if value is None:
+            forbidden.append(f"Do not give `{name}`")
+            continue
+        properties[_accepted_name(context, branch, name)] = value
+        if name in branch.required and name not in branch.properties and not conjunction:
+            message = f"the required property `{name}` had no declaration"
+            context.find(branch.pointer, "undeclared-required", Severity.NOTE, message)
+    if context.dialect.strict_objects:
+        required = list(properties)
+    else:
+        required = [context.names.name_for(name) for name in branch.required]
+    if properties or context.dialect.requires_properties:
+        schema["properties"] = properties
+    if required or context.dialect.strict_objects:
+        schema["required"] = required
+    text = _with_other_properties(context, schema, branch, append_sentences(text, forbidden))
+    return schema, with_limits(context, schema, branch, text)
+
+
+def _declared_properties(branch: Branch) -> dict[str, Conjunction]:
+    """Return the properties, including those that are only listed in `required`."""
+    missing = [name for name in branch.required if name not in branch.properties]
+    return {**branch.properties, **{name: _undeclared_property(branch, name) for name in missing}}
+
+
+def _undeclared_property(branch: Branch, name: str) -> Conjunction:
+    """Return the schema of a name by `patternProperties`, otherwise by `additionalProperties`."""
+    matches = [(matches_name(pattern, name), conjunction) for pattern, conjunction in branch.pattern_properties]
+    matching = [conjunction for is_match, conjunction in matches if is_match]
+    if matching or any(is_match is None for is_match, _ in matches):
+        # A pattern that cannot be evaluated adds no rule.
+        return reduce(intersect, matching, ANY_VALUE)
+    return branch.additional_properties or ANY_VALUE
+
+
+def _property_pointer(branch: Branch, name: str) -> str:
+    is_declared = name in branch.properties
+    return branch.pointer + json_pointer(("properties", name) if is_declared else ("required",))
+
+
+def _emit_property(context: EmitterContext, branch: Branch, name: str, conjunction: Conjunction) -> JsonSchema | None:
+    """Return the schema of a property; None if the description must forbid it."""
+    is_required = name in branch.required
+    # With `minProperties`, a property whose value is null still counts, unlike an omitted one.
+    is_counted = "minProperties" in branch.limits and not context.dialect.strict_objects
+    pointer = _property_pointer(branch, name)
+    value = context.emit(conjunction, pointer, optional=not is_required and not is_counted)
+    if value is not None:
+        return value
+    if is_required:
+        message = f"the required property `{name}` has no valid value"
+        context.find(branch.pointer, "false-schema", Severity.LOSSY, message)
+        return any_value(context, 1)
+    message = f"`{name}` has no valid value; moved to the description"
+    context.find(branch.pointer, "false-schema", Severity.LOSSY, message)
+    return {"not": {}} if "not" in context.dialect.verbatim_keywords else None
+
+
+def _accepted_name(context: EmitterContext, branch: Branch, name: str) -> str:
+    accepted = context.names.name_for(name)
+    pattern = context.dialect.property_names
+    pointer = _property_pointer(branch, name)
+    if accepted != name:
+        message = f"`{name}` is renamed to `{accepted}`, because not every provider accepts the name"
+        context.find(pointer, "property-name", Severity.NOTE, message)
+    elif pattern is not None and not pattern.fullmatch(name):
+        is_refused = context.level == 0 and not providers().anthropic_name.fullmatch(name)
+        severity = Severity.REFUSED if is_refused else Severity.NOTE
+        context.find(pointer, "property-name", severity, f"not every provider accepts the name `{name}`")
+    return accepted
+
+
+def _with_other_properties(context: EmitterContext, schema: JsonSchema, branch: Branch, text: str) -> str:
+    """Add `patternProperties` and `additionalProperties` to `schema`, or return the description with their rules."""
+    dialect, additional = context.dialect, branch.additional_properties
+    if dialect.strict_objects:
+        schema["additionalProperties"] = False
+        _report_closed(context, branch)
+        return text
+    is_complete = True
+    if branch.pattern_properties and "patternProperties" in dialect.verbatim_keywords:
+        schema["patternProperties"] = {
+            pattern: _or_false(context.emit(conjunction, branch.pointer))
+            for pattern, conjunction in branch.pattern_properties
+        }
+    elif branch.pattern_properties:
+        is_complete = False
+        message = "`patternProperties` is moved to the description"
+        context.find(branch.pointer, "patternProperties", Severity.LOSSY, message)
+        sentences = [
+            f"Names matching `{pattern}`: {summarize(context, conjunction)}"
+            for pattern, conjunction in branch.pattern_properties
+        ]
+        text = append_sentences(text, sentences)
+    if not additional:
+        return text
+    if is_false_schema(additional):
+        if dialect.allows_closed_objects and is_complete:
+            schema["additionalProperties"] = False
+        else:
+            message = "`additionalProperties: false` is not supported here and omitted"
+            context.find(branch.pointer, "additionalProperties", Severity.LOSSY, message)
+        return text
+    if dialect.allows_additional_properties_schema and is_complete:
+        value = context.emit(additional, branch.pointer)
+        if value != {}:
+            schema["additionalProperties"] = _or_false(value)
+        return text
+    message = "the schema of `additionalProperties` is moved to the description"
+    context.find(branch.pointer, "additionalProperties", Severity.LOSSY, message)
+    subject = "Other names mapped" if branch.properties else "Names mapped"
+    return append_sentences(text, [f"{subject} to values of type {summarize(context, additional)}"])
+
+
+def _or_false(schema: JsonSchema | None) -> JsonSchema | bool:
+    return False if schema is None else schema
+
+
+def _report_closed(context: EmitterContext, branch: Branch) -> None:
+    """Report that strict mode closes an object."""
+    additional, has_patterns = branch.additional_properties, bool(branch.pattern_properties)
+    if is_false_schema(additional) and not has_patterns:
+        return
+    has_no_arguments = context.level == 0 and additional is None and not branch.limits
+    if not (branch.properties or has_no_arguments) or additional is not None or has_patterns:
+        context.find(branch.pointer, "additionalProperties", Severity.NARROWED, CLOSED)
+    else:
+        context.find(branch.pointer, "additionalProperties", Severity.NOTE, "strict mode closes every object")

@@ -1,0 +1,48 @@
+"""Normalize annotations: description, title, default, examples and deprecation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from toolmason.schema.normal_form import Node
+from toolmason.schema.normalize.collector import FindingCollector, quote
+from toolmason.schema.normalize.context import Keywords
+from toolmason.schema.normalize.valid_keywords import KEPT_ANNOTATIONS
+
+_ANNOTATIONS: Final = frozenset({"default", "deprecated", "description", "example", "examples", "title"})
+_MAX_EXAMPLE_LENGTH: Final = 50
+
+
+def with_annotations(node: Node, keywords: Keywords, collector: FindingCollector) -> Node:
+    """Add the annotations and findings of one schema object to its node."""
+    sentences = node.sentences
+    if keywords.get("deprecated") is True:
+        sentences = (*sentences, "Deprecated")
+    examples = keywords.get("examples", [keywords["example"]] if "example" in keywords else [])
+    if text := _example_text(examples):
+        sentences = (*sentences, text)
+    for keyword in ("deprecated", "examples", "example"):
+        if keyword in keywords:
+            collector.note(keyword, f"`{keyword}` is moved to the description if short")
+    node = replace(node, findings=tuple(dict.fromkeys((*node.findings, *collector.findings))))
+    kept = {keyword: keywords[keyword] for keyword in KEPT_ANNOTATIONS if keyword in keywords}
+    if keywords.keys().isdisjoint(_ANNOTATIONS) and not kept:
+        return node
+    return replace(
+        node,
+        pointer=collector.pointer,
+        description=keywords.get("description", "").strip() or node.description,
+        title=keywords.get("title", "") or node.title,
+        sentences=sentences,
+        default=keywords.get("default", node.default),
+        has_default="default" in keywords or node.has_default,
+        annotations={**node.annotations, **kept},
+    )
+
+
+def _example_text(examples: Sequence[Any]) -> str:
+    scalars = (value for value in examples if isinstance(value, str | int | float))
+    short = [quote(value) for value in scalars if len(str(value)) <= _MAX_EXAMPLE_LENGTH][:2]
+    return f"For example {' or '.join(short)}" if short else ""

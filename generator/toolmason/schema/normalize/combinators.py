@@ -1,0 +1,92 @@
+"""Normalize `allOf`, `anyOf` and `oneOf`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from toolmason.schema.findings import Finding, Severity, finding
+from toolmason.schema.intersection import (
+    exceeds_pair_limit,
+    intersect_branches,
+    merge_branches,
+    without_duplicates,
+)
+from toolmason.schema.normal_form import Branch, Node, OpaqueRule, Subschema
+from toolmason.schema.normalize.collector import FindingCollector
+from toolmason.schema.normalize.context import Keywords, NormalizerContext
+from toolmason.schema.normalize.overlap import alternatives_overlap
+from toolmason.schema.wording import append_sentences
+
+
+def with_combinators(context: NormalizerContext, node: Node, keywords: Keywords, collector: FindingCollector) -> Node:
+    """Intersect `node` with the schemas of the combinators."""
+    for index, schema in enumerate(keywords.get("allOf", ())):
+        part = context.normalize(Subschema(schema, collector.pointer_to("allOf", index)))
+        node = intersect_nodes(node, part)
+    if "allOf" in keywords:
+        collector.note("allOf", "the schemas of `allOf` are merged")
+    for keyword in ("anyOf", "oneOf"):
+        if keyword in keywords:
+            node = _with_alternatives(context, node, keywords[keyword], keyword, collector)
+    return node
+
+
+def intersect_nodes(left: Node, right: Node) -> Node:
+    """Return the node of the values that both accept; the annotations of `left` win."""
+    findings: tuple[Finding, ...] = ()
+    if exceeds_pair_limit(left.branches, right.branches):
+        message = "the intersection of two unions has too many pairs of alternatives; only the first union is kept"
+        findings = (finding(left.pointer, "allOf", Severity.LOSSY, message),)
+    return replace(
+        left,
+        branches=intersect_branches(left.branches, right.branches),
+        description=left.description or right.description,
+        title=left.title or right.title,
+        sentences=without_duplicates(left.sentences, right.sentences),
+        default=left.default if left.has_default else right.default,
+        has_default=left.has_default or right.has_default,
+        opaque_rules=without_duplicates(left.opaque_rules, right.opaque_rules),
+        annotations={**right.annotations, **left.annotations},
+        findings=tuple(dict.fromkeys((*left.findings, *right.findings, *findings))),
+    )
+
+
+def _with_alternatives(
+    context: NormalizerContext, node: Node, schemas: Sequence[Any], keyword: str, collector: FindingCollector
+) -> Node:
+    alternatives = [
+        context.normalize_alternative(Subschema(schema, collector.pointer_to(keyword, index)))
+        for index, schema in enumerate(schemas)
+    ]
+    collector.extend(list(dict.fromkeys(finding for part in alternatives for finding in part.findings)))
+    groups = [tuple(_described_branches(part, collector)) for part in alternatives]
+    if keyword == "oneOf" and len(groups) > 1:
+        collector.note("oneOf", "`oneOf` is written as `anyOf`")
+        if alternatives_overlap(groups, context.node):
+            text = "Exactly one of the alternatives must fit"
+            rule = OpaqueRule({keyword: schemas}, text, collector.pointer_to(keyword))
+            node = replace(node, opaque_rules=(*node.opaque_rules, rule))
+    defaults = [part.default for part in alternatives if part.has_default]
+    if len(defaults) == 1 and not node.has_default:
+        node = replace(node, default=defaults[0], has_default=True)
+    branches = merge_branches(branch for group in groups for branch in group)
+    return intersect_nodes(node, replace(node, branches=branches, description="", findings=()))
+
+
+def _described_branches(node: Node, collector: FindingCollector) -> Iterator[Branch]:
+    """Yield the branches of an alternative, each with the alternative's description and rules."""
+    text = node.description or (node.title if len(node.branches) == 1 else "")
+    for branch in node.branches:
+        is_known = not branch.description or branch.description in text
+        description = text if is_known else f"{text} {branch.description}".strip()
+        description = append_sentences(description, node.sentences)
+        opaque_rules = branch.opaque_rules + node.opaque_rules
+        if opaque_rules and branch.enum is not None:
+            # Enums are merged with their descriptions, but without rules.
+            description, opaque_rules = append_sentences(description, [rule.text for rule in opaque_rules]), ()
+            collector.add_at(
+                branch.pointer, "enum", Severity.LOSSY, "a rule about enum values is moved to the description"
+            )
+        yield replace(branch, description=description, opaque_rules=opaque_rules)

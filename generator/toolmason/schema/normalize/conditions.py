@@ -1,0 +1,113 @@
+"""Normalize `not`, `if`, dependent schemas, and `unevaluatedProperties` and `unevaluatedItems`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from toolmason.schema.findings import Severity
+from toolmason.schema.keywords import TYPE_NAMES, VALUE_CHECKS
+from toolmason.schema.normal_form import Branch, Node, OpaqueRule, Subschema, is_false_schema
+from toolmason.schema.normalize.collector import FindingCollector
+from toolmason.schema.normalize.context import Keywords, NormalizerContext
+from toolmason.schema.normalize.opaque_rules import condition_text, not_text
+from toolmason.schema.normalize.type_branches import SEES_OTHER_ITEMS
+from toolmason.schema.references import References
+from toolmason.schema.wording import quote_schema
+
+_CONDITION_KEYWORDS: Final = ("if", "dependentSchemas", "dependencies", "then", "else")
+
+
+def with_conditions(context: NormalizerContext, node: Node, keywords: Keywords, collector: FindingCollector) -> Node:
+    """Apply `not` and `if`, and declare the properties that occur only under a condition."""
+    rules: list[OpaqueRule] = []
+    if "not" in keywords:
+        excluded = _excluded_types(keywords["not"])
+        if excluded is None:
+            text = not_text(context.references.dereference_for_text(keywords["not"]))
+            rules.append(OpaqueRule({"not": keywords["not"]}, text, collector.pointer_to("not")))
+        else:
+            node = replace(node, branches=tuple(branch for branch in node.branches if branch.type not in excluded))
+    if "if" in keywords and ("then" in keywords or "else" in keywords):
+        rule = {keyword: keywords[keyword] for keyword in ("if", "then", "else") if keyword in keywords}
+        rules.append(OpaqueRule(rule, condition_text(rule, context.references), collector.pointer_to("if")))
+    branches = _declare_conditional_properties(context, node.branches, keywords, collector)
+    return replace(node, branches=branches, opaque_rules=(*node.opaque_rules, *rules))
+
+
+def _excluded_types(schema: Any) -> frozenset[str] | None:
+    """Return the types that `not` excludes entirely; None if it does anything else."""
+    if schema is True or schema in ({}, {"required": []}):
+        return TYPE_NAMES
+    if not isinstance(schema, dict) or schema.keys() != {"type"} or not VALUE_CHECKS["type"](schema["type"]):
+        return frozenset() if schema is False else None
+    types = frozenset([schema["type"]] if isinstance(schema["type"], str) else schema["type"])
+    if not types <= TYPE_NAMES or ("integer" in types and "number" not in types):
+        return None
+    return types | {"integer"} if "number" in types else types
+
+
+def _declare_conditional_properties(
+    context: NormalizerContext, branches: tuple[Branch, ...], keywords: Keywords, collector: FindingCollector
+) -> tuple[Branch, ...]:
+    """Add properties that occur only under `if` or `dependentSchemas`: a model cannot send undeclared ones."""
+    conditional: dict[str, list[Subschema]] = {}
+    for keyword in ("then", "else") if "if" in keywords else ():
+        _collect_properties(context, keywords.get(keyword), collector.pointer_to(keyword), conditional)
+    for keyword in ("dependentSchemas", "dependencies"):
+        for name, schema in keywords.get(keyword, {}).items():
+            _collect_properties(context, schema, collector.pointer_to(keyword, name), conditional)
+    for name in conditional:
+        if not any(branch.type == "object" and name in branch.properties for branch in branches):
+            message = f"`{name}`, which occurs only under a condition, is declared for every call"
+            keyword = next(keyword for keyword in _CONDITION_KEYWORDS if keyword in keywords)
+            collector.add(keyword, "condition", Severity.NARROWED, message)
+    return tuple(_with_properties(context, branch, conditional) for branch in branches) if conditional else branches
+
+
+def _collect_properties(
+    context: NormalizerContext, schema: Any, pointer: str, properties: dict[str, list[Subschema]]
+) -> None:
+    if isinstance(schema, dict):
+        for branch in context.normalize(Subschema(schema, pointer)).objects:
+            for name, conjunction in branch.properties.items():
+                properties.setdefault(name, []).extend(conjunction or (Subschema({}, pointer),))
+
+
+def _with_properties(context: NormalizerContext, branch: Branch, conditional: Mapping[str, list[Subschema]]) -> Branch:
+    is_closed = is_false_schema(branch.additional_properties) and not branch.pattern_properties
+    if branch.type != "object" or is_closed:
+        return branch
+    added = {
+        name: context.registry.any_of(subschemas)
+        for name, subschemas in conditional.items()
+        if name not in branch.properties
+    }
+    return replace(branch, properties={**branch.properties, **added})
+
+
+def with_unevaluated(node: Node, keywords: Keywords, collector: FindingCollector, references: References) -> Node:
+    """Apply `unevaluatedProperties` and `unevaluatedItems`."""
+    properties = keywords.get("unevaluatedProperties")
+    objects = node.objects
+    # With several alternatives, a value may match two of them and have the properties of both.
+    is_open = len(objects) == 1 and objects[0].additional_properties is None and not objects[0].pattern_properties
+    if properties is False and is_open:
+        false_schema = Subschema(False, collector.pointer_to("unevaluatedProperties"))
+        closed = replace(objects[0], additional_properties=(false_schema,))
+        branches = tuple(closed if branch is objects[0] else branch for branch in node.branches)
+        node, properties = replace(node, branches=branches), None
+    items = keywords.get("unevaluatedItems")
+    if items is False and SEES_OTHER_ITEMS.isdisjoint(keywords):
+        items = None  # Already part of the array branch.
+    rules = list(node.opaque_rules)
+    for keyword, value, noun in (
+        ("unevaluatedProperties", properties, "properties"),
+        ("unevaluatedItems", items, "items"),
+    ):
+        if value is False or (isinstance(value, dict) and value):
+            plain = references.dereference_for_text(value)
+            text = f"Other {noun} must fit {quote_schema(plain)}" if value else f"No other {noun}"
+            rules.append(OpaqueRule({keyword: value}, text, collector.pointer_to(keyword)))
+    return replace(node, opaque_rules=tuple(rules))

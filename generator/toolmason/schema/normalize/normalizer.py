@@ -1,0 +1,162 @@
+"""Convert a schema to its normal form, node by node."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Final
+
+from toolmason.schema.findings import Severity, finding
+from toolmason.schema.intersection import merge_branches
+from toolmason.schema.normal_form import ALL_TYPES, Branch, Conjunction, Node, Subschema, identity_key
+from toolmason.schema.normalize.annotations import with_annotations
+from toolmason.schema.normalize.collector import FindingCollector, quote
+from toolmason.schema.normalize.combinators import intersect_nodes, with_combinators
+from toolmason.schema.normalize.conditions import with_conditions, with_unevaluated
+from toolmason.schema.normalize.context import (
+    MAX_DEPTH,
+    MAX_NORMALIZED_SCHEMAS,
+    Budget,
+    Keywords,
+    NormalizerContext,
+    SchemaRegistry,
+)
+from toolmason.schema.normalize.enums import with_enum
+from toolmason.schema.normalize.type_branches import type_branches
+from toolmason.schema.normalize.valid_keywords import valid_keywords
+from toolmason.schema.references import References, UnresolvedReferenceError
+
+_NOT_TYPE_KEYWORDS: Final = frozenset(
+    {"$ref", "$dynamicRef", "$recursiveRef", "allOf", "anyOf", "oneOf", "const", "enum", "nullable", "not", "if"}
+    | {"then", "else", "dependentSchemas", "dependencies", "unevaluatedProperties", "unevaluatedItems"}
+)
+"""Keywords that need more than `type_branches`."""
+
+
+class Normalizer(NormalizerContext):
+    """Builds the normal form of one schema, node by node on demand, with a cache. The schema is never modified."""
+
+    def __init__(self, root: Any) -> None:
+        self.root: Conjunction = (Subschema(root, ""),)
+        self.references = References(root)
+        self.registry = SchemaRegistry()
+        self._nodes: dict[tuple[int, ...], Node] = {}
+        self._object_nodes: dict[int, Node] = {}
+        self._budget = Budget(depth=MAX_DEPTH + 1, total=MAX_NORMALIZED_SCHEMAS)
+        self._item_budget = Budget(depth=MAX_DEPTH)
+        self._active_targets: list[int] = []
+        """Ids of the `$ref` targets that are being normalized."""
+        self._cycles = 0
+        """Number of references that were cut because their target was active."""
+        self._union_depth = 0
+
+    def node(self, conjunction: Conjunction) -> Node:
+        """Return the normal form of the intersection of subschemas."""
+        key = identity_key(conjunction)
+        if key not in self._nodes:
+            # An array that requires itself as an item finds the unpruned node here.
+            self._nodes[key] = node = self._intersection(conjunction)
+            self._nodes[key] = self._without_impossible_arrays(node)
+        return self._nodes[key]
+
+    def _intersection(self, conjunction: Conjunction) -> Node:
+        if not conjunction:
+            return Node(branches=ALL_TYPES)
+        node, *others = [self.normalize(subschema) for subschema in conjunction]
+        for other in others:
+            node = intersect_nodes(node, other)
+        return replace(node, branches=merge_branches(node.branches)) if others else node
+
+    def _without_impossible_arrays(self, node: Node) -> Node:
+        """Drop arrays that require an item for which no value is valid."""
+        if not self._item_budget.enter():
+            return node
+        try:
+            branches = tuple(branch for branch in node.branches if not self._has_impossible_item(branch))
+        finally:
+            self._item_budget.leave()
+        return node if len(branches) == len(node.branches) else replace(node, branches=branches)
+
+    def _has_impossible_item(self, branch: Branch) -> bool:
+        count = min(branch.limits.get("minItems", 0), len(branch.prefix_items) + 1)
+        required = (*branch.prefix_items, branch.items)[: int(count)]
+        return any(item and not self.node(item).branches for item in required)
+
+    def normalize(self, subschema: Subschema) -> Node:
+        """Return the normal form of one subschema."""
+        schema, pointer = subschema
+        if isinstance(schema, bool) or schema == {}:
+            return Node(branches=() if schema is False else ALL_TYPES, pointer=pointer)
+        if not isinstance(schema, dict):
+            return _unconstrained(pointer, "malformed", f"`{quote(schema)}` is not a schema")
+        if id(schema) in self._object_nodes:
+            return self._object_nodes[id(schema)]
+        pointer = self.registry.first_pointer(schema, pointer)
+        if not self._budget.enter():
+            return _unconstrained(pointer, "depth", "references and combinators nest too deep; the schema is ignored")
+        cycles = self._cycles
+        try:
+            node = self._normalize_object(schema, pointer)
+        finally:
+            self._budget.leave()
+        # A node with a cut reference is incomplete: it depends on the path that led here.
+        if self._cycles == cycles:
+            self._object_nodes[id(schema)] = node
+        return node
+
+    def normalize_alternative(self, subschema: Subschema) -> Node:
+        """Return the normal form of an alternative of a union, in which a self-reference adds nothing."""
+        self._union_depth += 1
+        try:
+            return self.normalize(subschema)
+        finally:
+            self._union_depth -= 1
+
+    def _normalize_object(self, schema: dict[str, Any], pointer: str) -> Node:
+        is_synthetic = self.registry.is_synthetic(schema)
+        collector = FindingCollector(pointer, is_synthetic=is_synthetic)
+        keywords = schema if is_synthetic else valid_keywords(schema, collector)
+        node = Node(branches=type_branches(self, keywords, collector), pointer=pointer)
+        if not _NOT_TYPE_KEYWORDS.isdisjoint(keywords):
+            node = self._apply_other_keywords(node, keywords, collector)
+        return with_annotations(node, keywords, collector)
+
+    def _apply_other_keywords(self, node: Node, keywords: Keywords, collector: FindingCollector) -> Node:
+        for keyword in ("$ref", "$dynamicRef", "$recursiveRef"):
+            if keyword in keywords:
+                ref = "#" if keyword == "$recursiveRef" else keywords[keyword]
+                node = self._with_reference(node, ref, keyword, collector)
+        node = with_combinators(self, node, keywords, collector)
+        if "const" in keywords or "enum" in keywords:
+            node = with_enum(self, node, keywords, collector)
+        if keywords.get("nullable") is True and not node.accepts_null:
+            null = Branch(type="null", pointer=collector.pointer)
+            node = replace(node, branches=(*node.branches, null))
+            collector.note("nullable", "`nullable` of OpenAPI is written as a union")
+        node = with_conditions(self, node, keywords, collector)
+        node = with_unevaluated(node, keywords, collector, self.references)
+        return replace(node, branches=merge_branches(node.branches))
+
+    def _with_reference(self, node: Node, ref: str, keyword: str, collector: FindingCollector) -> Node:
+        try:
+            schema, pointer = self.references.target(ref)
+        except UnresolvedReferenceError as error:
+            collector.add(keyword, error.pattern, Severity.REFUSED, str(error))
+            return node
+        if id(schema) in self._active_targets:
+            self._cycles += 1
+            if self._union_depth:
+                collector.note(keyword, f"`{ref}` refers to itself and adds no alternative", pattern="$ref")
+                return replace(node, branches=())
+            collector.add(keyword, "$ref", Severity.REFUSED, f"`{ref}` refers to itself and adds no constraint")
+            return node
+        self._active_targets.append(id(schema))
+        try:
+            target = self.normalize(Subschema(schema, pointer))
+        finally:
+            self._active_targets.pop()
+        collector.note(keyword, f"`{ref}` is inlined", pattern="$ref")
+        return intersect_nodes(replace(node, description="", title=""), target)
+
+
+def _unconstrained(pointer: str, pattern: str, message: str) -> Node:
+    return Node(branches=ALL_TYPES, pointer=pointer, findings=(finding(pointer, pattern, Severity.REFUSED, message),))
