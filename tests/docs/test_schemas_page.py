@@ -11,7 +11,7 @@ from pytest_regressions.file_regression import FileRegressionFixture
 from schemas_page import PAGE, Construct, render
 
 from toolmason.schema import Severity, Target, advertise, check, scan
-from toolmason.schema.keywords import HOLDS, SILENT
+from toolmason.schema.keywords import NO_EFFECT, VALUE_CHECKS
 from toolmason.schema.providers import providers
 
 ROOT = Path(__file__).parents[2]
@@ -20,7 +20,7 @@ PROSE = (ROOT / "docs" / "source" / "schemas.md.jinja").read_text(encoding="utf-
 
 
 def keywords_in(construct: Construct) -> set[str]:
-    return {sighting.keyword for sighting in scan.look(construct.schema) if sighting.is_keyword}
+    return {sighting.keyword for sighting in scan.scan_schema(construct.schema) if sighting.is_keyword}
 
 
 def test_page_shows_the_output_of_todays_code(file_regression: FileRegressionFixture, tmp_path: Path) -> None:
@@ -35,7 +35,7 @@ def test_sent_schema_is_accepted_by_its_target(construct: Construct) -> None:
 
 
 def test_every_keyword_that_is_read_or_omitted_is_in_an_example() -> None:
-    assert (HOLDS.keys() | SILENT) - set().union(*map(keywords_in, EXAMPLES.constructs.values())) == set()
+    assert (VALUE_CHECKS.keys() | NO_EFFECT) - set().union(*map(keywords_in, EXAMPLES.constructs.values())) == set()
 
 
 def test_every_pattern_of_a_finding_is_explained_once() -> None:

@@ -15,7 +15,7 @@ from toolmason.manifest.editor_schema import manifest_schema
 from toolmason.model.server import Server
 from toolmason.model.tool import Tool
 from toolmason.schema import Projection, Target
-from toolmason.schema.normalize import Reader
+from toolmason.schema.normalize import Normalizer
 from toolmason.schema.project import projected
 
 
@@ -25,7 +25,7 @@ class Facts:
     def __init__(self, server: Server) -> None:
         self._server = server
         self._tools = {tool.name: tool for tool in server.tools}
-        self._readers: dict[str, Reader] = {}
+        self._readers: dict[str, Normalizer] = {}
 
     @cached_property
     def catalogue(self) -> Catalogue:
@@ -56,7 +56,7 @@ class Facts:
         if self._tools.get(tool.name) is not tool:
             raise TypeError("`facts.projected` takes a tool of `server`")
         if tool.name not in self._readers:
-            self._readers[tool.name] = Reader(tool.schema)
+            self._readers[tool.name] = Normalizer(tool.schema)
         return projected(self._readers[tool.name], Target(target))
 
     def configuration(self, client: Client) -> dict[str, Any]:

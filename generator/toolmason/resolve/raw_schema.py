@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator, SchemaError
 
 from toolmason.manifest.input_files import read_input
 from toolmason.model.types import JsonSchema
-from toolmason.schema.references import References, UnfollowableError, schemas
+from toolmason.schema.references import References, UnresolvedReferenceError, schemas
 
 MAX_DEPTH: Final = 64
 """Maximum nesting depth of a schema."""
@@ -138,7 +138,7 @@ def _check_reference(address: str, references: References, nodes: Mapping[int, J
         raise RawSchemaError(f"`input_schema` refers to another document: `{address}`", "copy it under `$defs`")
     try:
         target, _ = references.target(address)
-    except UnfollowableError:
+    except UnresolvedReferenceError:
         target = None
     if not isinstance(target, bool) and id(target) not in nodes:
         hint = "write the path to a schema, such as `#/$defs/name`, or its `$anchor`"
