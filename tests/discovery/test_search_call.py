@@ -426,7 +426,7 @@ def test_a_search_says_which_tool_runs_what_it_found(server: Any, asked: dict[st
 def test_a_search_whose_hits_are_too_many_to_name_says_how_to_tell_them_apart(huge: Catalogue, desk: MakeDesk) -> None:
     hint = desk(huge, "search-call").ask("search", category="area3", limit=100)["hint"]
 
-    assert hint.startswith("Run with call_read; what it refuses, with call. ")
+    assert hint.startswith("Run read-only tools with call_read, others with call. ")
 
 
 def test_without_split_calls_a_search_names_the_one_tool_that_runs(catalogue: Catalogue, desk: MakeDesk) -> None:
@@ -528,15 +528,15 @@ def test_arguments_as_json_text_pass_the_same_boundary(server: Any) -> None:
     assert message.splitlines() == [
         "Argument 'args.limit' must be a finite number; got inf",
         (
-            r"Argument 'args.path[0]' contains the unpaired surrogate `\ud800` at character 1; send the complete pair, such as "
-            r"`\ud83d\ude00`, or leave it out"
+            r"Argument 'args.path[0]' contains the unpaired surrogate `\ud800` at character 1; "
+            r"send the complete pair, such as `\ud83d\ude00`, or remove it"
         ),
     ]
 
 
 def test_weak_hits_of_a_small_catalogue_are_called_so(server: Any) -> None:
-    assert "share no word" in server.ask("search", query="commit", limit=12)["hint"]
-    assert "share no word" not in server.ask("search", query="commit", limit=2)["hint"]
+    assert "do not contain any query word" in server.ask("search", query="commit", limit=12)["hint"]
+    assert "do not contain any query word" not in server.ask("search", query="commit", limit=2)["hint"]
 
 
 def test_a_literal_hit_comes_first_with_others_after_it(server: Any) -> None:

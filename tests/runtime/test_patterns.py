@@ -253,7 +253,7 @@ def reader(schema: dict[str, Any], model: type[Model] | None = None) -> Argument
 
 def refusal(arguments: dict[str, Any], schema: dict[str, Any], model: type[Model] | None = None) -> str:
     with pytest.raises(ToolError) as caught:
-        reader(schema, model).read(arguments)
+        reader(schema, model).validate(arguments)
     return str(caught.value).splitlines()[0]
 
 

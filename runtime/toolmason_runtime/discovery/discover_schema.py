@@ -96,7 +96,10 @@ class _Discover:
 def _tool_details(entry: ToolEntry, level: str) -> str | dict[str, Any]:
     name = str(entry["tool"]["name"])
     brief: dict[str, Any] = {"name": name, "description": entry["summary"], "complexity": entry["complexity"]}
-    usage: dict[str, Any] = {"use_cases": list(entry["use_cases"]), "requires_codebase": entry.get("requires_codebase", False)}
+    usage: dict[str, Any] = {
+        "use_cases": list(entry["use_cases"]),
+        "requires_codebase": entry.get("requires_codebase", False),
+    }
     match level:
         case "name_only":
             return name

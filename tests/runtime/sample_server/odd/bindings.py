@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from toolmason_runtime import Binding
+from toolmason_runtime.serving import Binding
 
 from sample_server import odd_handlers as handlers
 from sample_server.odd.models import NoParams, RefuseParams
