@@ -33,8 +33,8 @@ STAGES = (
 )
 """Packages of the toolkit: each imports only packages before it."""
 LAYERS = (
-    *("_lazy", "toml", "protocol", "search", "discovery", "transports", "chunks", "programs", "server"),
-    *("serving", "testing"),
+    *("_lazy", "suggestions", "toml", "protocol", "search", "discovery", "chunks", "transports", "programs"),
+    *("server", "serving", "testing"),
 )
 """Packages of the runtime: each imports only packages before it."""
 PUBLIC = {"toolmason_runtime", "toolmason_runtime.programs", "toolmason_runtime.serving", "toolmason_runtime.testing"}

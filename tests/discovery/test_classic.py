@@ -26,7 +26,7 @@ def test_us4_2_fr_012_classic_has_no_meta_tools(catalogue: Catalogue, desk: Make
     classic = desk(catalogue, "classic")
 
     assert not {"search", "call", "call_read"} & set(classic.listed())
-    assert not classic.style.handles("search")
+    assert not classic.style.is_meta_tool("search")
     assert classic.refusal("search", query="x").startswith("Unknown tool `search`.")
 
 
@@ -39,10 +39,10 @@ def test_us4_3_fr_014_classic_still_has_the_index(catalogue: Catalogue, desk: Ma
 def test_classic_permits_every_tool_of_the_tier_and_no_other(catalogue: Catalogue, desk: MakeDesk) -> None:
     style = desk(catalogue, "classic").style
 
-    assert style.permits("git_log")
-    assert style.permits("findFiles")
-    assert not style.permits("purge_mailbox")
-    assert style.permits("fax"), "a disabled tool says itself that it is"
+    assert style.allows_direct_call("git_log")
+    assert style.allows_direct_call("findFiles")
+    assert not style.allows_direct_call("purge_mailbox")
+    assert style.allows_direct_call("fax"), "a disabled tool says itself that it is"
 
 
 def test_sc_006_classic_lists_every_tool_of_the_tier_whole_and_in_the_order_of_the_manifest(

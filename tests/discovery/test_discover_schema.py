@@ -204,7 +204,7 @@ def test_call_tool_names_the_tools_nearest_to_an_unknown_one(server: Any) -> Non
 
     assert message.startswith("Unknown tool `creat_isue`. Nearest names: `create_issue`, ")
     assert message.count("`") == 8
-    assert message == server.style.refusal("creat_isue")
+    assert message == server.style.unknown_tool_text("creat_isue")
 
 
 def test_a_tool_named_under_another_name_is_said_to_be_tool_name(server: Any) -> None:
@@ -212,9 +212,9 @@ def test_a_tool_named_under_another_name_is_said_to_be_tool_name(server: Any) ->
 
 
 def test_feature_3_7_hidden_tools_stay_directly_callable(server: Any) -> None:
-    assert all(server.style.permits(name) for name in server.style.index.tools)
-    assert server.style.permits("fax"), "a disabled tool says itself that it is"
-    assert not server.style.permits("purge_mailbox")
+    assert all(server.style.allows_direct_call(name) for name in server.style.index.tools)
+    assert server.style.allows_direct_call("fax"), "a disabled tool says itself that it is"
+    assert not server.style.allows_direct_call("purge_mailbox")
 
 
 def test_a_workflow_of_discovery_schema_and_call(server: Any) -> None:

@@ -162,7 +162,7 @@ def test_req_015_2_unknown_tool_name_returns_helpful_error(server: Any, name: st
 
     assert message.startswith(f"Unknown tool `{name}`. Nearest names: ")
     assert message.count("`") == 8
-    assert message == server.refusal("call_tool", tool_name=name) == server.style.refusal(name)
+    assert message == server.refusal("call_tool", tool_name=name) == server.style.unknown_tool_text(name)
 
 
 def test_descriptions_cost_at_most_200_tokens_as_a_rule(server: Any) -> None:
@@ -264,9 +264,9 @@ def test_what_is_inside_of_huge_parameters_goes_last(
 
 
 def test_req_015_4_all_tools_remain_directly_callable(server: Any) -> None:
-    assert all(server.style.permits(name) for name in server.style.index.tools)
-    assert server.style.permits("findFiles")
-    assert server.style.permits("fax"), "a disabled tool says itself that it is"
+    assert all(server.style.allows_direct_call(name) for name in server.style.index.tools)
+    assert server.style.allows_direct_call("findFiles")
+    assert server.style.allows_direct_call("fax"), "a disabled tool says itself that it is"
 
 
 def test_a_disabled_tool_is_described_and_said_to_be_disabled(server: Any) -> None:

@@ -11,7 +11,7 @@ import pytest
 from toolmason_runtime.protocol.catalogue import Catalogue, ToolEntry
 from toolmason_runtime.protocol.tokens import estimate_tokens
 from toolmason_runtime.search.index import ToolIndex
-from toolmason_runtime.search.text import STOP_WORDS, folded
+from toolmason_runtime.search.text import STOP_WORDS, fold
 
 MakeIndex = Callable[[Catalogue], ToolIndex]
 
@@ -145,7 +145,7 @@ def said_by(entry: ToolEntry) -> str:
     parts += [*entry["keywords"], *entry["use_cases"]]
     for name, each in entry["tool"]["inputSchema"]["properties"].items():
         parts += [name, each["description"]]
-    return "\n".join(folded(part) for part in parts)
+    return "\n".join(fold(part) for part in parts)
 
 
 def test_there_are_200_tools(programs: Catalogue) -> None:

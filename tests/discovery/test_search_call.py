@@ -252,7 +252,7 @@ def test_us3_1_fr_011_without_split_calls_exactly_two_tools_are_listed(catalogue
 
     server = desk(catalogue, "search-call")
     assert server.listed() == ["search", "call"]
-    assert not server.style.handles("call_read")
+    assert not server.style.is_meta_tool("call_read")
 
 
 def test_split_calls_adds_a_tool_that_only_reads(server: Any) -> None:
@@ -297,15 +297,15 @@ def test_sc_002_the_list_does_not_grow_with_the_catalogue(huge: Catalogue, desk:
 
 
 def test_a_hidden_tool_does_not_answer_to_its_own_name(server: Any) -> None:
-    assert not server.style.permits("git_log")
-    assert not server.style.handles("git_log")
+    assert not server.style.allows_direct_call("git_log")
+    assert not server.style.is_meta_tool("git_log")
 
 
 @pytest.mark.parametrize(
     ("name", "runner"), [("git_log", "call_read"), ("findFiles", "call_read"), ("git_commit", "call")]
 )
 def test_a_hidden_tool_called_by_its_own_name_says_what_runs_it(server: Any, name: str, runner: str) -> None:
-    assert server.style.refusal(name) == f"Unknown tool `{name}`: it is not listed; run it with `{runner}`."
+    assert server.style.unknown_tool_text(name) == f"Unknown tool `{name}`: it is not listed; run it with `{runner}`."
 
 
 RUNNING = [
@@ -333,19 +333,19 @@ def test_a_disabled_tool_that_would_not_be_served_anyway_is_unknown(
     server = desk(catalogue, style, toolsets=("git",))
 
     assert server.refusal(meta, tool_name="fax").startswith("Unknown tool `fax`. Nearest names: ")
-    assert not server.style.permits("fax")
+    assert not server.style.allows_direct_call("fax")
 
 
 def test_a_disabled_tool_is_not_listed_under_its_own_name_where_hidden_tools_are_not(server: Any) -> None:
-    assert not server.style.permits("fax")
-    assert server.style.refusal("fax") == "Unknown tool `fax`: it is not listed, and disabled on this server."
+    assert not server.style.allows_direct_call("fax")
+    assert server.style.unknown_tool_text("fax") == "Unknown tool `fax`: it is not listed, and disabled on this server."
 
 
 def test_a_disabled_tool_that_is_pinned_answers_to_its_own_name(catalogue: Catalogue, desk: MakeDesk) -> None:
     catalogue["discovery"]["pinned"] = ["fax"]
     server = desk(catalogue, "search-call")
 
-    assert server.style.permits("fax")
+    assert server.style.allows_direct_call("fax")
     assert "fax" not in server.listed()
 
 
@@ -401,12 +401,12 @@ def test_meta_tools_state_the_default_and_the_minimum_that_they_keep_to(
 def test_without_split_calls_call_runs_every_hidden_tool(catalogue: Catalogue, desk: MakeDesk) -> None:
     catalogue["discovery"]["split_calls"] = False
 
-    assert desk(catalogue, "search-call").style.refusal("git_log").endswith("; run it with `call`.")
+    assert desk(catalogue, "search-call").style.unknown_tool_text("git_log").endswith("; run it with `call`.")
 
 
 @pytest.mark.parametrize("name", ["git_lgo", "purge_mailbox"])
 def test_an_unknown_tool_is_answered_in_the_same_words_by_its_own_name_and_through_call(server: Any, name: str) -> None:
-    assert server.style.refusal(name) == server.refusal("call", tool_name=name)
+    assert server.style.unknown_tool_text(name) == server.refusal("call", tool_name=name)
 
 
 @pytest.mark.parametrize(
@@ -426,7 +426,7 @@ def test_a_search_says_which_tool_runs_what_it_found(server: Any, asked: dict[st
 def test_a_search_whose_hits_are_too_many_to_name_says_how_to_tell_them_apart(huge: Catalogue, desk: MakeDesk) -> None:
     hint = desk(huge, "search-call").ask("search", category="area3", limit=100)["hint"]
 
-    assert hint.startswith("Run with call_read; what it refuses, with call. ")
+    assert hint.startswith("Run read-only tools with call_read, others with call. ")
 
 
 def test_without_split_calls_a_search_names_the_one_tool_that_runs(catalogue: Catalogue, desk: MakeDesk) -> None:
@@ -441,9 +441,9 @@ def test_pinned_tools_are_listed_and_answer_to_their_own_names(catalogue: Catalo
 
     (pinned,) = style.listed()[3:]
     assert pinned == catalogue["tools"]["search_files"]["tool"] | {"_meta": {"anthropic/alwaysLoad": True}}
-    assert style.permits("search_files")
-    assert style.permits("findFiles")
-    assert not style.permits("purge_mailbox")
+    assert style.allows_direct_call("search_files")
+    assert style.allows_direct_call("findFiles")
+    assert not style.allows_direct_call("purge_mailbox")
 
 
 def test_the_prefix_stands_before_all_names(catalogue: Catalogue, desk: MakeDesk) -> None:
@@ -528,15 +528,15 @@ def test_arguments_as_json_text_pass_the_same_boundary(server: Any) -> None:
     assert message.splitlines() == [
         "Argument 'args.limit' must be a finite number; got inf",
         (
-            r"Argument 'args.path[0]' holds `\ud800`, half a character, at character 1: send both halves, as in "
-            r"`\ud83d\ude00`, or leave it out"
+            r"Argument 'args.path[0]' contains the unpaired surrogate `\ud800` at character 1; "
+            r"send the complete pair, such as `\ud83d\ude00`, or remove it"
         ),
     ]
 
 
 def test_weak_hits_of_a_small_catalogue_are_called_so(server: Any) -> None:
-    assert "share no word" in server.ask("search", query="commit", limit=12)["hint"]
-    assert "share no word" not in server.ask("search", query="commit", limit=2)["hint"]
+    assert "do not contain any query word" in server.ask("search", query="commit", limit=12)["hint"]
+    assert "do not contain any query word" not in server.ask("search", query="commit", limit=2)["hint"]
 
 
 def test_a_literal_hit_comes_first_with_others_after_it(server: Any) -> None:

@@ -21,12 +21,12 @@ def test_toolsets_keep_their_categories(catalogue: Catalogue) -> None:
 
 
 def test_an_unknown_toolset_is_an_error_that_names_the_known_ones(catalogue: Catalogue) -> None:
-    expected = r"unknown toolset `gti`: there are `files`, `git`, `issues`, `messages`; did you mean `git`\?"
+    expected = r"unknown toolset `gti`: use one of `files`, `git`, `issues`, `messages`; did you mean `git`\?"
     with pytest.raises(ValueError, match=expected):
         visible_tools(catalogue, Selection("classic", toolsets=("gti",)))
 
 
 def test_an_unknown_style_is_an_error_that_names_the_known_ones() -> None:
-    with pytest.raises(ValueError, match="unknown discovery style `serch-call`: there are `search-call`"):
+    with pytest.raises(ValueError, match="unknown discovery style `serch-call`: use one of `search-call`"):
         Selection("serch-call")
     assert [Selection(style).style for style in STYLES] == list(STYLES)

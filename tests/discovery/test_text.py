@@ -6,7 +6,7 @@ import sys
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from toolmason_runtime.search.text import folded, grams, squeezed, terms, words
+from toolmason_runtime.search.text import bigrams, fold, normalize_name, terms, words
 
 
 @pytest.mark.parametrize("name", ["read_files", "readFiles", "ReadFiles", "read-files", "read files", "read.files"])
@@ -44,11 +44,11 @@ def test_terms_are_stems_without_the_words_of_a_polite_request() -> None:
 
 
 def test_folded_text_has_single_spaces() -> None:
-    assert folded("  Read\n\tFILES ") == "read files"
+    assert fold("  Read\n\tFILES ") == "read files"
 
 
 def test_grams_mark_the_ends_of_a_word() -> None:
-    assert grams("cat") == {"^c", "ca", "at", "t$"}
+    assert bigrams("cat") == {"^c", "ca", "at", "t$"}
 
 
 @given(st.text())
@@ -61,7 +61,7 @@ def test_any_text_has_terms_without_white_space_or_capitals(text: str) -> None:
 
 @given(st.text())
 def test_squeezing_is_done_once(text: str) -> None:
-    assert squeezed(squeezed(text)) == squeezed(text)
+    assert normalize_name(normalize_name(text)) == normalize_name(text)
 
 
 def test_stemming_loads_the_english_stemmer_alone() -> None:

@@ -12,22 +12,22 @@ from pydantic import BaseModel
 from sample_server.catalogue import CATALOGUE
 from sample_server.text.models import CountWordsParams
 from toolmason_runtime import ToolError
-from toolmason_runtime.protocol.arguments import ArgumentReader, Arguments, standing_at
+from toolmason_runtime.protocol.arguments import Arguments, ArgumentValidator, values_at
 from toolmason_runtime.protocol.catalogue import ToolEntry
 
-COUNT = ArgumentReader(CATALOGUE["tools"]["count_words"], CountWordsParams)
-RAW = ArgumentReader(CATALOGUE["tools"]["raw"], None)
+COUNT = ArgumentValidator(CATALOGUE["tools"]["count_words"], CountWordsParams)
+RAW = ArgumentValidator(CATALOGUE["tools"]["raw"], None)
 GOOD = {"text": "a", "label": "x"}
 RANGES = "Argument 'ranges' must be an array of at most 3 items"
 
 
 def read(**arguments: Any) -> Arguments:
-    return COUNT.read(GOOD | arguments)
+    return COUNT.validate(GOOD | arguments)
 
 
-def complaint(reader: ArgumentReader, arguments: dict[str, Any]) -> list[str]:
+def complaint(reader: ArgumentValidator, arguments: dict[str, Any]) -> list[str]:
     with pytest.raises(ToolError) as refused:
-        reader.read(arguments)
+        reader.validate(arguments)
     return refused.value.message.split("\n")
 
 
@@ -60,7 +60,7 @@ class Choices(BaseModel):
     size: Literal["1", "2"] = "1"
 
 
-CHOICES = ArgumentReader(CATALOGUE["tools"]["count_words"], Choices)
+CHOICES = ArgumentValidator(CATALOGUE["tools"]["count_words"], Choices)
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ CHOICES = ArgumentReader(CATALOGUE["tools"]["count_words"], Choices)
     ],
 )
 def test_plain_meaning_is_taken_where_only_some_integers_fit(arguments: dict[str, Any], value: dict[str, Any]) -> None:
-    assert CHOICES.read(arguments).value.model_dump(exclude_unset=True) == value
+    assert CHOICES.validate(arguments).value.model_dump(exclude_unset=True) == value
 
 
 @pytest.mark.parametrize(
@@ -145,9 +145,9 @@ def test_all_that_is_wrong_is_said_at_once_with_the_nearest_example() -> None:
 def test_items_that_must_differ_are_held_to_it_however_they_are_written() -> None:
     entry = deepcopy(CATALOGUE["tools"]["count_words"])
     entry["unique"] = [["ranges"]]
-    reader = ArgumentReader(entry, CountWordsParams)
+    reader = ArgumentValidator(entry, CountWordsParams)
     fitting = {"text": "a", "label": "x", "ranges": [{"start": 1}, {"start": 2}]}
-    assert reader.read(fitting).value.ranges
+    assert reader.validate(fitting).value.ranges
 
     (said, *_example) = complaint(reader, {**fitting, "ranges": [{"start": 1, "stop": 2}, {"stop": 2, "start": 1}]})
     assert said.startswith("Argument 'ranges' must be an array of at most 3 items all different; got")
@@ -174,7 +174,7 @@ def test_null_inside_an_argument_is_left_out_too() -> None:
 
 
 def test_null_of_a_nullable_argument_is_a_value() -> None:
-    assert COUNT.read({"text": "a", "label": None}).value.label is None
+    assert COUNT.validate({"text": "a", "label": None}).value.label is None
     assert complaint(COUNT, {"text": "a"})[0] == "Argument 'label' is required: a string or null"
 
 
@@ -199,7 +199,7 @@ def test_members_of_a_map_are_not_unknown() -> None:
 def test_what_was_sent_is_not_changed() -> None:
     sent = GOOD | {"ranges": [{"start": 1, "x": 1, "stop": None}], "limit": None, "wait_for_previous": True}
     before = repr(sent)
-    COUNT.read(sent)
+    COUNT.validate(sent)
 
     assert repr(sent) == before
 
@@ -219,7 +219,7 @@ def test_raw_schema_is_enforced_in_the_same_words(arguments: dict[str, Any], sai
 
 
 def test_raw_schema_gives_the_handler_a_dict_with_nulls_as_the_schema_has_them() -> None:
-    result = RAW.read({"depth": 1, "mode": None, "name": None, "else": 1})
+    result = RAW.validate({"depth": 1, "mode": None, "name": None, "else": 1})
 
     assert result.value == {"depth": 1, "name": None}
     assert len(result.notes) == 1
@@ -228,18 +228,18 @@ def test_raw_schema_gives_the_handler_a_dict_with_nulls_as_the_schema_has_them()
 def test_raw_schema_that_is_open_takes_what_it_does_not_name() -> None:
     entry = CATALOGUE["tools"]["raw"]
     schema = {"type": "object", "properties": {"a": {"type": "integer"}}}
-    reader = ArgumentReader(entry | {"tool": {"name": "raw", "inputSchema": schema}}, None)
+    reader = ArgumentValidator(entry | {"tool": {"name": "raw", "inputSchema": schema}}, None)
 
-    assert reader.read({"a": 1, "b": 2}) == Arguments({"a": 1, "b": 2}, ())
+    assert reader.validate({"a": 1, "b": 2}) == Arguments({"a": 1, "b": 2}, ())
 
 
 def test_raw_schema_never_fetches_another_document() -> None:
     entry = CATALOGUE["tools"]["raw"]
     schema = {"type": "object", "properties": {"a": {"$ref": "http://127.0.0.1:1/schema.json"}}}
-    reader = ArgumentReader(entry | {"tool": {"name": "raw", "inputSchema": schema}}, None)
+    reader = ArgumentValidator(entry | {"tool": {"name": "raw", "inputSchema": schema}}, None)
 
     with pytest.raises(Exception, match="Unresolvable"):
-        reader.read({"a": 1})
+        reader.validate({"a": 1})
 
 
 JSON = st.recursive(
@@ -250,9 +250,9 @@ JSON = st.recursive(
 NAMES = st.sampled_from([*CountWordsParams.model_fields, "other", "wait_for_previous"])
 
 
-def read_or_refused(reader: ArgumentReader, arguments: dict[str, Any]) -> Arguments | str:
+def read_or_refused(reader: ArgumentValidator, arguments: dict[str, Any]) -> Arguments | str:
     try:
-        return reader.read(arguments)
+        return reader.validate(arguments)
     except ToolError as error:
         return error.message
 
@@ -277,7 +277,7 @@ def test_whatever_is_sent_to_a_raw_schema_is_read_or_refused_in_words(arguments:
 
 @given(st.text(max_size=20), st.none() | st.text(max_size=5), st.integers(1, 100))
 def test_good_arguments_are_read_as_they_are(text: str, label: str | None, limit: int) -> None:
-    result = COUNT.read({"text": text, "label": label, "limit": limit})
+    result = COUNT.validate({"text": text, "label": label, "limit": limit})
 
     assert (result.value.text, result.value.label, result.value.limit, result.notes) == (text, label, limit, ())
 
@@ -305,7 +305,7 @@ SENT: dict[str, Any] = {
 
 
 @pytest.fixture
-def query() -> ArgumentReader:
+def query() -> ArgumentValidator:
     """Give the reader of a tool whose raw schema had to be sent in other words and names."""
     entry: ToolEntry = {
         **CATALOGUE["tools"]["raw"],
@@ -313,17 +313,17 @@ def query() -> ArgumentReader:
         "arguments_schema": QUERY,
         "renamed": {"top": "$top", "field": "@field"},
     }
-    return ArgumentReader(entry, None)
+    return ArgumentValidator(entry, None)
 
 
-def test_names_that_were_replaced_lead_back_to_the_tools_own(query: ArgumentReader) -> None:
+def test_names_that_were_replaced_lead_back_to_the_tools_own(query: ArgumentValidator) -> None:
     sent = {"top": 3, "filters": [{"field": "a"}], "labels": {"field": "stays", "top": "too"}}
     before = deepcopy(sent)
-    assert query.read(sent) == Arguments(
+    assert query.validate(sent) == Arguments(
         {"$top": 3, "filters": [{"@field": "a"}], "labels": {"field": "stays", "top": "too"}}, ()
     )
     assert sent == before
-    assert query.read({"$top": 3}).value == {"$top": 3}
+    assert query.validate({"$top": 3}).value == {"$top": 3}
 
 
 @pytest.mark.parametrize(
@@ -336,21 +336,21 @@ def test_names_that_were_replaced_lead_back_to_the_tools_own(query: ArgumentRead
     ],
 )
 def test_arguments_are_held_to_the_schema_as_written_in_the_names_that_were_sent(
-    query: ArgumentReader, arguments: dict[str, Any], said: str
+    query: ArgumentValidator, arguments: dict[str, Any], said: str
 ) -> None:
     with pytest.raises(ToolError) as caught:
-        query.read(arguments)
+        query.validate(arguments)
     assert said in str(caught.value).splitlines()[0]
 
 
-def test_a_name_that_was_given_is_not_suggested(query: ArgumentReader) -> None:
-    (note,) = query.read({"top": 1, "topp": 2}).notes
+def test_a_name_that_was_given_is_not_suggested(query: ArgumentValidator) -> None:
+    (note,) = query.validate({"top": 1, "topp": 2}).notes
 
     assert note == "Note: unknown argument 'topp' was ignored; known are: top, filters, labels"
 
 
-def test_unknown_argument_is_noted_with_the_names_that_were_sent(query: ArgumentReader) -> None:
-    assert query.read({"top": 1, "filterss": []}).notes == (
+def test_unknown_argument_is_noted_with_the_names_that_were_sent(query: ArgumentValidator) -> None:
+    assert query.validate({"top": 1, "filterss": []}).notes == (
         "Note: unknown argument 'filterss' was ignored; did you mean 'filters'?",
     )
 
@@ -366,7 +366,7 @@ def test_unknown_argument_is_noted_with_the_names_that_were_sent(query: Argument
 def test_items_that_must_differ_are_found_in_lists_and_maps(
     steps: list[str], arguments: dict[str, Any], place: str
 ) -> None:
-    found = [path for path, value in standing_at(arguments, steps, ()) if len(value) > len({*map(str, value)})]
+    found = [path for path, value in values_at(arguments, steps, ()) if len(value) > len({*map(str, value)})]
     assert [".".join(map(str, path)) for path in found] == ([place.replace("[", ".").replace("]", "")] if place else [])
 
 
@@ -405,7 +405,7 @@ PET: dict[str, Any] = {
 
 
 @pytest.fixture
-def pets() -> ArgumentReader:
+def pets() -> ArgumentValidator:
     sent = {"type": "object", "properties": {**PET["properties"], "wait_for_previous": {"type": "boolean"}}}
     entry: ToolEntry = {
         **CATALOGUE["tools"]["raw"],
@@ -413,14 +413,14 @@ def pets() -> ArgumentReader:
         "arguments_schema": PET,
         "renamed": {"my_val": "my-val"},
     }
-    return ArgumentReader(entry, None)
+    return ArgumentValidator(entry, None)
 
 
-def test_null_of_an_optional_member_is_left_out_inside_alternatives_too(pets: ArgumentReader) -> None:
-    assert pets.read({"pet": {"kind": "cat", "lives": None}}).value == {"pet": {"kind": "cat"}}
+def test_null_of_an_optional_member_is_left_out_inside_alternatives_too(pets: ArgumentValidator) -> None:
+    assert pets.validate({"pet": {"kind": "cat", "lives": None}}).value == {"pet": {"kind": "cat"}}
 
 
-def test_null_in_a_map_is_no_optional_argument(pets: ArgumentReader) -> None:
+def test_null_in_a_map_is_no_optional_argument(pets: ArgumentValidator) -> None:
     assert complaint(pets, {"counts": {"a": None, "b": 1}})[0] == "Argument 'counts.a' must be an integer; got null"
 
 
@@ -434,17 +434,19 @@ def test_null_in_a_map_is_no_optional_argument(pets: ArgumentReader) -> None:
         (7, "Argument 'pet' must be an object; got 7"),
     ],
 )
-def test_what_does_not_fit_is_told_of_the_alternative_that_was_meant(pets: ArgumentReader, pet: Any, said: str) -> None:
+def test_what_does_not_fit_is_told_of_the_alternative_that_was_meant(
+    pets: ArgumentValidator, pet: Any, said: str
+) -> None:
     assert complaint(pets, {"pet": pet})[0] == said
 
 
-def test_names_lead_back_however_deep_they_stand(pets: ArgumentReader) -> None:
+def test_names_lead_back_however_deep_they_stand(pets: ArgumentValidator) -> None:
     sent: dict[str, Any] = {"my_val": 0}
     own: dict[str, Any] = {"my-val": 0}
     for level in range(1, 9):
         sent, own = {"my_val": level, "kids": [sent]}, {"my-val": level, "kids": [own]}
-    assert pets.read({"node": sent}).value == {"node": own}
+    assert pets.validate({"node": sent}).value == {"node": own}
 
 
-def test_argument_that_a_schema_takes_from_elsewhere_is_declared(pets: ArgumentReader) -> None:
-    assert pets.read({"wait_for_previous": True}).value == {"wait_for_previous": True}
+def test_argument_that_a_schema_takes_from_elsewhere_is_declared(pets: ArgumentValidator) -> None:
+    assert pets.validate({"wait_for_previous": True}).value == {"wait_for_previous": True}

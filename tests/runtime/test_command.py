@@ -106,7 +106,7 @@ def test_a_check_that_fails_stops_nothing(tmp_path: Path) -> None:
     text = started(tmp_path, {"SAMPLE_CHECK_FAILS": "1"}, until="on purpose")
 
     [line] = map(json.loads, text.splitlines())
-    assert (line["level"], line["message"]) == ("error", "the check at the start failed")
+    assert (line["level"], line["message"]) == ("error", "the startup check failed")
     assert "on purpose" in line["exception"]
 
 
@@ -126,11 +126,11 @@ def test_version_is_the_server_s() -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--toolsets", "texts"], "sample: unknown toolset `texts`: there are `text`, `odd`; did you mean `text`?\n"),
+        (["--toolsets", "texts"], "sample: unknown toolset `texts`: use one of `text`, `odd`; did you mean `text`?\n"),
         (["--discovery", "clasic"], "did you mean `classic`?\n"),
         (
             ["--http", "--host", "0.0.0.0"],
-            "sample: --host 0.0.0.0 can be reached from other machines: name the hosts that clients may use",
+            "sample: --host 0.0.0.0 is reachable from other machines: name the hosts that clients may use",
         ),
         (
             ["--http", "--host", "192.0.2.1", "--allow-host", "a.example", "--token-file", TOKEN_FILE],

@@ -253,7 +253,7 @@ async def test_a_bug_is_told_as_json_without_its_text() -> None:
 
     error = json.loads(texts(result)[0])["error"]
     assert error["code"] == "INTERNAL"
-    assert error["message"].startswith("Error executing tool crash: a mistake of the server")
+    assert error["message"].startswith("Error executing tool crash: internal server error")
     assert "12345" not in error["message"]
 
 

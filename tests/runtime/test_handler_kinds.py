@@ -9,8 +9,8 @@ from functools import partial, wraps
 from typing import Any
 
 import pytest
-from toolmason_runtime import ToolError
-from toolmason_runtime.serving import Binding
+from toolmason_runtime.protocol.binding import Binding
+from toolmason_runtime.protocol.errors import ToolError
 
 pytestmark = pytest.mark.anyio
 CALLER: ContextVar[str] = ContextVar("CALLER")

@@ -26,7 +26,7 @@ from stdio_peer import PATIENCE_S
 from toolmason_runtime.transports.framing import MAX_MESSAGE_BYTES
 from toolmason_runtime.transports.http import is_loopback, listen, serve
 from toolmason_runtime.transports.http_access import AccessError
-from toolmason_runtime.transports.shutdown import Ending
+from toolmason_runtime.transports.shutdown import Shutdown
 
 pytestmark = pytest.mark.anyio
 
@@ -249,8 +249,8 @@ def test_address_that_others_can_reach_is_refused_before_anything_is_made() -> N
         raise AssertionError("nothing should be made")
 
     for given in ({}, {"allowed_hosts": ["a.example"]}, {"token": "a-token-that-only-tests-use"}):
-        with pytest.raises(AccessError, match="can be reached from other machines"):
-            serve(make_server, Ending(), host="0.0.0.0", port=0, **given)
+        with pytest.raises(AccessError, match="is reachable from other machines"):
+            serve(make_server, Shutdown(), host="0.0.0.0", port=0, **given)
 
 
 class Raw:
@@ -321,7 +321,7 @@ def test_half_a_character_is_refused_to_the_model_as_over_stdio(version: str) ->
 
     assert refused["result"]["isError"] is True
     text = refused["result"]["content"][0]["text"]
-    assert text.startswith(r"Argument 'text' holds `\ud800`, half a character, at character 3")
+    assert text.startswith(r"Argument 'text' contains the unpaired surrogate `\ud800` at character 3")
     assert taken["result"]["content"][0]["text"] == "B \U0001f600"
 
 
@@ -404,11 +404,11 @@ HALF_OPEN = [
     b"GET /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: text/event-stream\r\n\r\nGET /mcp HT",
 ]
 IMPATIENT = """
-from toolmason_runtime.transports.shutdown import Ending
+from toolmason_runtime.transports.shutdown import Shutdown
 from toolmason_runtime.transports.http import serve
 from sample_server.server import build_server
 
-ending = Ending()
+ending = Shutdown()
 ending.install()
 serve(build_server, ending, port=0, request_timeout_s=3)
 """

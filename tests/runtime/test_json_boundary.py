@@ -13,7 +13,7 @@ from mcp.types import JSONRPCRequest
 from toolmason_runtime.protocol.json_boundary import problems_of, refused_arguments
 from toolmason_runtime.transports.framing import MalformedError, receive
 
-WHOLE = r"send both halves, as in `\ud83d\ude00`, or leave it out"
+WHOLE = r"send the complete pair, such as `\ud83d\ude00`, or remove it"
 
 
 def call(arguments: str) -> dict[str, Any]:
@@ -31,16 +31,19 @@ def call(arguments: str) -> dict[str, Any]:
         ('{"ratio": -Infinity}', "Argument 'ratio' must be a finite number; got -inf"),
         ('{"ratio": 1e999}', "Argument 'ratio' must be a finite number; got inf"),
         (f'{{"ratio": -{"9" * 210}e99}}', "Argument 'ratio' must be a finite number; got -inf"),
-        (r'{"label": "a\ud83d"}', rf"Argument 'label' holds `\ud83d`, half a character, at character 2: {WHOLE}"),
+        (
+            r'{"label": "a\ud83d"}',
+            rf"Argument 'label' contains the unpaired surrogate `\ud83d` at character 2; {WHOLE}",
+        ),
         (
             r'{"files": [{"path": "\udc00"}]}',
-            rf"Argument 'files[0].path' holds `\udc00`, half a character, at character 1: {WHOLE}",
+            rf"Argument 'files[0].path' contains the unpaired surrogate `\udc00` at character 1; {WHOLE}",
         ),
         (
             r'{"weights": {"\udc00": 1}}',
-            rf"Argument 'weights' has a name with `\udc00`, half a character: {WHOLE}",
+            rf"Argument 'weights' has a name with the unpaired surrogate `\udc00`; {WHOLE}",
         ),
-        (r'{"\udc00": 1}', rf"The arguments have a name with `\udc00`, half a character: {WHOLE}"),
+        (r'{"\udc00": 1}', rf"The arguments have a name with the unpaired surrogate `\udc00`; {WHOLE}"),
     ],
 )
 def test_flawed_arguments_are_taken_out_and_the_reason_is_passed_on(arguments: str, problem: str) -> None:

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import Field, ValidationError
 from sample_server.catalogue import CATALOGUE
-from toolmason_runtime.protocol.arguments import ArgumentReader
+from toolmason_runtime.protocol.arguments import ArgumentValidator
 from toolmason_runtime.protocol.catalogue import ToolEntry
 from toolmason_runtime.protocol.errors import ToolError
 from toolmason_runtime.protocol.model import Model
@@ -246,14 +246,14 @@ def test_schema_of_a_model_has_its_patterns_as_written() -> None:
     }
 
 
-def reader(schema: dict[str, Any], model: type[Model] | None = None) -> ArgumentReader:
+def reader(schema: dict[str, Any], model: type[Model] | None = None) -> ArgumentValidator:
     entry: ToolEntry = {**CATALOGUE["tools"]["raw"], "tool": {"name": "raw", "inputSchema": schema}}
-    return ArgumentReader(entry, model)
+    return ArgumentValidator(entry, model)
 
 
 def refusal(arguments: dict[str, Any], schema: dict[str, Any], model: type[Model] | None = None) -> str:
     with pytest.raises(ToolError) as caught:
-        reader(schema, model).read(arguments)
+        reader(schema, model).validate(arguments)
     return str(caught.value).splitlines()[0]
 
 

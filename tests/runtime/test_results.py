@@ -40,7 +40,7 @@ SCHEMA: dict[str, Any] = {
 
 def test_structure_has_the_names_of_the_wire_and_no_null_that_its_schema_forbids() -> None:
     whole = Whole.model_validate({"class": "größe", "parts": [Part(), Part(size=1)], "by_name": {"a": Part()}})
-    result = ResultWriter(SCHEMA).wire(whole)
+    result = ResultWriter(SCHEMA).to_wire(whole)
 
     assert result["structuredContent"] == {
         "class": "größe",
@@ -59,22 +59,22 @@ def test_structure_has_the_names_of_the_wire_and_no_null_that_its_schema_forbids
 )
 def test_other_than_promised_is_an_error(returned: Any) -> None:
     with pytest.raises(ResultError):
-        ResultWriter(SCHEMA).wire(returned)
+        ResultWriter(SCHEMA).to_wire(returned)
 
 
 def test_number_that_json_cannot_carry_is_an_error() -> None:
     with pytest.raises(ValueError, match="not JSON compliant"):
-        ResultWriter({"type": "object"}).wire({"a": float("nan")})
+        ResultWriter({"type": "object"}).to_wire({"a": float("nan")})
 
 
 def test_failure_may_stand_in_for_a_promised_structure() -> None:
-    result = ResultWriter(SCHEMA).wire(Reply("nothing there", is_error=True))
+    result = ResultWriter(SCHEMA).to_wire(Reply("nothing there", is_error=True))
 
     assert result == {"content": [{"type": "text", "text": "nothing there"}], "isError": True}
 
 
 def test_content_alone_has_no_structure() -> None:
-    assert ResultWriter(None).wire(["a", "b"]) == {
+    assert ResultWriter(None).to_wire(["a", "b"]) == {
         "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]
     }
 
@@ -90,6 +90,6 @@ def test_whatever_text_there_is_can_be_carried(text: str) -> None:
 
 
 def test_structure_may_stand_beside_a_reply_of_a_tool_that_promises_none() -> None:
-    result = ResultWriter(None).wire(Reply('{"a":1}', structure={"a": 1}))
+    result = ResultWriter(None).to_wire(Reply('{"a":1}', structure={"a": 1}))
 
     assert result == {"content": [{"type": "text", "text": '{"a":1}'}], "structuredContent": {"a": 1}}

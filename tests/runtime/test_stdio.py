@@ -280,7 +280,7 @@ def test_line_that_is_no_message_is_answered_and_logged_and_the_next_is_read(ver
     assert result["content"][0]["text"] == "STILL HERE"
     assert len(logged) == len(expected)
     assert {(line["level"], line["logger"]) for line in logged} == {("warn", "toolmason_runtime.transports.stdio")}
-    assert all(line["message"].startswith("passed over a line of input: ") for line in logged)
+    assert all(line["message"].startswith("ignored invalid input line: ") for line in logged)
 
 
 @both_eras
@@ -329,8 +329,10 @@ def test_half_a_character_is_refused_in_arguments_and_replaced_elsewhere(version
         nowhere = peer.response(peer.send("tools/call", name="a\ud800", arguments={}))
 
     assert refused["isError"] is True
-    assert refused["content"][0]["text"].startswith(r"Argument 'text' holds `\ud800`, half a character, at character 3")
-    assert unknown["content"][0]["text"].startswith(r"The arguments have a name with `\ud800`, half a character")
+    assert refused["content"][0]["text"].startswith(
+        r"Argument 'text' contains the unpaired surrogate `\ud800` at character 3"
+    )
+    assert unknown["content"][0]["text"].startswith(r"The arguments have a name with the unpaired surrogate `\ud800`")
     assert "`a?`" in nowhere["error"]["message"]
 
 
@@ -593,10 +595,10 @@ def test_earlier_client_without_the_capability_lets_the_model_know() -> None:
 
 
 MALFORMED_ANSWERS = [
-    (b'{"jsonrpc":"2.0","id":%d,"result":[]}', "neither a request nor a notification nor a response"),
-    (b'{"jsonrpc":"2.0","id":%d,"result":null}', "neither a request nor a notification nor a response"),
-    (b'{"jsonrpc":"2.0","id":%d,"error":"no"}', "neither a request nor a notification nor a response"),
-    (b'{"jsonrpc":"2.0","id":%d}', "neither a request nor a notification nor a response"),
+    (b'{"jsonrpc":"2.0","id":%d,"result":[]}', "message must be a request, a notification or a response"),
+    (b'{"jsonrpc":"2.0","id":%d,"result":null}', "message must be a request, a notification or a response"),
+    (b'{"jsonrpc":"2.0","id":%d,"error":"no"}', "message must be a request, a notification or a response"),
+    (b'{"jsonrpc":"2.0","id":%d}', "message must be a request, a notification or a response"),
     (b'{"id":%d,"result":{"action":"accept"}}', 'jsonrpc must be "2.0"'),
     (b'{"jsonrpc":"2.0","id":%d,"result":{"a":' + nested(300) + b"}}", "nested too deeply"),
     (b'{"jsonrpc":"2.0","id":%d,"result":{"a":NaN}}', "numbers must be finite"),
@@ -617,7 +619,7 @@ def test_malformed_answer_of_the_client_fails_the_call_that_waits_for_it(line: b
     assert said[-1]["id"] == number
     assert said[-1]["result"]["isError"] is True
     text = said[-1]["result"]["content"][0]["text"]
-    assert text == f"The client did not answer elicitation/create: its answer is malformed: {reason}"
+    assert text == f"The client did not answer elicitation/create: malformed response: {reason}"
 
 
 def test_options_reach_the_lifespan_from_flags_and_environment() -> None:

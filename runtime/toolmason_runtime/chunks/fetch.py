@@ -6,11 +6,11 @@ from typing import Annotated, Final
 
 from pydantic import Field
 from toolmason_runtime.chunks.store import ChunkStore
-from toolmason_runtime.discovery.answers import compact
 from toolmason_runtime.protocol.binding import Binding
 from toolmason_runtime.protocol.call import ToolCall
 from toolmason_runtime.protocol.content import Reply
 from toolmason_runtime.protocol.model import Model
+from toolmason_runtime.protocol.results import compact_json
 
 
 class FetchChunkParams(Model):
@@ -27,7 +27,7 @@ async def fetch_chunk(params: FetchChunkParams, call: ToolCall) -> Reply:
         ToolError: it has expired, or has no such part.
     """
     result = await call.state(ChunkStore).fetch(params.cacheKey, params.chunkIndex)
-    return Reply(compact(result), structure=result)
+    return Reply(compact_json(result), structure=result)
 
 
 BINDING: Final = Binding(FetchChunkParams, fetch_chunk)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any, Protocol
 
@@ -14,6 +13,7 @@ from toolmason_runtime.chunks.memory import MemoryStore
 from toolmason_runtime.chunks.text import TTL_S, LongText, Part, iso, write_text
 from toolmason_runtime.protocol.answer_size import text_budget
 from toolmason_runtime.protocol.fetch_chunk import FETCH_CHUNK
+from toolmason_runtime.protocol.text_store import KeptText, TextStore
 
 _log = logging.getLogger(__name__)
 
@@ -43,26 +43,7 @@ class Store(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KeptText:
-    """The first part of a text, and how to get the others."""
-
-    first: str = field(repr=False)
-    key: str
-    """Empty if the text fits into one part: then nothing is stored."""
-    total: int
-    chars: int
-    """Characters of the whole text."""
-    warnings: tuple[str, ...] = ()
-    """About the store, for the reader of the first part."""
-
-    @property
-    def next_call(self) -> str:
-        """The call that returns the second part; empty if there is none."""
-        return f'{FETCH_CHUNK}(cacheKey="{self.key}", chunkIndex=2)' if self.key else ""
-
-
-class ChunkStore:
+class ChunkStore(TextStore):
     """Stores texts that are too long for one answer. It is in the state of every call; handlers use `call.keep`.
 
     Args:

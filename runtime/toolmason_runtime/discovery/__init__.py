@@ -1,4 +1,4 @@
-"""How a model gets to know the tools: one style a module, all over the same index."""
+"""The discovery styles, one module each, all with the same index."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Final, cast
 from toolmason_runtime.discovery.classic import Classic
 from toolmason_runtime.discovery.discover_schema import discover_schema
 from toolmason_runtime.discovery.list_describe import list_describe
-from toolmason_runtime.discovery.meta_tools import Run, Served, Style
+from toolmason_runtime.discovery.meta_tools import Run, Style, StyleContext
 from toolmason_runtime.discovery.search_call import search_call
 from toolmason_runtime.protocol.catalogue import Catalogue
 from toolmason_runtime.protocol.selection import Selection, visible_tools
@@ -16,7 +16,7 @@ from toolmason_runtime.search.index import Ranker, SearchData, ToolIndex
 
 __all__ = ["Run", "Style", "style_for"]
 
-_STYLES: Final[Mapping[str, Callable[[Served], Style]]] = {
+_STYLES: Final[Mapping[str, Callable[[StyleContext], Style]]] = {
     "search-call": search_call,
     "list-describe": list_describe,
     "discover-schema": discover_schema,
@@ -31,14 +31,17 @@ def style_for(
     *,
     ranker: Ranker | None = None,
 ) -> Style:
-    """Make the style of `selection` over its visible tools.
+    """Return the style of `selection` for its visible tools.
 
-    `load_index` gives the content of `search_index.json`; it is called at the first search. `ranker` takes the
-    place of the words in ranking.
+    Args:
+        catalogue: the tools.
+        selection: the style and the served tools.
+        load_index: returns the content of `search_index.json`; called at the first search.
+        ranker: replaces the ranking by words.
 
     Raises:
-        ValueError: `selection` names a toolset that is no category.
+        ValueError: a toolset of `selection` is not a category.
     """
     visible = visible_tools(catalogue, selection)
     index = ToolIndex(catalogue, visible, cast("Callable[[], SearchData]", load_index), ranker=ranker)
-    return _STYLES[selection.style](Served(catalogue, selection, index))
+    return _STYLES[selection.style](StyleContext(catalogue, selection, index))

@@ -1,4 +1,4 @@
-"""The hints of meta-tools: clients decide by them what may run unasked, so all four are always sent."""
+"""Tool annotations of the meta-tools. All four are always sent, because clients skip approval based on them."""
 
 from __future__ import annotations
 
@@ -7,30 +7,30 @@ from typing import Final
 
 from toolmason_runtime.protocol.catalogue import ToolEntry
 
-LOOKS_UP: Final[Mapping[str, bool]] = {
+READ_ONLY_ANNOTATIONS: Final[Mapping[str, bool]] = {
     "readOnlyHint": True,
     "destructiveHint": False,
     "idempotentHint": True,
     "openWorldHint": False,
 }
-"""Those of a meta-tool that looks into the catalogue and runs nothing."""
+"""Annotations of a meta-tool that reads the catalogue and runs no tool."""
 
 
-def joint_hints(entries: Collection[ToolEntry]) -> dict[str, bool]:
-    """Give those of a meta-tool that runs any of `entries`: by each hint it is as bad as the worst of them."""
+def combined_annotations(entries: Collection[ToolEntry]) -> dict[str, bool]:
+    """Return the annotations of a meta-tool that runs any of `entries`: each has the worst of their values."""
     return {
         "readOnlyHint": all(is_read_only(entry) for entry in entries),
-        "destructiveHint": any(_said(entry, "destructiveHint", absent=not is_read_only(entry)) for entry in entries),
-        "idempotentHint": all(_said(entry, "idempotentHint", absent=is_read_only(entry)) for entry in entries),
-        "openWorldHint": any(_said(entry, "openWorldHint", absent=True) for entry in entries),
+        "destructiveHint": any(_hint(entry, "destructiveHint", default=not is_read_only(entry)) for entry in entries),
+        "idempotentHint": all(_hint(entry, "idempotentHint", default=is_read_only(entry)) for entry in entries),
+        "openWorldHint": any(_hint(entry, "openWorldHint", default=True) for entry in entries),
     }
 
 
 def is_read_only(entry: ToolEntry) -> bool:
-    """Whether the tool says that it changes nothing."""
-    return _said(entry, "readOnlyHint", absent=False)
+    """Return whether the tool has `readOnlyHint`."""
+    return _hint(entry, "readOnlyHint", default=False)
 
 
-def _said(entry: ToolEntry, name: str, *, absent: bool) -> bool:
-    """Give one hint of a tool; `absent` is what the MCP specification takes it for when it is not said."""
-    return bool(entry["tool"].get("annotations", {}).get(name, absent))
+def _hint(entry: ToolEntry, name: str, *, default: bool) -> bool:
+    """Return one annotation of a tool; `default` is the one of the MCP specification."""
+    return bool(entry["tool"].get("annotations", {}).get(name, default))

@@ -5,48 +5,49 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from toolmason_runtime.discovery.answers import Result
-from toolmason_runtime.discovery.meta_tools import Run, Served, unknown_text, unknown_tool
+from toolmason_runtime.discovery.meta_tools import Run, StyleContext, unknown_tool_text
+from toolmason_runtime.discovery.results import error_result
 from toolmason_runtime.protocol.catalogue import SEARCH_HINT, ToolEntry, WireTool, with_meta
 from toolmason_runtime.protocol.fetch_chunk import FETCH_CHUNK, FETCH_CHUNK_ENTRY
+from toolmason_runtime.protocol.results import WireResult
 from toolmason_runtime.search.index import ToolIndex
 
 
 class Classic:
-    """All tools of the tier. The index is there (FR-014), but no tool shows it."""
+    """Lists all served tools. It has an index (FR-014), but no meta-tool to search it."""
 
-    def __init__(self, served: Served) -> None:
-        self._served = served
+    def __init__(self, context: StyleContext) -> None:
+        self._context = context
 
     @property
     def index(self) -> ToolIndex:
         """The visible tools."""
-        return self._served.index
+        return self._context.index
 
     def listed(self) -> list[WireTool]:
         """Return every visible tool, in the order of the manifest, with its keywords as a search hint."""
-        discovery = self._served.catalogue["discovery"]
-        is_wanted = discovery.get("list_fetch_chunk") or FETCH_CHUNK in discovery["pinned"]
-        built_in = [FETCH_CHUNK_ENTRY] if is_wanted else []
-        return [_hinted(entry) for entry in (*self.index.tools.values(), *built_in)]
+        discovery = self._context.catalogue["discovery"]
+        is_listed = discovery.get("list_fetch_chunk") or FETCH_CHUNK in discovery["pinned"]
+        built_in = [FETCH_CHUNK_ENTRY] if is_listed else []
+        return [_with_search_hint(entry) for entry in (*self.index.tools.values(), *built_in)]
 
-    def handles(self, name: str) -> bool:  # noqa: ARG002  the style has no meta-tools
-        """Say no: there are no meta-tools."""
+    def is_meta_tool(self, name: str) -> bool:  # noqa: ARG002  the style has no meta-tools
+        """Return False: this style has no meta-tools."""
         return False
 
-    def permits(self, name: str) -> bool:
-        """Whether the tool is served."""
-        return self._served.find(name) is not None
+    def allows_direct_call(self, name: str) -> bool:
+        """Return whether the tool is served."""
+        return self._context.find(name) is not None
 
-    def refusal(self, name: str) -> str:
-        """Name the tools with the nearest names."""
-        return unknown_text(self.index, name)
+    def unknown_tool_text(self, name: str) -> str:
+        """Return the error with the tools of the most similar names."""
+        return unknown_tool_text(self.index, name)
 
-    async def call(self, name: str, arguments: Mapping[str, Any] | None, run: Run) -> Result:  # noqa: ARG002  as above
-        """Answer that there is no such meta-tool."""
-        return unknown_tool(self.index, name)
+    async def call(self, name: str, arguments: Mapping[str, Any] | None, run: Run) -> WireResult:  # noqa: ARG002  as above
+        """Return the error for an unknown tool."""
+        return error_result(unknown_tool_text(self.index, name))
 
 
-def _hinted(entry: ToolEntry) -> WireTool:
+def _with_search_hint(entry: ToolEntry) -> WireTool:
     hint = ", ".join(entry["keywords"])
     return with_meta(entry["tool"], SEARCH_HINT, value=hint) if hint else entry["tool"]

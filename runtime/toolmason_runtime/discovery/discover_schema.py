@@ -1,82 +1,83 @@
-"""The style of progressive disclosure with levels of detail: `discover_tools`, then `get_tool_schema`, then a call.
+"""The style with levels of detail: `discover_tools`, then `get_tool_schema`, then a call.
 
-Hidden tools answer to their own names too; `call_tool` is for clients that refuse to call what was not listed.
+Hidden tools can also be called directly; `call_tool` is for clients that call only listed tools.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from toolmason_runtime.discovery.annotations import LOOKS_UP
-from toolmason_runtime.discovery.answers import Result, answer, failure, fitting
+from toolmason_runtime.discovery.annotations import READ_ONLY_ANNOTATIONS
 from toolmason_runtime.discovery.meta_tools import (
     MetaStyle,
     MetaTool,
     Run,
-    Served,
+    StyleContext,
     call_meta,
     deprecation_note,
     overview,
 )
 from toolmason_runtime.discovery.parameters import TOOL_NAME, Parameter
+from toolmason_runtime.discovery.results import error_result, fit_budget, success_result
 from toolmason_runtime.protocol.catalogue import ToolEntry
 from toolmason_runtime.protocol.errors import ToolError
+from toolmason_runtime.protocol.results import WireResult
 
 LEVELS = ("name_only", "with_description", "with_use_cases", "full")
-"""How much is said of each tool, least first."""
-MAX_VALUES = 12
-"""Beyond so many categories the schema does not list them."""
-NAMES_TOKENS = 300
-"""Most tokens of the names in the answer to an unknown tool."""
+"""The levels of detail, shortest first."""
+MAX_ENUM_VALUES = 12
+"""Maximum number of categories that the schema lists."""
+MAX_NAMES_TOKENS = 300
+"""Maximum tokens of the names in the error for an unknown tool."""
 
 DISCOVER = "discover_tools"
 SCHEMA = "get_tool_schema"
 CALL = "call_tool"
 
 
-def discover_schema(served: Served) -> MetaStyle:
-    """Make the style: `discover_tools`, `get_tool_schema` and `call_tool`."""
-    categories = tuple(served.index.categories)
+def discover_schema(context: StyleContext) -> MetaStyle:
+    """Return the style with `discover_tools`, `get_tool_schema` and `call_tool`."""
+    categories = tuple(context.index.categories)
     metas = (
         MetaTool(
             DISCOVER,
-            f"Find tools by intent, keywords or category. {overview(served.index)}",
+            f"Find tools by intent, keywords or category. {overview(context.index)}",
             {
                 "query": Parameter(),
-                "category": Parameter(values=categories if len(categories) <= MAX_VALUES else ()),
+                "category": Parameter(values=categories if len(categories) <= MAX_ENUM_VALUES else ()),
                 "detail_level": Parameter(default="with_description", values=LEVELS),
                 "offset": Parameter(type="integer", default=0, minimum=0),
             },
-            LOOKS_UP,
-            _Discover(served).answer,
+            READ_ONLY_ANNOTATIONS,
+            _Discover(context).answer,
         ),
         MetaTool(
             SCHEMA,
             f"Get the parameters of a tool found by {DISCOVER}",
             {"tool_name": TOOL_NAME},
-            LOOKS_UP,
-            _Schema(served).answer,
+            READ_ONLY_ANNOTATIONS,
+            _Schema(context).answer,
         ),
-        call_meta(served, CALL, "arguments", description=f"Run a tool, with arguments as {SCHEMA} says"),
+        call_meta(context, CALL, "arguments", description=f"Run a tool, with arguments as {SCHEMA} says"),
     )
-    return MetaStyle(served, metas)
+    return MetaStyle(context, metas)
 
 
 class _Discover:
-    def __init__(self, served: Served) -> None:
-        self._served = served
+    def __init__(self, context: StyleContext) -> None:
+        self._context = context
 
-    async def answer(self, values: dict[str, Any], run: Run) -> Result:  # noqa: ARG002  it runs no tool
+    async def answer(self, values: dict[str, Any], run: Run) -> WireResult:  # noqa: ARG002  it runs no tool
         query, category, level, offset = (values[key] for key in ("query", "category", "detail_level", "offset"))
-        known = list(self._served.index.categories)
-        if category and category not in known:
-            return failure({"error": f"Invalid category: {category}", "valid_categories": known})
+        categories = list(self._context.index.categories)
+        if category and category not in categories:
+            return error_result({"error": f"Invalid category: {category}", "valid_categories": categories})
         if level not in LEVELS:
-            return failure({"error": f"Invalid detail_level: {level}", "valid_levels": list(LEVELS)})
-        hits = self._served.index.search(query or "", category=category or "")
-        shown = (self._shown(hit.entry, level) for hit in hits[offset:])
-        page = fitting(shown, self._served.catalogue["discovery"]["page_tokens"])
-        found: dict[str, Any] = {
+            return error_result({"error": f"Invalid detail_level: {level}", "valid_levels": list(LEVELS)})
+        hits = self._context.index.search(query or "", category=category or "")
+        tools = (_tool_details(hit.entry, level) for hit in hits[offset:])
+        page = fit_budget(tools, self._context.catalogue["discovery"]["page_tokens"])
+        result: dict[str, Any] = {
             "query": query,
             "category": category,
             "detail_level": level,
@@ -84,62 +85,62 @@ class _Discover:
             "tools": page,
         }
         if len(page) < len(hits):
-            found["total"] = len(hits)
+            result["total"] = len(hits)
         if not hits:
-            found["valid_categories"] = known
+            result["valid_categories"] = categories
         if page and offset + len(page) < len(hits):
-            found["next_offset"] = offset + len(page)
-        return answer(found)
+            result["next_offset"] = offset + len(page)
+        return success_result(result)
 
-    def _shown(self, entry: ToolEntry, level: str) -> str | dict[str, Any]:
-        name = entry["tool"]["name"]
-        match level:
-            case "name_only":
-                return str(name)
-            case "with_description":
-                said = {"name": name, "description": entry["summary"], "complexity": entry["complexity"]}
-            case "with_use_cases":
-                said = {
-                    "name": name,
-                    "description": entry["summary"],
-                    "complexity": entry["complexity"],
-                    "use_cases": list(entry["use_cases"]),
-                    "requires_codebase": entry.get("requires_codebase", False),
-                }
-            case _:
-                said = {
-                    "name": name,
-                    "category": entry["category"],
-                    "short_description": entry["summary"],
-                    "keywords": list(entry["keywords"]),
-                    "use_cases": list(entry["use_cases"]),
-                    "complexity": entry["complexity"],
-                    "requires_codebase": entry.get("requires_codebase", False),
-                }
-        return said | deprecation_note(entry)
+
+def _tool_details(entry: ToolEntry, level: str) -> str | dict[str, Any]:
+    name = str(entry["tool"]["name"])
+    brief: dict[str, Any] = {"name": name, "description": entry["summary"], "complexity": entry["complexity"]}
+    usage: dict[str, Any] = {
+        "use_cases": list(entry["use_cases"]),
+        "requires_codebase": entry.get("requires_codebase", False),
+    }
+    match level:
+        case "name_only":
+            return name
+        case "with_description":
+            details = brief
+        case "with_use_cases":
+            details = brief | usage
+        case _:
+            details = {
+                "name": name,
+                "category": entry["category"],
+                "short_description": entry["summary"],
+                "keywords": list(entry["keywords"]),
+                "use_cases": usage["use_cases"],
+                "complexity": entry["complexity"],
+                "requires_codebase": usage["requires_codebase"],
+            }
+    return details | deprecation_note(entry)
 
 
 class _Schema:
-    def __init__(self, served: Served) -> None:
-        self._served = served
+    def __init__(self, context: StyleContext) -> None:
+        self._context = context
 
-    async def answer(self, values: dict[str, Any], run: Run) -> Result:  # noqa: ARG002  it runs no tool
+    async def answer(self, values: dict[str, Any], run: Run) -> WireResult:  # noqa: ARG002  it runs no tool
         name = values["tool_name"].strip()
-        if self._served.find(name) is None:
-            return failure({"error": f"Tool not found: {name}", "available_tools": self._nearest(name)})
+        if self._context.find(name) is None:
+            return error_result({"error": f"Tool not found: {name}", "available_tools": self._nearest(name)})
         try:
-            entry = self._served.tool(name)
+            entry = self._context.tool(name)
         except ToolError as error:
-            return failure({"error": error.message})
+            return error_result({"error": error.message})
         tool = entry["tool"]
-        said = {
+        details = {
             "name": tool["name"],
             "description": tool.get("description", entry["summary"]),
             "inputSchema": tool["inputSchema"],
         }
-        return answer(said | deprecation_note(entry))
+        return success_result(details | deprecation_note(entry))
 
     def _nearest(self, name: str) -> list[str]:
-        """Return the names of visible tools, the most similar first, as many as a short answer can hold."""
-        index = self._served.index
-        return fitting(index.nearest(name, len(index.tools)), NAMES_TOKENS)
+        """Return the names of visible tools, the most similar first, within `MAX_NAMES_TOKENS`."""
+        index = self._context.index
+        return fit_budget(index.nearest(name, len(index.tools)), MAX_NAMES_TOKENS)

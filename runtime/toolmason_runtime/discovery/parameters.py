@@ -1,7 +1,7 @@
-"""The parameters of the meta-tools: one table gives their schema and reads what a model sends.
+"""The parameters of the meta-tools: their schemas, and the parser of their arguments.
 
-Reading is lax, since models are: "10" is 10, null is absent, an object may come as JSON text, what is unknown is
-ignored and noted. All that is wrong is said at once, in the words in which tools say it.
+Parsing is lax: "10" is 10, null means absent, an object may be JSON text, unknown arguments are ignored with a note.
+All problems are reported together, with the same texts as for tools.
 """
 
 from __future__ import annotations
@@ -11,23 +11,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from toolmason_runtime.protocol.catalogue import ALWAYS_LOAD, WireTool
 from toolmason_runtime.protocol.errors import INVALID_ARGUMENT, ToolError
 from toolmason_runtime.protocol.json_boundary import problems_of
-from toolmason_runtime.protocol.wording import FORWARDED, mismatch, misnamed, required, too_long, unknown
+from toolmason_runtime.protocol.wording import FORWARDED, mismatch, required, too_long, unknown, wrong_name
 
 _FLAGS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
-_MISSING = object()
+_INVALID = object()
 MAX_TEXT_LENGTH = 1000
-"""Characters of a text that are read: it is compared with every tool, and nobody else is served meanwhile."""
+"""Maximum characters of a text: it is compared with every tool, which blocks all other calls."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameter:
-    """One parameter of a meta-tool. `values` are advertised, not enforced; `default` is used when it is absent.
+    """One parameter of a meta-tool. `values` are in the schema, but not enforced; `default` replaces an absent value.
 
-    `also` are names under which models send it by mistake: they are not read, but answered with the right one, and
-    where that is absent the call is refused.
+    `misnomers` are wrong names that models often use. They are ignored with a note; if the right name is absent, the
+    call returns an error with it.
     """
 
     type: Literal["string", "integer", "boolean", "object"] = "string"
@@ -36,15 +35,15 @@ class Parameter:
     default: Any = None
     minimum: int | None = None
     values: tuple[str, ...] = ()
-    also: tuple[str, ...] = ()
+    misnomers: tuple[str, ...] = ()
 
     @property
-    def rule(self) -> dict[str, Any]:
-        """What is enforced, as JSON Schema."""
+    def enforced_schema(self) -> dict[str, Any]:
+        """The enforced rules as JSON Schema."""
         return {"type": self.type} | ({} if self.minimum is None else {"minimum": self.minimum})
 
     def schema(self) -> dict[str, Any]:
-        """Give the JSON Schema, in the form that every client's converter leaves whole."""
+        """Return the JSON Schema, with keywords that every client's converter keeps."""
         schema: dict[str, Any] = {"type": self.type}
         if self.values:
             schema["enum"] = list(self.values)
@@ -58,117 +57,96 @@ class Parameter:
 
 
 Parameters = Mapping[str, Parameter]
-TOOL_NAME: Final = Parameter(required=True, also=("name", "tool"))
+TOOL_NAME: Final = Parameter(required=True, misnomers=("name", "tool"))
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
-    """A value for each parameter, and notes for the model on what was ignored."""
+class ParsedArguments:
+    """A value for each parameter, and notes for the model on ignored arguments."""
 
     values: dict[str, Any]
     notes: tuple[str, ...]
 
 
 def input_schema(parameters: Parameters) -> dict[str, Any]:
-    """Give the `inputSchema` of a meta-tool."""
+    """Return the `inputSchema` of a meta-tool."""
     schema: dict[str, Any] = {
         "type": "object",
-        "properties": {name: each.schema() for name, each in parameters.items()},
+        "properties": {name: parameter.schema() for name, parameter in parameters.items()},
     }
-    if required := [name for name, each in parameters.items() if each.required]:
-        schema["required"] = required
+    if required_names := [name for name, parameter in parameters.items() if parameter.required]:
+        schema["required"] = required_names
     return schema
 
 
-def read(parameters: Parameters, arguments: Mapping[str, Any] | None) -> Given:
-    """Give a value for each of `parameters`: what was sent, made to fit, or the default.
+def parse_arguments(parameters: Parameters, raw_arguments: Mapping[str, Any] | None) -> ParsedArguments:
+    """Return a value for each of `parameters`: the converted argument, or the default.
 
     Raises:
-        ToolError: something required is absent, or something sent has the wrong type or name; the text names each.
+        ToolError: an argument is missing, or has a wrong type or name; the text lists every problem.
     """
-    sent = arguments or {}
+    arguments = raw_arguments or {}
     values: dict[str, Any] = {}
     problems: list[str] = []
     notes: list[str] = []
     for name, parameter in parameters.items():
-        given = sent.get(name)
-        if given is None:
+        argument = arguments.get(name)
+        if argument is None:
             values[name] = parameter.default
             if parameter.required:
-                problems.append(required((name,), parameter.rule))
+                problems.append(required((name,), parameter.enforced_schema))
             continue
-        values[name] = _fitted(parameter, given)
-        if values[name] is _MISSING:
-            problems.append(mismatch((name,), parameter.rule, given))
-        elif parameter.type == "object" and isinstance(given, str):
+        values[name] = _convert(parameter, argument)
+        if values[name] is _INVALID:
+            problems.append(mismatch((name,), parameter.enforced_schema, argument))
+        elif parameter.type == "object" and isinstance(argument, str):
             problems += problems_of(values[name], (name,))
-        elif parameter.type == "string" and len(given) > MAX_TEXT_LENGTH:
-            values[name] = given[:MAX_TEXT_LENGTH]
+        elif parameter.type == "string" and len(argument) > MAX_TEXT_LENGTH:
+            values[name] = argument[:MAX_TEXT_LENGTH]
             notes.append(too_long((name,), MAX_TEXT_LENGTH))
-    holder = next((name for name, parameter in parameters.items() if parameter.type == "object"), "")
-    for name in (name for name in sent if name not in parameters and name != FORWARDED):
-        meant = _meant(parameters, name)
-        if meant and sent[name] and not sent.get(meant):
-            problems.append(misnamed((name,), meant))
+    container = next((name for name, parameter in parameters.items() if parameter.type == "object"), "")
+    for name in (name for name in arguments if name not in parameters and name != FORWARDED):
+        right_name = next((right for right, parameter in parameters.items() if name in parameter.misnomers), "")
+        if right_name and arguments[name] and not arguments.get(right_name):
+            problems.append(wrong_name((name,), right_name))
         else:
-            notes.append(unknown((name,), list(parameters), meant=meant, given=sent, holder=holder))
+            note = unknown((name,), list(parameters), right_name=right_name, used=arguments, container=container)
+            notes.append(note)
     if problems:
         raise ToolError("\n".join([*problems, *notes]), code=INVALID_ARGUMENT)
-    return Given(values, tuple(notes))
+    return ParsedArguments(values, tuple(notes))
 
 
-def wire_tool(name: str, description: str, parameters: Parameters, hints: Mapping[str, bool]) -> WireTool:
-    """Give a meta-tool as `tools/list` sends it."""
-    return {
-        "name": name,
-        "description": description,
-        "inputSchema": input_schema(parameters),
-        "annotations": dict(hints),
-        "_meta": {ALWAYS_LOAD: True},
-    }
-
-
-def _meant(parameters: Parameters, name: str) -> str:
-    """Give the parameter that models send as `name` by mistake, or nothing."""
-    return next((right for right, parameter in parameters.items() if name in parameter.also), "")
-
-
-def _fitted(parameter: Parameter, given: Any) -> Any:
-    """Give `given` as the parameter's type, or `_MISSING` when it cannot be one."""
+def _convert(parameter: Parameter, argument: Any) -> Any:
+    """Convert an argument to the parameter's type; return `_INVALID` if that is impossible."""
     match parameter.type:
         case "string":
-            return given if isinstance(given, str) else _MISSING
+            return argument if isinstance(argument, str) else _INVALID
         case "integer":
-            return _integer(given, parameter.minimum)
+            return _to_integer(argument, parameter.minimum)
         case "boolean":
-            return _flag(given)
+            return argument if isinstance(argument, bool) else _FLAGS.get(str(argument).strip().lower(), _INVALID)
         case "object":
-            return _object(given)
+            return _to_object(argument)
 
 
-def _integer(given: Any, minimum: int | None) -> Any:
+def _to_integer(argument: Any, minimum: int | None) -> Any:
     try:
-        number = int(given) if isinstance(given, str) else given
+        number = int(argument) if isinstance(argument, str) else argument
     except ValueError:
-        return _MISSING
+        return _INVALID
     if isinstance(number, bool) or not isinstance(number, int | float) or number != number // 1:
-        return _MISSING
-    return int(number) if minimum is None or number >= minimum else _MISSING
+        return _INVALID
+    return int(number) if minimum is None or number >= minimum else _INVALID
 
 
-def _flag(given: Any) -> Any:
-    if isinstance(given, bool):
-        return given
-    return _FLAGS.get(str(given).strip().lower(), _MISSING)
-
-
-def _object(given: Any) -> Any:
+def _to_object(argument: Any) -> Any:
     """Accept JSON text too: clients with strict schemas cannot send an open object."""
-    if isinstance(given, str):
+    if isinstance(argument, str):
         try:
-            given = json.loads(given) if given.strip() else {}
+            argument = json.loads(argument) if argument.strip() else {}
         except (ValueError, RecursionError):
-            return _MISSING
-    if given is None:
+            return _INVALID
+    if argument is None:
         return {}
-    return given if isinstance(given, dict) else _MISSING
+    return argument if isinstance(argument, dict) else _INVALID

@@ -1,7 +1,7 @@
-"""The default style, after `climax_search` and `climax_call`: one tool finds, one runs what was found.
+"""The default style, after `climax_search` and `climax_call`: one meta-tool searches, one calls.
 
-An answer holds the argument schemas of as many first hits as its budget allows, so that finding and running take two
-calls. Hidden tools do not answer to their own names.
+A search result contains the argument schemas of as many of the first hits as its budget allows, so that a search and a
+call suffice. Hidden tools cannot be called directly.
 """
 
 from __future__ import annotations
@@ -11,28 +11,29 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from toolmason_runtime.discovery.annotations import LOOKS_UP, is_read_only, joint_hints
-from toolmason_runtime.discovery.answers import Result, answer, cost, failure, fitting, shortened
+from toolmason_runtime.discovery.annotations import READ_ONLY_ANNOTATIONS, combined_annotations, is_read_only
 from toolmason_runtime.discovery.meta_tools import (
     MetaStyle,
     MetaTool,
     Run,
-    Served,
+    StyleContext,
     call_meta,
     call_parameters,
     deprecation_note,
     overview,
 )
 from toolmason_runtime.discovery.parameters import Parameter
+from toolmason_runtime.discovery.results import error_result, fit_budget, success_result, token_cost, truncate
 from toolmason_runtime.protocol.catalogue import ToolEntry
+from toolmason_runtime.protocol.results import WireResult
 from toolmason_runtime.search.index import Group, Hit, ToolIndex, command_line
 
-FRAME = 90
-"""Tokens kept free for what stands around the results."""
-NAMED_TOKENS = 20
-"""Most tokens of the names of tools that are run in another way than most of an answer."""
+ENVELOPE_TOKENS = 90
+"""Tokens reserved for the members beside the results."""
+MAX_EXCEPTION_TOKENS = 20
+"""Maximum tokens of the tool names that are called with another meta-tool than most results."""
 MAX_DESCRIPTION_LENGTH = 1200
-"""Characters of a description beyond which even the room that is left over is not spent on it."""
+"""Maximum characters of a description, also if more tokens remain."""
 
 SEARCH_PARAMETERS = {
     "query": Parameter(),
@@ -43,134 +44,137 @@ SEARCH_PARAMETERS = {
 }
 
 
-def search_call(served: Served) -> MetaStyle:
-    """Make the style: `search`, `call` and, where the manifest splits calls, `call_read`."""
-    discovery = served.catalogue["discovery"]
+def search_call(context: StyleContext) -> MetaStyle:
+    """Return the style with `search`, `call` and, if the manifest has `split_calls`, `call_read`."""
+    discovery = context.catalogue["discovery"]
     search, call, call_read = (discovery["prefix"] + name for name in ("search", "call", "call_read"))
-    runners = _Runners(call, call_read if discovery["split_calls"] else call)
+    call_tools = _CallTools(call, call_read if discovery["split_calls"] else call)
     metas = [
-        _Search(served, search, runners).meta(),
-        call_meta(served, call, "args", description="Run a found tool; args fit input_schema"),
+        _Search(context, search, call_tools).meta(),
+        call_meta(context, call, "args", description="Run a found tool; args fit input_schema"),
     ]
     if discovery["split_calls"]:
-        metas.append(_call_read(served, call_read, call))
-    return MetaStyle(served, metas, runner=runners.of)
+        metas.append(_call_read(context, call_read, call))
+    return MetaStyle(context, metas, runner=call_tools.for_tool)
 
 
 @dataclass(frozen=True, slots=True)
-class _Runners:
-    """The meta-tools that run what was found: `each` runs any tool, `reading` those that are read-only."""
+class _CallTools:
+    """The names of the meta-tools that run any tool, and read-only ones."""
 
-    each: str
-    reading: str
+    call_any: str
+    call_read: str
 
-    def of(self, entry: ToolEntry) -> str:
-        return self.reading if is_read_only(entry) else self.each
+    def for_tool(self, entry: ToolEntry) -> str:
+        return self.call_read if is_read_only(entry) else self.call_any
 
-    def said(self, entries: Sequence[ToolEntry]) -> str:
-        """Say what runs each of `entries`, which are some; the fewer are named, if that is short."""
+    def instruction(self, entries: Sequence[ToolEntry]) -> str:
+        """Return which meta-tool runs each of `entries`, at least one. The smaller group is listed if it is short."""
         names: dict[str, list[str]] = {}
         for entry in entries:
-            names.setdefault(self.of(entry), []).append(entry["tool"]["name"])
+            names.setdefault(self.for_tool(entry), []).append(entry["tool"]["name"])
         if len(names) == 1:
             return f"Run with {next(iter(names))}."
-        most, least = sorted((self.reading, self.each), key=lambda runner: -len(names[runner]))
-        exceptions = ", ".join(names[least])
-        if cost(exceptions) > NAMED_TOKENS:
-            return f"Run with {self.reading}; what it refuses, with {self.each}."
-        return f"Run with {most}, but {exceptions} with {least}."
+        usual, unusual = sorted((self.call_read, self.call_any), key=lambda call: -len(names[call]))
+        exceptions = ", ".join(names[unusual])
+        if token_cost(exceptions) > MAX_EXCEPTION_TOKENS:
+            return f"Run read-only tools with {self.call_read}, others with {self.call_any}."
+        return f"Run with {usual}, but {exceptions} with {unusual}."
 
 
-def _call_read(served: Served, name: str, other: str) -> MetaTool:
-    """Make the meta-tool that runs only what changes nothing: clients may then run it unasked."""
+def _call_read(context: StyleContext, name: str, call_any: str) -> MetaTool:
+    """Return the meta-tool that runs only read-only tools, which clients may run without approval."""
 
-    async def run_reading(values: dict[str, Any], run: Run) -> Result:
-        entry = served.tool(values["tool_name"])
+    async def run_read_only(values: dict[str, Any], run: Run) -> WireResult:
+        entry = context.tool(values["tool_name"])
         if not is_read_only(entry):
-            return failure(f"`{entry['tool']['name']}` is not read-only: run it with `{other}`.")
+            return error_result(f"`{entry['tool']['name']}` is not read-only: run it with `{call_any}`.")
         return await run(entry["tool"]["name"], values["args"] or {})
 
-    reading = [entry for entry in served.index.tools.values() if is_read_only(entry)]
-    about = f"Like {other}, for read-only tools"
-    return MetaTool(name, about, call_parameters("args"), joint_hints(reading), run_reading)
+    entries = [entry for entry in context.index.tools.values() if is_read_only(entry)]
+    description = f"Like {call_any}, for read-only tools"
+    return MetaTool(name, description, call_parameters("args"), combined_annotations(entries), run_read_only)
 
 
 class _Search:
-    """The meta-tool that finds."""
+    """The meta-tool that searches."""
 
-    def __init__(self, served: Served, name: str, runners: _Runners) -> None:
-        self._served = served
+    def __init__(self, context: StyleContext, name: str, call_tools: _CallTools) -> None:
+        self._context = context
         self._name = name
-        self._runners = runners
+        self._call_tools = call_tools
 
     def meta(self) -> MetaTool:
-        about = f"Find tools and arguments. {overview(self._index)}"
-        return MetaTool(self._name, about, SEARCH_PARAMETERS, LOOKS_UP, self._answer)
+        description = f"Find tools and arguments. {overview(self._index)}"
+        return MetaTool(self._name, description, SEARCH_PARAMETERS, READ_ONLY_ANNOTATIONS, self._answer)
 
     @cached_property
     def _index(self) -> ToolIndex:
-        return self._served.index
+        return self._context.index
 
     @property
     def _budget(self) -> int:
-        return self._served.catalogue["discovery"]["page_tokens"] - FRAME
+        return self._context.catalogue["discovery"]["page_tokens"] - ENVELOPE_TOKENS
 
-    async def _answer(self, values: dict[str, Any], run: Run) -> Result:  # noqa: ARG002  it runs no tool
+    async def _answer(self, values: dict[str, Any], run: Run) -> WireResult:  # noqa: ARG002  it runs no tool
         query, category, cli = (values[key] or "" for key in ("query", "category", "cli"))
         if not (query.strip() or category.strip() or cli.strip()):
-            return answer(self._summary(values["limit"], values["offset"]))
+            return success_result(self._summary(values["limit"], values["offset"]))
         hits = self._index.search(query, category=category, cli=cli)
-        return answer(self._results(hits, values["limit"], values["offset"]))
+        return success_result(self._results(hits, values["limit"], values["offset"]))
 
     def _summary(self, limit: int, offset: int) -> dict[str, Any]:
         groups = self._index.summary()
-        page = fitting((_group(group) for group in groups[offset : offset + limit]), self._budget)
+        page = fit_budget((_group(group) for group in groups[offset : offset + limit]), self._budget)
         return {
             "mode": "summary",
             "summary": page,
             "total_tools": len(self._index.tools),
-            **_place(len(groups), offset, len(page)),
-            "hint": f"Give {self._name} a query or a category to get tools with their arguments.",
+            **_pagination(len(groups), offset, len(page)),
+            "hint": f"Call {self._name} with a query or a category to get tools with their arguments.",
         }
 
     def _results(self, hits: Sequence[Hit], limit: int, offset: int) -> dict[str, Any]:
         page = self._page(hits[offset : offset + limit])
-        found: dict[str, Any] = {"mode": "search", "results": page, **_place(len(hits), offset, len(page))}
+        result: dict[str, Any] = {"mode": "search", "results": page, **_pagination(len(hits), offset, len(page))}
         if not hits:
-            return found | {
+            return result | {
                 "categories": list(self._index.categories),
                 "hint": "Nothing matches. Use other words, or browse a category.",
             }
-        return found | {"hint": self._hint(page, hits, offset)}
+        return result | {"hint": self._hint(page, hits, offset)}
 
     def _hint(self, page: Sequence[dict[str, Any]], hits: Sequence[Hit], offset: int) -> str:
         end = offset + len(page)
         if not page:
             return f"There are only {len(hits)} matches: use a smaller offset."
-        parts = [self._runners.said([hit.entry for hit in hits[offset:end]])]
+        parts = [self._call_tools.instruction([hit.entry for hit in hits[offset:end]])]
         if any("input_schema" not in result for result in page):
-            parts.append("For a missing input_schema search the tool_name.")
+            parts.append("If a result has no input_schema, search for its tool_name.")
         if any(hit.reason == "rest" for hit in hits[offset:end]):
-            parts.append("The last ones share no word with the query.")
+            parts.append("The last results do not contain any query word.")
         if end < len(hits):
             parts.append(f"More with offset {end}.")
         return " ".join(parts)
 
     def _page(self, hits: Sequence[Hit]) -> list[dict[str, Any]]:
-        """Give the hits that fit; the first with its schema, then as many as possible, then whole descriptions."""
-        page = fitting((self._result(hit.entry) for hit in hits), self._budget)
-        left = self._budget - sum(cost(result) + 1 for result in page)
-        for place, hit in enumerate(hits[: len(page)]):
+        """Return the hits within the budget: first their summaries, then schemas, then full descriptions.
+
+        The first hit always has its schema.
+        """
+        page = fit_budget((self._result(hit.entry) for hit in hits), self._budget)
+        remaining = self._budget - sum(token_cost(result) + 1 for result in page)
+        for result, hit in zip(page, hits, strict=False):
             schema = {"input_schema": hit.entry["tool"]["inputSchema"]}
-            if place == 0 or cost(schema) <= left:
-                left -= cost(schema)
-                page[place] |= schema
-        for place, hit in enumerate(hits[: len(page)]):
-            whole = shortened(hit.entry["tool"].get("description", hit.entry["summary"]), MAX_DESCRIPTION_LENGTH)
-            more = cost(whole) - cost(page[place]["description"])
-            if "input_schema" in page[place] and more <= left:
-                left -= more
-                page[place]["description"] = whole
+            if result is page[0] or token_cost(schema) <= remaining:
+                remaining -= token_cost(schema)
+                result.update(schema)
+        for result, hit in zip(page, hits, strict=False):
+            full = truncate(hit.entry["tool"].get("description", hit.entry["summary"]), MAX_DESCRIPTION_LENGTH)
+            added = token_cost(full) - token_cost(result["description"])
+            if "input_schema" in result and added <= remaining:
+                remaining -= added
+                result["description"] = full
         return page
 
     def _result(self, entry: ToolEntry) -> dict[str, Any]:
@@ -194,7 +198,6 @@ def _group(group: Group) -> dict[str, Any]:
     }
 
 
-def _place(total: int, offset: int, returned: int) -> dict[str, Any]:
-    """Say where the page stands among all matches."""
-    more = returned > 0 and offset + returned < total
-    return {"total_matches": total, "offset": offset, "returned": returned, "has_more": more}
+def _pagination(total: int, offset: int, returned: int) -> dict[str, Any]:
+    has_more = returned > 0 and offset + returned < total
+    return {"total_matches": total, "offset": offset, "returned": returned, "has_more": has_more}

@@ -1,4 +1,4 @@
-"""How a generated package hands its tools to the dispatcher."""
+"""The parameter model and handler of a tool; generated packages define one for each."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """A tool's parameter model and the function that carries it out.
+    """The parameter model and the handler of a tool.
 
-    `params` is None for a tool with raw JSON Schema: its arguments are checked against that schema
-    and handed over as a plain dict.
+    `params` is None for a tool with raw JSON Schema: its arguments are checked against that schema, and the handler
+    gets a dict.
     """
 
     params: type[BaseModel] | None

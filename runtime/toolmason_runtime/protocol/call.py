@@ -1,4 +1,4 @@
-"""What a handler is given beside its parameters."""
+"""The second parameter of every handler: progress, log, client requests and the state of the server."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
 if TYPE_CHECKING:
-    from toolmason_runtime.chunks.store import KeptText
+    from toolmason_runtime.protocol.text_store import KeptText
 
 State = TypeVar("State")
 Level = Literal["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]
@@ -16,21 +16,21 @@ Level = Literal["debug", "info", "notice", "warning", "error", "critical", "aler
 
 @dataclass(frozen=True, slots=True)
 class ServerInfo:
-    """Who the server is; it stands in the state of every call."""
+    """The name and version of the server; it is in the state of every call."""
 
     name: str
     version: str
 
 
 class Context(Protocol):
-    """What the dispatcher needs of whatever carries it: one request's way back to the client.
+    """Interface to the transport for one request: progress, logging, client requests.
 
-    Cancellation is that of asyncio: the carrier cancels the task in which `dispatch` runs.
+    The transport cancels a request by cancelling the asyncio task in which `dispatch` runs.
     """
 
     @property
     def operation_id(self) -> str:
-        """Identity of this request within the process, for logs and joined work."""
+        """Identity of this request within the process, for logs and shared work."""
         ...
 
     @property
@@ -40,7 +40,7 @@ class Context(Protocol):
 
     @property
     def is_local(self) -> bool:
-        """Whether the client started this server, and so may say what it may touch; over a network it did not."""
+        """Whether the client started this server; see `ToolCall.is_local`."""
         ...
 
     async def progress(self, progress: float, total: float | None, message: str | None) -> None:
@@ -52,18 +52,18 @@ class Context(Protocol):
         ...
 
     async def request(self, key: str, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
-        """Ask the client for something (`elicitation/create`, `sampling/createMessage`, `roots/list`).
+        """Send a request to the client: `elicitation/create`, `sampling/createMessage` or `roots/list`.
 
-        In the 2025-11-25 protocol this is a request of its own. In 2026-07-28 it is the `key` entry of an
-        input-required result, and the handler runs again from the start with the answer.
+        In the 2025-11-25 protocol this is a separate request. In 2026-07-28 it is the `key` entry of an input-required
+        result, and the handler runs again from the start with the response.
         """
         ...
 
 
 class InputRequired(BaseException):
-    """The call cannot go on before the client has answered `requests` (2026-07-28); each is `{"method", "params"}`.
+    """The client must answer `requests` before the call can continue (2026-07-28); each is `{"method", "params"}`.
 
-    Not an `Exception`, so that no handler takes it for a failure: like a cancellation it only passes through.
+    Not an `Exception`, so that no handler catches it as a failure.
     """
 
     def __init__(self, requests: Mapping[str, dict[str, Any]]) -> None:
@@ -72,7 +72,7 @@ class InputRequired(BaseException):
 
 
 class ToolCall:
-    """One call of a tool: progress, log, questions to the user, and the server's state.
+    """One call of a tool: progress, log, client requests and the state of the server.
 
     A handler that is a plain `def` runs in a worker thread. There, `anyio.from_thread.run(call.progress, 1, 2)` awaits
     a method, and `anyio.from_thread.check_cancelled()` ends the work if the call was cancelled.
@@ -93,26 +93,26 @@ class ToolCall:
 
     @property
     def client_capabilities(self) -> Mapping[str, Any]:
-        """What the client said it can do."""
+        """The client's capabilities, as sent."""
         return self._context.capabilities
 
     @property
     def is_local(self) -> bool:
-        """Whether the client started this server itself, and so may say what the server may touch.
+        """Whether the client started this server, and so may choose the directories that it accesses.
 
-        True over stdio and in one process, false over HTTP, where anybody who reaches the port may ask.
+        True over stdio and in one process, false over HTTP, where every program that reaches the port can call.
         """
         return self._context.is_local
 
     def state(self, kind: type[State]) -> State:
-        """Give the object of type `kind` that the server's lifespan yielded.
+        """Return the object of type `kind` that the server's lifespan yielded.
 
         Raises:
-            LookupError: there is none, which is a mistake in the server.
+            LookupError: it yielded none, which is a bug in the server.
         """
-        for each in self._state:
-            if isinstance(each, kind):
-                return each
+        for item in self._state:
+            if isinstance(item, kind):
+                return item
         raise LookupError(f"the server's lifespan yielded no {kind.__name__}")
 
     async def keep(self, text: str, *, max_part_bytes: int | None = None) -> KeptText:
@@ -126,12 +126,13 @@ class ToolCall:
             text: the whole text.
             max_part_bytes: maximum UTF-8 bytes of a part; it always fits into one answer of every client.
         """
-        from toolmason_runtime.chunks.store import ChunkStore
+        from toolmason_runtime.protocol.text_store import TextStore
 
-        return await self.state(ChunkStore).keep(text, max_part_bytes=max_part_bytes)
+        store = self.state(TextStore)  # type: ignore[type-abstract]  # a lookup makes no instance
+        return await store.keep(text, max_part_bytes=max_part_bytes)
 
     async def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
-        """Tell the client how far the work is; `done` must grow with each call."""
+        """Send progress to the client; `done` must increase with each call."""
         await self._context.progress(done, total, message)
 
     async def log(self, level: Level, data: Any, logger: str | None = None) -> None:
@@ -139,22 +140,24 @@ class ToolCall:
         await self._context.log(level, data, logger)
 
     async def elicit(self, message: str, schema: Mapping[str, Any], *, key: str = "elicit") -> dict[str, Any]:
-        """Ask the user to fill in `schema` (a flat object); give `{"action", "content"?}` as MCP defines it.
+        """Ask the user to fill in a form; return `{"action", "content"?}` as MCP defines it.
 
-        A handler may run again from its start after this, so nothing before it may have an effect twice.
+        The handler may run again from its start after this, so everything before it must be safe to repeat.
+
+        Args:
+            message: the text above the form.
+            schema: JSON Schema of a flat object.
+            key: identity of this question; each question of one call needs its own.
         """
         params = {"mode": "form", "message": message, "requestedSchema": dict(schema)}
         return await self._context.request(key, "elicitation/create", params)
 
     async def sample(self, params: Mapping[str, Any], *, key: str = "sample") -> dict[str, Any]:
-        """Ask the client's model; `params` and the answer are those of `sampling/createMessage`."""
+        """Ask the client's model; `params` and the result are those of `sampling/createMessage`."""
         return await self._context.request(key, "sampling/createMessage", params)
 
     async def client_roots(self) -> list[dict[str, Any]]:
-        """Give the folders the client works in, each `{"uri", "name"?}`; empty if it does not say.
-
-        The client is asked once a call.
-        """
+        """Return the client's roots, each `{"uri", "name"?}`; empty without the capability. One request a call."""
         if "roots" not in self.client_capabilities:
             return []
         if self._client_roots is None:

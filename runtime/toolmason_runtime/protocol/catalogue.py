@@ -1,6 +1,6 @@
-"""The shape of a generated `catalogue.json`: plain data, ready for the wire.
+"""The types of a generated `catalogue.json`: plain data, ready for the wire.
 
-Nothing here is computed when a server starts, so its start does not grow with the number of tools.
+A server computes nothing from it at its start, which therefore does not take longer with more tools.
 """
 
 from __future__ import annotations
@@ -8,29 +8,29 @@ from __future__ import annotations
 from typing import Any, Final, NotRequired, TypedDict
 
 ALWAYS_LOAD: Final = "anthropic/alwaysLoad"
-"""Key of `_meta`: Claude Code lists such a tool at once and does not defer it behind a tool search of its own."""
+"""Key of `_meta`: Claude Code lists such a tool at once, without its own tool search."""
 SEARCH_HINT: Final = "anthropic/searchHint"
-"""Key of `_meta`: text that the tool search of Claude Code matches beside name and description."""
+"""Key of `_meta`: text that the tool search of Claude Code matches in addition to name and description."""
 
 WireTool = dict[str, Any]
 """A `Tool` of the MCP schema: name, title?, description, inputSchema, outputSchema?, annotations, _meta?."""
 
 
 class ServerEntry(TypedDict):
-    """`[server]` of the manifest, as far as a running server needs it."""
+    """`[server]` of the manifest, without the keys that only the generator needs."""
 
     name: str
     title: str
     version: str
     package: str
-    """Import name of the generated package; a category's `module` stands under it."""
+    """Import name of the generated package, which contains the `module` of each category."""
     instructions: str
     website: str
     page_size: int
     lifespan: str
     """`absolute.module:function`, or empty."""
     chunk_store: NotRequired[str]
-    """Environment variable with the URL of a Redis for long texts; absent where processes share none."""
+    """Environment variable with the URL of a Redis for long texts; absent without a shared store."""
 
 
 class DiscoveryEntry(TypedDict):
@@ -52,20 +52,20 @@ class CategoryEntry(TypedDict):
     summary: str
     tags: list[str]
     errors: NotRequired[str]
-    """`json` where failures are told as JSON; absent for plain text."""
+    """`json` if errors are sent as JSON; absent for plain text."""
 
 
 class CliEntry(TypedDict):
-    """A command-line program that tools run, as it is shown to those who look for tools."""
+    """A command-line program that tools run, as search results describe it."""
 
     summary: str
     tags: list[str]
     confined: NotRequired[bool]
-    """Whether it declares the files and the network that it may use; absent means false."""
+    """Whether it declares its file and network access; absent means false."""
 
 
 class ExampleEntry(TypedDict):
-    """A call that works, as data and as call syntax."""
+    """A valid call, as data and as call syntax."""
 
     description: str
     arguments: dict[str, Any]
@@ -74,7 +74,7 @@ class ExampleEntry(TypedDict):
 
 
 class DeprecationEntry(TypedDict):
-    """Why a tool should no longer be used."""
+    """The deprecation of a tool: since which version, its replacement, and the author's message."""
 
     since: str
     replaced_by: str
@@ -82,7 +82,7 @@ class DeprecationEntry(TypedDict):
 
 
 class ToolEntry(TypedDict):
-    """One tool: what is sent (`tool`), and what discovery knows of it besides."""
+    """One tool: its wire form (`tool`), and the data for discovery."""
 
     tool: WireTool
     summary: str
@@ -101,28 +101,28 @@ class ToolEntry(TypedDict):
     enabled: NotRequired[bool]
     """Absent means true."""
     arguments_schema: NotRequired[dict[str, Any]]
-    """What arguments must fit, where that is more than `inputSchema` says and no model says it."""
+    """The schema of the arguments, if it has more rules than `inputSchema` and the tool has no model."""
     result_schema: NotRequired[dict[str, Any]]
-    """What results must fit, where that is more than `outputSchema` says."""
+    """The schema of the results, if it has more rules than `outputSchema`."""
     unique: NotRequired[list[list[str]]]
-    """Where the items of an array must differ, which no model holds: steps from the arguments, `*` for each item."""
+    """Paths of the arrays with `uniqueItems`, which a model cannot express; `*` is every item: `["files", "*"]`."""
     renamed: NotRequired[dict[str, str]]
-    """Property of `inputSchema` to the one of the tool's own, which some provider refuses."""
+    """Property name in `inputSchema` to the tool's own name, which some provider rejects."""
     cli: NotRequired[str]
-    """Name of the command-line program behind it; absent for a handler, which counts to its category."""
+    """Name of the command-line program that it runs; absent for a handler."""
 
 
 class Catalogue(TypedDict):
-    """Everything a server serves. Tools stand by category, then as in the manifest."""
+    """Everything a server serves. Tools are in the order of their categories, then of the manifest."""
 
     server: ServerEntry
     discovery: DiscoveryEntry
     categories: dict[str, CategoryEntry]
     clis: NotRequired[dict[str, CliEntry]]
-    """The programs that tools run; absent where they run none."""
+    """The programs that tools run; absent without command tools."""
     tools: dict[str, ToolEntry]
 
 
 def with_meta(tool: WireTool, key: str, *, value: Any) -> WireTool:
-    """Return `tool` with one more key in `_meta`; a value that the manifest gives for it stays."""
+    """Return `tool` with `key` in `_meta`; the manifest's value for that key has precedence."""
     return {**tool, "_meta": {key: value, **tool.get("_meta", {})}}

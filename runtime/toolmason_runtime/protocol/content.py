@@ -1,4 +1,4 @@
-"""What a tool may return besides a structured result: the content blocks of MCP, as small values."""
+"""The content blocks of MCP, for handlers that return no structured result."""
 
 from __future__ import annotations
 
@@ -14,60 +14,60 @@ class Text:
 
     text: str
 
-    def wire(self) -> dict[str, Any]:
-        """Give the block as MCP sends it."""
+    def to_wire(self) -> dict[str, Any]:
+        """Return the MCP wire form."""
         return {"type": "text", "text": self.text}
 
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """A picture: its bytes and their media type, such as `image/png`."""
+    """An image: its bytes and their media type, such as `image/png`."""
 
     data: bytes
     mime_type: str
 
-    def wire(self) -> dict[str, Any]:
-        """Give the block as MCP sends it."""
+    def to_wire(self) -> dict[str, Any]:
+        """Return the MCP wire form."""
         return {"type": "image", "data": b64encode(self.data).decode("ascii"), "mimeType": self.mime_type}
 
 
 @dataclass(frozen=True, slots=True)
 class Audio:
-    """A sound: its bytes and their media type, such as `audio/wav`."""
+    """Audio data: its bytes and their media type, such as `audio/wav`."""
 
     data: bytes
     mime_type: str
 
-    def wire(self) -> dict[str, Any]:
-        """Give the block as MCP sends it."""
+    def to_wire(self) -> dict[str, Any]:
+        """Return the MCP wire form."""
         return {"type": "audio", "data": b64encode(self.data).decode("ascii"), "mimeType": self.mime_type}
 
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """A resource, whole: `data` is text or bytes."""
+    """An embedded resource with its text or bytes."""
 
     uri: str
     data: str | bytes
     mime_type: str
 
-    def wire(self) -> dict[str, Any]:
-        """Give the block as MCP sends it."""
+    def to_wire(self) -> dict[str, Any]:
+        """Return the MCP wire form."""
         body = {"text": self.data} if isinstance(self.data, str) else {"blob": b64encode(self.data).decode("ascii")}
         return {"type": "resource", "resource": {"uri": self.uri, "mimeType": self.mime_type, **body}}
 
 
 @dataclass(frozen=True, slots=True)
 class ResourceLink:
-    """A pointer to a resource the client may fetch."""
+    """A link to a resource that the client can read."""
 
     uri: str
     name: str
     mime_type: str = ""
     description: str = ""
 
-    def wire(self) -> dict[str, Any]:
-        """Give the block as MCP sends it."""
+    def to_wire(self) -> dict[str, Any]:
+        """Return the MCP wire form."""
         link: dict[str, Any] = {"type": "resource_link", "uri": self.uri, "name": self.name}
         if self.mime_type:
             link["mimeType"] = self.mime_type
@@ -78,14 +78,14 @@ class ResourceLink:
 
 Block = Text | Image | Audio | Resource | ResourceLink
 Content = str | Block | Sequence[str | Block]
-"""What a handler without a result type returns. A string is a text block."""
+"""The return type of a handler without a result type. A string is a text block."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """Content that may be marked as a failure: what it says is then the tool's own, not an error's text.
+    """Content that can be marked as an error.
 
-    `structure` is sent beside it by a tool which promises none, but has one at times.
+    `structure` is sent as `structuredContent`, for tools without an output schema that sometimes have structure.
     """
 
     content: Content
@@ -94,6 +94,6 @@ class Reply:
 
 
 def blocks(content: Content) -> list[dict[str, Any]]:
-    """Give `content` as the `content` array of a tool result."""
+    """Return the `content` array of a tool result."""
     parts = [content] if isinstance(content, str | Text | Image | Audio | Resource | ResourceLink) else content
-    return [Text(part).wire() if isinstance(part, str) else part.wire() for part in parts]
+    return [Text(part).to_wire() if isinstance(part, str) else part.to_wire() for part in parts]

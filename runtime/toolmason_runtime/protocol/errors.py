@@ -1,4 +1,4 @@
-"""The two ways in which a call fails on purpose."""
+"""The two exceptions with a message for the client."""
 
 from __future__ import annotations
 
@@ -6,17 +6,16 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 INVALID_ARGUMENT: Final = "INVALID_ARGUMENT"
-"""Code of a `ToolError` for arguments that do not fit."""
+"""Code of a `ToolError` for invalid arguments."""
 INTERNAL: Final = "INTERNAL"
-"""Code of a failure that is the server's own."""
+"""Code of an error inside the server."""
 
 
 class ToolError(Exception):
-    """The tool could not do what was asked, and a better call, or a later one, could.
+    """A failed call that the model can correct or repeat.
 
-    The text says what to send instead. `code` is stable, for programs, and `details` is JSON that helps them: both are
-    sent where the tool's category asks for errors as JSON, and else the text is all the model sees.
-    Any other exception is a bug: it is logged, and its text never leaves the server.
+    The message explains how. `code` is stable, for programs, and `details` is additional JSON; both are sent only if
+    the tool's category has `errors = "json"`. Any other exception is a bug: it is logged, and its text is never sent.
     """
 
     def __init__(self, message: str, *, code: str = "TOOL_ERROR", details: Mapping[str, Any] | None = None) -> None:
@@ -27,7 +26,7 @@ class ToolError(Exception):
 
 
 class MethodError(Exception):
-    """The request itself is refused: a JSON-RPC error (JSON-RPC 2.0 section 5.1)."""
+    """A JSON-RPC error, for an invalid request (JSON-RPC 2.0 section 5.1)."""
 
     def __init__(self, code: int, message: str, data: Any = None) -> None:
         super().__init__(message)

@@ -1,6 +1,6 @@
-"""The catalogue entry of `fetch_chunk`, which every server has without writing it into its manifest.
+"""The catalogue entry of `fetch_chunk`, which every server has; manifests do not contain it.
 
-It belongs to no category and is found by its name. What it does is in `chunks.fetch`.
+It has no category, and search finds it by its name. Its handler is in `chunks.fetch`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-r"""The one check of JSON from clients. Values that passed it can be written in UTF-8 and as JSON.
+r"""The only check of JSON from clients. Values that pass it can be encoded as JSON in UTF-8.
 
-JSON can write an unpaired surrogate, as in `"\ud83d"` (RFC 8259, section 8.2), which UTF-8 cannot encode, and Python
-reads `NaN` and `1e999`, which JSON cannot write. In the arguments of a call both are refused with a text for the model.
+JSON allows an unpaired surrogate, as in `"\ud83d"` (RFC 8259, section 8.2), which UTF-8 cannot encode, and Python
+accepts `NaN` and `1e999`, which JSON cannot express. Both are rejected in the arguments of a call, with an error text
+for the model.
 """
 
 from __future__ import annotations
@@ -17,17 +18,19 @@ from toolmason_runtime.protocol.results import encodable
 from toolmason_runtime.protocol.wording import Path, named
 
 REFUSED_ARGUMENTS: Final = "toolmason/refusedArguments"
-"""Key of `_meta`: why the arguments of a call were taken out of it, as a list of texts."""
+"""Key of `_meta`: a list of error texts about the arguments, which were removed from the call."""
 MAX_FLAWS: Final = 20
 """Maximum number of flaws reported for one call."""
 
 _ARGUMENTS: Final = ("params", "arguments")
-_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+_LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+"""Python's decoder joins surrogate pairs, so the remaining ones are unpaired."""
+_SURROGATE_ADVICE: Final = r"; send the complete pair, such as `\ud83d\ude00`, or remove it"
 
 
 @dataclass(frozen=True, slots=True)
 class Flaw:
-    """A value that cannot be passed on, or a name inside the object at `path`."""
+    """A value that cannot be encoded, or a member name of the object at `path`."""
 
     path: Path
     reason: str
@@ -35,24 +38,24 @@ class Flaw:
 
     @property
     def text(self) -> str:
-        """The flaw as the model reads it."""
+        """The error text for the model."""
         return f"{named(self.path)} {self.reason if self.path else self.reason.replace('has', 'have', 1)}"
 
 
 class NotFiniteError(ValueError):
-    """A message has a number that is not finite outside of the arguments of a call."""
+    """A message contains NaN or infinity outside of the arguments of a call."""
 
 
 def flaws(value: Any, path: Path = ()) -> Iterator[Flaw]:
     """Yield each unpaired surrogate and each number that is not finite in `value`, which is at `path`."""
     if isinstance(value, float) and not math.isfinite(value):
         yield Flaw(path, f"must be a finite number; got {value}", is_number=True)
-    elif isinstance(value, str) and (found := _SURROGATE.search(value)):
-        yield Flaw(path, f"holds {_shown(found)}, at character {found.start() + 1}{_ADVICE}")
+    elif isinstance(value, str) and (match := _LONE_SURROGATE.search(value)):
+        yield Flaw(path, f"contains {_describe(match)} at character {match.start() + 1}{_SURROGATE_ADVICE}")
     elif isinstance(value, dict):
         for name, member in value.items():
-            if found := _SURROGATE.search(name):
-                yield Flaw(path, f"has a name with {_shown(found)}{_ADVICE}")
+            if match := _LONE_SURROGATE.search(name):
+                yield Flaw(path, f"has a name with {_describe(match)}{_SURROGATE_ADVICE}")
             yield from flaws(member, (*path, name))
     elif isinstance(value, list):
         for index, item in enumerate(value):
@@ -67,38 +70,35 @@ def problems_of(value: Any, path: Path) -> list[str]:
         return [f"{named(path)} is nested too deeply"]
 
 
-_ADVICE: Final = r": send both halves, as in `\ud83d\ude00`, or leave it out"
+def _describe(match: re.Match[str]) -> str:
+    return f"the unpaired surrogate `\\u{ord(match[0]):x}`"
 
 
-def _shown(found: re.Match[str]) -> str:
-    return f"`\\u{ord(found[0]):x}`, half a character"
-
-
-def checked(value: Any) -> Any:
-    """Return a decoded message that UTF-8 and JSON can carry.
+def sanitize(value: Any) -> Any:
+    """Return a decoded message that can be encoded as JSON in UTF-8.
 
     Flawed arguments of a call are replaced by `REFUSED_ARGUMENTS`; unpaired surrogates elsewhere become `?`.
 
     Raises:
         NotFiniteError: a number outside of the arguments of a call is not finite.
     """
-    found = list(islice(flaws(value), MAX_FLAWS))
-    refused = [Flaw(flaw.path[2:], flaw.reason) for flaw in found if flaw.path[:2] == _ARGUMENTS]
-    if any(flaw.is_number and flaw.path[:2] != _ARGUMENTS for flaw in found):
+    all_flaws = list(islice(flaws(value), MAX_FLAWS))
+    of_arguments = [Flaw(flaw.path[2:], flaw.reason) for flaw in all_flaws if flaw.path[:2] == _ARGUMENTS]
+    if any(flaw.is_number and flaw.path[:2] != _ARGUMENTS for flaw in all_flaws):
         raise NotFiniteError("numbers must be finite")
-    if refused:
-        value = {**value, "params": _without_arguments(value["params"], refused)}
-    return encodable(value) if found else value
+    if of_arguments:
+        value = {**value, "params": _without_arguments(value["params"], of_arguments)}
+    return encodable(value) if all_flaws else value
 
 
-def _without_arguments(params: Mapping[str, Any], refused: list[Flaw]) -> dict[str, Any]:
+def _without_arguments(params: Mapping[str, Any], of_arguments: list[Flaw]) -> dict[str, Any]:
     meta = params.get("_meta")
-    texts = [flaw.text for flaw in refused]
+    texts = [flaw.text for flaw in of_arguments]
     return {**params, "arguments": {}, "_meta": {**(meta if isinstance(meta, dict) else {}), REFUSED_ARGUMENTS: texts}}
 
 
 def refused_arguments(params: Mapping[str, Any]) -> list[str]:
-    """Return why the arguments of a call were taken out of its `params`; empty if they were not."""
+    """Return the error texts about removed arguments from the `params` of a call; empty without any."""
     meta = params.get("_meta")
     texts = meta.get(REFUSED_ARGUMENTS, []) if isinstance(meta, Mapping) else []
     return [text for text in texts if isinstance(text, str)] if isinstance(texts, list) else []

@@ -1,4 +1,4 @@
-"""The base of every generated Pydantic model."""
+"""The base class of every generated Pydantic model."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from toolmason_runtime.protocol.patterns import is_found
 
 
 def _replace_patterns(node: Any) -> None:
-    """Replace in place each string schema with a `pattern`, inside `node`, by one that matches it in bounded time.
+    """Replace each string schema with a `pattern` in `node`, in place, by one that matches in bounded time.
 
-    JSON Schema is still made from the original.
+    Pydantic still generates JSON Schema from the original.
     """
     if isinstance(node, list | tuple):
         for inner in node:
@@ -47,8 +47,8 @@ def _checker(pattern: str) -> Callable[[Any, ValidatorFunctionWrapHandler], str]
 class Model(BaseModel):
     """Parameters or results of a tool.
 
-    Lax, since models send `"42"` for 42; unknown arguments are dropped here and named in a note by the
-    dispatcher. A `pattern` has the meaning of Python's `re`, and is matched in bounded time.
+    Validation is lax: `"42"` is 42, and unknown arguments are dropped. A `pattern` has the syntax of Python's `re` and
+    is matched in bounded time.
     """
 
     model_config = ConfigDict(

@@ -103,10 +103,10 @@ class _Matcher:
         if linear is not None and linear.size * len(text) <= MAX_STEPS:
             return linear.is_found(text)
         deadline = _deadline.get()
-        left = TIMEOUT_S if deadline is None else deadline - time.monotonic()
-        if left > 0:
+        remaining_s = TIMEOUT_S if deadline is None else deadline - time.monotonic()
+        if remaining_s > 0:
             try:
-                return self.timed.search(text, timeout=left) is not None
+                return self.timed.search(text, timeout=remaining_s) is not None
             except TimeoutError:
                 pass
         raise PatternTimeoutError(self._pattern, text)

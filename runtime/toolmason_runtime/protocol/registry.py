@@ -1,4 +1,4 @@
-"""What a program can read about a tool at run time: the metadata of REQ-015.3, made from the catalogue."""
+"""Metadata of tools for programs (REQ-015.3), computed from the catalogue."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from toolmason_runtime.protocol.catalogue import Catalogue, DeprecationEntry, ExampleEntry, ToolEntry
+from toolmason_runtime.protocol.catalogue import Catalogue, DeprecationEntry, ToolEntry
+from toolmason_runtime.protocol.fetch_chunk import FETCH_CHUNK, FETCH_CHUNK_ENTRY
 
 
 @dataclass(frozen=True, slots=True)
 class ParameterSpec:
     """One parameter of a tool.
 
-    `type` is that of JSON Schema; several are joined by ` | `, and `any` says that the schema names none. `enum` is
-    None when any value of the type will do; values that are no strings are written as Python writes them.
+    `type` is the type of JSON Schema; several are joined by ` | `, and `any` stands for a schema without a type. `enum`
+    is None if every value of the type is valid; values other than strings are written as in Python.
     """
 
     type: str
@@ -26,7 +27,7 @@ class ParameterSpec:
 
 @dataclass(frozen=True, slots=True)
 class ToolExample:
-    """A call that works, as call syntax."""
+    """A valid call, in call syntax."""
 
     description: str
     invocation: str
@@ -35,7 +36,7 @@ class ToolExample:
 
 @dataclass(frozen=True, slots=True)
 class ToolMetadata:
-    """All that is known of one tool. `summary` has at most 80 characters."""
+    """The metadata of one tool. `summary` has at most 80 characters."""
 
     name: str
     summary: str
@@ -50,30 +51,54 @@ class ToolMetadata:
 
 
 def get_tool_metadata(catalogue: Catalogue, name: str) -> ToolMetadata | None:
-    """Give the metadata of the tool called `name`, or once called so; None if there is none."""
-    entry = catalogue["tools"].get(name)
+    """Return the metadata of the tool with this name or alias, built-in or not; None if there is none."""
+    entries = catalogue["tools"]
+    entry = FETCH_CHUNK_ENTRY if name == FETCH_CHUNK else entries.get(name)
     if entry is None:
-        entry = next((each for each in catalogue["tools"].values() if name in each.get("aliases", ())), None)
-    return None if entry is None else metadata_of(entry)
+        entry = next((entry for entry in entries.values() if name in entry.get("aliases", ())), None)
+    return None if entry is None else _metadata(entry)
 
 
 def list_all_tools(catalogue: Catalogue, category: str | None = None) -> list[ToolMetadata]:
-    """Give the metadata of every tool, or of those in `category`, in the order of the manifest."""
-    entries = catalogue["tools"].values()
-    return [metadata_of(entry) for entry in entries if category is None or entry["category"] == category]
+    """Return the metadata of every tool, or of those in `category`, in the order of the manifest."""
+    return [_metadata(entry) for entry in catalogue["tools"].values() if category in (None, entry["category"])]
 
 
-def metadata_of(entry: ToolEntry) -> ToolMetadata:
-    """Give the metadata of one entry."""
+def deprecation_text(deprecation: DeprecationEntry) -> str:
+    """Return the version of the deprecation, the replacement and the author's message."""
+    since = f"since {deprecation['since']}" if deprecation["since"] else "deprecated"
+    instead = f"use `{deprecation['replaced_by']}`" if deprecation["replaced_by"] else ""
+    return "; ".join(part for part in (since, instead, deprecation["message"]) if part)
+
+
+def type_text(schema: Any) -> str:
+    """Return the JSON types that a schema allows: `string | null`."""
+    if not isinstance(schema, dict):
+        return "any"
+    types = schema.get("type")
+    if isinstance(types, str):
+        return types
+    if isinstance(types, list):
+        return " | ".join(types)
+    branches = schema.get("anyOf") or schema.get("oneOf") or ()
+    return " | ".join(dict.fromkeys(type_text(branch) for branch in branches)) or "any"
+
+
+def _metadata(entry: ToolEntry) -> ToolMetadata:
     tool = entry["tool"]
+    schema = tool["inputSchema"]
+    required = schema.get("required", ())
     deprecation = entry.get("deprecated")
     return ToolMetadata(
         name=tool["name"],
         summary=entry["summary"],
         category=entry["category"],
         description=tool.get("description", entry["summary"]),
-        parameters=parameters_of(tool["inputSchema"]),
-        examples=[_example(example) for example in entry["examples"]],
+        parameters={name: _parameter(part, name in required) for name, part in schema.get("properties", {}).items()},
+        examples=[
+            ToolExample(example["description"], example["invocation"], example.get("expected_output"))
+            for example in entry["examples"]
+        ],
         related_tools=list(entry["related"]),
         enabled=entry.get("enabled", True),
         deprecated=deprecation is not None,
@@ -81,44 +106,14 @@ def metadata_of(entry: ToolEntry) -> ToolMetadata:
     )
 
 
-def parameters_of(schema: Mapping[str, Any]) -> dict[str, ParameterSpec]:
-    """Give the parameters of an `inputSchema`, in its order."""
-    required = schema.get("required", ())
-    return {name: _parameter(part, name in required) for name, part in schema.get("properties", {}).items()}
-
-
-def deprecation_text(deprecation: DeprecationEntry) -> str:
-    """Say since when a tool is deprecated, what replaces it, and what its author adds."""
-    since = f"since {deprecation['since']}" if deprecation["since"] else "deprecated"
-    instead = f"use `{deprecation['replaced_by']}`" if deprecation["replaced_by"] else ""
-    return "; ".join(part for part in (since, instead, deprecation["message"]) if part)
-
-
-def type_text(schema: Any) -> str:
-    """Name the JSON types a schema allows."""
-    if not isinstance(schema, dict):
-        return "any"
-    kind = schema.get("type")
-    if isinstance(kind, str):
-        return kind
-    if isinstance(kind, list):
-        return " | ".join(kind)
-    branches = schema.get("anyOf") or schema.get("oneOf") or ()
-    return " | ".join(dict.fromkeys(type_text(branch) for branch in branches)) or "any"
-
-
 def _parameter(schema: Any, required: bool) -> ParameterSpec:
-    said = schema if isinstance(schema, dict) else {}
-    # Nothing stands beside `anyOf` in what clients are sent: the alternatives say it.
-    spoken = [said, *(each for each in said.get("anyOf", ()) if isinstance(each, dict))]
+    rules: Mapping[str, Any] = schema if isinstance(schema, dict) else {}
+    # In `inputSchema`, the keywords of a union are in its branches.
+    parts = [rules, *(branch for branch in rules.get("anyOf", ()) if isinstance(branch, dict))]
     return ParameterSpec(
         type=type_text(schema),
-        description=next((each["description"] for each in spoken if "description" in each), ""),
+        description=next((part["description"] for part in parts if "description" in part), ""),
         required=required,
-        default=next((each["default"] for each in spoken if "default" in each), None),
-        enum=[str(value) for value in said["enum"]] if "enum" in said else None,
+        default=next((part["default"] for part in parts if "default" in part), None),
+        enum=[str(value) for value in rules["enum"]] if "enum" in rules else None,
     )
-
-
-def _example(example: ExampleEntry) -> ToolExample:
-    return ToolExample(example["description"], example["invocation"], example.get("expected_output"))

@@ -1,6 +1,6 @@
-"""From what a handler returned to what goes over the wire.
+"""Convert the return value of a handler to a tool result on the wire.
 
-A structured result goes twice, as structure and as text: some clients show a model only the one, some only the other.
+A structured result is sent as `structuredContent` and as text, because some clients show the model only one of them.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ WireResult = dict[str, Any]
 
 
 class ResultError(Exception):
-    """A handler returned what its tool does not promise: a mistake in the server."""
+    """A handler returned a value that its output schema does not allow: a bug in the server."""
 
 
 class ResultWriter:
-    """Writes the results of one tool. `schema` is what they must fit, or None if it promises no structure."""
+    """Converts the results of one tool. `schema` is its output schema, or None for content without structure."""
 
     def __init__(self, schema: Mapping[str, Any] | None) -> None:
         self._schema = schema
         self._validator = None if schema is None else validator(schema)
 
-    def wire(self, result: Any) -> WireResult:
-        """Give `result` as MCP sends it.
+    def to_wire(self, result: Any) -> WireResult:
+        """Return the MCP wire form of `result`.
 
         Raises:
-            ResultError: it is not what the tool promises.
+            ResultError: the output schema does not allow it.
         """
         if isinstance(result, Reply):
             if self._schema is not None and not result.is_error:
@@ -46,39 +46,44 @@ class ResultWriter:
         return self._structured(result, self._schema)
 
     def _structured(self, result: Any, schema: Mapping[str, Any]) -> WireResult:
-        value = _without_nulls(_dumped(result), schema)
+        value = _without_nulls(_dump(result), schema)
         try:
             with time_limit():
                 errors = [] if self._validator is None else list(self._validator.iter_errors(value))
         except PatternTimeoutError as error:
             raise ResultError(f"a value of the result {error}") from error
         if errors:
-            said = "; ".join(f"{error.json_path}: {error.message}"[:300] for error in errors[:3])
-            raise ResultError(f"the result does not fit the output schema: {said}")
-        text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+            problems = "; ".join(f"{error.json_path}: {error.message}"[:300] for error in errors[:3])
+            raise ResultError(f"the result does not fit the output schema: {problems}")
+        text = compact_json(value, allow_nan=False)
         return {"content": [{"type": "text", "text": text}], "structuredContent": value}
 
 
-def _dumped(result: Any) -> Any:
+def compact_json(value: Any, *, allow_nan: bool = True) -> str:
+    """Return `value` as JSON without spaces. Raises ValueError for NaN and infinity unless `allow_nan`."""
+    return json.dumps(value, ensure_ascii=False, allow_nan=allow_nan, separators=(",", ":"))
+
+
+def _dump(result: Any) -> Any:
     if isinstance(result, Mapping):
         return dict(result)
     if not hasattr(result, "model_dump"):
-        raise ResultError(f"{type(result).__name__} where a structured result was promised")
+        raise ResultError(f"a structured result is required, not {type(result).__name__}")
     return result.model_dump(mode="json", by_alias=True)
 
 
 def _without_nulls(value: Any, schema: Any) -> Any:
-    """Leave out members that are None where the schema does not allow null: absent and None are the same there."""
-    known = schema if isinstance(schema, dict) else {}
+    """Remove members that are None where the schema does not allow null: absent and None are the same there."""
+    rules = schema if isinstance(schema, dict) else {}
     if isinstance(value, list):
-        return [_without_nulls(item, known.get("items")) for item in value]
+        return [_without_nulls(item, rules.get("items")) for item in value]
     if not isinstance(value, dict):
         return value
-    members, rest = known.get("properties", {}), known.get("additionalProperties")
+    members, rest = rules.get("properties", {}), rules.get("additionalProperties")
     return {
-        name: _without_nulls(inner, members.get(name, rest))
-        for name, inner in value.items()
-        if inner is not None or _allows_null(members.get(name, rest))
+        name: _without_nulls(member, members.get(name, rest))
+        for name, member in value.items()
+        if member is not None or _allows_null(members.get(name, rest))
     }
 
 
@@ -88,16 +93,16 @@ def _allows_null(schema: Any) -> bool:
     for keyword in ("anyOf", "oneOf"):
         if keyword in schema:
             return any(_allows_null(branch) for branch in schema[keyword])
-    kinds = schema.get("type", "null")
-    return "null" in ([kinds] if isinstance(kinds, str) else kinds) and None in schema.get("enum", [None])
+    types = schema.get("type", "null")
+    return "null" in ([types] if isinstance(types, str) else types) and None in schema.get("enum", [None])
 
 
 def encodable(value: Any) -> Any:
-    """Give `value` with lone surrogates replaced, as file names hold them: UTF-8 cannot carry them."""
+    """Return `value` with each unpaired surrogate, as in file names, replaced by `?`: UTF-8 cannot encode it."""
     if isinstance(value, str):
         return value if value.isascii() else value.encode("utf-8", "replace").decode()
     if isinstance(value, list):
         return [encodable(item) for item in value]
     if isinstance(value, dict):
-        return {encodable(name): encodable(inner) for name, inner in value.items()}
+        return {encodable(name): encodable(member) for name, member in value.items()}
     return value

@@ -14,9 +14,9 @@ from typing import Final
 _ESCAPE: Final = r"\\(?:x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|.)"
 _TOKEN: Final = re.compile(
     rf"""
-      (?P<class>   \[\^?+\]?+(?:\\.|[^\]\\])*+\] )
+      (?P<class>   \[\^?+\]?+(?:\\.|[^\]\\])*+\] )   # `[^a-z\\d]`; `]` is literal at the start
     | (?P<escape>  {_ESCAPE} )
-    | (?P<repeat>  (?:[*+?]|\{{(?!\}})(?P<least>\d*)(?P<comma>,)?(?P<most>\d*)\}})(?P<mode>[?+]?) )
+    | (?P<repeat>  (?:[*+?]|\{{(?!\}})(?P<minimum>\d*)(?P<comma>,)?(?P<maximum>\d*)\}})(?P<mode>[?+]?) )
     | (?P<open>    \((?:\?:|\?P<(?P<name>[A-Za-z_]\w*)>|(?!\?)) )
     | (?P<close>   \) )
     | (?P<or>      \| )
@@ -28,6 +28,7 @@ _TOKEN: Final = re.compile(
     re.VERBOSE | re.DOTALL | re.ASCII,
 )
 _MEMBER: Final = re.compile(rf"{_ESCAPE}|.", re.DOTALL)
+"""One character or escape inside of a class: `a`, `\\d`, `-`."""
 _CONTROLS: Final = {"a": 7, "f": 12, "n": 10, "r": 13, "t": 9, "v": 11}
 _SURROGATES: Final = range(0xD800, 0xE000)
 
@@ -85,24 +86,24 @@ class _Translator:
         """Size of the preceding atom or group; 0 if a repeat is not allowed here."""
 
     def translate(self) -> RustPattern:
-        written = []
-        place = 0
-        while place < len(self._pattern):
-            token = _TOKEN.match(self._pattern, place)
+        parts = []
+        position = 0
+        while position < len(self._pattern):
+            token = _TOKEN.match(self._pattern, position)
             if token is None:
                 raise UntranslatableError(self._pattern)
-            written.append(self._translated(token))
-            place = token.end()
+            parts.append(self._translate_token(token))
+            position = token.end()
         if len(self._groups) > 1:
             raise UntranslatableError(self._pattern)
-        return RustPattern("".join(written), self._groups[0].size)
+        return RustPattern("".join(parts), self._groups[0].size)
 
-    def _translated(self, token: re.Match[str]) -> str:
+    def _translate_token(self, token: re.Match[str]) -> str:
         group, kind = self._groups[-1], token.lastgroup
         if group.is_ended and kind not in {"close", "or"}:
             raise UntranslatableError(self._pattern)
         if kind == "repeat":
-            return self._repeated(token)
+            return self._translate_repeat(token)
         self._last_size = 0
         match kind:
             case "open":
@@ -139,7 +140,7 @@ class _Translator:
         self._last_size = max(closed.size, 1)
         return ")"
 
-    def _repeated(self, token: re.Match[str]) -> str:
+    def _translate_repeat(self, token: re.Match[str]) -> str:
         if not self._last_size or token["mode"] == "+":
             raise UntranslatableError(self._pattern)
         repeat, times = _repeat(token)
@@ -160,42 +161,42 @@ class _Translator:
                 return r"[^\n]"
             case "class":
                 return _class(token[0], is_ascii=self._is_ascii)
-        return _class_members(token[0], is_ascii=self._is_ascii) or _written(_code(token[0]))
+        return _class_members(token[0], is_ascii=self._is_ascii) or _format_code(_code(token[0]))
 
 
 def _repeat(token: re.Match[str]) -> tuple[str, int]:
     """Return a repeat in Rust's dialect, and the number of copies that the engine compiles."""
     if token[0][0] in "*+?":
         return token[0][0], 1
-    least = int(token["least"] or 0)
+    minimum = int(token["minimum"] or 0)
     if not token["comma"]:
-        return f"{{{least}}}", max(least, 1)
-    if not token["most"]:
-        return f"{{{least},}}", max(least, 1)
-    most = int(token["most"])
-    if most < least:
+        return f"{{{minimum}}}", max(minimum, 1)
+    if not token["maximum"]:
+        return f"{{{minimum},}}", max(minimum, 1)
+    maximum = int(token["maximum"])
+    if maximum < minimum:
         raise UntranslatableError(token[0])
-    return f"{{{least},{most}}}", max(most, 1)
+    return f"{{{minimum},{maximum}}}", max(maximum, 1)
 
 
 def _class(text: str, *, is_ascii: bool) -> str:
-    """Translate `[...]`."""
+    """Translate a character class: `[...]`."""
     negation = "^" if text.startswith("[^") else ""
     members = _MEMBER.findall(text[1 + len(negation) : -1])
-    written = []
-    place = 0
-    while place < len(members):
-        member = members[place]
-        if members[place + 1 : place + 2] == ["-"] and place + 2 < len(members):
-            low, high = _code_in_class(member), _code_in_class(members[place + 2])
+    parts = []
+    index = 0
+    while index < len(members):
+        member = members[index]
+        if members[index + 1 : index + 2] == ["-"] and index + 2 < len(members):
+            low, high = _code_in_class(member), _code_in_class(members[index + 2])
             if low > high:
                 raise UntranslatableError(text)
-            written.append(f"{_written(low)}-{_written(high)}")
-            place += 3
+            parts.append(f"{_format_code(low)}-{_format_code(high)}")
+            index += 3
         else:
-            written.append(_class_members(member, is_ascii=is_ascii) or _written(_code_in_class(member)))
-            place += 1
-    return f"[{negation}{''.join(written)}]"
+            parts.append(_class_members(member, is_ascii=is_ascii) or _format_code(_code_in_class(member)))
+            index += 1
+    return f"[{negation}{''.join(parts)}]"
 
 
 def _class_members(escape: str, *, is_ascii: bool) -> str:
@@ -224,7 +225,7 @@ def _code(text: str) -> int:
     return ord(sign)
 
 
-def _written(code: int) -> str:
+def _format_code(code: int) -> str:
     if code in _SURROGATES or code > 0x10FFFF:
         raise UntranslatableError(hex(code))
     text = chr(code)

@@ -1,4 +1,4 @@
-"""JSON Schema in words: what a value should have been, and what it was instead."""
+"""Describe JSON Schemas and values in error texts."""
 
 from __future__ import annotations
 
@@ -15,55 +15,51 @@ _NOUNS = {
     "object": "an object",
     "null": "null",
 }
-_PLURALS = {
-    "string": "strings",
-    "integer": "integers",
-    "number": "numbers",
-    "boolean": "booleans",
-    "array": "arrays",
-    "object": "objects",
-}
-MAX_SHOWN_LENGTH = 60
-"""Characters of a value that are quoted."""
+_PLURALS = {kind: f"{kind}s" for kind in ("string", "integer", "number", "boolean", "array", "object")}
+MAX_QUOTED_CHARS = 60
+"""Maximum characters of a quoted value."""
 
 
-def expected(schema: Mapping[str, Any]) -> str:
-    """Say what `schema` asks for, such as `an integer from 1 to 100`; empty if it asks for nothing in particular."""
-    plain = nullless(schema)
+def describe_schema(schema: Mapping[str, Any]) -> str:
+    """Describe the valid values, such as `an integer from 1 to 100`; empty if any value is valid."""
+    plain = without_null(schema)
     if choices := plain.get("enum") or ([plain["const"]] if "const" in plain else []):
         return f"one of: {', '.join(map(_choice, choices))}"
-    kinds = plain.get("type", [])
-    nouns = " or ".join(_NOUNS[kind] for kind in ([kinds] if isinstance(kinds, str) else kinds) if kind in _NOUNS)
+    types = plain.get("type", [])
+    nouns = " or ".join(_NOUNS[kind] for kind in ([types] if isinstance(types, str) else types) if kind in _NOUNS)
     return f"{nouns}{_items(plain)}{_limits(plain)}" if nouns else ""
 
 
-def nullless(schema: Any) -> dict[str, Any]:
-    """Give `schema` without the choice of null, which `nullable` then says; a union of one branch is that branch."""
-    found: dict[str, Any] = dict(schema) if isinstance(schema, dict) else {}
+def without_null(schema: Any) -> dict[str, Any]:
+    """Return `schema` without null, with `nullable` instead; a union of one branch becomes that branch.
+
+    Example: `{"anyOf": [{"type": "string"}, {"type": "null"}]}` becomes `{"type": "string", "nullable": True}`.
+    """
+    result: dict[str, Any] = dict(schema) if isinstance(schema, dict) else {}
     for keyword in ("anyOf", "oneOf", "allOf"):
-        branches = [each for each in found.get(keyword, ()) if each != {"type": "null"}]
+        branches = [branch for branch in result.get(keyword, ()) if branch != {"type": "null"}]
         if len(branches) == 1:
-            is_nullable = len(found[keyword]) > 1
-            found = {name: rule for name, rule in found.items() if name != keyword} | nullless(branches[0])
-            found |= {"nullable": True} if is_nullable else {}
-    kinds = found.get("type")
-    if isinstance(kinds, list):
-        named = [kind for kind in kinds if kind != "null"]
-        found |= {"nullable": True} if len(named) < len(kinds) else {}
-        found["type"] = named[0] if len(named) == 1 else named
-    if "enum" in found:
-        found["enum"] = [each for each in found["enum"] if each is not None]
-    return found
+            is_nullable = len(result[keyword]) > 1
+            result = {name: rule for name, rule in result.items() if name != keyword} | without_null(branches[0])
+            result |= {"nullable": True} if is_nullable else {}
+    types = result.get("type")
+    if isinstance(types, list):
+        others = [kind for kind in types if kind != "null"]
+        result |= {"nullable": True} if len(others) < len(types) else {}
+        result["type"] = others[0] if len(others) == 1 else others
+    if "enum" in result:
+        result["enum"] = [value for value in result["enum"] if value is not None]
+    return result
 
 
 def shown(value: Any) -> str:
-    """Quote a value in short."""
+    """Return a short form of a value: its JSON, or the size of an object or array."""
     if isinstance(value, dict):
-        return f"an object with {_counted(len(value), 'member')}"
+        return f"an object with {_count(len(value), 'member')}"
     if isinstance(value, list):
-        return f"an array of {_counted(len(value), 'item')}"
+        return f"an array of {_count(len(value), 'item')}"
     text = json.dumps(value, ensure_ascii=False, default=repr)
-    return text if len(text) <= MAX_SHOWN_LENGTH else f"{text[:MAX_SHOWN_LENGTH]}..."
+    return text if len(text) <= MAX_QUOTED_CHARS else f"{text[:MAX_QUOTED_CHARS]}..."
 
 
 def _choice(value: Any) -> str:
@@ -71,7 +67,7 @@ def _choice(value: Any) -> str:
 
 
 def _items(schema: Mapping[str, Any]) -> str:
-    kind = nullless(schema.get("items")).get("type")
+    kind = without_null(schema.get("items")).get("type")
     return f" of {_PLURALS[kind]}" if isinstance(kind, str) and kind in _PLURALS else ""
 
 
@@ -90,13 +86,13 @@ def _limits(schema: Mapping[str, Any]) -> str:
 
 
 def _range(schema: Mapping[str, Any], low: str, high: str, unit: str) -> str:
-    least, most = schema.get(low), schema.get(high)
-    if least is not None and most is not None:
-        return f"of {least} to {_counted(most, unit)}" if unit else f"from {least} to {most}"
-    if least is not None:
-        return f"of at least {_counted(least, unit)}"
-    return f"of at most {_counted(most, unit)}" if most is not None else ""
+    minimum, maximum = schema.get(low), schema.get(high)
+    if minimum is not None and maximum is not None:
+        return f"of {minimum} to {_count(maximum, unit)}" if unit else f"from {minimum} to {maximum}"
+    if minimum is not None:
+        return f"of at least {_count(minimum, unit)}"
+    return f"of at most {_count(maximum, unit)}" if maximum is not None else ""
 
 
-def _counted(number: Any, unit: str) -> str:
+def _count(number: Any, unit: str) -> str:
     return f"{number} {unit}{'' if number == 1 else 's'}" if unit else f"{number}"

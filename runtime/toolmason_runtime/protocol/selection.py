@@ -1,4 +1,4 @@
-"""What of a catalogue a running server serves, as flags and environment chose at its start."""
+"""Select the tools of a catalogue that a server serves, from its options and environment."""
 
 from __future__ import annotations
 
@@ -10,12 +10,16 @@ from toolmason_runtime.protocol.catalogue import Catalogue, ToolEntry
 from toolmason_runtime.suggestions import did_you_mean
 
 STYLES: Final = ("search-call", "list-describe", "discover-schema", "classic")
-"""The styles of discovery: which meta-tools stand in `tools/list`."""
+"""The discovery styles. Each has its own meta-tools in `tools/list`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The style of discovery, whether tools of the tier `all` are served, and the categories to keep (empty: each)."""
+    """The discovery style, whether the tier `all` is served, and the categories that are served (empty: all).
+
+    Raises:
+        ValueError: the style does not exist.
+    """
 
     style: str
     all_tools: bool = False
@@ -27,42 +31,42 @@ class Selection:
 
 
 def visible_tools(catalogue: Catalogue, selection: Selection) -> dict[str, ToolEntry]:
-    """Give the tools that can be found and called, in the order of the manifest.
+    """Return the enabled tools of `selection`, in the order of the manifest.
 
     Raises:
-        ValueError: a toolset is no category; the text names those there are.
+        ValueError: a toolset is not a category.
     """
     return {name: entry for name, entry in served_tools(catalogue, selection).items() if is_enabled(entry)}
 
 
 def served_tools(catalogue: Catalogue, selection: Selection) -> dict[str, ToolEntry]:
-    """Return the tools of the tier and of the toolsets, disabled ones too.
+    """Return the tools of `selection`, including disabled ones.
 
     Raises:
-        ValueError: a toolset is no category; the text names those there are.
+        ValueError: a toolset is not a category.
     """
-    categories = frozenset(_category(toolset, catalogue) for toolset in selection.toolsets)
+    categories = frozenset(_category(toolset.strip(), catalogue) for toolset in selection.toolsets)
 
-    def is_chosen(entry: ToolEntry) -> bool:
-        of_tier = selection.all_tools or entry["tier"] == "core"
-        return of_tier and (not categories or entry["category"] in categories)
+    def is_selected(entry: ToolEntry) -> bool:
+        has_tier = selection.all_tools or entry["tier"] == "core"
+        return has_tier and (not categories or entry["category"] in categories)
 
-    return {name: entry for name, entry in catalogue["tools"].items() if is_chosen(entry)}
+    return {name: entry for name, entry in catalogue["tools"].items() if is_selected(entry)}
 
 
 def is_enabled(entry: ToolEntry) -> bool:
-    """Whether the tool may be called at all."""
+    """Return whether the tool may be called."""
     return entry.get("enabled", True)
 
 
 def _category(toolset: str, catalogue: Catalogue) -> str:
-    wanted = toolset.strip()
-    if wanted not in catalogue["categories"]:
-        raise ValueError(_unknown("toolset", wanted, tuple(catalogue["categories"])))
-    return wanted
+    if toolset not in catalogue["categories"]:
+        raise ValueError(_unknown("toolset", toolset, tuple(catalogue["categories"])))
+    return toolset
 
 
-def _unknown(what: str, given: str, known: Sequence[str]) -> str:
-    hint = did_you_mean(given, known)
-    listed = ", ".join(f"`{each}`" for each in known) or "none"
-    return f"unknown {what} `{given}`: there are {listed}{f'; {hint}' if hint else ''}"
+def _unknown(kind: str, name: str, valid_names: Sequence[str]) -> str:
+    hint = did_you_mean(name, valid_names)
+    names = ", ".join(f"`{valid_name}`" for valid_name in valid_names)
+    options = f"use one of {names}" if names else "this server has none"
+    return f"unknown {kind} `{name}`: {options}{f'; {hint}' if hint else ''}"

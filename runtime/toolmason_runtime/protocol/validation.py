@@ -1,4 +1,4 @@
-"""JSON Schema validation that never leaves the machine, and that no text can keep busy."""
+"""JSON Schema validation without network access and in bounded time."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ if TYPE_CHECKING:
 
 
 def validator(schema: Mapping[str, Any]) -> Validator:
-    """Compile `schema` (2020-12). The library is imported here, since not every server needs it.
+    """Compile `schema` (2020-12). The library is imported here, because not every server needs it.
 
     Its `iter_errors` raises PatternTimeoutError if a pattern cannot be matched in time. `unevaluatedProperties` beside
     `patternProperties` is not supported: the library matches the names with Python's `re` there.
     """
     from referencing import Registry
 
-    # `$schema` would bring the library's own validator back.
-    plain = {keyword: rule for keyword, rule in schema.items() if keyword != "$schema"}
-    # A registry of its own: without one a reference to another document would be fetched.
-    found: Validator = _validator_class()(plain, registry=Registry())
-    return found
+    # `$schema` would select the library's own validator.
+    rules = {keyword: rule for keyword, rule in schema.items() if keyword != "$schema"}
+    # An empty registry: without it the library would fetch references to other documents.
+    result: Validator = _validator_class()(rules, registry=Registry())
+    return result
 
 
 @cache
 def _validator_class() -> Any:
-    """Return the library's validator with our own engine in each keyword that matches a pattern."""
+    """Return the library's validator class with our regex engine in each keyword that matches a pattern."""
     from jsonschema import Draft202012Validator, ValidationError
     from jsonschema.validators import extend
 
-    theirs: Mapping[str, Any] = Draft202012Validator.VALIDATORS
+    original: Mapping[str, Any] = Draft202012Validator.VALIDATORS
 
     def pattern(validator: Any, rule: str, value: Any, _: Mapping[str, Any]) -> Iterator[ValidationError]:
         if validator.is_type(value, "string") and not is_found(rule, value):
@@ -46,19 +46,19 @@ def _validator_class() -> Any:
         if not validator.is_type(value, "object"):
             return
         for rule, schema in rules.items():
-            for name, inner in value.items():
+            for name, member in value.items():
                 if is_found(rule, name):
-                    yield from validator.descend(inner, schema, path=name, schema_path=rule)
+                    yield from validator.descend(member, schema, path=name, schema_path=rule)
 
     def additional_properties(
         validator: Any, rule: Any, value: Any, schema: Mapping[str, Any]
     ) -> Iterator[ValidationError]:
         if validator.is_type(value, "object"):
             patterns = schema.get("patternProperties", {})
-            # Without the patterns, the library's keyword matches none itself.
-            value = {name: inner for name, inner in value.items() if not any(is_found(each, name) for each in patterns)}
-            schema = {keyword: each for keyword, each in schema.items() if keyword != "patternProperties"}
-        yield from theirs["additionalProperties"](validator, rule, value, schema)
+            # The library would match the patterns again with Python's `re`, so they are removed.
+            value = {name: value[name] for name in value if not any(is_found(pattern, name) for pattern in patterns)}
+            schema = {keyword: schema[keyword] for keyword in schema if keyword != "patternProperties"}
+        yield from original["additionalProperties"](validator, rule, value, schema)
 
     own = {
         "pattern": pattern,

@@ -1,7 +1,7 @@
-"""The tools of a server as something to search, browse and look up. Every style of discovery stands on it.
+"""Search, browse and look up the tools of a server. Every discovery style uses this index.
 
-Ranking goes in tiers: the tool that is named, the few tools whose text contains the query literally, then by words
-(BM25F), then, where places are left, by the spelling of words that no tool has. A higher tier ranks first; it never
+Ranking has tiers: the tool with that name, the few tools whose text contains the query literally, then by words
+(BM25F), then, if there are few hits, by the spelling of words that no tool has. A higher tier ranks first and never
 hides the tools of the next one.
 """
 
@@ -17,52 +17,52 @@ from typing import Literal, Protocol, TypedDict
 
 from toolmason_runtime.protocol.catalogue import Catalogue, CliEntry, ToolEntry
 from toolmason_runtime.protocol.fetch_chunk import FETCH_CHUNK, FETCH_CHUNK_ENTRY
-from toolmason_runtime.search.text import STOP_WORDS, folded, grams, squeezed, stem, terms, words
+from toolmason_runtime.search.text import STOP_WORDS, bigrams, fold, normalize_name, stem, terms, words
 
 FORMAT = 1
 """Version of `search_index.json`."""
-SMALL = 12
-"""A catalogue of at most this many tools is returned whole, ranked, if a name, a literal piece or a word matches."""
+SMALL_CATALOGUE = 12
+"""Number of tools up to which every search with a match returns all of them, ranked."""
 NAME_BOOST = 0.75
-"""How much a tool gains when the query holds its whole name."""
-PLACES = 10
-"""So many places are filled by likeness of spelling when words find fewer."""
-ALIKE = 0.5
-"""Dice coefficient of character pairs from which two words count as alike."""
-MISSPELLED = 0.6
-"""What such a likeness counts beside words that are really there."""
-FEW = 5
-"""A phrase that so many tools hold literally still says which are meant."""
+"""Additional share of the score if the query contains the whole name of a tool."""
+FUZZY_FILL_COUNT = 10
+"""Number of hits below which tools with similarly spelled words are added."""
+MIN_SIMILARITY = 0.5
+"""Minimum Dice coefficient of the bigrams of two similar words."""
+FUZZY_WEIGHT = 0.6
+"""Weight of a similar word, compared with an equal one."""
+MAX_LITERAL_HITS = 5
+"""Maximum number of tools that contain a phrase literally; in more tools it selects nothing."""
 MAX_NAME_LENGTH = 200
-"""Characters of a name that are compared with those of all tools."""
-MIN_LITERAL = 3
-"""Characters below which a literal hit says nothing."""
+"""Maximum characters of a name that are compared with the names of all tools."""
+MIN_LITERAL_LENGTH = 3
+"""Minimum characters of a literal hit."""
 
 Reason = Literal["name", "literal", "words", "spelling", "rest", "browse"]
 
 
 class SearchData(TypedDict):
-    """What `search_index.json` holds. Tools are numbers: places in `tools`."""
+    """The content of `search_index.json`. A tool is its index in `tools`."""
 
     format: int
     tools: list[str]
     terms: dict[str, list[list[int]]]
-    """For each term the tools that have it, and their scores."""
+    """For each term two columns: the tools that contain it, and their scores."""
     names: dict[str, list[list[int]]]
-    """For each term the tools with it in their name, and the share of the name it makes up, in percent."""
+    """For each term two columns: the tools with it in their name, and its share of the name in percent."""
 
 
 class Ranker(Protocol):
-    """Another way to rank, such as embeddings. It takes the place of the words; the other tiers stay."""
+    """Another ranking, such as embeddings. It replaces the ranking by words; the other tiers stay."""
 
     def rank(self, query: str) -> Mapping[str, float]:
-        """Score tools by name, more is better. A tool left out, or scored 0 or less, does not match."""
+        """Return scores by tool name, higher is better. A missing tool, or a score of 0 or less, is no match."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A tool that was found, and what found it."""
+    """A tool in a search result, and the tier that ranked it."""
 
     name: str
     entry: ToolEntry
@@ -71,7 +71,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """What stands behind one command-line program, or one category of handlers."""
+    """The tools of one command-line program, or of the handlers of one category."""
 
     name: str
     description: str
@@ -81,7 +81,7 @@ class Group:
 
 
 class WordRanker:
-    """The ranker that comes with the index."""
+    """Ranks by the scores in `search_index.json`."""
 
     def __init__(self, data: SearchData) -> None:
         if data["format"] != FORMAT:
@@ -89,78 +89,75 @@ class WordRanker:
         self._data = data
 
     def rank(self, query: str) -> Mapping[str, float]:
-        """Score by BM25F, times 1 + `NAME_BOOST` x the share of a tool's name that the query holds.
+        """Return BM25F scores, times 1 + `NAME_BOOST` x the share of a tool's name that the query contains.
 
-        Likeness of spelling adds to the score of a tool that has some word of the query, so that one typing mistake
-        does not hand the first place to another tool.
+        Similar words add to the score of a tool that has some word of the query, so that a typing error does not rank
+        another tool first.
         """
-        scores = self._sums((term, 1.0) for term in dict.fromkeys(terms(query)))
-        for number, share in self._covered(query).items():
-            if number in scores:
-                scores[number] *= 1 + NAME_BOOST * min(share, 100) / 100
-        for number, score in self._spelled(query).items():
-            if number in scores:
-                scores[number] += MISSPELLED * score
+        scores = self._sum_scores((term, 1.0) for term in dict.fromkeys(terms(query)))
+        for tool, share in self._name_shares(query).items():
+            if tool in scores:
+                scores[tool] *= 1 + NAME_BOOST * min(share, 100) / 100
+        for tool, score in self._fuzzy_scores(query).items():
+            if tool in scores:
+                scores[tool] += FUZZY_WEIGHT * score
         return self._by_name(scores)
 
-    def spelled(self, query: str) -> Mapping[str, float]:
-        """Score by terms that are spelled like those words of the query which no tool has."""
-        return self._by_name(self._spelled(query))
+    def fuzzy_scores(self, query: str) -> Mapping[str, float]:
+        """Return scores for terms that are similar to the words of the query that no tool has."""
+        return self._by_name(self._fuzzy_scores(query))
 
-    def holding(self, query: str) -> set[str]:
-        """Give the tools with every word of `query` in their names, stop words too."""
-        having = [set(self._data["names"].get(stem(word), ((),))[0]) for word in set(words(query))]
-        return {self._data["tools"][number] for number in set.intersection(*having)} if having else set()
+    def names_containing(self, query: str) -> set[str]:
+        """Return the tools with every word of `query` in their names, including stop words."""
+        tools = [set(self._data["names"].get(stem(word), ((),))[0]) for word in set(words(query))]
+        return {self._data["tools"][tool] for tool in set.intersection(*tools)} if tools else set()
 
-    def _covered(self, query: str) -> dict[int, int]:
-        """Give, by tool, the share of its name that the query holds, in percent."""
-        covered: dict[int, int] = {}
+    def _name_shares(self, query: str) -> dict[int, int]:
+        """Return the share of each tool's name that the query contains, in percent."""
+        shares: dict[int, int] = {}
         for term in set(terms(query)):
-            for number, share in zip(*self._data["names"].get(term, ((), ())), strict=True):
-                covered[number] = covered.get(number, 0) + share
-        return covered
+            for tool, share in zip(*self._data["names"].get(term, ((), ())), strict=True):
+                shares[tool] = shares.get(tool, 0) + share
+        return shares
 
-    def _spelled(self, query: str) -> dict[int, float]:
+    def _fuzzy_scores(self, query: str) -> dict[int, float]:
         known = self._data["terms"]
-        missing = [word for word in dict.fromkeys(words(query)) if stem(word) not in known and word not in STOP_WORDS]
-        return self._sums(pair for word in missing for pair in self._alike(word))
+        unknown = [word for word in dict.fromkeys(words(query)) if stem(word) not in known and word not in STOP_WORDS]
+        return self._sum_scores(pair for word in unknown for pair in self._similar_terms(word))
 
-    def _sums(self, weighted: Iterable[tuple[str, float]]) -> dict[int, float]:
+    def _sum_scores(self, weights: Iterable[tuple[str, float]]) -> dict[int, float]:
+        """Return the sum of the scores of each tool, from pairs of a term and its weight."""
         scores: dict[int, float] = {}
-        known = self._data["terms"]
-        for term, weight in weighted:
-            if columns := known.get(term):
-                for number, score in zip(*columns, strict=True):
-                    scores[number] = scores.get(number, 0.0) + weight * score
+        for term, weight in weights:
+            for tool, score in zip(*self._data["terms"].get(term, ((), ())), strict=True):
+                scores[tool] = scores.get(tool, 0.0) + weight * score
         return scores
 
     def _by_name(self, scores: Mapping[int, float]) -> dict[str, float]:
-        names = self._data["tools"]
-        return {names[number]: score for number, score in scores.items()}
+        return {self._data["tools"][tool]: score for tool, score in scores.items()}
 
-    def _alike(self, word: str) -> Iterator[tuple[str, float]]:
-        """Give the terms that look like `word`, each with their Dice coefficient."""
-        own = grams(word)
-        shared = Counter(term for gram in own for term in self._spellings.get(gram, ()))
+    def _similar_terms(self, word: str) -> Iterator[tuple[str, float]]:
+        """Yield the terms that are similar to `word`, each with the Dice coefficient."""
+        own = bigrams(word)
+        shared = Counter(term for bigram in own for term in self._terms_by_bigram.get(bigram, ()))
         for term, count in shared.items():
-            likeness = 2 * count / (len(own) + len(term) + 1)
-            if likeness >= ALIKE:
-                yield term, likeness
+            similarity = 2 * count / (len(own) + len(term) + 1)
+            if similarity >= MIN_SIMILARITY:
+                yield term, similarity
 
     @cached_property
-    def _spellings(self) -> dict[str, list[str]]:
-        """The terms that hold each pair of characters."""
-        spellings: dict[str, list[str]] = {}
+    def _terms_by_bigram(self) -> dict[str, list[str]]:
+        terms_by_bigram: dict[str, list[str]] = {}
         for term in self._data["terms"]:
-            for gram in grams(term):
-                spellings.setdefault(gram, []).append(term)
-        return spellings
+            for bigram in bigrams(term):
+                terms_by_bigram.setdefault(bigram, []).append(term)
+        return terms_by_bigram
 
 
 class ToolIndex:
     """The visible tools of a catalogue.
 
-    `load_index` reads `search_index.json`; it is called at the first search, and never if nothing is searched.
+    `load_index` returns the content of `search_index.json`; it is called at the first search.
     """
 
     def __init__(
@@ -188,27 +185,31 @@ class ToolIndex:
         return {name: len(members[name]) for name in self._catalogue["categories"] if name in members}
 
     def search(self, query: str = "", *, category: str = "", cli: str = "") -> list[Hit]:
-        """Give the tools that match `query` and stand in `category` and `cli`, best first.
+        """Return the tools that match `query`, in `category` and of the program `cli`, best first.
 
-        Without a query they come in the order of the manifest. A query without a letter or digit finds nothing.
+        Without a query they are in the order of the manifest. A query without a letter or digit has no matches.
         """
-        among = self._among(category, cli)
+        candidates = self._candidates(category, cli)
         if not query.strip():
-            return [Hit(name, entry, "browse") for name, entry in among.items()]
-        reasons = {name: reason for name, reason in self._ranked(query, among).items() if name in among}
-        hits = [Hit(name, among[name], reason) for name, reason in reasons.items()]
-        if among is not self._tools or not set(terms(FETCH_CHUNK)) <= set(terms(query)):
+            return [Hit(name, entry, "browse") for name, entry in candidates.items()]
+        ranked = self._rank(query, candidates).items()
+        hits = [Hit(name, candidates[name], reason) for name, reason in ranked if name in candidates]
+        if candidates is not self._tools or not set(terms(FETCH_CHUNK)) <= set(terms(query)):
             return hits
         built_in = Hit(FETCH_CHUNK, FETCH_CHUNK_ENTRY, "name")
-        return [built_in, *hits] if squeezed(query).endswith(squeezed(FETCH_CHUNK)) else [*hits, built_in]
+        return [built_in, *hits] if normalize_name(query).endswith(normalize_name(FETCH_CHUNK)) else [*hits, built_in]
 
-    def _among(self, category: str, cli: str) -> Mapping[str, ToolEntry]:
+    def _candidates(self, category: str, cli: str) -> Mapping[str, ToolEntry]:
         if not (category.strip() or cli.strip()):
             return self._tools
-        return {name: entry for name, entry in self._tools.items() if _stands_in(entry, category, cli)}
+        return {
+            name: entry
+            for name, entry in self._tools.items()
+            if _matches(category, entry["category"]) and _matches(cli, command_line(entry))
+        }
 
     def summary(self) -> list[Group]:
-        """Give the command-line programs and categories, in the order in which they first occur."""
+        """Return the command-line programs and categories, in the order in which they first occur."""
         return [self._group(name, entries) for name, entries in self._grouped(command_line).items()]
 
     def _grouped(self, key: Callable[[ToolEntry], str]) -> dict[str, list[ToolEntry]]:
@@ -218,107 +219,109 @@ class ToolIndex:
         return members
 
     def get(self, name: str) -> ToolEntry | None:
-        """Return the tool called `name`, or that was once called so; None if there is none or it is hidden."""
-        return FETCH_CHUNK_ENTRY if name == FETCH_CHUNK else self._tools.get(self._names.get(name, name))
+        """Return the visible or built-in tool with this name or alias; None if there is none."""
+        return FETCH_CHUNK_ENTRY if name == FETCH_CHUNK else self._tools.get(self._aliases.get(name, name))
 
     def nearest(self, name: str, count: int = 3) -> list[str]:
-        """Give the `count` tools whose names are most like `name`, the likest first."""
-        compared = name[:MAX_NAME_LENGTH]
-        wanted = grams(squeezed(compared))
-        found = set(terms(compared))
+        """Return the `count` tools with the most similar names, the most similar first."""
+        name = name[:MAX_NAME_LENGTH]
+        own_bigrams, own_terms = bigrams(normalize_name(name)), set(terms(name))
 
-        def likeness(other: str) -> float:
-            own = grams(squeezed(other))
-            return 2 * len(wanted & own) / (len(wanted) + len(own)) + len(found & set(terms(other))) / 10
+        def similarity(tool: str) -> float:
+            others = bigrams(normalize_name(tool))
+            dice = 2 * len(own_bigrams & others) / (len(own_bigrams) + len(others))
+            return dice + len(own_terms & set(terms(tool))) / 10
 
-        return sorted(self._tools, key=likeness, reverse=True)[:count]
+        return sorted(self._tools, key=similarity, reverse=True)[:count]
 
-    def _ranked(self, query: str, among: Mapping[str, ToolEntry]) -> dict[str, Reason]:
-        """Give the reason for each tool that matches, best first; may hold tools outside `among`."""
-        if not squeezed(query):
+    def _rank(self, query: str, candidates: Mapping[str, ToolEntry]) -> dict[str, Reason]:
+        """Return the matching tools, best first, each with its tier; tools outside `candidates` may be among them."""
+        if not normalize_name(query):
             return {}
-        found: dict[str, Reason] = dict.fromkeys(self._named(query), "name")
+        ranked: dict[str, Reason] = dict.fromkeys(self._with_name(query), "name")
         scores = self._words.rank(query) if self._ranker is None else self._ranker.rank(query)
-        for name in self._literal(query, scores):
-            found.setdefault(name, "literal")
-        for name in self._ordered(scores, among):
-            found.setdefault(name, "words")
-        matching = sum(name in among for name in found)
-        if matching < PLACES:
-            for name in self._ordered(self._words.spelled(query), among)[:PLACES]:
-                found.setdefault(name, "spelling")
-        if matching and len(self._tools) <= SMALL:
+        for name in self._literal_hits(query, scores):
+            ranked.setdefault(name, "literal")
+        for name in self._sort(scores, candidates):
+            ranked.setdefault(name, "words")
+        count = sum(name in candidates for name in ranked)
+        if count < FUZZY_FILL_COUNT:
+            for name in self._sort(self._words.fuzzy_scores(query), candidates)[:FUZZY_FILL_COUNT]:
+                ranked.setdefault(name, "spelling")
+        if count and len(self._tools) <= SMALL_CATALOGUE:
             for name in self._tools:
-                found.setdefault(name, "rest")
-        return found
+                ranked.setdefault(name, "rest")
+        return ranked
 
-    def _ordered(self, scores: Mapping[str, float], among: Mapping[str, ToolEntry]) -> list[str]:
-        """Give the matching tools, best first, equal ones as in the manifest and deprecated ones after them."""
-        places = self._places
-        matching = [name for name, score in scores.items() if score > 0 and name in among]
-        return sorted(matching, key=lambda name: (-scores[name], places[name]))
+    def _sort(self, scores: Mapping[str, float], candidates: Mapping[str, ToolEntry]) -> list[str]:
+        """Return the matching candidates, best first; equal ones by `_order`."""
+        matching = [name for name, score in scores.items() if score > 0 and name in candidates]
+        return sorted(matching, key=lambda name: (-scores[name], self._order[name]))
 
     @cached_property
-    def _places(self) -> dict[str, tuple[bool, int]]:
-        return {name: ("deprecated" in entry, place) for place, (name, entry) in enumerate(self._tools.items())}
+    def _order(self) -> dict[str, tuple[bool, int]]:
+        """Sort keys of the tools: the order of the manifest, deprecated ones last."""
+        return {name: ("deprecated" in entry, index) for index, (name, entry) in enumerate(self._tools.items())}
 
     @cached_property
     def _words(self) -> WordRanker:
         return WordRanker(self._load())
 
     @cached_property
-    def _names(self) -> dict[str, str]:
+    def _aliases(self) -> dict[str, str]:
         return {alias: name for name, entry in self._tools.items() for alias in entry.get("aliases", ())}
 
-    def _named(self, query: str) -> list[str]:
-        """Give the tools whose name or alias is `query`, however it is written, with or without a `server__` prefix."""
-        exact = self._names.get(query.strip(), query.strip())
+    def _with_name(self, query: str) -> list[str]:
+        """Return the tools whose name or alias is `query`, in any spelling, with or without a `server__` prefix."""
+        exact = self._aliases.get(query.strip(), query.strip())
         if exact in self._tools:
             return [exact]
-        return self._squeezed.get(squeezed(query)) or self._squeezed.get(squeezed(query.rpartition("__")[2]), [])
+        names = self._normalized_names
+        return names.get(normalize_name(query)) or names.get(normalize_name(query.rpartition("__")[2]), [])
 
     @cached_property
-    def _squeezed(self) -> dict[str, list[str]]:
+    def _normalized_names(self) -> dict[str, list[str]]:
+        """Tools by the normal form of their names and aliases."""
         names: dict[str, list[str]] = {}
-        for spelling, name in (*((name, name) for name in self._tools), *self._names.items()):
-            names.setdefault(squeezed(spelling), []).append(name)
+        for spelling, name in (*((name, name) for name in self._tools), *self._aliases.items()):
+            names.setdefault(normalize_name(spelling), []).append(name)
         return names
 
-    def _literal(self, query: str, scores: Mapping[str, float]) -> list[str]:
-        """Give the tools whose text holds `query` as it stands, best first.
+    def _literal_hits(self, query: str, scores: Mapping[str, float]) -> list[str]:
+        """Return the tools whose text contains `query` literally, best first.
 
-        That is worth something only if they are few, a single one for a single word, and if no other tool's name
-        has all of its words.
+        Empty if they are more than `MAX_LITERAL_HITS` (for a single word: more than one), or if the name of another
+        tool contains all words of the query.
         """
-        wanted = folded(query)
-        most = FEW if " " in wanted else 1
-        holders = self._holders(wanted, most + 1) if len(wanted) >= MIN_LITERAL else []
-        if len(holders) > most or self._words.holding(query) & (self._tools.keys() - set(holders)):
+        phrase = fold(query)
+        limit = MAX_LITERAL_HITS if " " in phrase else 1
+        hits = self._tools_containing(phrase, limit + 1) if len(phrase) >= MIN_LITERAL_LENGTH else []
+        if len(hits) > limit or self._words.names_containing(query) & (self._tools.keys() - set(hits)):
             return []
-        return sorted(holders, key=lambda name: (-scores.get(name, 0.0), self._places[name]))
+        return sorted(hits, key=lambda name: (-scores.get(name, 0.0), self._order[name]))
 
-    def _holders(self, wanted: str, most: int) -> list[str]:
-        """Give the first `most` tools whose text holds `wanted`."""
+    def _tools_containing(self, phrase: str, limit: int) -> list[str]:
+        """Return the first `limit` tools whose text contains `phrase`."""
         text, starts, names = self._text
-        holders: list[str] = []
-        found = text.find(wanted)
-        while found >= 0 and len(holders) < most:
-            place = bisect_right(starts, found)
-            holders.append(names[place - 1])
-            found = text.find(wanted, starts[place]) if place < len(starts) else -1
-        return holders
+        tools: list[str] = []
+        position = text.find(phrase)
+        while position >= 0 and len(tools) < limit:
+            next_tool = bisect_right(starts, position)
+            tools.append(names[next_tool - 1])
+            position = text.find(phrase, starts[next_tool]) if next_tool < len(starts) else -1
+        return tools
 
     @cached_property
     def _text(self) -> tuple[str, list[int], list[str]]:
-        """All that is said of the tools as one text, where each begins, and their names."""
-        parts = [folded("\n".join(_texts(entry))) for entry in self._tools.values()]
+        """The texts of all tools as one text, the position of each, and the names of the tools."""
+        parts = [fold("\n".join(_texts(entry))) for entry in self._tools.values()]
         starts = list(accumulate((len(part) + 1 for part in parts), initial=0))[:-1]
         return "\n".join(parts), starts, list(self._tools)
 
     def tags(self, entry: ToolEntry) -> tuple[str, ...]:
-        """Give the tags of the command-line program behind a tool; one that has none has those of its category."""
-        known = self._program(entry) or self._catalogue["categories"].get(entry["category"])
-        return tuple(known["tags"]) if known else ()
+        """Return the tags of the tool's command-line program, or of its category if it runs none."""
+        group = self._program(entry) or self._catalogue["categories"].get(entry["category"])
+        return tuple(group["tags"]) if group else ()
 
     def _program(self, entry: ToolEntry) -> CliEntry | None:
         return self._catalogue.get("clis", {}).get(entry.get("cli", ""))
@@ -336,16 +339,12 @@ class ToolIndex:
 
 
 def command_line(entry: ToolEntry) -> str:
-    """Give the command-line program behind a tool; one that has none counts to its category."""
+    """Return the command-line program of a tool, or its category if it runs none."""
     return entry.get("cli", entry["category"])
 
 
-def _stands_in(entry: ToolEntry, category: str, cli: str) -> bool:
-    return _same(category, entry["category"]) and _same(cli, command_line(entry))
-
-
-def _same(wanted: str, name: str) -> bool:
-    return not wanted.strip() or folded(wanted) == folded(name)
+def _matches(filter_text: str, name: str) -> bool:
+    return not filter_text.strip() or fold(filter_text) == fold(name)
 
 
 def _texts(entry: ToolEntry) -> Iterator[str]:
@@ -355,4 +354,4 @@ def _texts(entry: ToolEntry) -> Iterator[str]:
     for name, part in tool["inputSchema"].get("properties", {}).items():
         yield name
         if isinstance(part, dict):
-            yield from (str(each.get("description", "")) for each in (part, *part.get("anyOf", ())))
+            yield from (str(schema.get("description", "")) for schema in (part, *part.get("anyOf", ())))

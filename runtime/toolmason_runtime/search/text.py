@@ -1,7 +1,7 @@
-"""How text becomes search terms; the index and the query go through the same function.
+"""Split text into search terms, with the same function for the index and for queries.
 
-Names are split before they are lower-cased: `readFiles`, `read_files` and `read-files` give the same
-terms, and the whole of `GitHub` or `base64` stays a term beside its parts.
+Names are split before they are lower-cased: `readFiles`, `read_files` and `read-files` have the same terms, and the
+whole of `GitHub` or `base64` is a term in addition to its parts.
 """
 
 from __future__ import annotations
@@ -29,46 +29,51 @@ STOP_WORDS = frozenset(
         """,
     )
 )
-"""Words that say nothing about which tool is meant: English function words and those of a polite request."""
+"""Words without meaning for a search: English function words and those of a polite request."""
 
 _WORD = re.compile(r"[^\W_]+")
+"""Letters and digits: `read`, `files` in `read_files`."""
 _POSSESSIVE = re.compile(r"(?<=\w)['\u2019]s\b")
+"""The end of `server's`."""
 _ASCII_PIECE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+"""One part of a name: `HTTP`, `Server`, `2` in `HTTPServer2`."""
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
 _CJK_OR_OTHER = re.compile(rf"[{_CJK}]+|[^{_CJK}]+")
 _IS_CJK = re.compile(rf"[{_CJK}]")
 
 
 def terms(text: str) -> list[str]:
-    """Give the stems of `text` in order, with repeats, without stop words."""
+    """Return the stems of `text` in order, with repeats, without stop words."""
     return [stem(word) for word in words(text) if word not in STOP_WORDS]
 
 
 def words(text: str) -> list[str]:
-    """Give the lower-case words of `text` in order, names split into their parts."""
-    folded = _POSSESSIVE.sub("", text if text.isascii() else normalize("NFKC", text))
-    return [word for run in _WORD.findall(folded) for word in _split(run)]
+    """Return the lower-case words of `text` in order, names split into their parts."""
+    return [word for run in _WORD.findall(_POSSESSIVE.sub("", _nfkc(text))) for word in _split(run)]
 
 
-def squeezed(text: str) -> str:
-    """Give the letters and digits of `text` alone, folded: equal for all ways to write one name."""
-    folded = text if text.isascii() else normalize("NFKC", text)
-    return "".join(_WORD.findall(folded)).casefold()
+def normalize_name(text: str) -> str:
+    """Return the letters and digits of `text`, case-folded: equal for all spellings of a name."""
+    return "".join(_WORD.findall(_nfkc(text))).casefold()
 
 
-def folded(text: str) -> str:
-    """Give `text` as literal search compares it: folded, each run of white space one space."""
-    return " ".join((text if text.isascii() else normalize("NFKC", text)).casefold().split())
+def fold(text: str) -> str:
+    """Return `text` for literal search: case-folded, with single spaces."""
+    return " ".join(_nfkc(text).casefold().split())
+
+
+def _nfkc(text: str) -> str:
+    return text if text.isascii() else normalize("NFKC", text)
 
 
 @lru_cache(maxsize=8192)
 def stem(word: str) -> str:
-    """Give the Snowball (Porter 2) stem of a lower-case word: https://snowballstem.org/algorithms/english/stemmer.html."""
+    """Return the Snowball (Porter 2) stem of a lower-case word: https://snowballstem.org/algorithms/english/stemmer.html."""
     return _stemmer()(word) if len(word) > 2 else word
 
 
-def grams(word: str) -> frozenset[str]:
-    """Give the pairs of neighbouring characters in `word`, its ends marked."""
+def bigrams(word: str) -> frozenset[str]:
+    """Return the pairs of adjacent characters in `^word$`."""
     marked = f"^{word}$"
     return frozenset(marked[start : start + 2] for start in range(len(marked) - 1))
 
@@ -94,7 +99,7 @@ def _pieces(run: str) -> Iterator[str]:
 
 
 def _pairs(part: str) -> Iterator[str]:
-    """Give the bigrams of a run of CJK characters, which stand for words there."""
+    """Yield the bigrams of a run of CJK characters, which replace words there."""
     yield from (part[start : start + 2] for start in range(max(1, len(part) - 1)))
 
 

@@ -15,35 +15,40 @@ from toolmason_runtime.programs.settings import POLICY, Commands, commands_for
 from toolmason_runtime.protocol.catalogue import Catalogue, ToolEntry
 from toolmason_runtime.protocol.selection import STYLES, Selection, visible_tools
 from toolmason_runtime.server.options import OptionSpec, option_values
-from toolmason_runtime.transports.shutdown import Ending
+from toolmason_runtime.transports.shutdown import Shutdown
 
 __all__ = ["OptionSpec", "main", "option_values"]
 
 EXPOSE_ALL = "GEMINI_EXPOSE_ALL_TOOLS"
 """Environment variable that, when `true`, lists every tool."""
-_ENVIRONMENT = f"{EXPOSE_ALL}=true in the environment stands for --classic --all; --discovery still chooses the style."
+_ENVIRONMENT = f"Setting {EXPOSE_ALL}=true is the same as --classic --all; --discovery overrides the style."
 LOG_LEVELS = ("debug", "info", "warning", "error", "critical")
-_TALKATIVE = ("mcp", "sse_starlette")
-"""Loggers that on `debug` log the messages themselves: what was asked, and what was answered."""
-CHECK_AFTER_S = 1.0
-"""Seconds after which the check at the start runs: clients have their first answers by then."""
+_NOISY_LOGGERS = ("mcp", "sse_starlette")
+"""Loggers that on `debug` log whole requests and results."""
+STARTUP_CHECK_DELAY_S = 1.0
+"""Seconds until the startup check runs; clients have their first responses by then."""
 SERVE = "serve"
-WRONG_USAGE = 2
+USAGE_ERROR = 2
 MAX_PORT = 65_535
 
 
 class Subcommand(NamedTuple):
-    """Something else that the command does: `target` (`module:function`) is given the arguments after its name."""
+    """A subcommand of a server: `target` (`module:function`) gets the arguments after its name."""
 
     name: str
     summary: str
     target: str
 
     def run(self, argv: Sequence[str]) -> int:
-        """Do it, and give the exit status."""
-        module, _, function = self.target.partition(":")
-        status: int = getattr(importlib.import_module(module), function)(argv)
+        """Run the subcommand and return its exit code."""
+        status: int = _load(self.target)(argv)
         return status
+
+
+def _load(target: str) -> Callable[..., Any]:
+    module, _, function = target.partition(":")
+    loaded: Callable[..., Any] = getattr(importlib.import_module(module), function)
+    return loaded
 
 
 def main(
@@ -57,30 +62,38 @@ def main(
     version: str,
     argv: Sequence[str] | None = None,
 ) -> int:
-    """Run the command and give its exit status: 0, or 2 if the command line is wrong; that of a subcommand is its own.
+    """Run the command and return its exit code: 0, 2 for an invalid command line, or that of the subcommand.
 
-    `startup_check` is the `module:function` that gives warnings to log once the server runs, or empty.
+    Serving takes over the process: its signals, and with stdio its standard streams. When the server ends, the process
+    exits with code 0 and without `atexit` hooks; resources of handlers are closed by the server's lifespan.
 
-    Serving takes the process over: its signals, with stdio its standard streams. When the server ends, so does the
-    process, with status 0 and without `atexit` hooks; what a handler holds is closed by the server's lifespan.
+    Args:
+        catalogue: the tools of the server.
+        load_index: returns the content of `search_index.json`.
+        options: the manifest's options.
+        subcommands: the manifest's subcommands.
+        startup_check: `module:function` that returns warnings, which are logged after the start; empty for none.
+        prog: name of the command.
+        version: version of the server.
+        argv: arguments; by default those of the process.
     """
-    given = sys.argv[1:] if argv is None else argv
+    argv = sys.argv[1:] if argv is None else argv
     for subcommand in subcommands:
-        if given[:1] == [subcommand.name]:
-            return subcommand.run(given[1:])
+        if argv[:1] == [subcommand.name]:
+            return subcommand.run(argv[1:])
     parser = _parser(catalogue, options, subcommands, prog, version)
     try:
-        chosen = parser.parse_args(given)
-        if chosen.command != SERVE:
-            raise ValueError(f"`{chosen.command}` comes first: {prog} {chosen.command} ...")  # noqa: TRY301  as what else is refused
-        selection = _selection(catalogue, chosen)
-        commands = _commands(catalogue, chosen)
+        args = parser.parse_args(argv)
+        if args.command != SERVE:
+            raise ValueError(f"`{args.command}` must be the first argument: {prog} {args.command} ...")  # noqa: TRY301  reported below
+        selection = _selection(catalogue, args)
+        commands = _commands(catalogue, args)
         tools = visible_tools(commands.allowed(catalogue) if commands else catalogue, selection)
     except (argparse.ArgumentError, ValueError) as error:
-        return _refused(prog, str(error))
-    if chosen.list_tools:
+        return _usage_error(prog, str(error))
+    if args.list_tools:
         return _print_tools(tools)
-    values = option_values(options, {option.name: getattr(chosen, f"option_{option.name}") for option in options})
+    values = option_values(options, {option.name: getattr(args, f"option_{option.name}") for option in options})
 
     def make_server() -> Any:
         from toolmason_runtime.server.dispatch import Dispatcher
@@ -91,21 +104,18 @@ def main(
         )
 
     _open_standard_streams()
-    if not chosen.debuggable:
+    if not args.debuggable:
         _protect_memory()
-    ending = Ending()
-    ending.install()
-    _log_to_stderr(chosen.log_level)
+    shutdown = Shutdown()
+    shutdown.install()
+    _log_to_stderr(args.log_level)
     if startup_check:
-        _check_later(startup_check)
-    return (_serve_http if chosen.http else _serve_stdio)(make_server, chosen, prog, ending)
+        _schedule_startup_check(startup_check)
+    return (_serve_http if args.http else _serve_stdio)(make_server, args, prog, shutdown)
 
 
 def _open_standard_streams() -> None:
-    """Open the null device in place of standard streams that are closed.
-
-    Otherwise the next descriptors that are opened, such as our own sockets, take their numbers, and are read as input.
-    """
+    """Open the null device for closed standard streams; otherwise our sockets would get their descriptor numbers."""
     for number in range(3):
         try:
             os.fstat(number)
@@ -113,50 +123,50 @@ def _open_standard_streams() -> None:
             os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
 
 
-def _serve_stdio(make_server: Callable[[], Any], chosen: argparse.Namespace, prog: str, ending: Ending) -> NoReturn:  # noqa: ARG001  as _serve_http
+def _serve_stdio(make_server: Callable[[], Any], args: argparse.Namespace, prog: str, shutdown: Shutdown) -> NoReturn:  # noqa: ARG001  as _serve_http
     if sys.stdin is not None and sys.stdin.isatty():
-        print(f"{prog} speaks MCP on stdin and stdout: register it with an MCP client, or see --help", file=sys.stderr)  # noqa: T201  said to a person
+        print(f"{prog} serves MCP on stdin and stdout: register it with an MCP client, or see --help", file=sys.stderr)  # noqa: T201  for the user
     from toolmason_runtime.transports import stdio
 
-    stdio.serve(make_server, ending)
-    ending.leave()
+    stdio.serve(make_server, shutdown)
+    shutdown.exit()
 
 
-def _serve_http(make_server: Callable[[], Any], chosen: argparse.Namespace, prog: str, ending: Ending) -> int:
+def _serve_http(make_server: Callable[[], Any], args: argparse.Namespace, prog: str, shutdown: Shutdown) -> int:
     from toolmason_runtime.transports import http
     from toolmason_runtime.transports.http_access import AccessError
 
-    is_remote = not http.is_loopback(chosen.host)
-    if is_remote and not chosen.allow_host:
-        return _refused(
+    is_remote = not http.is_loopback(args.host)
+    if is_remote and not args.allow_host:
+        return _usage_error(
             prog,
-            f"--host {chosen.host} can be reached from other machines: name the hosts that clients may use with"
-            " --allow-host NAME, and give them the bearer token (of --token-file FILE, or of a file that is created)",
+            f"--host {args.host} is reachable from other machines: list the host names of the server with"
+            " --allow-host NAME; clients need the bearer token of --token-file FILE, or of the file created for it",
         )
     try:
-        token, note = _token(prog, chosen.token_file, is_required=is_remote)
+        token, note = _token(prog, args.token_file, is_required=is_remote)
         http.serve(
             make_server,
-            ending,
-            host=chosen.host,
-            port=chosen.port,
-            allowed_hosts=chosen.allow_host,
-            allowed_origins=chosen.allow_origin,
+            shutdown,
+            host=args.host,
+            port=args.port,
+            allowed_hosts=args.allow_host,
+            allowed_origins=args.allow_origin,
             token=token,
             note=note,
         )
     except AccessError as error:
-        return _refused(prog, str(error))
+        return _usage_error(prog, str(error))
     except OSError as error:
-        return _refused(prog, f"cannot listen on {chosen.host}:{chosen.port}: {error.strerror}")
-    return ending.leave()
+        return _usage_error(prog, f"cannot listen on {args.host}:{args.port}: {error.strerror}")
+    return shutdown.exit()
 
 
 def _token(prog: str, path: str | None, *, is_required: bool) -> tuple[str, str]:
-    """Return the bearer token, empty if there is none, and a note on the file that was created for it.
+    """Return the bearer token, empty if none is needed, and a note with the path of a created file.
 
     Raises:
-        AccessError: the file cannot be used.
+        AccessError: the file is invalid, or cannot be read or created.
     """
     from toolmason_runtime.transports.bearer_token import own_token, read_token
 
@@ -164,8 +174,8 @@ def _token(prog: str, path: str | None, *, is_required: bool) -> tuple[str, str]
         return read_token(Path(path)), ""
     if not is_required:
         return "", ""
-    token, place = own_token(prog)
-    return token, f" (bearer token in {place})"
+    token, file = own_token(prog)
+    return token, f" (bearer token in {file})"
 
 
 def _parser(
@@ -178,16 +188,21 @@ def _parser(
         allow_abbrev=False,
         exit_on_error=False,
     )
-    names = [SERVE, *(each.name for each in subcommands)]
-    others = "".join(f"; {each.name}: {each.summary}" for each in subcommands).replace("%", "%%")
-    parser.add_argument("command", nargs="?", choices=names, default=SERVE, help=f"what to do (default: serve){others}")
+    names = [SERVE, *(subcommand.name for subcommand in subcommands)]
+    others = "".join(f"; {name}: {summary}" for name, summary, _ in subcommands).replace("%", "%%")
+    parser.add_argument("command", nargs="?", choices=names, default=SERVE, help=f"default: serve{others}")
     parser.add_argument("--version", action="version", version=f"{prog} {version}")
-    parser.add_argument("--list-tools", action="store_true", help="print the tools and end")
-    parser.add_argument("--log-level", choices=LOG_LEVELS, default="warning", help="least level logged to stderr")
+    parser.add_argument("--list-tools", action="store_true", help="print the tools and exit")
+    parser.add_argument(
+        "--log-level",
+        choices=LOG_LEVELS,
+        default="warning",
+        help="minimum level of messages logged to stderr (default: %(default)s)",
+    )
     parser.add_argument(
         "--debuggable",
         action="store_true",
-        help="let debuggers and other processes of this user read the memory and environment of the server",
+        help="allow debuggers and other processes of this user to read the memory and environment of the server",
     )
     _add_selection(parser.add_argument_group("tools", _ENVIRONMENT), catalogue)
     _add_http(parser.add_argument_group("http"))
@@ -209,59 +224,61 @@ def _add_selection(group: Any, catalogue: Catalogue) -> None:
     default = catalogue["discovery"]["style"]
     group.add_argument(
         "--discovery",
-        type=_filled,
+        type=_non_empty,
         metavar="STYLE",
-        help=f"how tools are found: {', '.join(STYLES)} (default: {default})",
+        help=f"discovery style: {', '.join(STYLES)} (default: {default})",
     )
     group.add_argument(
         "--classic",
         action="store_true",
-        help="list every tool of the tier `core`, with --all of each tier: the same as --discovery classic",
+        help="list every `core` tool (with --all: every tool) directly; same as --discovery classic",
     )
-    group.add_argument("--all", action="store_true", help="serve the tools of the tier `all` too")
+    group.add_argument("--all", action="store_true", help="also serve the tools of the tier `all`")
     categories = ", ".join(catalogue["categories"])
-    group.add_argument("--toolsets", type=_names, metavar="A,B", help=f"serve these categories only, of {categories}")
+    group.add_argument("--toolsets", type=_names, metavar="A,B", help=f"serve only these categories, from {categories}")
 
 
 def _add_http(group: Any) -> None:
     group.add_argument("--http", action="store_true", help="serve streamable HTTP instead of stdio")
-    group.add_argument("--host", type=_filled, default="127.0.0.1", help="address to listen on (default: %(default)s)")
-    group.add_argument("--port", type=_port, default=8000, help="port; 0 takes a free one (default: %(default)s)")
+    group.add_argument(
+        "--host", type=_non_empty, default="127.0.0.1", help="address to listen on (default: %(default)s)"
+    )
+    group.add_argument("--port", type=_port, default=8000, help="port; 0 selects a free one (default: %(default)s)")
     group.add_argument(
         "--allow-host",
         action="append",
-        type=_filled,
+        type=_non_empty,
         default=[],
         metavar="NAME[:PORT]",
-        help="host name that clients may use, required where other machines can reach the address; repeatable",
+        help="host name that clients may use; required if other machines can reach the address; repeatable",
     )
     group.add_argument(
         "--allow-origin",
         action="append",
-        type=_filled,
+        type=_non_empty,
         default=[],
         metavar="ORIGIN",
         help="origin whose web pages may use the server, such as https://app.example; repeatable",
     )
     group.add_argument(
         "--token-file",
-        type=_filled,
+        type=_non_empty,
         metavar="FILE",
-        help="file with the bearer token that every request needs (default: none on loopback, else one is made)",
+        help="file with the bearer token that every request needs (default: none on loopback, else a created file)",
     )
 
 
 def _add_commands(group: Any) -> None:
     group.add_argument(
         "--policy",
-        type=_filled,
+        type=_non_empty,
         metavar="FILE",
-        help=f"what programs may be run, how, and what is asked before: a TOML file [env: {POLICY}]",
+        help=f"TOML policy file: permitted programs, executor, approval rules [env: {POLICY}]",
     )
     group.add_argument(
         "--headless-approve",
         action="store_true",
-        help="run what needs approval also where the client has no way to ask a person",
+        help="run commands that need approval even if the client cannot prompt the user",
     )
 
 
@@ -273,22 +290,22 @@ def _add_options(group: Any, options: Sequence[OptionSpec]) -> None:
             option.flag,
             dest=f"option_{option.name}",
             action="append" if option.many else "store",
-            type=_filled,
+            type=_non_empty,
             metavar=option.metavar or None,
             help=" ".join(note for note in notes if note).replace("%", "%%"),
         )
 
 
-def _filled(value: str) -> str:
-    """Refuse an empty value: it is a variable that was not set, and must not pass for leaving the flag out."""
+def _non_empty(value: str) -> str:
+    """Reject an empty value: it usually is a shell variable that is not set."""
     if not value:
         raise argparse.ArgumentTypeError("expected a value, got an empty one")
     return value
 
 
 def _names(value: str) -> tuple[str, ...]:
-    """Read names between commas. None at all is refused: it would pass for all of them."""
-    names = tuple(name.strip() for name in _filled(value).split(",") if name.strip())
+    """Parse names between commas. Reject an empty list, which would select all of them."""
+    names = tuple(name.strip() for name in _non_empty(value).split(",") if name.strip())
     if not names:
         raise argparse.ArgumentTypeError(f"expected names between commas, got {value!r}")
     return names
@@ -303,28 +320,28 @@ def _port(value: str) -> int:
     raise argparse.ArgumentTypeError(f"expected a number from 0 to {MAX_PORT}, got {value!r}")
 
 
-def _selection(catalogue: Catalogue, chosen: argparse.Namespace) -> Selection:
-    """Give what the flags choose, then the environment, then the manifest.
+def _selection(catalogue: Catalogue, args: argparse.Namespace) -> Selection:
+    """Return the selection of the flags, else of the environment, else of the manifest.
 
     Raises:
-        ValueError: there is no such style, or two flags choose different ones.
+        ValueError: the style does not exist, or two flags choose different styles.
     """
-    if chosen.classic and chosen.discovery not in (None, "classic"):
-        raise ValueError(f"--classic and --discovery {chosen.discovery} contradict each other: give one of them")
-    shows_all = os.environ.get(EXPOSE_ALL, "").strip().lower() == "true"
-    style = chosen.discovery or ("classic" if chosen.classic or shows_all else catalogue["discovery"]["style"])
-    return Selection(style, chosen.all or shows_all, chosen.toolsets or ())
+    if args.classic and args.discovery not in (None, "classic"):
+        raise ValueError(f"--classic and --discovery {args.discovery} contradict each other; remove one of them")
+    exposes_all = os.environ.get(EXPOSE_ALL, "").strip().lower() == "true"
+    style = args.discovery or ("classic" if args.classic or exposes_all else catalogue["discovery"]["style"])
+    return Selection(style, args.all or exposes_all, args.toolsets or ())
 
 
-def _commands(catalogue: Catalogue, chosen: argparse.Namespace) -> Commands | None:
-    """Give how programs are run; None if there are none.
+def _commands(catalogue: Catalogue, args: argparse.Namespace) -> Commands | None:
+    """Return the settings for running programs; None without programs.
 
     Raises:
-        ValueError: the policy cannot be used.
+        ValueError: the policy is invalid.
     """
     if not catalogue.get("clis"):
         return None
-    return commands_for(catalogue, chosen.policy or "", headless_approve=chosen.headless_approve)
+    return commands_for(catalogue, args.policy or "", headless_approve=args.headless_approve)
 
 
 def _protect_memory() -> None:
@@ -342,29 +359,28 @@ def _log_to_stderr(level: str) -> None:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(LogLines())
     logging.basicConfig(handlers=[handler], level=level.upper())
-    for name in _TALKATIVE:
+    for name in _NOISY_LOGGERS:
         logging.getLogger(name).setLevel(max(logging.INFO, logging.getLogger().getEffectiveLevel()))
 
 
-def _check_later(target: str) -> None:
-    """Log what `target` warns of, from a thread of its own: the first answers do not wait, and nor does the end."""
+def _schedule_startup_check(target: str) -> None:
+    """Run `target` in a daemon thread and log its warnings: neither the first responses nor the exit wait for it."""
     from threading import Timer
 
-    timer = Timer(CHECK_AFTER_S, _check, (target,))
+    timer = Timer(STARTUP_CHECK_DELAY_S, _run_startup_check, (target,))
     timer.daemon = True
     timer.start()
 
 
-def _check(target: str) -> None:
+def _run_startup_check(target: str) -> None:
     import logging
 
     log = logging.getLogger(__name__)
-    module, _, function = target.partition(":")
     try:
-        for warning in getattr(importlib.import_module(module), function)():
+        for warning in _load(target)():
             log.warning("%s", warning)
     except Exception:
-        log.exception("the check at the start failed")
+        log.exception("the startup check failed")
 
 
 def _print_tools(tools: Mapping[str, ToolEntry]) -> int:
@@ -372,11 +388,11 @@ def _print_tools(tools: Mapping[str, ToolEntry]) -> int:
         sys.stdout.writelines(f"{name}: {entry['summary']}\n" for name, entry in tools.items())
         sys.stdout.flush()
     except BrokenPipeError:
-        # Whoever read it has seen enough. Python would complain once more when it closes the stream.
+        # The reader has closed the pipe. Python would fail again when it closes the stream.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
 
 
-def _refused(prog: str, reason: str) -> int:
-    print(f"{prog}: {reason}", file=sys.stderr)  # noqa: T201  said to a person
-    return WRONG_USAGE
+def _usage_error(prog: str, reason: str) -> int:
+    print(f"{prog}: {reason}", file=sys.stderr)  # noqa: T201  for the user
+    return USAGE_ERROR

@@ -1,7 +1,7 @@
-"""The served core: from a request to its result, in plain wire dicts, whatever carries them.
+"""Dispatch requests to tools and return results as wire dicts, independent of the transport.
 
-Nothing here or on the way to a list or a search imports pydantic, the SDK or a handler: they come in with the first
-call of a tool, one category at a time.
+Listing and searching import neither pydantic nor the SDK nor a handler. The first call of a tool imports them, one
+category at a time.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from toolmason_runtime.discovery import style_for
-from toolmason_runtime.discovery.answers import failure, noted
+from toolmason_runtime.discovery.results import error_result, with_notes
 from toolmason_runtime.programs.settings import Commands, commands_for
-from toolmason_runtime.protocol.arguments import ArgumentReader
+from toolmason_runtime.protocol.arguments import ArgumentValidator
 from toolmason_runtime.protocol.binding import Binding
 from toolmason_runtime.protocol.call import Context, InputRequired, ServerInfo, ToolCall
 from toolmason_runtime.protocol.catalogue import Catalogue, ServerEntry, ToolEntry, WireTool
@@ -45,20 +45,23 @@ class _Tool:
     """A tool whose category has been imported."""
 
     binding: Binding
-    arguments: ArgumentReader
+    arguments: ArgumentValidator
     results: ResultWriter
 
 
 class Dispatcher:
-    """Answers `tools/list` and `tools/call` of one server.
+    """Handles `tools/list` and `tools/call` of one server.
 
-    `selection` is what of the catalogue is shown and how (None: as the manifest says), `load_index` reads
-    `search_index.json`, `options` are the manifest's options for its lifespan, and `state` stands beside what that
-    yields, for those who embed the server. `commands` says how programs are run, where tools run any (None: as the
-    environment says).
+    Args:
+        catalogue: the tools.
+        selection: the discovery style and the served tools; None means the manifest's style and the tier `core`.
+        load_index: returns the content of `search_index.json`.
+        state: objects that every call gets in addition to those of the lifespan, for programs that embed the server.
+        options: the values of the manifest's options, for the lifespan.
+        commands: policy and executor of programs; None means those of the environment.
 
     Raises:
-        ValueError: `selection` names a toolset that is no category, or the policy for programs cannot be used.
+        ValueError: a toolset of `selection` is not a category, or the policy is invalid.
     """
 
     def __init__(
@@ -83,46 +86,44 @@ class Dispatcher:
 
     @property
     def server(self) -> ServerEntry:
-        """What the catalogue says of the server itself."""
+        """The catalogue's entry of the server."""
         return self._catalogue["server"]
 
     @cached_property
     def listed(self) -> Mapping[str, WireTool]:
-        """What `tools/list` gives, all pages, by name. It is the same while the process lives."""
+        """All tools that `tools/list` returns, by name. Constant for the process."""
         return {tool["name"]: tool for tool in self._style.listed()}
 
     async def dispatch(self, method: str, params: Mapping[str, Any], context: Context) -> dict[str, Any]:
-        """Give the result of one request.
-
-        An answer the client has to give first is a result too: `resultType` is then `input_required`.
+        """Return the result of one request; its `resultType` is `input_required` if the client must respond first.
 
         Raises:
-            MethodError: the request is refused.
+            MethodError: the request is invalid.
         """
         if method == "tools/list":
             return self._page(params.get("cursor"))
         if method == "tools/call":
             name, arguments = _call_params(params)
             problems = refused_arguments(params)
-            work = self._refused(name, problems) if problems else self._call(name, arguments, context)
-            answer: WireResult = encodable(await work)
-            return answer
+            work = self._reject(name, problems) if problems else self._call(name, arguments, context)
+            result: WireResult = encodable(await work)
+            return result
         raise MethodError(METHOD_NOT_FOUND, "Method not found", method)
 
     async def aclose(self) -> None:
-        """Close what the lifespan holds, and free all long texts."""
+        """Close the lifespan and free all long texts."""
         await self._lifespan.aclose()
         if "_chunks" in self.__dict__:
             await self._chunks.aclose()
 
     def _page(self, cursor: Any) -> dict[str, Any]:
         tools, size = list(self.listed.values()), self.server["page_size"]
-        start = 0 if cursor is None else _position(cursor)
+        start = 0 if cursor is None else _decode_cursor(cursor)
         if cursor is not None and (start % size or not 0 < start < len(tools)):
             raise MethodError(INVALID_PARAMS, "Invalid cursor")
         page: dict[str, Any] = {"tools": tools[start : start + size]}
         if start + size < len(tools):
-            page["nextCursor"] = _cursor(start + size)
+            page["nextCursor"] = _encode_cursor(start + size)
         return page
 
     async def _call(self, name: str, arguments: dict[str, Any], context: Context) -> WireResult:
@@ -130,64 +131,71 @@ class Dispatcher:
             return await self._run(name, arguments, context)
 
         try:
-            if self._style.handles(name):
-                return await _answered(name, self._style.call(name, arguments, run))
-            return await run(self._direct(name), arguments)
-        except InputRequired as asked:
-            return {"resultType": "input_required", "inputRequests": asked.requests}
+            if self._style.is_meta_tool(name):
+                return await _as_result(name, self._style.call(name, arguments, run))
+            return await run(self._resolve_direct_name(name), arguments)
+        except InputRequired as pending:
+            return {"resultType": "input_required", "inputRequests": pending.requests}
 
-    async def _refused(self, name: str, problems: Sequence[str]) -> WireResult:
-        """Answer a call without its arguments, which the JSON boundary refused for these reasons."""
-        if self._style.handles(name):
-            return failure("\n".join(problems))
-        known = self._direct(name)
-        entry = self._catalogue["tools"][self._names.get(known, known)]
+    async def _reject(self, name: str, problems: Sequence[str]) -> WireResult:
+        """Return the result of a call whose arguments the JSON boundary removed."""
+        if self._style.is_meta_tool(name):
+            return error_result("\n".join(problems))
+        entry = self._entry(self._resolve_direct_name(name))
         if not is_enabled(entry):
-            return failure(disabled(name))
+            return error_result(disabled(name))
         example = [f"Example: {example['invocation']}" for example in entry["examples"][:1]]
         error = ToolError("\n".join([*problems, *example]), code=INVALID_ARGUMENT)
-        return _failure(error, as_json=self._has_json_errors(entry))
+        return _error_result(error, as_json=self._has_json_errors(entry))
+
+    def _entry(self, name: str) -> ToolEntry:
+        return FETCH_CHUNK_ENTRY if name == FETCH_CHUNK else self._catalogue["tools"][self._aliases.get(name, name)]
 
     def _has_json_errors(self, entry: ToolEntry) -> bool:
-        return self._catalogue["categories"][entry["category"]].get("errors") == "json"
+        is_built_in = entry is FETCH_CHUNK_ENTRY
+        return is_built_in or self._catalogue["categories"][entry["category"]].get("errors") == "json"
 
-    def _direct(self, name: str) -> str:
-        """Give the tool that `name`, sent by a client, stands for; a disabled one will say so itself."""
-        known = self._names.get(name, name)
-        if known == FETCH_CHUNK or self._style.permits(known):
-            return known
+    def _resolve_direct_name(self, name: str) -> str:
+        """Return the name of the tool that a client calls directly; it may be disabled.
+
+        Raises:
+            MethodError: the style does not allow a direct call of it, or it does not exist.
+        """
+        resolved = self._aliases.get(name, name)
+        if resolved == FETCH_CHUNK or self._style.allows_direct_call(resolved):
+            return resolved
         index = self._style.index
-        # A tool that is only hidden has no names to be mistaken for: the text says what runs it.
+        # For a hidden tool, the text names the meta-tool that runs it.
         data = None if index.get(name) else {"nearest": index.nearest(name)}
-        raise MethodError(INVALID_PARAMS, self._style.refusal(name), data)
+        raise MethodError(INVALID_PARAMS, self._style.unknown_tool_text(name), data)
 
     @cached_property
-    def _names(self) -> dict[str, str]:
-        """The tools by the names they once had."""
+    def _aliases(self) -> dict[str, str]:
+        """Alias to the current name of the tool."""
         tools = self._catalogue["tools"]
         return {alias: name for name, entry in tools.items() for alias in entry.get("aliases", ())}
 
     async def _run(self, name: str, arguments: dict[str, Any], context: Context) -> WireResult:
-        """Carry out a real tool: the one path for direct and indirect calls."""
-        is_built_in = name == FETCH_CHUNK
-        entry = FETCH_CHUNK_ENTRY if is_built_in else self._catalogue["tools"][self._names.get(name, name)]
-        as_json = is_built_in or self._has_json_errors(entry)
+        """Run a tool, for direct calls and for calls through a meta-tool."""
+        entry = self._entry(name)
+        as_json = self._has_json_errors(entry)
         if not is_enabled(entry):
-            return failure(disabled(name))
-        work = self._carried_out(name, entry, arguments, context, as_json=as_json)
-        return noted(await _answered(name, work, as_json=as_json), _deprecation(entry))
+            return error_result(disabled(name))
+        work = self._execute(name, entry, arguments, context, as_json=as_json)
+        return with_notes(await _as_result(name, work, as_json=as_json), _deprecation(entry))
 
-    async def _carried_out(
+    async def _execute(
         self, name: str, entry: ToolEntry, arguments: dict[str, Any], context: Context, *, as_json: bool
     ) -> WireResult:
-        tool = self._tools.get(name) or self._imported(name, entry)
-        read = tool.arguments.read(arguments)
-        # A failure carries the notes as well: an ignored argument is often its cause.
-        return noted(await _answered(name, self._handled(tool, name, read.value, context), as_json=as_json), read.notes)
+        tool = self._tools.get(name) or self._load_tool(name, entry)
+        validated = tool.arguments.validate(arguments)
+        work = self._handle(tool, name, validated.value, context)
+        # Errors get the notes too, because an ignored argument is often their cause.
+        return with_notes(await _as_result(name, work, as_json=as_json), validated.notes)
 
-    async def _handled(self, tool: _Tool, name: str, arguments: Any, context: Context) -> WireResult:
+    async def _handle(self, tool: _Tool, name: str, arguments: Any, context: Context) -> WireResult:
         call = ToolCall(name, context, (*self._state, self._chunks, *await self._lifespan.state()))
-        return tool.results.wire(await tool.binding.result(arguments, call))
+        return tool.results.to_wire(await tool.binding.result(arguments, call))
 
     @cached_property
     def _chunks(self) -> ChunkStore:
@@ -196,11 +204,11 @@ class Dispatcher:
 
         return ChunkStore(self.server.get("chunk_store", ""), server=self.server["name"])
 
-    def _imported(self, name: str, entry: ToolEntry) -> _Tool:
+    def _load_tool(self, name: str, entry: ToolEntry) -> _Tool:
         binding = self._binding(name, entry)
-        reader = ArgumentReader(entry, binding.params)
+        arguments = ArgumentValidator(entry, binding.params)
         schema = entry.get("result_schema", entry["tool"].get("outputSchema"))
-        self._tools[name] = _Tool(binding, reader, ResultWriter(schema))
+        self._tools[name] = _Tool(binding, arguments, ResultWriter(schema))
         return self._tools[name]
 
     def _binding(self, name: str, entry: ToolEntry) -> Binding:
@@ -215,51 +223,57 @@ class Dispatcher:
         return bindings[name]
 
 
-async def _answered(name: str, work: Awaitable[WireResult], *, as_json: bool = False) -> WireResult:
-    """Turn a failure into a result that says no more than the model should know.
+async def _as_result(name: str, work: Awaitable[WireResult], *, as_json: bool = False) -> WireResult:
+    """Convert exceptions to an error result without internal details.
 
     Raises:
-        MethodError: the request itself was refused.
-        InputRequired: the client has to answer first.
+        MethodError: the request is invalid.
+        InputRequired: the client must respond first.
     """
     try:
         return await work
-    except (Exception, BaseExceptionGroup) as error:  # noqa: BLE001  a handler may fail in any way
-        return _failure(_explained(name, error), as_json=as_json)
+    except (Exception, BaseExceptionGroup) as error:  # noqa: BLE001  a handler may raise anything
+        return _error_result(_to_tool_error(name, error), as_json=as_json)
 
 
-def _explained(name: str, error: BaseException) -> ToolError:
-    """Give the result for a failure; what several tasks raised together counts as what each of them raised."""
-    raised = list(_leaves(error))
-    for refusal in (each for each in raised if isinstance(each, MethodError)):
-        raise refusal
-    if asked := [each for each in raised if isinstance(each, InputRequired)]:
-        raise InputRequired({key: request for each in asked for key, request in each.requests.items()})
-    said = [each for each in raised if isinstance(each, ToolError)]
-    if len(said) == len(raised):
-        return said[0] if len(said) == 1 else ToolError("\n".join(each.message for each in said), code=said[0].code)
+def _to_tool_error(name: str, error: BaseException) -> ToolError:
+    """Return the error of a tool for the model; log bugs. The exceptions of a group are combined.
+
+    Raises:
+        MethodError: it is in the group; InputRequired likewise.
+    """
+    errors = list(_leaves(error))
+    for method_error in (leaf for leaf in errors if isinstance(leaf, MethodError)):
+        raise method_error
+    if pending := [leaf for leaf in errors if isinstance(leaf, InputRequired)]:
+        raise InputRequired({key: request for leaf in pending for key, request in leaf.requests.items()})
+    tool_errors = [leaf for leaf in errors if isinstance(leaf, ToolError)]
+    if len(tool_errors) == len(errors):
+        first = tool_errors[0]
+        text = "\n".join(tool_error.message for tool_error in tool_errors)
+        return first if len(errors) == 1 else ToolError(text, code=first.code)
     if not isinstance(error, Exception):
         raise error
     _log.error("tool %s failed", name, exc_info=error)
     return ToolError(f"Error executing tool {name}", code=INTERNAL)
 
 
-_ADVICE: Final = ": a mistake of the server, whose log says more. Report it if it happens again"
+_BUG_ADVICE: Final = ": internal server error; see the server log, and report it if it recurs"
 
 
-def _failure(error: ToolError, *, as_json: bool) -> WireResult:
-    text = error.message
-    if as_json:
-        advice = _ADVICE if error.code == INTERNAL and not error.details else ""
-        told = {"code": error.code, "message": error.message + advice}
-        text = json.dumps({"error": told | ({"details": error.details} if error.details else {})}, ensure_ascii=False)
-    return failure(text)
+def _error_result(error: ToolError, *, as_json: bool) -> WireResult:
+    if not as_json:
+        return error_result(error.message)
+    advice = _BUG_ADVICE if error.code == INTERNAL and not error.details else ""
+    details = {"details": error.details} if error.details else {}
+    body = {"code": error.code, "message": error.message + advice, **details}
+    return error_result(json.dumps({"error": body}, ensure_ascii=False))
 
 
 def _leaves(error: BaseException) -> Iterator[BaseException]:
     if isinstance(error, BaseExceptionGroup):
-        for each in error.exceptions:
-            yield from _leaves(each)
+        for inner in error.exceptions:
+            yield from _leaves(inner)
     else:
         yield error
 
@@ -267,7 +281,7 @@ def _leaves(error: BaseException) -> Iterator[BaseException]:
 def _call_params(params: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     name, arguments = params.get("name"), params.get("arguments")
     if not isinstance(name, str) or not isinstance(arguments, dict | None):
-        raise MethodError(INVALID_PARAMS, "tools/call takes a name and an object of arguments")
+        raise MethodError(INVALID_PARAMS, "tools/call requires `name` (string) and accepts `arguments` (object)")
     return name, arguments or {}
 
 
@@ -277,19 +291,19 @@ def _deprecation(entry: ToolEntry) -> list[str]:
     return [f"Note: {entry['tool']['name']} is deprecated: {deprecation_text(entry['deprecated'])}"]
 
 
-def _cursor(start: int) -> str:
+def _encode_cursor(start: int) -> str:
     return urlsafe_b64encode(f"tools:{start}".encode()).decode()
 
 
-def _position(cursor: Any) -> int:
-    """Give the place a cursor stands for.
+def _decode_cursor(cursor: Any) -> int:
+    """Return the index of the first tool of a page.
 
     Raises:
-        MethodError: it is none of ours.
+        MethodError: the cursor is not from this server.
     """
     try:
         kind, _, start = urlsafe_b64decode(cursor).decode().partition(":")
-        if kind == "tools" and _cursor(int(start)) == cursor:
+        if kind == "tools" and _encode_cursor(int(start)) == cursor:
             return int(start)
     except (TypeError, ValueError):
         pass

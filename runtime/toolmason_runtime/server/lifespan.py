@@ -1,4 +1,4 @@
-"""The state of a running server: made at the first tool call, ended with the server."""
+"""The lifespan of a server: entered at the first tool call, closed with the server."""
 
 from __future__ import annotations
 
@@ -12,67 +12,67 @@ from contextvars import Context
 from toolmason_runtime.protocol.errors import INTERNAL, ToolError
 
 Options = Mapping[str, str | tuple[str, ...]]
-"""What the server was started with: the manifest's options by name."""
+"""The values of the manifest's options, by name."""
 LifespanFactory = Callable[[Options], AbstractAsyncContextManager[object]]
-"""A function of the handlers, such as one under `@asynccontextmanager`, that yields one object or a tuple of them."""
+"""A function of the handlers, usually with `@asynccontextmanager`, that yields one object or a tuple of them."""
 
 _log = logging.getLogger(__name__)
 
 
 class Lifespan:
-    """Enters the context manager that `target` (`module:function`, or empty for none) makes, once and when asked.
+    """Enters the context manager of `target` (`module:function`, or empty for none) once, at its first use.
 
-    It lives in a task of its own: what holds a cancel scope must be left in the task that entered it, and neither
-    the request that came first nor its cancellation has anything to do with the state of all.
+    Invariant: one task enters and exits the context manager, as cancel scopes require, and that task is independent of
+    every request, so that no cancelled request ends the state of the others.
     """
 
     def __init__(self, target: str, options: Options) -> None:
         self._target = target
         self._options = options
         self._entered: asyncio.Future[tuple[object, ...]] | None = None
-        self._leave = asyncio.Event()
+        self._closing = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
     async def state(self) -> tuple[object, ...]:
-        """Give what the context manager yielded; enter it first if need be.
+        """Enter the context manager unless it is open; return the objects that it yielded.
 
         Raises:
-            ToolError: it could not be entered. The next call tries again.
+            ToolError: it raised an error. The next call tries again.
         """
         if not self._target:
             return ()
         if self._entered is None:
             self._entered = asyncio.get_running_loop().create_future()
-            self._leave = asyncio.Event()
-            # An empty context: the state must not carry the identity of whoever called first.
-            self._task = asyncio.create_task(self._live(self._entered, self._leave), context=Context())
+            self._closing = asyncio.Event()
+            # An empty context: the state must not inherit the context variables of the first caller.
+            self._task = asyncio.create_task(self._live(self._entered, self._closing), context=Context())
         return await asyncio.shield(self._entered)
 
     async def aclose(self) -> None:
-        """Leave the context manager, if it was entered. It may be entered again afterwards."""
+        """Exit the context manager if it is open. It may be entered again afterwards."""
         task, entered, self._task, self._entered = self._task, self._entered, None, None
         if task is None or entered is None:
             return
         if entered.done():
-            self._leave.set()
+            self._closing.set()
         else:
             task.cancel()
         await asyncio.wait([task])
 
-    async def _live(self, entered: asyncio.Future[tuple[object, ...]], leave: asyncio.Event) -> None:
+    async def _live(self, entered: asyncio.Future[tuple[object, ...]], closing: asyncio.Event) -> None:
         try:
             async with self._manager() as state:
                 entered.set_result(_objects(state))
-                await leave.wait()
+                await closing.wait()
         except asyncio.CancelledError:
             entered.cancel()
             raise
-        except Exception as error:  # noqa: BLE001  it goes to those who wait, or to the log
+        except Exception as error:  # noqa: BLE001  it goes to the waiting calls, or to the log
             if entered.done():
                 _log.error("lifespan `%s` failed while closing: %s", self._target, _line(error), exc_info=error)
             else:
                 entered.set_exception(self._failure(error))
-                entered.exception()  # marks it as seen: all who wait may have been cancelled
+                entered.exception()  # marks it as retrieved: every waiting call may have been cancelled
         finally:
             if self._entered is entered:
                 self._entered = None
@@ -89,7 +89,7 @@ class Lifespan:
         return manager
 
     def _failure(self, error: Exception) -> ToolError:
-        """Log why the state could not be made, and return what the model is told. A `ToolError` has its own words."""
+        """Log an error of the context manager and return the one for the model; a `ToolError` is already for it."""
         if isinstance(error, ToolError):
             return error
         _log.error("lifespan `%s` failed: %s", self._target, _line(error), exc_info=error)

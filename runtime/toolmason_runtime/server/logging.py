@@ -1,4 +1,4 @@
-"""The log of a server: one JSON object a line, with when, how bad, who, what, and the fields of the record."""
+"""Format log records as JSON, one object a line: time, level, logger, message and the fields of the record."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ import time
 from typing import Any, Final
 
 FIELDS: Final = "log_fields"
-"""Attribute of a record that holds its fields, by name."""
+"""Attribute of a log record with additional fields, by name."""
 
 _LEVELS: Final = {logging.WARNING: "warn", logging.CRITICAL: "error"}
 
 
 class LogLines(logging.Formatter):
-    """Writes a record as one line of JSON."""
+    """Formats a record as one line of JSON."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Give the line, without its end."""
-        when = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
+        """Return the line without its end."""
+        timestamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
         line: dict[str, Any] = {
-            "time": f"{when}.{int(record.msecs):03d}+00:00",
+            "time": f"{timestamp}.{int(record.msecs):03d}+00:00",
             "level": _LEVELS.get(record.levelno, record.levelname.lower()),
             "logger": record.name,
             "message": record.getMessage(),

@@ -1,4 +1,4 @@
-"""Keeps other processes of the same user from reading the memory and environment of this one."""
+"""Protect the memory and environment of this process from other processes of the same user."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ _PR_SET_DUMPABLE: Final = 4
 
 
 def protect_memory() -> None:
-    """Have the kernel refuse `/proc/PID/environ`, `/proc/PID/mem`, debuggers and core dumps. Linux only.
+    """Disable `/proc/PID/environ`, `/proc/PID/mem`, debuggers and core dumps for this process. Linux only.
 
-    Programs that a server runs get none of its secrets, and could read them there.
+    The programs that a server runs could read its secrets there.
 
     Raises:
         OSError: the kernel does not allow it.

@@ -1,4 +1,4 @@
-"""The settings of a running server: what was given, else the environment, else the manifest's default."""
+"""The options of a server: from the command line, else the environment, else the manifest's default."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OptionSpec:
-    """An option of the manifest: a flag, and the environment variable that stands in for it."""
+    """An option of the manifest: a flag, and the environment variable that replaces it."""
 
     name: str
     flag: str
@@ -24,19 +24,19 @@ class OptionSpec:
 OptionValues = dict[str, str | tuple[str, ...]]
 
 
-def option_values(options: Sequence[OptionSpec], given: Mapping[str, Any]) -> OptionValues:
-    """Give each option its value: as `given`, else from the environment, else its default; a tuple if `many`.
+def option_values(options: Sequence[OptionSpec], arguments: Mapping[str, Any]) -> OptionValues:
+    """Return the value of each option, from `arguments`, the environment or the default; a tuple if `many`.
 
-    Several values in one environment variable are separated as in `PATH`; one that holds none counts as not set.
+    The values in one environment variable are separated as in `PATH`; an empty variable counts as not set.
     """
-    return {option.name: _value(option, given.get(option.name)) for option in options}
+    return {option.name: _value(option, arguments.get(option.name)) for option in options}
 
 
-def _value(option: OptionSpec, given: Any) -> str | tuple[str, ...]:
-    if given is not None:
-        return tuple(given) if option.many else str(given)
-    said = os.environ.get(option.env, "") if option.env else ""
+def _value(option: OptionSpec, argument: Any) -> str | tuple[str, ...]:
+    if argument is not None:
+        return tuple(argument) if option.many else str(argument)
+    text = os.environ.get(option.env, "") if option.env else ""
     if option.many:
-        parts = tuple(part for part in said.split(os.pathsep) if part)
+        parts = tuple(part for part in text.split(os.pathsep) if part)
         return parts or ((option.default,) if option.default else ())
-    return said or option.default
+    return text or option.default

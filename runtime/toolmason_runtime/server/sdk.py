@@ -1,6 +1,6 @@
-"""Carries a dispatcher on the SDK's low-level server, in both protocol eras.
+"""Serve a dispatcher with the SDK's low-level server, in both protocol eras.
 
-The first request of a connection decides the era: 2026-07-28, where each request stands alone, or 2025-11-25 and
+The first request of a connection decides the era: 2026-07-28, where requests are independent, or 2025-11-25 and
 earlier, with a handshake and requests from the server to the client.
 """
 
@@ -30,28 +30,28 @@ from toolmason_runtime.protocol.call import InputRequired, Level
 from toolmason_runtime.protocol.errors import MethodError, ToolError
 from toolmason_runtime.server.dispatch import Dispatcher
 
-FRESH: Final = CacheHint(ttl_ms=3_600_000, scope="public")
-"""What is listed cannot change while the process lives, and is the same for all."""
+LIST_CACHE_HINT: Final = CacheHint(ttl_ms=3_600_000, scope="public")
+"""The list of tools is constant for the process and the same for every client."""
 LEVELS: Final[tuple[Level, ...]] = get_args(Level)
 DEFAULT_LEVEL: Final[Level] = "info"
-"""Least level sent to a client of 2025-11-25 that has not set one."""
+"""Minimum level sent to a client of 2025-11-25 that has not set one."""
 
 _log = logging.getLogger(__name__)
 
 
 def sdk_server(dispatcher: Dispatcher) -> Server[None]:
-    """Make the SDK's server for `dispatcher`; what its lifespan holds ends with the last connection."""
-    about = dispatcher.server
+    """Return the SDK's server for `dispatcher`, whose lifespan ends with the last connection."""
+    info = dispatcher.server
     levels = _Levels()
-    hints: dict[CacheableMethod, CacheHint] = {"server/discover": FRESH, "tools/list": FRESH}
+    hints: dict[CacheableMethod, CacheHint] = {"server/discover": LIST_CACHE_HINT, "tools/list": LIST_CACHE_HINT}
     server: Server[None] = Server(
-        about["name"],
-        version=about["version"],
-        title=about["title"] or None,
-        instructions=about["instructions"] or None,
-        website_url=about["website"] or None,
+        info["name"],
+        version=info["version"],
+        title=info["title"] or None,
+        instructions=info["instructions"] or None,
+        website_url=info["website"] or None,
         cache_hints=hints,
-        lifespan=_Open(dispatcher).lifespan,
+        lifespan=_ConnectionCounter(dispatcher).lifespan,
         get_tool_input_schema=lambda name: _input_schema(dispatcher, name),
     )
 
@@ -59,7 +59,7 @@ def sdk_server(dispatcher: Dispatcher) -> Server[None]:
         request = SdkContext(ctx, levels.of(ctx))
         result = await dispatcher.dispatch(ctx.method, ctx.params or {}, request)
         if result.get("resultType") == "input_required":
-            return result | {"requestState": request.answers_so_far()}
+            return result | {"requestState": request.responses_so_far()}
         return {"resultType": "complete", **result} if request.is_modern else result
 
     async def set_level(ctx: ServerRequestContext[None], params: types.SetLevelRequestParams) -> types.EmptyResult:
@@ -69,13 +69,13 @@ def sdk_server(dispatcher: Dispatcher) -> Server[None]:
     server.add_request_handler("tools/list", types.PaginatedRequestParams, forward)
     server.add_request_handler("tools/call", types.CallToolRequestParams, forward)
     server.add_request_handler("logging/setLevel", types.SetLevelRequestParams, set_level)
-    server.middleware.append(_silent_on_bugs)
-    server.middleware.append(RequestStateBoundary(RequestStateSecurity.ephemeral(), default_audience=about["name"]))
+    server.middleware.append(_hide_internal_errors)
+    server.middleware.append(RequestStateBoundary(RequestStateSecurity.ephemeral(), default_audience=info["name"]))
     return server
 
 
-async def _silent_on_bugs(ctx: ServerRequestContext[Any], call_next: CallNext) -> HandlerResult:
-    """Keep the text of exceptions in the log: on older connections the SDK sends it to the client."""
+async def _hide_internal_errors(ctx: ServerRequestContext[Any], call_next: CallNext) -> HandlerResult:
+    """Log the text of exceptions; on older connections the SDK would send it to the client."""
     try:
         return await call_next(ctx)
     except MethodError as error:
@@ -87,8 +87,8 @@ async def _silent_on_bugs(ctx: ServerRequestContext[Any], call_next: CallNext) -
         raise MCPError(types.INTERNAL_ERROR, "Internal server error") from error
 
 
-class _Open:
-    """Counts the connections of a server, which may be served several times at once."""
+class _ConnectionCounter:
+    """Counts the open connections of a server, and closes the dispatcher after the last one."""
 
     def __init__(self, dispatcher: Dispatcher) -> None:
         self._dispatcher = dispatcher
@@ -107,7 +107,7 @@ class _Open:
 
 
 class _Levels:
-    """The log level that each client of 2025-11-25 has set; a connection is known by its handshake."""
+    """The log level of each client of 2025-11-25; the handshake parameters identify its connection."""
 
     def __init__(self) -> None:
         self._by_client: dict[int, Level] = {}
@@ -125,7 +125,7 @@ class _Levels:
 
 
 class SdkContext:
-    """One request's way back to its client, as handlers know it. `level` is what the client set for its connection."""
+    """The SDK's implementation of `Context`. `level` is the log level of the connection."""
 
     def __init__(self, ctx: ServerRequestContext[Any], level: Level) -> None:
         self._ctx = ctx
@@ -146,25 +146,25 @@ class SdkContext:
         return self._ctx.request is None
 
     async def progress(self, progress: float, total: float | None, message: str | None) -> None:
-        """Send progress; the SDK drops it when the request has no token."""
+        """Send progress; the SDK drops it if the request has no token."""
         await self._ctx.session.report_progress(progress, total, message)
 
     async def log(self, level: Level, data: Any, logger: str | None) -> None:
-        """Send a log message if the client asked for that level: with each request, or once for its connection."""
-        asked = (self._ctx.meta or {}).get(types.LOG_LEVEL_META_KEY) if self.is_modern else self._level
-        if asked not in LEVELS or LEVELS.index(level) < LEVELS.index(asked):
+        """Send a log message if its level is at least that of the request, or of the connection (2025-11-25)."""
+        min_level = (self._ctx.meta or {}).get(types.LOG_LEVEL_META_KEY) if self.is_modern else self._level
+        if min_level not in LEVELS or LEVELS.index(level) < LEVELS.index(min_level):
             return
         params = types.LoggingMessageNotificationParams(level=level, data=data, logger=logger)
         notification = types.LoggingMessageNotification(params=params)
         await self._ctx.session.send_notification(notification, related_request_id=self._ctx.request_id)
 
     async def request(self, key: str, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
-        """Ask the client.
+        """Send a request to the client and return its response.
 
         Raises:
-            InputRequired: it must answer before the handler can go on (2026-07-28).
+            InputRequired: the client must respond before the handler can continue (2026-07-28).
             MethodError: it has not declared the capability (2026-07-28).
-            ToolError: it cannot answer or would not (2025-11-25 and earlier).
+            ToolError: it has not declared the capability, or responded with an error (2025-11-25 and earlier).
         """
         missing = _missing_capability(method, params, self.capabilities)
         if self.is_modern:
@@ -172,70 +172,70 @@ class SdkContext:
                 data = {"requiredCapabilities": missing}
                 reason = f"This tool needs the client capability {_capability_name(missing)}"
                 raise MethodError(types.MISSING_REQUIRED_CLIENT_CAPABILITY, reason, data)
-            return self._answered(key, method, params)
+            return self._carried_response(key, method, params)
         if missing:
             raise ToolError(f"This tool needs a client with {_capability_name(missing)}", code="CAPABILITY_MISSING")
-        return await self._asked(method, params)
+        return await self._send_request(method, params)
 
-    def answers_so_far(self) -> str:
-        """Give all answers this call has had, for the client to carry: it sends only the latest again."""
-        return json.dumps(self._answers)
+    def responses_so_far(self) -> str:
+        """Return all responses of this call as JSON for `requestState`: the client repeats only the latest itself."""
+        return json.dumps(self._responses)
 
     @cached_property
-    def _answers(self) -> dict[str, Any]:
+    def _responses(self) -> dict[str, Any]:
         params = self._ctx.params or {}
-        carried = params.get("requestState")  # sealed on the way: what arrives here is ours
+        carried = params.get("requestState")  # sealed by RequestStateBoundary, so the client cannot have changed it
         return {**(json.loads(carried) if carried else {}), **(params.get("inputResponses") or {})}
 
-    def _answered(self, key: str, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
-        answer = self._answers.get(key)
-        if answer is None or not _fits(method, answer):
-            self._answers.pop(key, None)
+    def _carried_response(self, key: str, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+        response = self._responses.get(key)
+        if response is None or not _is_response_to(method, response):
+            self._responses.pop(key, None)
             raise InputRequired({key: {"method": method, "params": dict(params)}})
-        return cast("dict[str, Any]", answer)
+        return cast("dict[str, Any]", response)
 
-    async def _asked(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+    async def _send_request(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
         request = cast("types.ServerRequest", methods.parse_server_request(method, _HANDSHAKE, params))
         related = ServerMessageMetadata(related_request_id=self._ctx.request_id)
         try:
-            answer = await self._ctx.session.send_request(request, _Answer, metadata=related)
+            response = await self._ctx.session.send_request(request, _Response, metadata=related)
         except MCPError as error:
             raise ToolError(f"The client did not answer {method}: {error.message}", code="CLIENT_REFUSED") from error
         except ValidationError as error:
             raise ToolError(f"The client's answer to {method} is malformed", code="CLIENT_REFUSED") from error
-        return answer.model_dump(mode="json")
+        return response.model_dump(mode="json")
 
 
 _HANDSHAKE: Final = "2025-11-25"
 
 
-class _Answer(BaseModel):
-    """A client's answer, checked by the SDK for its method and otherwise taken as it is."""
+class _Response(BaseModel):
+    """A client's response, which the SDK has validated for its method."""
 
     model_config = ConfigDict(extra="allow")
 
 
-def _fits(method: str, answer: Any) -> bool:
-    """Whether `answer` is of the kind that `method` asks for; the results have not changed between the eras."""
+def _is_response_to(method: str, response: Any) -> bool:
+    """Return whether `response` is a valid result of `method`; the results are the same in both eras."""
     try:
-        methods.validate_client_result(method, _HANDSHAKE, answer)
+        methods.validate_client_result(method, _HANDSHAKE, response)
     except ValidationError:
         return False
     return True
 
 
 def _missing_capability(method: str, params: Mapping[str, Any], declared: Mapping[str, Any]) -> dict[str, Any]:
-    """Give the capabilities that `method` needs of a client that lacks them; empty if it has them."""
+    """Return the capabilities that `method` requires and the client has not declared."""
     if method == "elicitation/create":
         mode = params.get("mode", "form")
         modes = declared.get("elicitation")
-        # `{}` is what clients declared before there were modes, and means forms.
+        # Clients from before the modes declare `{}`, which means forms.
         has_mode = modes is not None and (mode in modes or (mode == "form" and "url" not in modes))
         return {} if has_mode else {"elicitation": {mode: {}}}
     if method == "sampling/createMessage":
-        wanted: dict[str, Any] = {"tools": {}} if {"tools", "toolChoice"} & params.keys() else {}
-        has_all = "sampling" in declared and wanted.keys() <= declared["sampling"].keys()
-        return {} if has_all else {"sampling": wanted}
+        required: dict[str, Any] = {"tools": {}} if {"tools", "toolChoice"} & params.keys() else {}
+        has_all = "sampling" in declared and required.keys() <= declared["sampling"].keys()
+        return {} if has_all else {"sampling": required}
     return {} if "roots" in declared else {"roots": {}}
 
 

@@ -16,6 +16,7 @@ MIN_LENGTH = 16
 MAX_BYTES = 4096
 """Maximum bytes read from a token file."""
 _TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*")
+"""`b64token` of RFC 6750, section 2.1."""
 
 
 def read_token(path: Path) -> str:
@@ -26,7 +27,7 @@ def read_token(path: Path) -> str:
     """
     try:
         with path.open("rb") as file:
-            return _checked(file.read(MAX_BYTES), path)
+            return _parse_token(file.read(MAX_BYTES), path)
     except OSError as error:
         raise AccessError(f"cannot read the token file {path}: {error.strerror}") from error
 
@@ -40,12 +41,12 @@ def own_token(program: str) -> tuple[str, Path]:
     try:
         path = _state_directory() / program / "http-token"
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return _created(path) or _read_own(path), path
+        return _create_token(path) or _read_own(path), path
     except (OSError, RuntimeError) as error:
-        raise AccessError(f"cannot create a token file: {error}; give one with --token-file") from error
+        raise AccessError(f"cannot create a token file: {error}; set one with --token-file") from error
 
 
-def _created(path: Path) -> str:
+def _create_token(path: Path) -> str:
     """Create the file with a new token and return it; return an empty text if the file exists."""
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -62,10 +63,10 @@ def _read_own(path: Path) -> str:
         about = os.fstat(file.fileno())
         if sys.platform != "win32" and (about.st_uid != os.geteuid() or stat.S_IMODE(about.st_mode) & 0o077):
             raise AccessError(f"other users can read the token file {path}: remove it, and a new one is created")
-        return _checked(file.read(MAX_BYTES), path)
+        return _parse_token(file.read(MAX_BYTES), path)
 
 
-def _checked(text: bytes, path: Path) -> str:
+def _parse_token(text: bytes, path: Path) -> str:
     token = text.strip().decode("utf-8", "replace")
     if len(token) < MIN_LENGTH or not _TOKEN.fullmatch(token):
         raise AccessError(
@@ -83,7 +84,7 @@ def _state_directory() -> Path:
         return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
     if sys.platform == "darwin":
         return Path.home() / "Library" / "Application Support"
-    stated = Path(os.environ.get("XDG_STATE_HOME", ""))
-    if stated.is_absolute() and not stated.resolve().is_relative_to(Path.cwd()):
-        return stated
+    directory = Path(os.environ.get("XDG_STATE_HOME", ""))
+    if directory.is_absolute() and not directory.resolve().is_relative_to(Path.cwd()):
+        return directory
     return Path.home() / ".local" / "state"

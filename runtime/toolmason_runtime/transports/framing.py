@@ -1,7 +1,7 @@
-"""Messages in the bytes that clients send: lines of standard input and bodies of HTTP POST requests.
+"""Parse the messages of clients: lines of standard input and bodies of HTTP POST requests.
 
-The SDK's parser rejects unpaired surrogates, takes a request with an invalid `id` for a notification, and drops
-malformed messages without an answer, so that a client with a bug would wait for ever. Both transports get their
+The SDK's parser rejects unpaired surrogates, treats a request with an invalid `id` as a notification, and drops
+malformed messages without a response, so that a client with a bug would wait forever. Both transports get their
 messages from here: https://www.jsonrpc.org/specification, sections 4, 5 and 5.1.
 """
 
@@ -20,7 +20,7 @@ from mcp.types import INVALID_REQUEST, PARSE_ERROR, ErrorData, JSONRPCError, JSO
 from pydantic_core import from_json
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
-from toolmason_runtime.protocol.json_boundary import NotFiniteError, checked
+from toolmason_runtime.protocol.json_boundary import NotFiniteError, sanitize
 
 CHUNK_BYTES = 65_536
 """Bytes read at once."""
@@ -33,7 +33,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """A message. `is_exact`: the SDK's parser reads the same in the bytes it was sent in."""
+    """A message. `is_exact`: the SDK's parser gets the same message from the bytes."""
 
     message: JSONRPCMessage
     is_exact: bool
@@ -42,8 +42,8 @@ class Received:
 class MalformedError(Exception):
     """Bytes that are not a message.
 
-    `answer` goes to the sender; it is None where none may be sent. `outcome` goes to the call in this server that waits
-    for a response with the same id; it is None if the message cannot be one.
+    `answer` is sent to the client; it is None for notifications and responses. `response_error` is for the call in this
+    server that waits for a response with the same id; it is None if the message cannot be a response.
     """
 
     def __init__(
@@ -53,12 +53,12 @@ class MalformedError(Exception):
         *,
         request: RequestId | None = None,
         is_answered: bool = True,
-        may_answer: bool = False,
+        may_be_response: bool = False,
     ) -> None:
         super().__init__(reason)
         text = f"{'Parse error' if code == PARSE_ERROR else 'Invalid Request'}: {reason}"
         self.answer = _error(code, text, request) if is_answered else None
-        self.outcome = _error(code, f"its answer is malformed: {reason}", request) if may_answer else None
+        self.response_error = _error(code, f"malformed response: {reason}", request) if may_be_response else None
 
 
 def _error(code: int, text: str, request: RequestId | None) -> JSONRPCError:
@@ -68,7 +68,7 @@ def _error(code: int, text: str, request: RequestId | None) -> JSONRPCError:
 def lines(source: int) -> Iterator[bytes]:
     """Yield the lines of a file descriptor that are not blank; the last one needs no line end.
 
-    A line that is too long is cut one byte after the maximum, so that `receive` refuses it.
+    A line that is too long is cut one byte after the maximum, so that `receive` rejects it.
     """
     line = bytearray()
     while chunk := os.read(source, CHUNK_BYTES):
@@ -90,65 +90,65 @@ def receive(data: bytes) -> Received:
     """Return the message in `data`.
 
     Raises:
-        MalformedError: there is none. A message that is too long or nested too deeply is not read to its end, so the
-            answer to it has no id.
+        MalformedError: it is invalid. A message that is too long or nested too deeply is not parsed to its end, so the
+            error response has no id.
     """
     if len(data) > MAX_MESSAGE_BYTES:
-        raise MalformedError(INVALID_REQUEST, f"a message has at most {MAX_MESSAGE_BYTES} bytes")
-    value, is_exact = _decoded(data)
+        raise MalformedError(INVALID_REQUEST, f"message exceeds the limit of {MAX_MESSAGE_BYTES} bytes")
+    value, is_exact = _decode(data)
     if not isinstance(value, dict):
-        raise MalformedError(INVALID_REQUEST, "a message is an object; there are no batches")
+        raise MalformedError(INVALID_REQUEST, "message must be a JSON object; batches are not supported")
     if fault := _fault(value):
-        raise _refused(value, fault)
+        raise _malformed(value, fault)
     try:
         return Received(jsonrpc_message_adapter.validate_python(value, by_name=False), is_exact)
     except ValueError as error:
-        raise _refused(value, "neither a request nor a notification nor a response") from error
+        raise _malformed(value, "message must be a request, a notification or a response") from error
 
 
 _MAY_OVERFLOW: Final = re.compile(rb"\d{200}|[eE]\+?\d{3}")
-"""Part of every number that is too large for a float: many digits, or an exponent of at least 100."""
+"""Part of every number that is too large for a float: many digits, or an exponent of at least 100, as in `1e999`."""
 _TOO_DEEP: Final = "nested too deeply"
 
 
-def _decoded(data: bytes) -> tuple[Any, bool]:
+def _decode(data: bytes) -> tuple[Any, bool]:
     try:
         value = from_json(data, allow_inf_nan=False)
     except ValueError as error:
-        return _decoded_slowly(data, is_deep="recursion limit" in str(error)), False
+        return _decode_slowly(data, is_deep="recursion limit" in str(error)), False
     if not _MAY_OVERFLOW.search(data):
         return value, True
-    safe = _checked(value)
+    safe = _sanitize(value)
     return safe, safe is value
 
 
-def _checked(value: Any) -> Any:
+def _sanitize(value: Any) -> Any:
     try:
-        return checked(value)
+        return sanitize(value)
     except NotFiniteError as error:
-        raise _refused(value, str(error)) from error
+        raise _malformed(value, str(error)) from error
 
 
-def _decoded_slowly(data: bytes, *, is_deep: bool) -> Any:
-    """Decode what the quick parser rejects: some of it is JSON, and the rest has an id to answer to."""
+def _decode_slowly(data: bytes, *, is_deep: bool) -> Any:
+    """Decode a message that the fast parser rejects: it may be JSON, or its error response needs an id."""
     try:
         value = json.loads(data.decode("utf-8", "replace"))
-        safe = value if is_deep else _checked(value)
+        safe = value if is_deep else _sanitize(value)
     except RecursionError as error:
         raise MalformedError(PARSE_ERROR, _TOO_DEEP) from error
     except ValueError as error:
         raise MalformedError(PARSE_ERROR, str(error)) from error
     if is_deep:
-        raise _refused(value, _TOO_DEEP)
+        raise _malformed(value, _TOO_DEEP)
     try:
         data.decode()
     except UnicodeDecodeError as error:
-        raise _refused(value, f"not UTF-8 at byte {error.start + 1}") from error
+        raise _malformed(value, f"not UTF-8 at byte {error.start + 1}") from error
     return safe
 
 
 def _fault(value: dict[str, Any]) -> str:
-    """Return what is wrong with a message; empty if it may be one."""
+    """Return the first problem of a message; empty without one."""
     if value.get("jsonrpc") != "2.0":
         return 'jsonrpc must be "2.0"'
     if "id" in value and "method" in value and _identity(value) is None:
@@ -160,8 +160,8 @@ def _fault(value: dict[str, Any]) -> str:
     return ""
 
 
-def _refused(value: Any, reason: str) -> MalformedError:
-    """Refuse what may have been a request; notifications and responses are never answered."""
+def _malformed(value: Any, reason: str) -> MalformedError:
+    """Return the error for a decoded message; notifications and responses get no error response."""
     members = value if isinstance(value, dict) else {}
     identity = _identity(members)
     is_notification = isinstance(members.get("method"), str) and "id" not in members
@@ -171,8 +171,8 @@ def _refused(value: Any, reason: str) -> MalformedError:
         reason,
         request=identity,
         is_answered=not (is_notification or is_response),
-        # One without either may have lost its `result`: JSON has no undefined.
-        may_answer=identity is not None and not members.keys() & {"method", "params"},
+        # A response may lack `result`: JavaScript drops a member that is undefined.
+        may_be_response=identity is not None and not members.keys() & {"method", "params"},
     )
 
 
@@ -182,21 +182,21 @@ def _identity(value: dict[str, Any]) -> RequestId | None:
     return identity if isinstance(identity, int | str) and not isinstance(identity, bool) else None
 
 
-def encoded(message: JSONRPCMessage) -> bytes:
+def encode_message(message: JSONRPCMessage) -> bytes:
     """Return a message as JSON on one line."""
     return message.model_dump_json(by_alias=True, exclude_unset=True).encode()
 
 
 def validate_bodies(app: ASGIApp) -> ASGIApp:
-    """Return `app` behind the validation of POST bodies."""
+    """Return `app` with middleware that validates POST bodies."""
 
-    async def whole(scope: Scope, receive: Receive, send: Send) -> None:
+    async def validating(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and scope["method"] == "POST":
             await _post(app, scope, receive, send)
         else:
             await app(scope, receive, send)
 
-    return RequestBodyLimitMiddleware(whole, MAX_MESSAGE_BYTES)
+    return RequestBodyLimitMiddleware(validating, MAX_MESSAGE_BYTES)
 
 
 async def _post(app: ASGIApp, scope: Scope, rest: Receive, send: Send) -> None:
@@ -206,34 +206,34 @@ async def _post(app: ASGIApp, scope: Scope, rest: Receive, send: Send) -> None:
     try:
         received = receive(first["body"])
     except MalformedError as malformed:
-        _log.warning("skipped a malformed POST body: %s", malformed)
-        if malformed.outcome is not None:
-            await app(dict(scope), _after(_body(malformed.outcome), rest), _discard)
-        await _refusal(malformed)(scope, rest, send)
+        _log.warning("ignored invalid request body: %s", malformed)
+        if malformed.response_error is not None:
+            await app(dict(scope), _replay(_body(malformed.response_error), rest), _discard)
+        await _error_response(malformed)(scope, rest, send)
         return
-    await app(scope, _after(first if received.is_exact else _body(received.message), rest), send)
+    await app(scope, _replay(first if received.is_exact else _body(received.message), rest), send)
 
 
-def _refusal(malformed: MalformedError) -> Response:
-    """Return the answer to a malformed message. A notification or response gets no JSON-RPC error, only the reason."""
+def _error_response(malformed: MalformedError) -> Response:
+    """Return the HTTP response to a malformed message: a JSON-RPC error, or text for a notification or response."""
     if malformed.answer is None:
         return PlainTextResponse(f"{malformed}\n", 400)
-    return Response(encoded(malformed.answer), 400, media_type="application/json")
+    return Response(encode_message(malformed.answer), 400, media_type="application/json")
 
 
 def _body(message: JSONRPCMessage) -> Message:
-    return {"type": "http.request", "body": encoded(message)}
+    return {"type": "http.request", "body": encode_message(message)}
 
 
-def _after(first: Message, rest: Receive) -> Receive:
-    """Return a `receive` that yields `first`, then the messages of `rest`."""
-    waiting = [first]
+def _replay(first: Message, rest: Receive) -> Receive:
+    """Return an ASGI `receive` that returns `first`, then the messages of `rest`."""
+    pending = [first]
 
-    async def received() -> Message:
-        return waiting.pop() if waiting else await rest()
+    async def receive_next() -> Message:
+        return pending.pop() if pending else await rest()
 
-    return received
+    return receive_next
 
 
 async def _discard(message: Any) -> None:
-    """Send nothing: the client gets the error response instead."""
+    """Send nothing: the client gets the error response."""

@@ -1,4 +1,4 @@
-"""Serves over streamable HTTP, on this machine alone unless told otherwise."""
+"""Serve MCP over streamable HTTP, by default on a loopback address."""
 
 from __future__ import annotations
 
@@ -28,24 +28,24 @@ from toolmason_runtime.transports.http_access import (
     origin_value,
 )
 from toolmason_runtime.transports.replay import RecentEvents
-from toolmason_runtime.transports.shutdown import Ending
+from toolmason_runtime.transports.shutdown import Shutdown
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 PATH = "/mcp"
 RETRY_MS = 500
-"""Milliseconds after which a client that lost its connection should come back."""
+"""Milliseconds until a client that lost its connection should reconnect."""
 REQUEST_TIMEOUT_S = 30.0
 """Seconds from the first byte of a request, or from the connection, to the last byte of its body."""
 MAX_SESSIONS = 1000
-"""Sessions at the same time, 40 kB each. The SDK ends a session that is idle for half an hour."""
+"""Maximum concurrent sessions, 40 kB each. The SDK ends a session that is idle for half an hour."""
 _TICK_S = 1.0
 """Seconds between updates of the `Date` header."""
-_HOPS = 20
-"""Turns of the event loop that an answer takes at most from its handler to its socket."""
+_MAX_LOOP_ITERATIONS = 20
+"""Maximum iterations of the event loop that a response needs from its handler to its socket."""
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only programs on this machine can reach `host`."""
+    """Return whether only programs on this machine can reach `host`."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -54,7 +54,7 @@ def is_loopback(host: str) -> bool:
 
 def serve(
     make_server: Callable[[], Server[Any]],
-    ending: Ending,
+    shutdown: Shutdown,
     *,
     host: str = "127.0.0.1",
     port: int = 8000,
@@ -64,19 +64,26 @@ def serve(
     note: str = "",
     request_timeout_s: float = REQUEST_TIMEOUT_S,
 ) -> None:
-    """Serve what `make_server` makes at `http://host:port/mcp` until a signal comes; the address goes to stderr.
+    """Serve at `http://host:port/mcp` until a signal arrives, and print the address to stderr.
 
-    Port 0 takes a free one. Requests for other hosts are refused (DNS rebinding): on a loopback address its names are
-    served, and `allowed_hosts` everywhere. `token` is the bearer token that every request needs, empty for none;
-    `note` is printed after the address.
+    Args:
+        make_server: returns the server.
+        shutdown: handles the signals.
+        host: address to listen on.
+        port: port to listen on; 0 selects a free one.
+        allowed_hosts: `Host` headers that are allowed in addition to the loopback names (against DNS rebinding).
+        allowed_origins: origins of web pages that are allowed.
+        token: bearer token that every request needs; empty for none.
+        note: text after the printed address.
+        request_timeout_s: seconds until an incomplete request is closed.
 
     Raises:
-        AccessError: `host` can be reached from other machines and there are no `allowed_hosts` or no `token`, or an
-            allowed host or origin is malformed.
-        OSError: the address cannot be had.
+        AccessError: `host` is reachable from other machines without `allowed_hosts` or `token`, or an allowed host or
+            origin is malformed.
+        OSError: the address is not available.
     """
     if not is_loopback(host) and not (allowed_hosts and token):
-        raise AccessError(f"{host} can be reached from other machines: allowed hosts and a token are required")
+        raise AccessError(f"{host} is reachable from other machines: allowed hosts and a token are required")
     origins = [origin_value(origin) for origin in allowed_origins]
     names = [*allowed_hosts, *((*LOOPBACK_NAMES, host) if is_loopback(host) else ())]
     with listen(host, port) as listener:
@@ -86,23 +93,23 @@ def serve(
         app = guarded(validate_bodies(_app(server)), hosts=hosts, origins=origins, token=token)
         protocol = type("_LimitedProtocol", (_Protocol,), {"request_timeout_s": request_timeout_s})
         config = uvicorn.Config(app, http=protocol, log_config=None, access_log=False, lifespan="on", ws="none")
-        print(f"serving MCP at http://{bracketed(host)}:{number}{PATH}{note}", file=sys.stderr, flush=True)  # noqa: T201  said to a person
-        asyncio.run(_serve(server, config, ending, listener))
+        print(f"serving MCP at http://{bracketed(host)}:{number}{PATH}{note}", file=sys.stderr, flush=True)  # noqa: T201  for the user
+        asyncio.run(_serve(server, config, shutdown, listener))
 
 
-async def _serve(server: Server[Any], config: uvicorn.Config, ending: Ending, listener: socket.socket) -> None:
-    listening = _Uvicorn(config)
-    ending.serve(listening.stop)
-    # Requests of 2026-07-28 belong to no session: what they use is closed after the last of them.
+async def _serve(server: Server[Any], config: uvicorn.Config, shutdown: Shutdown, listener: socket.socket) -> None:
+    http_server = _Uvicorn(config)
+    shutdown.serve(http_server.stop)
+    # Requests of 2026-07-28 have no session, so the lifespan stays open until the last of them has ended.
     async with server.lifespan(server):
-        await listening.serve(sockets=[listener])
+        await http_server.serve(sockets=[listener])
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Return a socket that listens. Raises OSError if the address cannot be had."""
+    """Return a listening socket. Raises OSError if the address is not available."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.create_server((host, port), family=family)
-    # asyncio sets TCP_NODELAY only where the protocol is named, and without it each answer waits 40 ms.
+    # asyncio sets TCP_NODELAY only for an explicit protocol; without it each response takes 40 ms longer.
     return socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP, fileno=listener.detach())
 
 
@@ -119,7 +126,7 @@ def _app(server: Server[Any]) -> Starlette:
 
 
 class _Sessions(StreamableHTTPSessionManager):
-    """Gives each session an event store of its own: the SDK has one for all, and looks it up once a session."""
+    """Creates an event store for each session: the SDK reads this property once a session."""
 
     @property
     def event_store(self) -> EventStore:
@@ -127,40 +134,40 @@ class _Sessions(StreamableHTTPSessionManager):
         return RecentEvents()
 
     @event_store.setter
-    def event_store(self, given: EventStore | None) -> None:
-        """Pass over the one for all sessions."""
+    def event_store(self, shared_store: EventStore | None) -> None:
+        """Ignore the store for all sessions."""
 
     async def end(self) -> None:
-        """End the sessions as their clients do.
+        """Terminate the sessions as their clients do.
 
-        Where `run` cancels them, each call that runs tries for a second to write to a stream that nobody reads.
+        If `run` cancelled them, each running call would try for a second to write to its closed stream.
         """
         await asyncio.gather(*(transport.terminate() for transport in list(self._server_instances.values())))
 
 
 class _Protocol(H11Protocol):
-    """Closes connections whose request does not arrive whole in time; uvicorn would wait for ever."""
+    """Closes connections whose request is not complete in time; uvicorn would wait forever."""
 
     request_timeout_s = REQUEST_TIMEOUT_S
     _timeout: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in uvicorn
-        """Begin to wait for a request."""
+        """Start the timeout of the first request."""
         super().connection_made(transport)
         self._timeout = self.loop.call_later(self.request_timeout_s, transport.close)
 
     def data_received(self, data: bytes) -> None:
-        """Stop the clock when a request is whole, and start it with the first byte of the next one."""
+        """Stop the timeout when a request is complete; start it with the first byte of the next one."""
         super().data_received(data)
         self._watch()
 
     def on_response_complete(self) -> None:
-        """Start the clock if the next request has begun to arrive; until then uvicorn bounds the idle time."""
+        """Start the timeout if the next request has begun; until then uvicorn limits the idle time."""
         super().on_response_complete()
         self._watch()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stop the clock."""
+        """Stop the timeout."""
         super().connection_lost(exc)
         self._stop_waiting()
 
@@ -179,7 +186,7 @@ class _Protocol(H11Protocol):
 
 
 class _Uvicorn(uvicorn.Server):
-    """Leaves signals to others, and ends at once: uvicorn looks for its end ten times a second, and then sleeps."""
+    """Handles no signals, and ends at once: uvicorn polls for its end ten times a second, and then sleeps."""
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
@@ -187,8 +194,8 @@ class _Uvicorn(uvicorn.Server):
         self._loop = asyncio.get_running_loop()
 
     def stop(self) -> None:
-        """End. Any thread may call this."""
-        # It would complain of the connections that are open.
+        """Stop the server, from any thread."""
+        # uvicorn would log errors about open connections.
         logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
         self.should_exit = True
         with suppress(RuntimeError):
@@ -196,7 +203,7 @@ class _Uvicorn(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Capture none."""
+        """Capture no signals."""
         yield
 
     async def main_loop(self) -> None:
@@ -206,17 +213,15 @@ class _Uvicorn(uvicorn.Server):
                 await asyncio.wait_for(self._stopping.wait(), _TICK_S)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Let finished answers through, cancel the calls that run, and wait until all of it has been sent.
+        """Send the finished responses, cancel the running calls, and wait until all connections are closed.
 
-        What hangs is left to the one who asked for the end.
+        `Shutdown.stop` limits the time.
         """
-        for listener in self.servers:
+        for listener in (*self.servers, *(sockets or ())):
             listener.close()
-        for each in sockets or []:
-            each.close()
         for connection in list(self.server_state.connections):
             connection.shutdown()
-        for _ in range(_HOPS):
+        for _ in range(_MAX_LOOP_ITERATIONS):
             await asyncio.sleep(0)
         tasks = list(self.server_state.tasks)
         for task in tasks:

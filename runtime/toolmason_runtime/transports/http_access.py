@@ -16,7 +16,9 @@ LOOPBACK_NAMES = ("127.0.0.1", "localhost", "[::1]")
 
 _log = logging.getLogger(__name__)
 _HOST = re.compile(r"(?P<name>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?P<port>:\d{1,5})?")
+"""`tools.example`, `127.0.0.1:8000`, `[::1]:8000`."""
 _ORIGIN = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://" + _HOST.pattern)
+"""`https://app.example:8443`, without a path."""
 
 
 class AccessError(ValueError):
@@ -32,11 +34,11 @@ def host_values(name: str, port: int) -> tuple[str, ...]:
     Raises:
         AccessError: `name` is neither a host name nor an address.
     """
-    found = _HOST.fullmatch(bracketed(name))
-    if found is None:
+    match = _HOST.fullmatch(bracketed(name))
+    if match is None:
         raise AccessError(f"`{name}` is not a host; write NAME or NAME:PORT, such as `tools.example`")
-    host = found[0].lower()
-    return (host,) if found["port"] else (host, f"{host}:{port}")
+    host = match[0].lower()
+    return (host,) if match["port"] else (host, f"{host}:{port}")
 
 
 def origin_value(origin: str) -> str:
@@ -71,7 +73,7 @@ def guarded(app: ASGIApp, *, hosts: Sequence[str], origins: Sequence[str] = (), 
             allow_origins=origins,
             allow_methods=["GET", "POST", "DELETE"],
             allow_headers=["*"],
-            # A browser asks for it before a public page reaches a loopback address. The origin was named, so it may.
+            # Browsers require it for requests from a public page to a loopback address.
             allow_private_network=True,
             expose_headers=["Mcp-Session-Id", "WWW-Authenticate"],
         )
@@ -115,10 +117,10 @@ class _WithToken:
         await (refusal or self._app)(scope, receive, send)
 
     def _refusal(self, headers: Headers) -> Response | None:
-        scheme, _, given = headers.get("authorization", "").partition(" ")
+        scheme, _, token = headers.get("authorization", "").partition(" ")
         if scheme.lower() != "bearer":
             return _unauthorized("A bearer token is required.", "Bearer")
-        if not hmac.compare_digest(given.strip().encode(), self._token):
+        if not hmac.compare_digest(token.strip().encode(), self._token):
             return _unauthorized("The bearer token is wrong.", 'Bearer error="invalid_token"')
         return None
 

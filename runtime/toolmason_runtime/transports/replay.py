@@ -1,6 +1,6 @@
-"""Events sent to one session lately, for a client that lost its connection and asks for what it missed.
+"""Store the recent events of a session, for clients that lost their connection and resume the stream.
 
-Streamable HTTP of 2025-11-25 and earlier, "Resumability and Redelivery"; 2026-07-28 has no such thing.
+Streamable HTTP of 2025-11-25 and earlier, "Resumability and Redelivery"; 2026-07-28 has no resumption.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from mcp.server.streamable_http import EventCallback, EventId, EventMessage, Eve
 from mcp.types import JSONRPCMessage
 
 MAX_EVENTS = 200
-"""Events kept for a session; a client that missed more than that gets none."""
+"""Maximum events stored for a session; a client that missed more gets none."""
 
 
 class _Event(NamedTuple):
@@ -25,21 +25,21 @@ class _Event(NamedTuple):
 class RecentEvents(EventStore):
     """The last events of one session, in memory.
 
-    A stream is named for a request, and every client counts its requests from zero: two sessions must never share a
-    store. Event ids are random, so that no client guesses one that it was not sent.
+    A stream has the id of its request, and every client starts its ids at zero: two sessions must never share a store.
+    Event ids are random, so that no client can guess them.
     """
 
     def __init__(self, max_events: int = MAX_EVENTS) -> None:
         self._events: deque[_Event] = deque(maxlen=max_events)
 
     async def store_event(self, stream_id: StreamId, message: JSONRPCMessage | None) -> EventId:
-        """Keep `message`, None for one that only opens a stream, and return its id."""
+        """Store `message` (None for an event that only opens a stream) and return the id of the event."""
         event = _Event(secrets.token_urlsafe(16), stream_id, message)
         self._events.append(event)
         return event.id
 
     async def replay_events_after(self, last_event_id: EventId, send_callback: EventCallback) -> StreamId | None:
-        """Send the events after `last_event_id` on its stream; return the stream, None if the id is not known here."""
+        """Send the events after `last_event_id` on its stream; return the stream, or None if the id is unknown."""
         events = list(self._events)
         last = next((index for index, event in enumerate(events) if event.id == last_event_id), None)
         if last is None:

@@ -1,4 +1,4 @@
-"""How a server ends: quickly, silently and with status 0, whether its input ends or it is told to by a signal."""
+"""Shut a server down quickly, silently and with exit code 0, at the end of its input or on a signal."""
 
 from __future__ import annotations
 
@@ -15,50 +15,51 @@ from typing import NoReturn
 from toolmason_runtime.transports.watchdog import end_in
 
 GRACE_S = 2.0
-"""Seconds after which work that does not let itself be cancelled is abandoned."""
+"""Seconds that calls have to end after their cancellation."""
 BUSY_GRACE_S = GRACE_S + 3
-"""Seconds after a signal in which some Python code must have run."""
+"""Seconds after a signal until the watchdog ends a process in which no Python code can run."""
 SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK") if hasattr(signal, name))
 
 
 before_leaving: list[Callable[[], None]] = []
-"""What is done before the process ends itself, in whichever thread that happens: no more than must be."""
+"""Functions that run before the process exits, in any thread; they must be short."""
 
 
-class Ending:
-    """Takes over the signals that end a process.
+class Shutdown:
+    """Handles the signals that end a process.
 
-    A thread of its own answers them: Python runs handlers in the main thread, which a tool may block, and a signal that
-    comes just before it blocks would wait as long as it does. The first one asks what is served to stop, a second one
-    does not wait for it.
+    A separate thread handles them, because Python runs signal handlers in the main thread, which a tool may block. The
+    first signal stops the server; a second one exits at once.
+
+    Invariant: `stop` calls the server's stop function at most once, from any thread.
     """
 
     def __init__(self) -> None:
         self._stop: Callable[[], None] | None = None
         self._lock = threading.Lock()
         self.has_begun = False
-        """Whether the end was asked for."""
+        """Whether the shutdown has started."""
 
     def install(self) -> None:
-        """Answer the signals from now on. Until something is served, they end the process at once.
+        """Start to handle the signals. Until `serve` is called, they end the process at once.
 
-        A hang-up that is ignored stays ignored, as `nohup` wants it.
+        An ignored hang-up signal stays ignored, for `nohup`.
         """
-        # Sockets, since Windows takes nothing else here.
-        heard, told = socket.socketpair()
-        told.setblocking(False)
-        signal.set_wakeup_fd(told.fileno(), warn_on_full_buffer=False)
+        # Sockets, because Windows allows nothing else here.
+        reader, writer = socket.socketpair()
+        writer.setblocking(False)
+        signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)
         for number in SIGNALS:
             if number is signal.SIGINT or signal.getsignal(number) is not signal.SIG_IGN:
                 signal.signal(number, _arm_watchdog)
-        threading.Thread(target=self._listen, args=(heard, told), daemon=True).start()
+        threading.Thread(target=self._listen, args=(reader, writer), daemon=True).start()
 
     def serve(self, stop: Callable[[], None]) -> None:
-        """Have `stop` called, in another thread, when the end is asked for."""
+        """Call `stop`, in another thread, when the shutdown starts."""
         self._stop = stop
 
     def stop(self) -> None:
-        """Ask what is served to stop, and allow `GRACE_S`: what hangs must not keep the process."""
+        """Stop the server; exit after `GRACE_S` if it does not end by then."""
         with self._lock:
             if self.has_begun or self._stop is None:
                 return
@@ -68,11 +69,11 @@ class Ending:
         watch.start()
         self._stop()
 
-    def leave(self) -> NoReturn:
-        """End the process once what was served has ended, with status 0 and within the time that `stop` allows.
+    def exit(self) -> NoReturn:
+        """Flush the output and exit with code 0, after the server has ended.
 
-        The rest of the interpreter is not torn down, which takes half a second after an import of the SDK: clients
-        send SIGKILL sooner. So `atexit` hooks do not run; the lifespan of a server is the place to close things.
+        The interpreter is not torn down, because that takes half a second after an import of the SDK, and clients send
+        SIGKILL sooner. So `atexit` hooks do not run; resources are closed by the lifespan of the server.
         """
         self.stop()
         for stream in (sys.stdout, sys.stderr):
@@ -80,10 +81,10 @@ class Ending:
                 stream.flush()
         leave()
 
-    def _listen(self, heard: socket.socket, told: socket.socket) -> None:
-        """Answer signals. `told` is held here, lest the descriptor that Python writes to be closed."""
-        with heard, told:
-            while numbers := heard.recv(16):
+    def _listen(self, reader: socket.socket, writer: socket.socket) -> None:
+        """Handle signals. The reference to `writer` keeps open the descriptor to which Python writes."""
+        with reader, writer:
+            while numbers := reader.recv(16):
                 for number in numbers:
                     if number in SIGNALS:
                         self._on_signal()
@@ -95,21 +96,18 @@ class Ending:
 
 
 def _arm_watchdog(_number: int, _frame: FrameType | None) -> None:
-    """Arm the watchdog; the listening thread handles the signal itself.
-
-    That thread cannot run while another thread holds the interpreter's lock.
-    """
+    """Arm the watchdog, because the listening thread cannot run while another one holds the interpreter's lock."""
     end_in(BUSY_GRACE_S)
 
 
 def leave() -> NoReturn:
-    """End the process now, without a word, and what it would leave behind.
+    """Run the exit hooks and exit at once, without flushing output.
 
-    Nothing is flushed: whatever the signal interrupted may hold the stream, or wait for a client that does not read.
+    A flush could wait forever, for a lock of the interrupted code or for a client that does not read.
     """
     try:
-        for each in before_leaving:
+        for hook in before_leaving:
             with suppress(Exception):
-                each()
+                hook()
     finally:
         os._exit(0)

@@ -1,7 +1,7 @@
-"""Serves over standard input and output, where nothing but protocol may appear.
+"""Serve MCP over standard input and output, and keep all other output away from them.
 
-The SDK's own transport cannot be interrupted while it waits for input, and goes through a pool of threads for each
-line. Here one daemon thread reads and one writes, which the end of the process need not wait for.
+The SDK's own transport cannot be interrupted while it waits for input, and uses a thread pool for each line. Here one
+daemon thread reads and one writes; the exit of the process does not wait for them.
 """
 
 from __future__ import annotations
@@ -21,51 +21,48 @@ import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.server.lowlevel import Server
 from mcp.shared.message import SessionMessage
-from toolmason_runtime.transports.framing import MalformedError, encoded, lines, receive
-from toolmason_runtime.transports.shutdown import Ending
+from toolmason_runtime.transports.framing import MalformedError, encode_message, lines, receive
+from toolmason_runtime.transports.shutdown import Shutdown
 
-MAX_WAITING = 64
-"""Answers that wait for a client that reads slowly. What waits here is sent although the server ends."""
+MAX_QUEUED_MESSAGES = 64
+"""Maximum number of messages that wait for a slow client. They are sent even if the server ends."""
 
 _log = logging.getLogger(__name__)
 _Incoming = SessionMessage | Exception
 
 
-def serve(make_server: Callable[[], Server[Any]], ending: Ending) -> None:
-    """Serve what `make_server` makes until input ends, the reader of the output is gone, or a signal comes.
-
-    Calls that are in flight then are cancelled.
-    """
+def serve(make_server: Callable[[], Server[Any]], shutdown: Shutdown) -> None:
+    """Serve until the input ends, the client closes the output, or a signal arrives; then cancel the running calls."""
     with _own_streams() as (source, sink):
-        asyncio.run(_serve(make_server(), source, sink, ending))
+        asyncio.run(_serve(make_server(), source, sink, shutdown))
 
 
-async def _serve(server: Server[Any], source: int, sink: int, ending: Ending) -> None:
+async def _serve(server: Server[Any], source: int, sink: int, shutdown: Shutdown) -> None:
     try:
-        async with _streams(source, sink, ending) as (incoming, outgoing):
+        async with _streams(source, sink, shutdown) as (incoming, outgoing):
             await server.run(incoming, outgoing, server.create_initialization_options())
     except Exception:
-        if not ending.has_begun:
+        if not shutdown.has_begun:
             raise
-        _log.debug("the end was not orderly", exc_info=True)
+        _log.debug("error during shutdown", exc_info=True)
 
 
 @asynccontextmanager
 async def _streams(
-    source: int, sink: int, ending: Ending
+    source: int, sink: int, shutdown: Shutdown
 ) -> AsyncIterator[tuple[MemoryObjectReceiveStream[_Incoming], MemoryObjectSendStream[SessionMessage]]]:
     loop = asyncio.get_running_loop()
     received, incoming = anyio.create_memory_object_stream[_Incoming](0)
-    outgoing, to_send = anyio.create_memory_object_stream[SessionMessage](MAX_WAITING)
+    outgoing, to_send = anyio.create_memory_object_stream[SessionMessage](MAX_QUEUED_MESSAGES)
 
     def stop() -> None:
-        # A signal is taken for the end of input: cancelling the SDK in the middle of a message makes it fail.
+        # A signal is treated like the end of input, because a cancellation in the middle of a message breaks the SDK.
         with suppress(RuntimeError):
             loop.call_soon_threadsafe(received.close)
 
-    ending.serve(stop)
+    shutdown.serve(stop)
     writer = _Writer(sink, loop)
-    reader = threading.Thread(target=_read, args=(source, received, writer, loop, ending), daemon=True)
+    reader = threading.Thread(target=_read, args=(source, received, writer, loop, shutdown), daemon=True)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(_write, to_send, writer, received)
         reader.start()
@@ -77,32 +74,32 @@ def _read(
     received: MemoryObjectSendStream[_Incoming],
     writer: _Writer,
     loop: asyncio.AbstractEventLoop,
-    ending: Ending,
+    shutdown: Shutdown,
 ) -> None:
-    """Hand over message after message, each when the last was taken, then close the stream.
+    """Send the messages of `source` to the event loop one by one, then stop the server.
 
-    What is no message is logged, though not what it says, and answered here. Who waits for it is told as well.
+    A malformed line is logged without its content, and gets an error response; a server call that waits for it fails.
     """
 
     def wait_for(done: Coroutine[Any, Any, Any]) -> None:
         if asyncio.run_coroutine_threadsafe(done, loop).result() is False:
             raise BrokenPipeError
 
-    def hand_over(line: bytes) -> None:
+    def forward(line: bytes) -> None:
         try:
             wait_for(received.send(SessionMessage(receive(line).message)))
         except MalformedError as malformed:
-            _log.warning("passed over a line of input: %s", malformed)
+            _log.warning("ignored invalid input line: %s", malformed)
             if malformed.answer is not None:
-                wait_for(writer.write(encoded(malformed.answer) + b"\n"))
-            if malformed.outcome is not None:
-                wait_for(received.send(SessionMessage(malformed.outcome)))
+                wait_for(writer.write(encode_message(malformed.answer) + b"\n"))
+            if malformed.response_error is not None:
+                wait_for(received.send(SessionMessage(malformed.response_error)))
 
-    # The server may end first, by a signal or because nobody reads what it writes.
+    # The server may end first, because of a signal or a closed output.
     with suppress(RuntimeError, CancelledError, anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):
         for line in lines(source):
-            hand_over(line)
-    ending.stop()
+            forward(line)
+    shutdown.stop()
 
 
 async def _write(
@@ -110,13 +107,16 @@ async def _write(
 ) -> None:
     async with to_send:
         async for item in to_send:
-            if not await writer.write(encoded(item.message) + b"\n"):
+            if not await writer.write(encode_message(item.message) + b"\n"):
                 received.close()
                 return
 
 
 class _Writer:
-    """Writes in a thread of its own: who reads may be slow, and the event loop must not wait for that."""
+    """Writes in a separate thread, so that a slow client does not block the event loop.
+
+    Invariant: the thread writes the data of the queue in order and completes each future in the event loop.
+    """
 
     def __init__(self, sink: int, loop: asyncio.AbstractEventLoop) -> None:
         self._sink = sink
@@ -125,7 +125,7 @@ class _Writer:
         threading.Thread(target=self._work, daemon=True).start()
 
     async def write(self, data: bytes) -> bool:
-        """Write all of `data`; give False if nobody reads any more."""
+        """Write all of `data`; return False if the client has closed the stream."""
         done: asyncio.Future[bool] = self._loop.create_future()
         self._queue.put((data, done))
         return await done
@@ -133,11 +133,11 @@ class _Writer:
     def _work(self) -> None:
         while True:
             data, done = self._queue.get()
-            is_written = self._written(data)
+            is_success = self._write_all(data)
             with suppress(RuntimeError):
-                self._loop.call_soon_threadsafe(_settle, done, is_written)
+                self._loop.call_soon_threadsafe(_settle, done, is_success)
 
-    def _written(self, data: bytes) -> bool:
+    def _write_all(self, data: bytes) -> bool:
         rest = memoryview(data)
         try:
             while rest:
@@ -147,27 +147,26 @@ class _Writer:
         return True
 
 
-def _settle(done: asyncio.Future[bool], is_written: bool) -> None:
+def _settle(done: asyncio.Future[bool], is_success: bool) -> None:
     if not done.done():
-        done.set_result(is_written)
+        done.set_result(is_success)
 
 
 @contextmanager
 def _own_streams() -> Iterator[tuple[int, int]]:
-    """Keep standard input and output for the protocol.
+    """Reserve standard input and output for the protocol.
 
-    What handlers or the programs they start print goes to standard error, and what they read is empty.
+    Handlers and the programs that they start get an empty standard input, and their output goes to standard error.
     """
     source, sink = os.dup(0), os.dup(1)
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
+    null_device = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null_device, 0)
     os.dup2(2, 1)
-    os.close(nothing)
+    os.close(null_device)
     try:
         yield source, sink
     finally:
-        # What was printed and not yet written out must not follow the protocol into the restored stream. Python has
-        # none, but None, where the process was started without one.
+        # Buffered output of handlers must not go to the restored stream. `sys.stdout` is None without a stream.
         with suppress(OSError, ValueError, AttributeError):
             sys.stdout.flush()
         os.dup2(sink, 1)

@@ -1,0 +1,40 @@
+"""What an import of the public modules costs, and the names that they export."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HEAVY = {"argparse", "logging", "asyncio", "pydantic"}
+LAZY = ["toolmason_runtime", "toolmason_runtime.serving", "toolmason_runtime.programs"]
+
+
+@pytest.mark.parametrize("module", LAZY)
+def test_an_import_loads_no_heavy_module(module: str) -> None:
+    code = f"import sys, {module}; print(*sys.modules)"
+    result = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, encoding="utf-8", check=True)
+    assert HEAVY & set(result.stdout.split()) == set()
+
+
+@pytest.mark.parametrize("name", LAZY)
+def test_each_exported_name_resolves_and_is_typed(name: str) -> None:
+    module = importlib.import_module(name)
+    exports = {(source, export) for source, names in module.EXPORTS.items() for export in names}
+    assert all(
+        getattr(module, export) is getattr(importlib.import_module(source), export) for source, export in exports
+    )
+
+    tree = ast.parse(Path(str(module.__file__)).read_text(encoding="utf-8"))
+    (block,) = (node for node in tree.body if isinstance(node, ast.If))
+    typed = {
+        (str(node.module), alias.name)
+        for node in block.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    assert typed == exports
