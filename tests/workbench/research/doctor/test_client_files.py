@@ -1,4 +1,4 @@
-"""`workbench doctor` shows the generated configuration of each client, with the command of this machine."""
+"""`toolmason-workbench doctor` shows the generated configuration of each client, with the command of this machine."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def commands(files: Mapping[str, ClientFile]) -> dict[str, Any]:
 
 def installed(directory: Path) -> Path:
     directory.mkdir(parents=True)
-    program = directory / "workbench"
+    program = directory / "toolmason-workbench"
     program.touch()
     program.chmod(0o755)
     return program
@@ -66,5 +66,5 @@ def test_a_command_that_is_not_on_path_is_absolute(place: str, tmp_path: Path, m
     for command in commands(files).values():
         path = Path(command[0] if isinstance(command, list) else command)
         assert path.is_absolute()
-        assert path.name == "workbench"
+        assert path.name == "toolmason-workbench"
         assert "node_modules" not in path.parts
