@@ -1,4 +1,4 @@
-"""The checks of `toolmason-workbench doctor`, and those that the server runs at its start."""
+"""The checks of `toolmason-workbench doctor`, and those that the server runs when it starts."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from toolmason_runtime import ToolError
 
-from workbench_handlers.doctor.auth import KEY_PAGE, TITLES, Auth, find_auth
-from workbench_handlers.doctor.settings import (
+from workbench_handlers.model_backends.auth import KEY_PAGE, TITLES, Auth, find_auth
+from workbench_handlers.model_backends.selection import (
+    AUTO,
+    BACKEND,
+    COMMANDS,
+    configured_backend,
+    configured_command,
+    find_executable,
+    without_project_paths,
+)
+from workbench_handlers.model_backends.user_settings import (
     GIT_IGNORE_SETTING,
     Environ,
     display_path,
     is_git_ignore_respected,
     user_settings,
-)
-from workbench_handlers.model_backends.choice import (
-    AUTO,
-    BACKEND,
-    COMMANDS,
-    located,
-    named_command,
-    wanted,
-    without_projects,
 )
 
 if TYPE_CHECKING:
@@ -74,8 +74,8 @@ Status = Literal["ok", "warning", "error", "skipped"]
 class Check:
     """The result of one check.
 
-    `fix` contains instructions, one paragraph a line; a line that starts with two spaces is to be copied. `code` is
-    that of the error that research tools return, or empty.
+    `fix` contains instructions, one paragraph a line; a line that starts with two spaces is to be copied. `code` is the
+    error code of research tools, or empty.
     """
 
     name: str
@@ -103,7 +103,7 @@ def program_on_path(environ: Environ) -> ProgramPath | None:
     name = _selected_program(environ)
     if name not in COMMANDS:
         return None
-    path = located(named_command(name, environ) or name, environ)
+    path = find_executable(configured_command(name, environ) or name, environ)
     return ProgramPath(name, path) if path else None
 
 
@@ -139,15 +139,15 @@ def inspect_setup(environ: Environ, directory: Path, program: ProgramPath | None
 
 
 def startup_report() -> list[Check]:
-    """Return the problem that the server logs at its start, or nothing."""
+    """Return the problem that the server logs when it starts, or an empty list."""
     directory = Path.cwd()
-    problem = inspect_setup(without_projects(os.environ, (directory,)), directory).problem
+    problem = inspect_setup(without_project_paths(os.environ, (directory,)), directory).problem
     return [problem] if problem else []
 
 
 def _selected_program(environ: Environ) -> str:
     """Return the name of the program to use. `agy` must be named, since its read-only mode is weaker."""
-    name = wanted(environ)
+    name = configured_backend(environ)
     return "gemini" if name == AUTO else name
 
 
@@ -156,10 +156,10 @@ def _missing_program(environ: Environ) -> str:
     name = _selected_program(environ)
     if name not in COMMANDS:
         return f"{BACKEND} must be gemini, agy or auto"
-    if named_command(name, environ):
+    if configured_command(name, environ):
         return f"{COMMANDS[name]} names a program that does not exist"
     message = f"`{name}` is not on PATH"
-    has_agy = name == "gemini" and located(named_command("agy", environ) or "agy", environ) is not None
+    has_agy = name == "gemini" and find_executable(configured_command("agy", environ) or "agy", environ) is not None
     return f"{message}; `agy` is installed, but used only with {BACKEND}=agy" if has_agy else message
 
 
@@ -174,7 +174,7 @@ def run_checks(environ: Environ, directory: Path, reason_not_to_ask: Callable[[]
     """
     from toolmason_runtime.programs import isolation_warnings
 
-    narrowed = without_projects(environ, (directory,))
+    narrowed = without_project_paths(environ, (directory,))
     path = program_on_path(narrowed)
     check, program = _check_program(path, narrowed)
     yield check
@@ -194,10 +194,10 @@ def _check_program(path: ProgramPath | None, environ: Environ) -> tuple[Check, P
         return Check("program", "error", _missing_program(environ), _INSTALL, "GEMINI_CLI_NOT_FOUND"), None
     import anyio
 
-    from workbench_handlers.model_backends.probing import find
+    from workbench_handlers.model_backends.detect import find_program
 
     try:
-        program = anyio.run(find, environ)
+        program = anyio.run(find_program, environ)
     except ToolError as error:
         return Check("program", "error", _printable(error.message, environ), _INSTALL, error.code), None
     title = "Gemini CLI" if program.name == "gemini" else program.name
@@ -224,7 +224,7 @@ def _check_answer(
     program: Program | None, auth: Auth, environ: Environ, directory: Path, reason_not_to_ask: Callable[[], str]
 ) -> Check:
     """Ask the model one short question, in the way of research tools."""
-    from workbench_handlers.model_backends.retrying import RetryConfig
+    from workbench_handlers.model_backends.retry import RetryConfig
 
     try:
         RetryConfig.from_environ(environ)
@@ -257,16 +257,18 @@ def _not_asked(reason: str) -> Check:
 
 async def _ask(program: Program, environ: Environ, directory: Path) -> Answer:
     from workbench_handlers.model_backends.adapters import adapter_for
-    from workbench_handlers.model_backends.asking import ask
+    from workbench_handlers.model_backends.ask import ask_model
     from workbench_handlers.model_backends.question import Question
-    from workbench_handlers.model_backends.retrying import RetryConfig, RetryStatistics
-    from workbench_handlers.research.state import models
+    from workbench_handlers.model_backends.retry import RetryConfig, RetryStatistics
+    from workbench_handlers.model_backends.selection import models
 
     async def report(_text: str) -> None:
         """Ignore progress."""
 
-    question = Question(prompt=TEST_PROMPT, folder=directory, models=models("flash", environ), timeout_s=TEST_TIMEOUT_S)
-    return await ask(
+    question = Question(
+        prompt=TEST_PROMPT, directory=directory, models=models("flash", environ), timeout_s=TEST_TIMEOUT_S
+    )
+    return await ask_model(
         question,
         adapter=adapter_for(program),
         program=program,
@@ -303,4 +305,6 @@ def _printable(text: str, environ: Environ) -> str:
 
     characters = (" " if character in "\r\n\t" else character for character in redact(text, environ))
     # Control characters act on the terminal; format characters can reverse the text that follows.
-    return "".join(each for each in characters if unicodedata.category(each) not in {"Cc", "Cf", "Cs"}).strip()
+    return "".join(
+        character for character in characters if unicodedata.category(character) not in {"Cc", "Cf", "Cs"}
+    ).strip()

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from toolmason_runtime import server_files
 from toolmason_runtime.programs import SearchPath, working_directory
 
-from workbench_handlers.doctor.settings import Environ
+from workbench_handlers.model_backends.user_settings import Environ
 
 PACKAGE: Final = "workbench_server"
 _COMMAND: Final = re.compile(

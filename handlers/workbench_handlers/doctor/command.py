@@ -1,4 +1,4 @@
-"""`toolmason-workbench doctor`: check whether research tools work, and print the configuration of clients."""
+"""`toolmason-workbench doctor`: check the setup of research tools, and print the configuration of clients."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from typing import Final, TextIO
 
 from workbench_handlers.doctor.checks import COMMAND, Check, Status, run_checks
 from workbench_handlers.doctor.client_files import ClientFile, client_files, client_names
-from workbench_handlers.doctor.settings import Environ
+from workbench_handlers.model_backends.user_settings import Environ
 
 READY: Final = 0
 TO_FIX: Final = 1
@@ -30,7 +30,7 @@ _MARKS: Final[dict[Status, tuple[str, str, str]]] = {
     "skipped": ("-", "[-]", "2"),
 }
 """Each status: its mark, the mark in ASCII, and its colour (the code of SGR)."""
-_SHOWN: Final = ("claude-code", "vscode", "gemini-cli")
+_DEFAULT_CLIENTS: Final = ("claude-code", "vscode", "gemini-cli")
 """The clients whose configuration is printed by default."""
 _NOT_INTERACTIVE: Final = "there is no terminal to confirm it; --yes asks without confirmation"
 
@@ -39,7 +39,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return the exit code: 0 if nothing is to be fixed, 1 if something is, 2 for wrong usage."""
     options = _parser().parse_args(argv)
     # Failures are printed as checks.
-    logging.getLogger("workbench").addHandler(logging.NullHandler())
+    logging.getLogger("workbench_handlers").addHandler(logging.NullHandler())
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # A path may contain characters that the terminal's encoding lacks.
@@ -107,7 +107,7 @@ def _run(options: argparse.Namespace, environ: Environ, directory: Path) -> int:
     else:
         page.line()
         page.line("Setup complete." if is_ready else f"Fix the errors above and run `{COMMAND}` again.")
-        names = options.client or (_SHOWN if is_ready else ())
+        names = options.client or (_DEFAULT_CLIENTS if is_ready else ())
         page.clients({name: files[name] for name in names}, [name for name in files if name not in names])
     return READY if is_ready else TO_FIX
 
@@ -142,9 +142,9 @@ class _Page:
 
     def check(self, check: Check) -> None:
         mark, plain, colour = _MARKS[check.status]
-        shown = mark if self._has_marks else plain
-        first, *rest = self._wrap(check.message, len(shown) + 1)
-        painted = f"\x1b[{colour}m{shown}\x1b[0m" if self._has_colour else shown
+        visible_mark = mark if self._has_marks else plain
+        first, *rest = self._wrap(check.message, len(visible_mark) + 1)
+        painted = f"\x1b[{colour}m{visible_mark}\x1b[0m" if self._has_colour else visible_mark
         self.line(f"{painted} {first}")
         for line in (*rest, *(line for text in check.fix.splitlines() for line in self._wrap(text, 4))):
             self.line(f"    {line}")

@@ -15,8 +15,8 @@ from toolmason_runtime import ToolError
 from toolmason_runtime.programs import describe_isolation, isolation_warnings
 
 from workbench_handlers.doctor.checks import ProgramPath, Setup, git_ignore_check, inspect_setup
-from workbench_handlers.doctor.settings import Environ
-from workbench_handlers.model_backends.choice import located
+from workbench_handlers.model_backends.selection import find_executable
+from workbench_handlers.model_backends.user_settings import Environ
 from workbench_handlers.workspace.packages import require_for_questions
 
 if TYPE_CHECKING:
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-CHECK_S: Final = 10.0
+CHECK_TIMEOUT_S: Final = 10.0
 """Seconds that one check may take."""
-PROBE_S: Final = 45.0
-"""Seconds for asking the programs for their versions; each answer has a time-out of its own, which names it."""
+PROBE_TIMEOUT_S: Final = 45.0
+"""Seconds for asking the programs for their versions; each answer has its own, shorter timeout."""
 
 Value = TypeVar("Value")
 
@@ -42,7 +42,7 @@ class StoreHealth:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class ReadOnlyStatus:
     """Whether the program is restricted to reading (None: unknown), and remarks."""
 
     is_read_only: bool | None
@@ -53,7 +53,7 @@ class Held:
 class HealthParts:
     """The parts of a server that `health` checks. Functions are called only for diagnostics, except `retry`.
 
-    `find` runs the program for its version, `held` checks its restriction to reading, `store` asks the store for a
+    `find` runs the program for its version, `read_only` checks its restriction to reading, `store` asks the store for a
     sign of life, and `retry` reads the retry settings. `models` are the names to try in order for each kind of tool,
     `operations` the running ones as JSON, and `unconfined` the programs that declare no access.
     """
@@ -63,23 +63,23 @@ class HealthParts:
     project_root: Path
     environ: Environ
     find: Callable[[], Awaitable[Program]]
-    held: Callable[[Program], Awaitable[Held]]
+    read_only: Callable[[Program], Awaitable[ReadOnlyStatus]]
     retry: Callable[[], object]
     retry_statistics: Callable[[], Mapping[str, Any]]
     store: Callable[[], Awaitable[StoreHealth]]
     models: Mapping[str, Sequence[str]]
     operations: Sequence[Mapping[str, Any]] = ()
     unconfined: Sequence[str] = ()
-    check_s: float = CHECK_S
-    probe_s: float = PROBE_S
+    check_timeout_s: float = CHECK_TIMEOUT_S
+    probe_timeout_s: float = PROBE_TIMEOUT_S
 
 
 @dataclass(slots=True)
 class _Findings:
-    """`problems` make research tools fail; `broken` are checks that could not be completed."""
+    """`problems` make research tools fail; `incomplete` are checks that could not be completed."""
 
     problems: list[str] = field(default_factory=list)
-    broken: list[str] = field(default_factory=list)
+    incomplete: list[str] = field(default_factory=list)
 
     def require(self, check: Callable[[], object]) -> None:
         """Run a check that raises `ToolError` if research tools cannot answer."""
@@ -95,15 +95,15 @@ class _Findings:
         try:
             with anyio.move_on_after(timeout_s):
                 return await check()
-            self.broken.append(f"{name} took longer than {timeout_s:g} s")
+            self.incomplete.append(f"{name} took longer than {timeout_s:g} s")
         except ToolError as error:
             if is_refusal_a_problem:
                 self.problems.append(error.message)
             else:
-                self.broken.append(f"{name} failed: {error.message}")
+                self.incomplete.append(f"{name} failed: {error.message}")
         except Exception:  # noqa: BLE001  the other checks are still worth their result
             _log.exception("%s failed", name)
-            self.broken.append(f"{name} failed; the server's log has the reason")
+            self.incomplete.append(f"{name} failed; the server's log has the reason")
         return None
 
 
@@ -118,14 +118,14 @@ async def health(*, include_diagnostics: bool, parts: HealthParts) -> dict[str, 
         "server": {"name": parts.server_name, "version": parts.server_version},
     }
     findings = _Findings()
-    setup = await findings.run("the check of the installation", partial(_inspect, parts), parts.check_s)
+    setup = await findings.run("the check of the installation", partial(_inspect, parts), parts.check_timeout_s)
     if setup is None:
-        return answer | {"status": "error", "problems": findings.broken}
+        return answer | {"status": "error", "problems": findings.incomplete}
     findings.require(require_for_questions)
     findings.require(parts.retry)
     program = None
     if include_diagnostics and setup.program:
-        program = await findings.run("the version check", parts.find, parts.probe_s, is_refusal_a_problem=True)
+        program = await findings.run("the version check", parts.find, parts.probe_timeout_s, is_refusal_a_problem=True)
     if program and setup.program and program.name != setup.program.name:
         # The first program on PATH is unsuitable, and another one is not.
         setup = await _inspect(parts, ProgramPath(program.name, program.path))
@@ -133,9 +133,9 @@ async def health(*, include_diagnostics: bool, parts: HealthParts) -> dict[str, 
         findings.problems.insert(0, str(setup.problem))
     if include_diagnostics:
         answer["diagnostics"] = await _diagnostics(setup, program, parts, findings)
-    if findings.problems or findings.broken:
-        status = "error" if findings.broken else "degraded"
-        answer |= {"status": status, "problems": [*findings.problems, *findings.broken]}
+    if findings.problems or findings.incomplete:
+        status = "error" if findings.incomplete else "degraded"
+        answer |= {"status": status, "problems": [*findings.problems, *findings.incomplete]}
     return answer
 
 
@@ -148,12 +148,14 @@ async def _diagnostics(
     setup: Setup, program: Program | None, parts: HealthParts, findings: _Findings
 ) -> dict[str, Any]:
     """Return the known details, and add the problems that they show to `findings`."""
-    held = None
+    read_only = None
     if program:
-        held = await findings.run("the check of read-only mode", partial(parts.held, program), parts.check_s)
-    if held and held.is_read_only is False:
+        read_only = await findings.run(
+            "the check of read-only mode", partial(parts.read_only, program), parts.check_timeout_s
+        )
+    if read_only and read_only.is_read_only is False:
         findings.problems.append("read-only mode cannot be enforced with this program")
-    store = await findings.run("the check of the store", parts.store, parts.check_s)
+    store = await findings.run("the check of the store", parts.store, parts.check_timeout_s)
     if store and not store.is_reachable:
         default = f"the {store.kind} store of long answers, which WORKBENCH_STORE names, does not answer"
         findings.problems.append(store.problem or default)
@@ -167,12 +169,12 @@ async def _diagnostics(
     return _without_none(
         {
             "projectRoot": str(parts.project_root),
-            "geminiOnPath": located("gemini", parts.environ) is not None,
+            "geminiOnPath": find_executable("gemini", parts.environ) is not None,
             "geminiVersion": program.version if program and is_gemini else None,
             "backend": _without_none(backend) if backend else None,
             "authConfigured": auth.configured,
             "authMethod": auth.method,
-            "readOnlyModeEnforced": held and held.is_read_only,
+            "readOnlyModeEnforced": read_only and read_only.is_read_only,
             "gitIgnoreRespected": git_ignore is not None if is_gemini else None,
             "models": {kind: [name or "auto" for name in names] for kind, names in parts.models.items()},
             "retry": dict(parts.retry_statistics()),
@@ -183,7 +185,7 @@ async def _diagnostics(
                 *([git_ignore.message] if git_ignore else ()),
                 *([f"{remark[0].upper()}{remark[1:]}."] if remark else ()),
                 *isolation_warnings(parts.unconfined),
-                *(held.notes if held else ()),
+                *(read_only.notes if read_only else ()),
             ],
         }
     )

@@ -1,1 +1,1 @@
-"""The program with the large context: which one there is, how it is asked, what it answers and how it fails."""
+"""Programs that answer a question: detection, command line, events, failures and retries."""

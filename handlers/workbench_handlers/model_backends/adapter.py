@@ -1,4 +1,4 @@
-"""What one kind of program must offer to be asked: how it is started, and how what it writes is read."""
+"""Interface of an adapter: the command line of one program and the parser of its output."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from workbench_handlers.model_backends.events import EventReader
 from workbench_handlers.model_backends.question import Question
 
 MEMORY_MB: Final = 8192
-"""Memory of a model's command line. Node uses up to half of the machine's before it gives up by itself."""
+"""Memory limit of a model's command line. Node's own limit is half of the machine's memory."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Program:
-    """A program that was found. `features` are what its version and its help say it can do."""
+    """An installed program. `features` are the options and modes that its `--help` lists."""
 
     path: str
     name: str
@@ -28,26 +28,26 @@ class Program:
 
 
 class Adapter(Protocol):
-    """One kind of program."""
+    """The command line and output format of one program."""
 
     @property
     def name(self) -> str:
-        """What it is called: `gemini` or `agy`."""
+        """`gemini` or `agy`."""
         ...
 
     def command(self, program: Program, question: Question, model: str, *, environ: Mapping[str, str]) -> Command:
-        """Give what to start; an empty `model` leaves the choice to the program.
+        """Return the command that asks `question`; with an empty `model` the program chooses one.
 
-        `environ` is the server's environment, but its TMPDIR is a folder of this run alone, which is removed with all
-        that is in it when the run has ended: what the program must find in files can be written there.
+        `environ` is the server's environment; its TMPDIR is a directory for this run only, where the adapter may write
+        files for the program. It is deleted after the run.
 
         Raises:
-            ToolError: the program cannot be held to reading, or cannot do what is needed.
+            ToolError: the program cannot be restricted to reading, or lacks a required option.
         """
         ...
 
     def reader(self) -> EventReader:
-        """Give what understands one run's output."""
+        """Return a parser for the output of one run."""
         ...
 
 
@@ -56,11 +56,11 @@ def model_limits(timeout_s: float) -> Limits:
     return Limits.above(timeout_s, memory_mb=MEMORY_MB)
 
 
-def launched(path: str) -> tuple[str, ...]:
-    """Give the beginning of the command line that starts a program.
+def launch_argv(path: str) -> tuple[str, ...]:
+    """Return the beginning of the command line that starts a program.
 
-    npm puts a batch file for cmd.exe in front of a script on Windows. A shell would take the arguments apart, so the
-    script is run without it, by the node beside it or on PATH.
+    On Windows, npm installs a batch file for cmd.exe, which would split arguments again. The script is run directly
+    instead, by the node beside it or on PATH.
     """
     if sys.platform == "win32" and path.lower().endswith((".cmd", ".bat")):
         return _unwrapped(Path(path))

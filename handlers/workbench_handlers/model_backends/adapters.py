@@ -1,12 +1,12 @@
-"""Which adapter speaks to which program."""
+"""Selection of the adapter of a program."""
 
 from __future__ import annotations
 
 from workbench_handlers.model_backends.adapter import Adapter, Program
 from workbench_handlers.model_backends.agy import AgyAdapter
-from workbench_handlers.model_backends.gemini import Gemini
+from workbench_handlers.model_backends.gemini import GeminiAdapter
 
 
 def adapter_for(program: Program) -> Adapter:
-    """Give what speaks to `program`, whatever its file is called."""
-    return AgyAdapter() if program.name == "agy" else Gemini()
+    """Return the adapter of `program`, regardless of the name of its file."""
+    return AgyAdapter() if program.name == "agy" else GeminiAdapter()

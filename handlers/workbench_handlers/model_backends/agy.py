@@ -1,14 +1,13 @@
-"""Asks the Antigravity CLI, `agy`: how it is started, and how what it writes is read.
+"""Adapter of the Antigravity CLI, `agy`: its command line and its events.
 
-None of this was tried with the real program, of which no package can be installed without an account. It rests on its
-help text and on its published events as others have recorded them (1.1.12 to 1.2): an object a line, `event` naming
-the part that follows, `init`, then `step_update` for each step of the work, then one `result`. Events of the Gemini
-CLI's shape are understood as well.
+It is untested with the real program, which cannot be installed without an account. It follows the help text and
+published recordings of its events (1.1.12 to 1.2): one JSON object a line, where `event` names the member with the
+data: `init`, then `step_update` for each step, then one `result`. Events in Gemini CLI's form are parsed as well.
 
-It has no list of allowed tools. `--mode plan` keeps it from editing files and `--sandbox` restricts its terminal, but
-neither is a wall, and the account's own settings may allow more. So the run is also watched: a permission mode that
-asks nobody, and a tool that does more than read, end it at once. What such a tool did by then is done: whoever wants
-this program has to name it, see `probing`.
+The program has no list of allowed tools. `--mode plan` prevents edits of files and `--sandbox` restricts its terminal,
+but both are incomplete, and the account's settings may allow more. So the events are checked too: a permission mode
+without approval, or a tool that can write, ends the run at once. The effects of that tool remain, so this program is
+used only if it is selected by name, see `detect`.
 """
 
 from __future__ import annotations
@@ -21,26 +20,26 @@ from typing import Any, Final
 from toolmason_runtime import ToolError
 from toolmason_runtime.programs import Command
 
-from workbench_handlers.model_backends.adapter import Program, launched, model_limits
+from workbench_handlers.model_backends.adapter import Program, launch_argv, model_limits
 from workbench_handlers.model_backends.environment import child_environment
 from workbench_handlers.model_backends.events import (
-    Ended,
     Event,
     EventReader,
-    Said,
-    Started,
-    ToolEnded,
-    ToolUsed,
-    Warned,
-    count_of,
-    interpreted,
-    part_of,
-    text_of,
+    RunFinished,
+    RunStarted,
+    TextDelta,
+    ToolFinished,
+    ToolStarted,
+    WarningEvent,
+    get_count,
+    get_object,
+    get_text,
+    parse_event,
 )
 from workbench_handlers.model_backends.failure_kinds import NOT_READ_ONLY
 from workbench_handlers.model_backends.question import Question
 
-READING: Final = {
+READ_TOOLS: Final = {
     "view_file": "read_file",
     "view_file_outline": "read_file",
     "view_code_item": "read_file",
@@ -50,25 +49,25 @@ READING: Final = {
     "codebase_search": "grep_search",
     "find_by_name": "glob",
 }
-"""Its tools that only read, and what the Gemini CLI calls them."""
+"""Tools that only read, with their names in Gemini CLI."""
 
-HARMLESS: Final = {"finish", "task_boundary", "notify_user", "update_plan", "list_permissions"}
-"""Its tools that touch nothing but the conversation."""
+CONVERSATION_TOOLS: Final = {"finish", "task_boundary", "notify_user", "update_plan", "list_permissions"}
+"""Tools that change only the conversation."""
 
-_ASKS: Final = {"", "request-review", "plan", "strict"}
-"""Permission modes in which a tool that may do harm is refused, as nobody is there to be asked."""
+_SAFE_PERMISSION_MODES: Final = {"", "request-review", "plan", "strict"}
+"""Permission modes that refuse tools that need approval, since nobody is there to approve."""
 
-_KEY: Final = "ANTIGRAVITY_API_KEY"
+_API_KEY: Final = "ANTIGRAVITY_API_KEY"
 
 _PATHS: Final = ("AbsolutePath", "File", "FilePath", "TargetFile", "Path", "path", "file_path")
-_FOLDERS: Final = ("DirectoryPath", "SearchDirectory", "SearchPath", "dir_path")
-_WORDS: Final = ("Query", "Pattern")
-_LONGER_S: Final = 60.0
-"""What its own limit exceeds ours by: at its own it calls half an answer a success."""
+_DIRECTORIES: Final = ("DirectoryPath", "SearchDirectory", "SearchPath", "dir_path")
+_PATTERNS: Final = ("Query", "Pattern")
+_EXTRA_TIMEOUT_S: Final = 60.0
+"""Seconds added to our limit for its own, at which it reports half an answer as a success."""
 
 
 class AgyAdapter:
-    """The Antigravity CLI, held to reading as far as it can be."""
+    """The Antigravity CLI in its most restricted mode."""
 
     @property
     def name(self) -> str:
@@ -76,141 +75,144 @@ class AgyAdapter:
         return "agy"
 
     def command(self, program: Program, question: Question, model: str, *, environ: Mapping[str, str]) -> Command:
-        """Give what to start. The prompt is standard input: as a turn of its events where it takes them.
+        """Return the command. The prompt is stdin: a JSON event where the program accepts events, else plain text.
 
         Raises:
-            ToolError: it offers no mode in which it plans and does not edit.
+            ToolError: the program has no planning mode, in which it does not edit files.
         """
         missing = {"plan", "stream-json", "add-dir"} - program.features
         if missing:
             raise ToolError(
-                f"{program.path} (version {program.version}) does not offer {', '.join(sorted(missing))}, so it cannot "
-                "be held to reading: run `agy update`",
+                f"{program.path} (version {program.version}) lacks {', '.join(sorted(missing))}, so it cannot "
+                "be restricted to reading: run `agy update`",
                 code="GEMINI_CLI_ERROR",
             )
         takes_events = "input-format" in program.features
-        flags = ["--output-format=stream-json", "--mode=plan", f"--add-dir={question.folder}"]
+        flags = ["--output-format=stream-json", "--mode=plan", f"--add-dir={question.directory}"]
         flags += ["--input-format=stream-json"] if takes_events else []
         flags += ["--sandbox"] if "sandbox" in program.features else []
         flags += [f"--model={model}"] if model else []
         if "print-timeout" in program.features:
-            flags.append(f"--print-timeout={math.ceil(question.timeout_s + _LONGER_S)}s")
+            flags.append(f"--print-timeout={math.ceil(question.timeout_s + _EXTRA_TIMEOUT_S)}s")
         turn = json.dumps({"event": "user", "message": {"content": question.prompt}}, ensure_ascii=False) + "\n"
         return Command(
-            argv=(*launched(program.path), *flags),
-            env=child_environment(environ, program.path, question.folder)
-            | ({_KEY: environ[_KEY]} if environ.get(_KEY) else {}),
-            cwd=str(question.folder),
+            argv=(*launch_argv(program.path), *flags),
+            env=child_environment(environ, program.path, question.directory)
+            | ({_API_KEY: environ[_API_KEY]} if environ.get(_API_KEY) else {}),
+            cwd=str(question.directory),
             stdin=turn if takes_events else question.prompt,
             timeout_s=question.timeout_s,
             limits=model_limits(question.timeout_s),
         )
 
     def reader(self) -> EventReader:
-        """Give what understands one run's output."""
-        return EventReader(_Reading())
+        """Return a parser for the output of one run."""
+        return EventReader(_RunParser())
 
 
-class _Reading:
-    """One run: what its steps have been so far.
+class _RunParser:
+    """Parser of the events of one run.
 
-    The answer is what `result` repeats of it. Where that is empty, it is what the last step said; what was said in
-    between, before further tools, is talk.
+    The answer is the text of `result`, or of the last step if that is empty. Texts of earlier steps are comments
+    between tool calls.
     """
 
     def __init__(self) -> None:
-        self._said: dict[str, str] = {}
+        self._texts: dict[str, str] = {}
         self._used: set[str] = set()
-        self._breach = ""
+        self._violation = ""
 
     def __call__(self, data: Mapping[str, Any]) -> Iterable[Event] | None:
         kind = data.get("event")
         if not isinstance(kind, str):
-            return interpreted(data)
-        # Some builds write the fields beside `event` and not below it.
-        part = part_of(data, kind) or data
+            return parse_event(data)
+        # Some builds write the fields beside `event` instead of below it.
+        part = get_object(data, kind) or data
         match kind:
             case "init":
-                return self._begun(part)
+                return self._parse_init(part)
             case "step_update":
-                return self._step(part)
+                return self._parse_step(part)
             case "result":
-                return self._ended(part)
+                return self._parse_result(part)
         return []
 
-    def _begun(self, part: Mapping[str, Any]) -> Iterable[Event]:
-        mode = text_of(part, "permission_mode")
-        if mode not in _ASKS:
-            return self._broken(f"its permission mode is {mode}, in which tools run without asking")
-        return [Started(text_of(part, "model"))]
+    def _parse_init(self, part: Mapping[str, Any]) -> Iterable[Event]:
+        mode = get_text(part, "permission_mode")
+        if mode not in _SAFE_PERMISSION_MODES:
+            return self._stop(f"its permission mode {mode} runs tools without approval")
+        return [RunStarted(get_text(part, "model"))]
 
-    def _step(self, part: Mapping[str, Any]) -> Iterable[Event]:
+    def _parse_step(self, part: Mapping[str, Any]) -> Iterable[Event]:
         index = str(part.get("step_index", ""))
-        name = text_of(part, "tool_name") or text_of(part_of(part, "tool_info"), "name")
-        if name or part.get("step_type") in ("tool", "subagent"):
-            return self._tool(index, name or "a tool without a name", part)
-        # The last update of a step may leave its type out, and those of other types are not the answer.
-        if part.get("step_type") == "agent_response" or ("step_type" not in part and index in self._said):
-            self._say(index, text_of(part, "text_delta"), is_done=part.get("state") == "DONE")
-            error = text_of(part_of(part, "error"), "message") or text_of(part, "error")
-            return [Warned(error)] if part.get("state") == "ERROR" and error else []
+        tool = get_text(part, "tool_name") or get_text(get_object(part, "tool_info"), "name")
+        if tool or part.get("step_type") in ("tool", "subagent"):
+            return self._parse_tool(index, tool or "a tool without a name", part)
+        # The last update of a step may lack its type; steps of other types are not part of the answer.
+        if part.get("step_type") == "agent_response" or ("step_type" not in part and index in self._texts):
+            self._append_text(index, get_text(part, "text_delta"), is_done=part.get("state") == "DONE")
+            error = get_text(get_object(part, "error"), "message") or get_text(part, "error")
+            return [WarningEvent(error)] if part.get("state") == "ERROR" and error else []
         return []
 
-    def _say(self, index: str, delta: str, *, is_done: bool) -> None:
-        said = self._said.setdefault(index, "")
-        # The end of a step is its last piece or, in some builds, all of it again.
-        if not (is_done and said and delta == said):
-            self._said[index] = said + delta
+    def _append_text(self, index: str, delta: str, *, is_done: bool) -> None:
+        text = self._texts.setdefault(index, "")
+        # The last update has the rest of the text or, in some builds, the whole text again.
+        if not (is_done and text and delta == text):
+            self._texts[index] = text + delta
 
-    def _tool(self, index: str, name: str, part: Mapping[str, Any]) -> Iterable[Event]:
-        state, info = text_of(part, "state"), part_of(part, "tool_info")
-        error = text_of(part_of(info, "error"), "message") or text_of(info, "error") or text_of(part, "error")
-        if name not in READING and name not in HARMLESS and state != "ERROR":
-            return self._broken(f"it used {name}, which does more than read")
+    def _parse_tool(self, index: str, name: str, part: Mapping[str, Any]) -> Iterable[Event]:
+        state, info = get_text(part, "state"), get_object(part, "tool_info")
+        error = get_text(get_object(info, "error"), "message") or get_text(info, "error") or get_text(part, "error")
+        if name not in READ_TOOLS and name not in CONVERSATION_TOOLS and state != "ERROR":
+            return self._stop(f"it used {name}, which can write")
         events: list[Event] = []
         if index not in self._used:
             self._used.add(index)
-            events.append(ToolUsed(index, READING.get(name, name), _parameters(part_of(info, "parameters"))))
+            events.append(
+                ToolStarted(index, READ_TOOLS.get(name, name), _gemini_parameters(get_object(info, "parameters")))
+            )
         if state in ("DONE", "ERROR"):
-            events.append(ToolEnded(index, state == "DONE" and not error, error))
+            events.append(ToolFinished(index, state == "DONE" and not error, error))
         return events
 
-    def _ended(self, part: Mapping[str, Any]) -> Iterable[Event]:
-        if self._breach:
+    def _parse_result(self, part: Mapping[str, Any]) -> Iterable[Event]:
+        if self._violation:
             return []
-        error = text_of(part, "error") or text_of(part_of(part, "error"), "message")
-        kind = text_of(part_of(part, "error"), "status") or text_of(part_of(part, "error"), "type")
-        given = part.get("denied_actions")
-        denied = [_denied(each) for each in given if isinstance(each, dict | str)] if isinstance(given, list) else []
-        answer = text_of(part, "response") or next(reversed(self._said.values()), "")
-        is_ok = text_of(part, "status").upper() in ("SUCCESS", "OK") and not error
+        error = get_text(part, "error") or get_text(get_object(part, "error"), "message")
+        kind = get_text(get_object(part, "error"), "status") or get_text(get_object(part, "error"), "type")
+        actions = part.get("denied_actions")
+        actions = actions if isinstance(actions, list) else []
+        denied = [_action_name(action) for action in actions if isinstance(action, dict | str)]
+        answer = get_text(part, "response") or next(reversed(self._texts.values()), "")
+        is_ok = get_text(part, "status").upper() in ("SUCCESS", "OK") and not error
         if is_ok and denied and not answer.strip():
-            is_ok, error = False, f"it was not allowed {', '.join(denied)}, and gave no answer without"
-        events: list[Event] = [Warned(f"agy was not allowed: {each}") for each in denied]
+            is_ok, error = False, f"it gave no answer because it was denied {', '.join(denied)}"
+        events: list[Event] = [WarningEvent(f"agy was denied: {action}") for action in denied]
         if is_ok and answer:
-            events.append(Said(answer))
-        tokens = count_of(part_of(part, "usage"), "total_tokens")
-        events.append(Ended(is_ok, error, kind, tokens=tokens, tool_calls=len(self._used)))
+            events.append(TextDelta(answer))
+        tokens = get_count(get_object(part, "usage"), "total_tokens")
+        events.append(RunFinished(is_ok, error, kind, tokens=tokens, tool_calls=len(self._used)))
         return events
 
-    def _broken(self, why: str) -> Iterable[Event]:
-        if self._breach:
+    def _stop(self, reason: str) -> Iterable[Event]:
+        if self._violation:
             return []
-        self._breach = why
-        return [Ended(False, f"agy was stopped: {why}", NOT_READ_ONLY, tool_calls=len(self._used))]
+        self._violation = reason
+        return [RunFinished(False, f"agy was stopped: {reason}", NOT_READ_ONLY, tool_calls=len(self._used))]
 
 
-def _parameters(given: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Give a tool's parameters with files and folders under the names that the Gemini CLI has for them."""
-    named = dict(given)
-    for names, name in ((_PATHS, "file_path"), (_FOLDERS, "dir_path"), (_WORDS, "pattern")):
-        found = next((given[each] for each in names if isinstance(given.get(each), str)), None)
-        if found is not None:
-            named[name] = found
-    return named
+def _gemini_parameters(parameters: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a tool's parameters, with paths and patterns under their names in Gemini CLI."""
+    result = dict(parameters)
+    for names, name in ((_PATHS, "file_path"), (_DIRECTORIES, "dir_path"), (_PATTERNS, "pattern")):
+        value = next((parameters[key] for key in names if isinstance(parameters.get(key), str)), None)
+        if value is not None:
+            result[name] = value
+    return result
 
 
-def _denied(action: Mapping[str, Any] | str) -> str:
+def _action_name(action: Mapping[str, Any] | str) -> str:
     if isinstance(action, str):
         return action
-    return text_of(action, "display_name") or text_of(action, "action") or "an action"
+    return get_text(action, "display_name") or get_text(action, "action") or "an action"

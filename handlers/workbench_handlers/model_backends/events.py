@@ -1,4 +1,4 @@
-"""Reads what the program writes as it comes: lines of JSON, one event each, amid whatever else it prints."""
+"""Events in the program's output: one JSON object a line, between other lines."""
 
 from __future__ import annotations
 
@@ -7,28 +7,28 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-MAX_LINE_LENGTH: Final = 16 * 1024 * 1024
-"""Bytes of a line that are kept: what a tool returned may be long, and an answer of many megabytes is one line."""
-QUOTED: Final = 500
-"""Bytes that are kept of what was no event."""
+MAX_LINE_BYTES: Final = 16 * 1024 * 1024
+"""Maximum bytes of a line: a tool's result may be long, and an answer of many megabytes is one line."""
+MAX_INVALID_BYTES: Final = 500
+"""Maximum bytes kept of lines that are not events."""
 
 
 @dataclass(frozen=True, slots=True)
-class Started:
-    """The program has begun, and says which model it asks."""
+class RunStarted:
+    """The program has started, with this model."""
 
     model: str
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """The next piece of the answer. A character beyond the first 65,536 may be split between two pieces."""
+class TextDelta:
+    """The next part of the answer. A character beyond the first 65,536 may be split between two parts."""
 
     text: str = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
-class ToolUsed:
+class ToolStarted:
     """The model calls a tool."""
 
     id: str
@@ -37,8 +37,8 @@ class ToolUsed:
 
 
 @dataclass(frozen=True, slots=True)
-class ToolEnded:
-    """A tool has returned; `message` says why it did not do what was asked."""
+class ToolFinished:
+    """A tool has returned; `message` is its error."""
 
     id: str
     ok: bool
@@ -46,15 +46,15 @@ class ToolEnded:
 
 
 @dataclass(frozen=True, slots=True)
-class Warned:
-    """Something went wrong, and the program goes on."""
+class WarningEvent:
+    """A problem that did not stop the program."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
-    """Nothing more will be said. `models` are those that were asked, the one that took most tokens first."""
+class RunFinished:
+    """The end of the run. `models` are the models that were used, the one with the most tokens first."""
 
     ok: bool
     error: str = ""
@@ -64,125 +64,125 @@ class Ended:
     models: tuple[str, ...] = ()
 
 
-Event = Started | Said | ToolUsed | ToolEnded | Warned | Ended
+Event = RunStarted | TextDelta | ToolStarted | ToolFinished | WarningEvent | RunFinished
 
-Interpreter = Callable[[Mapping[str, Any]], Iterable[Event] | None]
-"""Gives what one object means: nothing if it is of no interest, and None if it is no event at all."""
+EventParser = Callable[[Mapping[str, Any]], Iterable[Event] | None]
+"""Returns the events of one JSON object: an empty list if it is irrelevant, None if it is not an event."""
 
 
 class EventReader:
-    """Bytes in, events out; the same ones wherever the bytes are cut.
+    """Parser of a byte stream: the events do not depend on the boundaries between chunks.
 
-    It never fails: a line that is no event is skipped, and the first of them can be read in `garbage`.
+    It never raises: lines that are not events are skipped, and their beginning is in `invalid_output`.
     """
 
-    def __init__(self, interpret: Interpreter | None = None, *, longest_line: int = MAX_LINE_LENGTH) -> None:
-        self._interpret = interpret or interpreted
-        self._longest_line = longest_line
+    def __init__(self, parse: EventParser | None = None, *, max_line_bytes: int = MAX_LINE_BYTES) -> None:
+        self._parse = parse or parse_event
+        self._longest_line = max_line_bytes
         self._line = bytearray()
         self._size = 0
-        self._garbage = bytearray()
+        self._invalid = bytearray()
 
     @property
-    def garbage(self) -> str:
-        """The beginning of what was no event."""
-        return self._garbage.decode("utf-8", "replace").strip()
+    def invalid_output(self) -> str:
+        """The beginning of the lines that are not events."""
+        return self._invalid.decode("utf-8", "replace").strip()
 
     def feed(self, data: bytes) -> list[Event]:
-        """Take what came next, and give the events that are complete now."""
+        """Add the next bytes, and return the events that are now complete."""
         events: list[Event] = []
         start = 0
         while (end := data.find(b"\n", start)) >= 0:
-            self._keep(data[start:end])
-            events += self._ended_line()
+            self._append(data[start:end])
+            events += self._finish_line()
             start = end + 1
-        self._keep(data[start:])
+        self._append(data[start:])
         return events
 
     def finish(self) -> list[Event]:
-        """Take note that nothing more comes: what is left may be a whole line."""
-        return list(self._ended_line())
+        """Return the events of the last line, which may lack its line feed."""
+        return list(self._finish_line())
 
-    def _keep(self, data: bytes) -> None:
+    def _append(self, data: bytes) -> None:
         self._size += len(data)
         if self._size > self._longest_line:
             self._line.clear()
         else:
             self._line += data
 
-    def _ended_line(self) -> Iterable[Event]:
+    def _finish_line(self) -> Iterable[Event]:
         line, size = self._line, self._size
         self._line, self._size = bytearray(), 0
         if size > self._longest_line:
-            return [Warned(f"the program wrote a line of {size:,} bytes, which was left out")]
+            return [WarningEvent(f"the program wrote a line of {size:,} bytes, which was skipped")]
         if not line or line.isspace():
             return ()
-        events = self._understood(line)
+        events = self._parse_line(line)
         if events is None:
-            self._garbage += (line + b"\n")[: QUOTED - len(self._garbage)]
+            self._invalid += (line + b"\n")[: MAX_INVALID_BYTES - len(self._invalid)]
             return ()
         return events
 
-    def _understood(self, line: bytearray) -> Iterable[Event] | None:
+    def _parse_line(self, line: bytearray) -> Iterable[Event] | None:
         if not line.lstrip().startswith(b"{"):
             return None
         try:
             data = json.loads(line.decode("utf-8", "replace"))
         except (ValueError, RecursionError):
             return None
-        return self._interpret(data) if isinstance(data, dict) else None
+        return self._parse(data) if isinstance(data, dict) else None
 
 
-def interpreted(data: Mapping[str, Any]) -> Iterable[Event] | None:
-    """Give what one object of the Gemini CLI's `stream-json` means."""
+def parse_event(data: Mapping[str, Any]) -> Iterable[Event] | None:
+    """Return the events of one object of Gemini CLI's `stream-json`."""
     match data.get("type"):
         case "init":
-            return [Started(text_of(data, "model"))]
+            return [RunStarted(get_text(data, "model"))]
         case "message":
-            # The other role is the user's: the prompt, said back.
-            said = text_of(data, "content") if data.get("role") == "assistant" else ""
-            return [Said(said)] if said else []
+            # The other role is `user`: the prompt itself.
+            text = get_text(data, "content") if data.get("role") == "assistant" else ""
+            return [TextDelta(text)] if text else []
         case "tool_use":
-            return [ToolUsed(text_of(data, "tool_id"), text_of(data, "tool_name"), part_of(data, "parameters"))]
+            return [ToolStarted(get_text(data, "tool_id"), get_text(data, "tool_name"), get_object(data, "parameters"))]
         case "tool_result":
-            message = text_of(part_of(data, "error"), "message")
-            return [ToolEnded(text_of(data, "tool_id"), data.get("status") == "success", message)]
+            message = get_text(get_object(data, "error"), "message")
+            return [ToolFinished(get_text(data, "tool_id"), data.get("status") == "success", message)]
         case "error":
-            return [Warned(text_of(data, "message") or "the program reported an error without words")]
+            return [WarningEvent(get_text(data, "message") or "the program reported an error without a message")]
         case "result":
-            return [_ended(data)]
+            return [_run_finished(data)]
         case str():
             return []
     return None
 
 
-def _ended(data: Mapping[str, Any]) -> Ended:
-    error, stats = part_of(data, "error"), part_of(data, "stats")
-    models = part_of(stats, "models")
-    ranked = sorted(models, key=lambda name: -count_of(part_of(models, name), "total_tokens"))
-    return Ended(
+def _run_finished(data: Mapping[str, Any]) -> RunFinished:
+    error, stats = get_object(data, "error"), get_object(data, "stats")
+    models = get_object(stats, "models")
+    ranked = sorted(models, key=lambda name: -get_count(get_object(models, name), "total_tokens"))
+    return RunFinished(
         ok=data.get("status") == "success",
-        error=text_of(error, "message"),
-        error_type=text_of(error, "type"),
-        tokens=count_of(stats, "total_tokens"),
-        tool_calls=count_of(stats, "tool_calls"),
+        error=get_text(error, "message"),
+        error_type=get_text(error, "type"),
+        tokens=get_count(stats, "total_tokens"),
+        tool_calls=get_count(stats, "tool_calls"),
         models=tuple(map(str, ranked)),
     )
 
 
-def text_of(data: Mapping[str, Any], name: str) -> str:
-    """Give a field that should be text; anything else is none."""
+def get_text(data: Mapping[str, Any], name: str) -> str:
+    """Return a text field; empty for any other type."""
     value = data.get(name)
     return value if isinstance(value, str) else ""
 
 
-def part_of(data: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    """Give a field that should be an object; anything else is an empty one."""
+def get_object(data: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """Return an object field; an empty object for any other type."""
     value = data.get(name)
     return value if isinstance(value, dict) else {}
 
 
-def count_of(data: Mapping[str, Any], name: str) -> int:
-    """Give a field that should be a number of things; anything else is 0."""
+def get_count(data: Mapping[str, Any], name: str) -> int:
+    """Return a positive integer field; 0 for any other value."""
     value = data.get(name)
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0

@@ -29,7 +29,7 @@ MAX_EXCERPT_CHARS: Final = 2_000
 """Characters of the program's messages in the details of an error."""
 
 NOT_READ_ONLY: Final = "not_read_only"
-"""`AttemptError.error_type` of a program that was stopped because it did more than read."""
+"""`AttemptError.error_type` of a program that was stopped because it used a tool that can write."""
 
 NO_OUTPUT: Final = "no_output"
 """`AttemptError.error_type` of a program that reported success, but neither an answer nor a problem."""
@@ -77,7 +77,9 @@ _CONTEXT_TOO_LONG: Final = FailureClass(
     kind=Kind.INPUT, hint="prompt and files may exceed the context window of the model: name fewer or smaller files"
 )
 _TIMEOUT: Final = FailureClass(kind=Kind.TRANSIENT, is_retryable=True)
-_WROTE: Final = FailureClass(kind=Kind.OTHER, hint="it was stopped because it did more than read; see the details")
+_WROTE: Final = FailureClass(
+    kind=Kind.OTHER, hint="it was stopped because it used a tool that can write; see the details"
+)
 _DENIED: Final = FailureClass(kind=Kind.PERMISSION, phrases="EACCES; EPERM; EROFS; operation not permitted; errno 13")
 _UNKNOWN: Final = FailureClass(kind=Kind.OTHER)
 
@@ -307,7 +309,7 @@ def _find(error: AttemptError) -> _Evidence:
     if error.timed_out:
         return _TIMEOUT, "timeout"
     if error.error_type == NOT_READ_ONLY:
-        return _WROTE, "did more than read"
+        return _WROTE, "used a tool that can write"
     text = plain(f"{error.error_type or 'error'}:\n{error.text}")
     structured = _structured(error)
     return (
@@ -342,8 +344,8 @@ def _by_phrase(text: str, structured: _Evidence | None) -> _Evidence | None:
     return None
 
 
-def _by_status(found: tuple[int, ...]) -> _Evidence | None:
-    return next(((_BY_STATUS[status], f"HTTP {status}") for status in found if status in _BY_STATUS), None)
+def _by_status(candidates: tuple[int, ...]) -> _Evidence | None:
+    return next(((_BY_STATUS[status], f"HTTP {status}") for status in candidates if status in _BY_STATUS), None)
 
 
 def _by_word(text: str) -> _Evidence | None:

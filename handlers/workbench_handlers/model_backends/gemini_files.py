@@ -13,18 +13,21 @@ from typing import Any, Final
 
 from toolmason_runtime import ToolError
 
-FOLDER: Final = ".gemini"
+GEMINI_DIRECTORY: Final = ".gemini"
 """The CLI's directory in a home or a project."""
 MAX_BYTES: Final = 256 * 1024
 
-_SYSTEM: Final = {"darwin": "/Library/Application Support/GeminiCli", "win32": "C:\\ProgramData\\gemini-cli"}
-SYSTEM: Final = Path(_SYSTEM.get(sys.platform, "/etc/gemini-cli"))
+_SYSTEM_DIRECTORIES: Final = {
+    "darwin": "/Library/Application Support/GeminiCli",
+    "win32": "C:\\ProgramData\\gemini-cli",
+}
+SYSTEM_DIRECTORY: Final = Path(_SYSTEM_DIRECTORIES.get(sys.platform, "/etc/gemini-cli"))
 """The directory of an administrator's settings and policies."""
 
 _COMMENT: Final = re.compile(r'("(?:\\.|[^"\\])*")|//[^\n\r]*|/\*.*?(?:\*/|\Z)', re.DOTALL)
-"""A comment, or a string (its only group), which may contain the signs of a comment."""
+"""A comment, or a string (its only group), which may contain `//` and `/*`."""
 _ASSIGNMENT: Final = re.compile(
-    # Blank lines are left to the next `^`: included, each of many would be tried with all that follow.
+    # `[^\S\n]`: a blank line belongs to the next `^`. With `\s`, a run of blank lines would take quadratic time.
     r"^[^\S\n]*(?:export\s+)?([A-Za-z0-9_.-]+)(?:\s*=\s*?|:\s+?)"
     r"(\s*'(?:\\'|[^'])*'|\s*\"(?:\\\"|[^\"])*\"|\s*`(?:\\`|[^`])*`|[^#\r\n]+)?\s*(?:#.*)?$",
     re.MULTILINE,
@@ -49,17 +52,17 @@ def read_bounded(path: Path) -> str:
     if not stat.S_ISREG(path.stat().st_mode):
         if path.is_dir():
             raise IsADirectoryError(path)
-        raise _unreadable(f"{path} is no regular file")
+        raise _unreadable_error(f"{path} is not a regular file")
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     with os.fdopen(descriptor, "rb") as file:
         data = file.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
-        raise _unreadable(f"{path} is longer than {MAX_BYTES:,} bytes")
+        raise _unreadable_error(f"{path} is longer than {MAX_BYTES:,} bytes")
     return data.decode("utf-8", "replace")
 
 
-def _unreadable(why: str) -> ToolError:
-    return ToolError(f"{why}, and the CLI would read it: move it away", code="GEMINI_CLI_ERROR")
+def _unreadable_error(problem: str) -> ToolError:
+    return ToolError(f"{problem}, and the CLI would read it: move it away", code="GEMINI_CLI_ERROR")
 
 
 def read_text(path: Path) -> str | None:
@@ -71,7 +74,7 @@ def read_text(path: Path) -> str | None:
 
 
 def without_comments(text: str) -> str:
-    """Return the text of a settings file with blanks for comments; lines stay where they are."""
+    """Return the text of a settings file with comments replaced by blanks; positions do not change."""
     return _COMMENT.sub(lambda match: match[1] or re.sub(r"[^\r\n]", " ", match[0]), text)
 
 
@@ -93,7 +96,7 @@ def read_settings(path: Path) -> dict[str, Any]:
     return settings
 
 
-def assigned(text: str) -> dict[str, str]:
+def parse_dotenv(text: str) -> dict[str, str]:
     """Return the variables of a `.env` file; the last value of a name counts."""
     text = re.sub(r"\r\n?", "\n", text.removeprefix("\ufeff"))
     return {match[1]: _value(match[2] or "") for match in _ASSIGNMENT.finditer(text)}

@@ -1,4 +1,4 @@
-"""What is asked of the model behind a command line, and what comes back."""
+"""A question to a model, and its answer."""
 
 from __future__ import annotations
 
@@ -8,34 +8,34 @@ from pathlib import Path
 from typing import Final
 
 TIMEOUT_S: Final = 900.0
-"""Seconds one attempt may take: deep questions over large projects take minutes."""
+"""Maximum seconds of one attempt: hard questions about large projects take minutes."""
 
 Report = Callable[[str], Awaitable[None]]
-"""Tells whoever waits what is going on, in a few words that hold nothing of the answer and no secret."""
+"""Sends a short progress message without secrets and without parts of the answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """One question, whole: the backend remembers nothing of earlier ones.
+    """One complete question; backends keep no history.
 
-    `folder` is the root of the project, and nothing outside of it may be read. `models` are the names to try in order;
-    an empty one leaves the choice to the program.
+    Only files in `directory`, the root of the project, may be read. `models` are tried in order; with an empty name the
+    program chooses.
     """
 
     prompt: str = field(repr=False)
-    folder: Path
+    directory: Path
     models: tuple[str, ...] = ("",)
     timeout_s: float = TIMEOUT_S
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What the model said, and what it took.
+    """The model's answer and its cost.
 
-    `model` is the one that answered, as the program names it. `files` are those it read through its tools, relative to
-    the question's folder with forward slashes, each once, in the order of their first reading; `refused` are those it
-    asked for and was not given, and `ignored` those of them that files such as `.gitignore` name. `attempts` counts the
-    programs that were started, and `is_cut` says that more was said than is kept.
+    `model` is the program's name for it. `files` are the files that the model read, relative to the question's
+    directory with forward slashes, each once, in order. `refused` are the files that it was denied, and `ignored` those
+    among them that files such as `.gitignore` exclude. `attempts` counts started programs. `is_cut`: the answer
+    exceeded the limit.
     """
 
     text: str = field(repr=False)
@@ -52,4 +52,4 @@ class Answer:
 
 
 Ask = Callable[[str], Awaitable[Answer]]
-"""Asks the model a whole prompt about the folder a call is about."""
+"""Asks the model a prompt about the directory of the current call."""

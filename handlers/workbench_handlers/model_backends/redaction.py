@@ -1,8 +1,8 @@
-"""Takes secrets out of text that is logged, sent or kept.
+"""Redaction of secrets in text that is logged, sent or stored.
 
-A secret is known by where it came from (a variable or a field whose name says so, in the environment and in the user's
-own files, or the password in an address) or by what it looks like (a key of Google's, a token, a private key). Redact
-first and cut afterwards: half a key no longer looks like one.
+Secrets are recognised by their source (variables and fields with a secret name, in the environment and in the user's
+own files, and passwords in URLs) or by their form (Google API keys, tokens, private keys). Redact before cutting: half
+a key has no recognisable form.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote, unquote
 
-from workbench_handlers.model_backends.secret_files import held
+from workbench_handlers.model_backends.credential_files import load_credentials
 
-HIDDEN: Final = "[redacted]"
-"""What stands where a secret was."""
+REDACTED: Final = "[redacted]"
+"""Replacement of a secret."""
 
-MIN_LENGTH: Final = 8
-"""Characters that the value of a variable must have to be taken for a secret: shorter ones are flags and numbers."""
+MIN_SECRET_CHARS: Final = 8
+"""Minimum length of a secret value of a variable; shorter ones are flags and numbers."""
 
 _SECRET_NAME: Final = re.compile(r"KEY|TOKEN|SECRET|PASSW", re.IGNORECASE)
-# Often a secret, and often where one lies or of which kind it is. An author is none.
+# Often a secret, and often the location or kind of one. `AUTHOR` is excluded, `AUTHORIZATION` is not.
 _LIKELY_NAME: Final = re.compile(r"CREDENTIAL|AUTH(?!OR(?!I))|HEADER|COOKIE", re.IGNORECASE)
-_NO_SECRET: Final = re.compile(r"(?:TYPE|METHOD|MODE|URL|URI|ENDPOINT|HOST|PORT|NAME|ENABLED|SOCK)$", re.IGNORECASE)
-_PLACE_NAME: Final = re.compile(r"(?:PATH|DIR|FILE|HOME)$", re.IGNORECASE)
+_NOT_SECRET: Final = re.compile(r"(?:TYPE|METHOD|MODE|URL|URI|ENDPOINT|HOST|PORT|NAME|ENABLED|SOCK)$", re.IGNORECASE)
+_PATH_NAME: Final = re.compile(r"(?:PATH|DIR|FILE|HOME)$", re.IGNORECASE)
 _FIELD: Final = (
     r"api[_-]?key|private[_-]?key(?:[_-]?id)?|(?:access|refresh|id|auth)[_-]?token|client[_-]?secret|"
     r"secret[_-]?key|password|passwd"
@@ -47,81 +47,82 @@ _AFTER_NAME: Final = (
     re.compile(r"(?P<name>\b[Bb]asic\s+)(?=[\w+/=]*[0-9A-Z+/=])[\w+/=]{8,}"),
     re.compile(r"(?P<name>\bauthorization\\*[\"']?\s*[:=]\s*\\*[\"']?)[^\r\n\"'\\]+", re.IGNORECASE),
     re.compile(r"(?P<name>\bcookie\\*[\"']?\s*[:=]\s*\\*[\"']?)[^\r\n\"'\\]+", re.IGNORECASE),
-    # The value of a field, in JSON inside JSON as well.
+    # The value of a field, also in JSON inside JSON.
     re.compile(
-        rf"(?P<name>(?<![A-Za-z0-9])(?:{_FIELD})\\*[\"']?\s*[:=]\s*\\*[\"']?)[^\s\"'\\,;&}}]{{6,}}", re.IGNORECASE
+        rf"(?P<name>(?<![A-Za-z0-9])(?:{_FIELD})\\*[\"']?\s*[:=]\s*\\*[\"']?)[^\s\"'\\,;&}}]{{6,}}",
+        re.IGNORECASE,
     ),
     re.compile(
         r"(?P<name>(?:token|secret)(?:\\*[\"']\s*[:=]\s*|=)\\*[\"']?)(?!\d+\b)[^\s\"'\\,;&}]{6,}", re.IGNORECASE
     ),
     re.compile(r"(?P<name>[?&](?:key|token|access_token|api_key|sig|signature|password)=)[^&\s\"'\\]+", re.IGNORECASE),
-    # A password in an address, up to the last `@`; a port, and `@` in the path behind it, are none.
+    # The password of `https://user:password@host`, up to the last `@`. A port is excluded: `https://host:8080/@x`.
     re.compile(r"(?P<name>://[^\s/:@\"']{0,100}:)(?!\d{1,5}[/?#])[^\s\"']{1,400}(?=@)"),
 )
 
 
-MIN_QUOTED: Final = 16
-"""Characters that it must have to be hidden in what a model says: `POSTGRES_PASSWORD=postgres` is set on many machines,
-and an answer has to be able to speak of postgres. Keys and tokens are longer.
+MIN_ANSWER_SECRET_CHARS: Final = 16
+"""Minimum length of a secret that is redacted in a model's answer. `POSTGRES_PASSWORD=postgres` is common, and an
+answer must be able to mention postgres; keys and tokens are longer.
 """
 
 
 def redact(text: str, environ: Mapping[str, str]) -> str:
-    """Give the text without the secrets of the environment and without anything that has a secret's form."""
+    """Return the text without the secrets of the environment and without texts in the form of a secret."""
     for value in _values(environ):
-        text = text.replace(value, HIDDEN)
+        text = text.replace(value, REDACTED)
     for pattern in _LOOKS_SECRET:
-        text = pattern.sub(HIDDEN, text)
+        text = pattern.sub(REDACTED, text)
     for pattern in _AFTER_NAME:
-        text = pattern.sub(rf"\g<name>{HIDDEN}", text)
+        text = pattern.sub(rf"\g<name>{REDACTED}", text)
     return text
 
 
-def secrets_hidden(texts: Iterable[str], environ: Mapping[str, str]) -> list[str]:
-    """Give what a model said without the keys and tokens of the environment, and else as it is.
+def redact_known(texts: Iterable[str], environ: Mapping[str, str]) -> list[str]:
+    """Return a model's texts without the keys and tokens of the environment, otherwise unchanged.
 
-    It may quote code, in which much has a secret's form and is none.
+    Answers quote code, which often contains texts in the form of a secret.
     """
-    found: list[str] = secrets_hidden_within(list(texts), environ)
-    return found
+    result: list[str] = redact_known_in_json(list(texts), environ)
+    return result
 
 
-def secrets_hidden_within(value: Any, environ: Mapping[str, str]) -> Any:
-    """Do the same for each text of a value of JSON. The names of members are left as they are."""
-    return _hidden(value, [each for each in _values(environ) if len(each) >= MIN_QUOTED])
+def redact_known_in_json(value: Any, environ: Mapping[str, str]) -> Any:
+    """Do the same for each string of a JSON value. Names of members are unchanged."""
+    return _replace(value, [secret for secret in _values(environ) if len(secret) >= MIN_ANSWER_SECRET_CHARS])
 
 
-def _hidden(value: Any, secrets: Sequence[str]) -> Any:
+def _replace(value: Any, secrets: Sequence[str]) -> Any:
     if isinstance(value, dict):
-        return {name: _hidden(each, secrets) for name, each in value.items()}
+        return {name: _replace(item, secrets) for name, item in value.items()}
     if isinstance(value, list):
-        return [_hidden(each, secrets) for each in value]
+        return [_replace(item, secrets) for item in value]
     if isinstance(value, str):
         for secret in secrets:
-            value = value.replace(secret, HIDDEN)
+            value = value.replace(secret, REDACTED)
     return value
 
 
 def is_secret_name(name: str) -> bool:
-    """Tell whether a variable or field of this name holds a secret."""
-    return bool(_SECRET_NAME.search(name) or (_LIKELY_NAME.search(name) and not _NO_SECRET.search(name)))
+    """Return whether a variable or field of this name contains a secret."""
+    return bool(_SECRET_NAME.search(name) or (_LIKELY_NAME.search(name) and not _NOT_SECRET.search(name)))
 
 
-def excerpt(text: str, environ: Mapping[str, str], most: int) -> str:
-    """Give the text redacted and, of what is longer than `most` characters, its beginning and its end."""
+def excerpt(text: str, environ: Mapping[str, str], max_chars: int) -> str:
+    """Return the text redacted; if it is longer than `max_chars`, its beginning and its end."""
     text = redact(text, environ).strip()
-    if len(text) <= most:
+    if len(text) <= max_chars:
         return text
-    half = max(0, (most - 5) // 2)
+    half = max(0, (max_chars - 5) // 2)
     return f"{text[:half]}\n...\n{text[len(text) - half :]}"
 
 
 def _values(environ: Mapping[str, str]) -> list[str]:
-    """Give the secrets as they stand, in JSON and in an address, the longest first: one may hold another."""
+    """Return the secrets in plain, JSON and URL form, the longest first: one may contain another."""
     forms = set()
-    for name, value in (*environ.items(), *held(environ)):
+    for name, value in (*environ.items(), *load_credentials(environ)):
         for plain in _secrets(name, value.strip()):
-            if len(plain) >= MIN_LENGTH:
+            if len(plain) >= MIN_SECRET_CHARS:
                 forms |= {
                     plain,
                     json.dumps(plain)[1:-1],
@@ -132,41 +133,40 @@ def _values(environ: Mapping[str, str]) -> list[str]:
 
 
 def _secrets(name: str, value: str) -> Iterator[str]:
-    """Give the secrets in a value of this name: the whole, or parts of it."""
+    """Return the secrets in the value of a variable: all of it, or parts of it."""
     if "://" in value:
-        yield from _in_address(value)
-    if not is_secret_name(name) or _is_place(name, value):
+        yield from _url_secrets(value)
+    if not is_secret_name(name) or _is_path(name, value):
         return
     yield value
     if _LIKELY_NAME.search(name):
-        yield from _in_headers(name, value)
+        yield from _header_secrets(name, value)
 
 
-def _in_address(value: str) -> Iterator[str]:
+def _url_secrets(value: str) -> Iterator[str]:
     rest = value.partition("://")[2]
-    # The password may hold `/` and `@` as they are, and what follows the host may hold an `@`.
+    # The password may contain `/` and `@`, and the part after the host may contain an `@`.
     for part in (rest, re.split(r"[/?#]", rest, maxsplit=1)[0]):
         user, colon, password = part.rpartition("@")[0].partition(":")
         if colon and not re.match(r"\d{1,5}[/?#]", password):
             yield from (password, unquote(password))
-        elif not colon and len(user) >= MIN_QUOTED and "/" not in user:
+        elif not colon and len(user) >= MIN_ANSWER_SECRET_CHARS and "/" not in user:
             yield user
     for match in re.finditer(r"[?&]([^=&#\s]+)=([^&#\s]+)", rest):
         if is_secret_name(match[1]):
             yield from (match[2], unquote(match[2]))
 
 
-def _in_headers(name: str, value: str) -> Iterator[str]:
-    """Give the values in `Authorization: Bearer x, X-Key: y` and in `a=x; session=y`."""
+def _header_secrets(name: str, value: str) -> Iterator[str]:
+    """Return the values in `Authorization: Bearer x, X-Key: y` and in `a=x; session=y`."""
     are_all = "COOKIE" in name.upper()
     for part in re.split(r"[,;\n]", value):
         field, *rest = re.split(r"[:=]", part, maxsplit=1)
         if rest and (are_all or is_secret_name(field)):
-            said = rest[0].strip()
-            yield re.sub(r"^(?:bearer|basic|token)\s+", "", said, flags=re.IGNORECASE)
+            yield re.sub(r"^(?:bearer|basic|token)\s+", "", rest[0].strip(), flags=re.IGNORECASE)
 
 
-def _is_place(name: str, value: str) -> bool:
-    """Tell whether a variable says where a secret lies: hiding the folder would hide it in every path."""
-    may_be = _PLACE_NAME.search(name) or not _SECRET_NAME.search(name)
-    return bool(may_be) and Path(value).is_absolute()
+def _is_path(name: str, value: str) -> bool:
+    """Return whether a value is the location of a secret: hiding a directory would hide it in every path."""
+    is_likely = _PATH_NAME.search(name) or not _SECRET_NAME.search(name)
+    return bool(is_likely) and Path(value).is_absolute()

@@ -21,7 +21,7 @@ MAX_KB: Final = 65_536
 
 _KB: Final = 1024
 _DEFAULTS: Final = {CHUNK_SIZE_VARIABLE: 10, MAX_SIZE_VARIABLE: 50}
-_MAX_SHOWN: Final = 40
+_MAX_DISPLAY_CHARS: Final = 40
 
 _log = logging.getLogger(__name__)
 
@@ -40,7 +40,7 @@ class Delivered:
 
     answer: str = field(repr=False)
     chunks: dict[str, Any] | None = None
-    """How to get the others, in the form of tool results; None if there are none."""
+    """The `chunks` object of tool results; None if the answer is complete."""
     is_truncated: bool = False
     warnings: tuple[str, ...] = ()
 
@@ -50,10 +50,10 @@ async def deliver(text: str, call: ToolCall, *, environ: Mapping[str, str] = os.
     bounds = limits(environ)
     answer = truncated(text, bounds.max_bytes)
     warnings = () if answer == text else (truncation_warning(text, answer, bounds.max_bytes),)
-    kept = await call.keep(answer, max_part_bytes=bounds.chunk_bytes)
-    chunks = {"cacheKey": kept.key, "current": 1, "total": kept.total} if kept.key else None
+    stored = await call.keep(answer, max_part_bytes=bounds.chunk_bytes)
+    chunks = {"cacheKey": stored.key, "current": 1, "total": stored.total} if stored.key else None
     return Delivered(
-        answer=kept.first, chunks=chunks, is_truncated=bool(warnings), warnings=(*warnings, *kept.warnings)
+        answer=stored.first, chunks=chunks, is_truncated=bool(warnings), warnings=(*warnings, *stored.warnings)
     )
 
 
@@ -62,12 +62,12 @@ def limits(environ: Mapping[str, str] = os.environ) -> Limits:
     return Limits(*(_bytes(name, environ.get(name, "")) for name in (CHUNK_SIZE_VARIABLE, MAX_SIZE_VARIABLE)))
 
 
-def truncation_warning(text: str, kept: str, max_bytes: int) -> str:
-    """Return a warning with the number of bytes of `text` that are missing in `kept`, and the variable to raise."""
-    total, left = (len(each.encode("utf-8", "surrogatepass")) for each in (text, kept))
+def truncation_warning(text: str, answer: str, max_bytes: int) -> str:
+    """Return a warning with the number of bytes of `text` that are missing in `answer`, and the variable to raise."""
+    total, remaining = (len(content.encode("utf-8", "surrogatepass")) for content in (text, answer))
     return (
-        f"the answer was cut: {total - left:,} of its {total:,} bytes are left out. Ask for less at once, or have the "
-        f"user raise {MAX_SIZE_VARIABLE} (now {max_bytes // _KB})"
+        f"the answer was cut: {total - remaining:,} of its {total:,} bytes are missing. Ask for less at once, or ask "
+        f"the user to raise {MAX_SIZE_VARIABLE} (now {max_bytes // _KB})"
     )
 
 
@@ -75,7 +75,7 @@ def _bytes(name: str, value: str) -> int:
     text = value.strip()
     if not text:
         return _DEFAULTS[name] * _KB
-    # int() alone takes `1_0` too, and refuses very many digits.
+    # int() also accepts `1_0`, and rejects very long numbers.
     if text.isascii() and text.isdecimal() and len(text) < 20 and 1 <= int(text) <= MAX_KB:
         return int(text) * _KB
     _warn(name, text)
@@ -84,6 +84,6 @@ def _bytes(name: str, value: str) -> int:
 
 @cache
 def _warn(name: str, text: str) -> None:
-    shown = text if len(text) <= _MAX_SHOWN else text[:_MAX_SHOWN] + "..."
+    display = text if len(text) <= _MAX_DISPLAY_CHARS else text[:_MAX_DISPLAY_CHARS] + "..."
     default = _DEFAULTS[name]
-    _log.warning("%s is %r, not a whole number of KB from 1 to %d: %d is used", name, shown, MAX_KB, default)
+    _log.warning("%s is %r, but must be a whole number of KB from 1 to %d; using %d", name, display, MAX_KB, default)

@@ -1,4 +1,4 @@
-"""Which folder a question is about, and what becomes of paths that a prompt may refer to."""
+"""The project root of a call, and the tool `validate_paths`."""
 
 from __future__ import annotations
 
@@ -10,38 +10,37 @@ from typing import Any, Final, Protocol
 
 from toolmason_runtime import ToolCall, ToolError
 
-from workbench_handlers.research.references import spellings
+from workbench_handlers.research.at_references import path_spellings
 from workbench_handlers.state import roots_for
 from workbench_handlers.workspace.open import similar
 from workbench_handlers.workspace.roots import RefusedPathError, Root, locate
 
 MAX_SUGGESTIONS: Final = 5
-"""Missing paths of one call for which similar names are looked for."""
+"""Missing paths of one call for which similar names are suggested."""
 
 
 class Paths(Protocol):
-    """What `validate_paths` is asked."""
+    """The parameters of `validate_paths`."""
 
     @property
     def paths(self) -> Sequence[str]:
-        """The paths, as they were written."""
+        """The paths as the caller wrote them."""
 
 
 async def project_root(call: ToolCall, path: str = "") -> Root:
-    """Give the one folder that a question is about, and that its program is started in.
+    """Return the directory that a question is about, in which its program is started.
 
-    A call may read several folders, but a program has one: of those allowed, the one that holds `path`, the innermost
-    if they are nested; the first if `path` is empty or in none of them. What then cannot be read is refused where
-    `path` is located in this root.
+    Among several allowed directories, this is the innermost one that contains `path`; the first one if `path` is empty
+    or in none of them. Paths outside it are refused when they are resolved in this root.
 
     Raises:
-        ToolError: no folder is allowed.
+        ToolError: no directory is allowed.
     """
     roots = await roots_for(call)
-    return await asyncio.to_thread(_holder, path, roots) if path and len(roots) > 1 else roots[0]
+    return await asyncio.to_thread(_root_of, path, roots) if path and len(roots) > 1 else roots[0]
 
 
-def _holder(path: str, roots: tuple[Root, ...]) -> Root:
+def _root_of(path: str, roots: tuple[Root, ...]) -> Root:
     try:
         located = locate(path, roots)
     except ToolError:
@@ -52,55 +51,54 @@ def _holder(path: str, roots: tuple[Root, ...]) -> Root:
 
 
 async def validate_paths(params: Paths, call: ToolCall) -> dict[str, Any]:
-    """Say of each path where it leads, whether it is there and whether it may be read.
+    """Return where each path leads, whether it exists and whether it may be read.
 
-    Section 5.5 of the specification has `exists` tell of paths outside of the project as well, so it does: one bit on a
-    path the caller named, which needs no more rights than the user's. Nothing more is told of what is outside: no
-    name, size or kind, and no similar names.
+    As section 5.5 of the specification requires, `exists` is also given for paths outside the project, of which nothing
+    else is reported: no name, size, kind or similar names.
     """
     roots = await roots_for(call)
-    return {"tool": "validate_paths", "results": await asyncio.to_thread(_all_checked, params.paths, roots)}
+    return {"tool": "validate_paths", "results": await asyncio.to_thread(_check_all, params.paths, roots)}
 
 
-def _all_checked(paths: Sequence[str], roots: tuple[Root, ...]) -> list[dict[str, Any]]:
+def _check_all(paths: Sequence[str], roots: tuple[Root, ...]) -> list[dict[str, Any]]:
     results: list[dict[str, Any]] = []
     missing = 0
     for path in paths:
-        results.append(_checked(path, roots, suggest=missing < MAX_SUGGESTIONS))
+        results.append(_check(path, roots, suggest=missing < MAX_SUGGESTIONS))
         missing += results[-1]["allowed"] and not results[-1]["exists"]
     return results
 
 
-def _checked(path: str, roots: tuple[Root, ...], *, suggest: bool) -> dict[str, Any]:
-    """Judge a path by the first of its spellings that is there and allowed, else by the last of them."""
+def _check(path: str, roots: tuple[Root, ...], *, suggest: bool) -> dict[str, Any]:
+    """Check the first spelling of a path that exists and is allowed, else the last spelling."""
     result: dict[str, Any] = {}
-    for written in dict.fromkeys(spellings(path)):
-        result = {"input": path, **_judged(written, roots, suggest=suggest)}
+    for spelling in dict.fromkeys(path_spellings(path)):
+        result = {"input": path, **_resolve(spelling, roots, suggest=suggest)}
         if result["exists"] and result["allowed"]:
             break
     return result
 
 
-def _judged(written: str, roots: tuple[Root, ...], *, suggest: bool) -> dict[str, Any]:
+def _resolve(path: str, roots: tuple[Root, ...], *, suggest: bool) -> dict[str, Any]:
     try:
-        located = locate(written, roots)
+        located = locate(path, roots)
     except RefusedPathError as error:
         exists = bool(error.resolved) and os.path.exists(error.resolved)  # noqa: PTH110  `Path.exists` raises
-        return _result(error.resolved or written, exists=exists, allowed=False, reason=error.reason)
+        return _result(error.resolved or path, exists=exists, allowed=False, reason=error.reason)
     except ToolError as error:
-        return _result(written, exists=False, allowed=False, reason=error.message)
+        return _result(path, exists=False, allowed=False, reason=error.message)
     resolved = str(located.path)
     try:
         located.path.stat()
     except (FileNotFoundError, NotADirectoryError):
-        near = similar(located) if suggest else ""
-        return _result(resolved, exists=False, allowed=True, reason=f"No such file or directory{near}")
+        suggestion = similar(located) if suggest else ""
+        return _result(resolved, exists=False, allowed=True, reason=f"No such file or directory{suggestion}")
     except OSError as error:
         is_loop = error.errno == errno.ELOOP
-        reason = "Path leads in a circle of links" if is_loop else f"Path cannot be looked at: {error.strerror}"
+        reason = "Path is a loop of symbolic links" if is_loop else f"Path cannot be accessed: {error.strerror}"
         return _result(resolved, exists=False, allowed=False, reason=reason)
     if not located.path.is_relative_to(roots[0].path):
-        reason = f"Path is not in {roots[0].path}, so prompts cannot refer to it: only tools with a path can read it"
+        reason = f"Path is not in {roots[0].path}, so prompts cannot refer to it; use a tool with a path argument"
         return _result(resolved, exists=True, allowed=True, reason=reason)
     return _result(resolved, exists=True, allowed=True)
 

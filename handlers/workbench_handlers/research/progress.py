@@ -1,4 +1,4 @@
-"""Keeps a client that waits for minutes from giving up: what goes on, and a sign of life when nothing does."""
+"""MCP progress of long calls, with a heartbeat for clients that would time out."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ from toolmason_runtime import ToolCall
 
 from workbench_handlers.model_backends.question import Report
 
-SIGN_OF_LIFE_S: Final = 25.0
-"""Seconds of silence after which a client is told that work goes on: clients give up after 60."""
+HEARTBEAT_INTERVAL_S: Final = 25.0
+"""Seconds without progress after which a client receives a heartbeat; clients time out after 60."""
 
 _log = logging.getLogger(__name__)
 
 
 @asynccontextmanager
-async def telling(call: ToolCall, *, every_s: float = SIGN_OF_LIFE_S) -> AsyncIterator[Report]:
-    """Give what tells the client of one call; it does so by itself whenever `every_s` seconds passed in silence.
+async def progress_reporter(call: ToolCall, *, interval_s: float = HEARTBEAT_INTERVAL_S) -> AsyncIterator[Report]:
+    """Return a function that sends progress of one call; a heartbeat is sent after `interval_s` seconds without any.
 
-    The progress of MCP has to grow, and how much there is to do is not known: it counts seconds.
+    Progress must increase in MCP, and its total is unknown: it counts seconds.
     """
-    told = _Told(call)
-    alive = asyncio.create_task(told.keep_alive(every_s))
+    reporter = _ProgressReporter(call)
+    heartbeats = asyncio.create_task(reporter.send_heartbeats(interval_s))
     try:
-        yield told.report
+        yield reporter.report
     finally:
-        alive.cancel()
+        heartbeats.cancel()
         with suppress(asyncio.CancelledError):
-            await asyncio.wait([alive])
+            await asyncio.wait([heartbeats])
 
 
-class _Told:
+class _ProgressReporter:
     def __init__(self, call: ToolCall) -> None:
         self._call = call
         self._began = time.monotonic()
@@ -46,17 +46,17 @@ class _Told:
     async def report(self, text: str) -> None:
         async with self._turn:
             self._last = time.monotonic()
-            # Clocks may stand still between two messages, and equal progress is none.
+            # A clock may not advance between two messages, and progress must increase.
             self._sent = max(round(self._last - self._began, 3), round(self._sent + 0.001, 3))
             await self._call.progress(self._sent, None, text)
 
-    async def keep_alive(self, every_s: float) -> None:
+    async def send_heartbeats(self, interval_s: float) -> None:
         while True:
-            await asyncio.sleep(max(0.0, self._last + every_s - time.monotonic()))
-            if time.monotonic() - self._last < every_s:
+            await asyncio.sleep(max(0.0, self._last + interval_s - time.monotonic()))
+            if time.monotonic() - self._last < interval_s:
                 continue
             try:
                 await self.report(f"still working, {time.monotonic() - self._began:.0f} s so far")
-            except Exception as error:  # noqa: BLE001  a client that has gone: its call is cancelled elsewhere
-                _log.debug("no sign of life could be given: %s", type(error).__name__)
+            except Exception as error:  # noqa: BLE001  the client is disconnected, and its call is cancelled elsewhere
+                _log.debug("heartbeat failed: %s", type(error).__name__)
                 return

@@ -1,4 +1,4 @@
-"""What every question begins with, and what the options of the two general tools add to it."""
+"""The beginning of every prompt, and the options of the two general tools."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OPTIMIZATION FOR TOKEN EFFICIENCY:
 - Use bullet points and structured formatting for clarity
 - If asked about security/architecture/performance, focus ONLY on that dimension
 """
-"""Section 7.5 of the specification of the research proxy, with what became untrue since put right."""
+"""Section 7.5 of the research specification, updated where it no longer applies."""
 
 OUTPUT_FORMAT: Final = """
 OUTPUT FORMAT:
@@ -27,7 +27,7 @@ OUTPUT FORMAT:
 - Provide detailed findings with file path references
 - End with a "## Files Referenced" section listing all paths examined
 """
-"""How an answer to a free question looks. Tools that ask for JSON say so themselves."""
+"""The format of an answer to a free question. Tools that ask for JSON define their own."""
 
 _FOCUS: Final = {
     "security": "Focus on security: vulnerabilities, trust boundaries, input validation, secrets, authentication.",
@@ -44,12 +44,12 @@ _CITATIONS: Final = {
 
 
 def free_question(prompt: str, *, focus: str = "", style: str = "", citations: str = "") -> str:
-    """Give the whole text for a question in a caller's own words."""
-    wishes = (_FOCUS.get(focus, ""), _STYLE.get(style, ""), _CITATIONS.get(citations, ""))
-    added = "".join(f"\n{wish}\n" for wish in wishes if wish)
-    return f"{PREAMBLE}{OUTPUT_FORMAT}{added}\n---\n\nUSER REQUEST:\n{prompt}"
+    """Return the complete prompt for a caller's question."""
+    options = (_FOCUS.get(focus, ""), _STYLE.get(style, ""), _CITATIONS.get(citations, ""))
+    extra = "".join(f"\n{option}\n" for option in options if option)
+    return f"{PREAMBLE}{OUTPUT_FORMAT}{extra}\n---\n\nUSER REQUEST:\n{prompt}"
 
 
 def task(text: str) -> str:
-    """Give the whole text for a task that says itself how its answer looks."""
+    """Return the complete prompt for a task that defines its own output format."""
     return f"{PREAMBLE}\n---\n\n{text}"

@@ -1,4 +1,4 @@
-"""The places in which programs run: there are only so many, and who comes when all are taken waits in line."""
+"""A semaphore with a priority queue: a limited number of slots, each for one running program."""
 
 from __future__ import annotations
 
@@ -10,99 +10,99 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
 MAX_PROGRAMS: Final = 8
-"""Programs that run at the same time. Each is a whole Node, and all use up the same quota."""
+"""Programs that run at the same time. Each is a Node process, and all share one quota."""
 
 
-class Owner(Protocol):
-    """What a place is for. Its `listeners` are those who wait for it."""
+class SlotOwner(Protocol):
+    """An operation that uses slots."""
 
     @property
     def listeners(self) -> Sequence[Any]:
-        """Who waits for it."""
+        """The calls that wait for it."""
 
     async def report(self, text: str) -> None:
-        """Tell them."""
+        """Send progress to these calls."""
 
 
 @dataclass(eq=False)
-class _Waiting:
-    owner: Owner
-    place: asyncio.Future[None] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+class _Waiter:
+    owner: SlotOwner
+    slot: asyncio.Future[None] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
     moved: asyncio.Event = field(default_factory=asyncio.Event)
 
 
-class Places:
-    """So many places, which are given in the order of asking.
+class Slots:
+    """`size` slots, assigned in the order of requests, except that owners without listeners come last.
 
-    But work that nobody waits for comes last, and what has a place already comes after what has none.
+    Among the others, owners with fewer slots come first. Invariant: no slot is free while an owner waits.
     """
 
-    def __init__(self, most: int = MAX_PROGRAMS) -> None:
-        self._most = most
-        self._held: Counter[Owner] = Counter()
-        self._line: list[_Waiting] = []
+    def __init__(self, size: int = MAX_PROGRAMS) -> None:
+        self._size = size
+        self._acquired: Counter[SlotOwner] = Counter()
+        self._queue: list[_Waiter] = []
 
     @property
-    def wanted(self) -> int:
-        """How many wait in line for whom somebody waits."""
-        return sum(bool(each.owner.listeners) for each in self._line)
+    def waiting_count(self) -> int:
+        """Number of queued requests whose owner has listeners."""
+        return sum(bool(waiter.owner.listeners) for waiter in self._queue)
 
-    def held(self, owner: Owner) -> int:
-        """Give how many places are held for it."""
-        return self._held[owner]
+    def acquired_by(self, owner: SlotOwner) -> int:
+        """Return the number of slots of an owner."""
+        return self._acquired[owner]
 
     @asynccontextmanager
-    async def place(self, owner: Owner) -> AsyncIterator[None]:
-        """Hold a place for `owner`, which is told how many are before it as long as there is none."""
-        if self._line or self._held.total() >= self._most:
-            await self._stand_in_line(owner)
+    async def acquire(self, owner: SlotOwner) -> AsyncIterator[None]:
+        """Hold a slot for `owner`. While it waits, its position in the queue is reported."""
+        if self._queue or self._acquired.total() >= self._size:
+            await self._wait(owner)
         else:
-            self._held[owner] += 1
+            self._acquired[owner] += 1
         try:
             yield
         finally:
-            self._leave(owner)
+            self._release(owner)
 
-    async def _stand_in_line(self, owner: Owner) -> None:
-        waiting = _Waiting(owner)
-        self._line.append(waiting)
-        self._move_up()
-        # Telling may take long where a client does not listen, and must not hold a place.
-        telling = asyncio.create_task(self._tell(waiting))
+    async def _wait(self, owner: SlotOwner) -> None:
+        waiter = _Waiter(owner)
+        self._queue.append(waiter)
+        self._assign_free_slots()
+        # A task of its own: a client that does not read its progress must not block the queue.
+        reports = asyncio.create_task(self._report_position(waiter))
         try:
-            await waiting.place
+            await waiter.slot
         except asyncio.CancelledError:
-            if waiting in self._line:
-                self._line.remove(waiting)
-                self._move_up()
-            elif waiting.place.done() and not waiting.place.cancelled():
-                self._leave(owner)
+            if waiter in self._queue:
+                self._queue.remove(waiter)
+                self._assign_free_slots()
+            elif waiter.slot.done() and not waiter.slot.cancelled():
+                self._release(owner)
             raise
         finally:
-            telling.cancel()
+            reports.cancel()
 
-    async def _tell(self, waiting: _Waiting) -> None:
-        told = -1
-        while waiting in self._line:
-            waiting.moved.clear()
-            before = self._line.index(waiting)
-            if before != told:
-                await waiting.owner.report(f"waiting for a free place ({before} before)")
-                told = before
-            await waiting.moved.wait()
+    async def _report_position(self, waiter: _Waiter) -> None:
+        reported = -1
+        while waiter in self._queue:
+            waiter.moved.clear()
+            position = self._queue.index(waiter)
+            if position != reported:
+                await waiter.owner.report(f"waiting for a free slot ({position} ahead)")
+                reported = position
+            await waiter.moved.wait()
 
-    def _leave(self, owner: Owner) -> None:
-        self._held[owner] -= 1
-        if not self._held[owner]:
-            del self._held[owner]
-        self._move_up()
+    def _release(self, owner: SlotOwner) -> None:
+        self._acquired[owner] -= 1
+        if not self._acquired[owner]:
+            del self._acquired[owner]
+        self._assign_free_slots()
 
-    def _move_up(self) -> None:
-        self._line = [each for each in self._line if not each.place.cancelled()]
-        while self._line and self._held.total() < self._most:
-            first = min(self._line, key=lambda each: (not each.owner.listeners, self._held[each.owner]))
-            self._line.remove(first)
-            self._held[first.owner] += 1
-            first.place.set_result(None)
-        for each in self._line:
-            each.moved.set()
+    def _assign_free_slots(self) -> None:
+        self._queue = [waiter for waiter in self._queue if not waiter.slot.cancelled()]
+        while self._queue and self._acquired.total() < self._size:
+            first = min(self._queue, key=lambda waiter: (not waiter.owner.listeners, self._acquired[waiter.owner]))
+            self._queue.remove(first)
+            self._acquired[first.owner] += 1
+            first.slot.set_result(None)
+        for waiter in self._queue:
+            waiter.moved.set()

@@ -1,4 +1,4 @@
-"""What the research tools share while the server lives: what is going on, what is kept, what went wrong so far."""
+"""State that the research tools of one server share: running operations, retries and statistics."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 import logging
 import math
 import os
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -17,35 +17,26 @@ from toolmason_runtime import ToolCall, ToolError
 
 from workbench_handlers.model_backends.logs import record
 from workbench_handlers.model_backends.question import Answer, Ask, Question, Report
+from workbench_handlers.model_backends.selection import models
 from workbench_handlers.research.operations import LINGER_S, WAIT_S, Operation, Operations, StillRunningError
-from workbench_handlers.research.progress import SIGN_OF_LIFE_S, telling
+from workbench_handlers.research.progress import HEARTBEAT_INTERVAL_S, progress_reporter
 from workbench_handlers.research.slots import MAX_PROGRAMS
 from workbench_handlers.workspace.packages import require_for_questions
 
 if TYPE_CHECKING:
-    from workbench_handlers.model_backends.retrying import RetryConfig, RetryStatistics
+    from workbench_handlers.model_backends.retry import RetryConfig, RetryStatistics
 
-LINGER: Final = "WORKBENCH_LINGER_SECONDS"
-"""Environment variable with the seconds that work goes on when nobody waits for it any more."""
-MAX_LINGER_S: Final = 3600.0
-WAIT: Final = "WORKBENCH_WAIT_SECONDS"
-"""Environment variable with the seconds after which one call is told to come back; 0: it waits as long as it takes."""
-PROGRAMS: Final = "WORKBENCH_MAX_PROGRAMS"
-"""Environment variable with how many programs may run at the same time."""
-MAX_MOST_PROGRAMS: Final = 1000
+LINGER_VARIABLE: Final = "WORKBENCH_LINGER_SECONDS"
+"""Seconds that an operation continues after its last caller left."""
+WAIT_VARIABLE: Final = "WORKBENCH_WAIT_SECONDS"
+"""Seconds after which a call returns STILL_RUNNING; 0: it waits for the answer."""
+MAX_PROGRAMS_VARIABLE: Final = "WORKBENCH_MAX_PROGRAMS"
+"""Number of programs that may run at the same time."""
+MAX_SECONDS: Final = 3600.0
+PROGRAM_LIMIT: Final = 1000
+"""Maximum value of `WORKBENCH_MAX_PROGRAMS`."""
 
-FLASH: Final = ("gemini-3-flash-preview", "gemini-2.5-flash", "")
-PRO: Final = ("gemini-3-pro-preview", "gemini-2.5-pro", "")
-MODELS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
-    "flash": ("WORKBENCH_FLASH_MODELS", FLASH),
-    "pro": ("WORKBENCH_PRO_MODELS", PRO),
-}
-"""The environment variable of each kind of model, and what is tried in its absence; empty leaves it to the program.
-
-Appendix A of the specification of the research proxy.
-"""
-
-_LOGGED: Final = frozenset(
+_LOGGED_ARGUMENTS: Final = frozenset(
     (
         "citationMode",
         "directory",
@@ -58,7 +49,7 @@ _LOGGED: Final = frozenset(
         "scope",
     )
 ) | {"prompt"}
-"""Arguments whose text is no question: names, and places in the project. Of a `prompt` the log itself tells the length.
+"""Arguments that are logged as they are: choices, and paths in the project. The log replaces a `prompt` by its length.
 """
 
 _log = logging.getLogger(__name__)
@@ -66,167 +57,152 @@ _log = logging.getLogger(__name__)
 Result = TypeVar("Result")
 
 
-def models(kind: str, environ: Mapping[str, str] | None = None) -> tuple[str, ...]:
-    """Give the models to try in order, for `flash` or `pro`: names between commas, `auto` for the program's choice."""
-    variable, default = MODELS[kind]
-    said = (os.environ if environ is None else environ).get(variable, "")
-    names = tuple(dict.fromkeys("" if name == "auto" else name for each in said.split(",") if (name := each.strip())))
-    return names or default
-
-
 @dataclass
 class Research:
-    """One for each server."""
+    """The state of the research tools of one server."""
 
     operations: Operations = field(
-        default_factory=lambda: Operations(linger_s=linger(), most_programs=most_programs(), wait_s=wait())
+        default_factory=lambda: Operations(
+            linger_s=seconds_setting(LINGER_VARIABLE, LINGER_S),
+            max_programs=max_programs(),
+            wait_s=seconds_setting(WAIT_VARIABLE, WAIT_S),
+        )
     )
-    sign_of_life_s: float = SIGN_OF_LIFE_S
-    """Seconds of silence after which a client is told that work goes on."""
+    heartbeat_s: float = HEARTBEAT_INTERVAL_S
+    """Seconds without progress after which a client receives a heartbeat."""
 
     @cached_property
     def retry(self) -> RetryConfig:
-        """How often what failed is tried again."""
-        from workbench_handlers.model_backends.retrying import RetryConfig
+        """The retry settings."""
+        from workbench_handlers.model_backends.retry import RetryConfig
 
         return RetryConfig.from_environ(os.environ)
 
     @cached_property
     def statistics(self) -> RetryStatistics:
-        """What became of all questions since the server was started."""
-        from workbench_handlers.model_backends.retrying import RetryStatistics
+        """Results of all questions since the server started."""
+        from workbench_handlers.model_backends.retry import RetryStatistics
 
         return RetryStatistics()
 
     async def ask(self, question: Question, operation: Operation, projects: Iterable[Path]) -> Answer:
-        """Ask the program, which none of `projects` may choose, with its retries and models.
+        """Ask a program, with retries and fallback. No directory of `projects` can choose the program.
 
         Raises:
             ToolError: there is no program, or no answer.
         """
         from workbench_handlers.model_backends.adapters import adapter_for
-        from workbench_handlers.model_backends.asking import ask
-        from workbench_handlers.model_backends.choice import without_projects
-        from workbench_handlers.model_backends.probing import find
+        from workbench_handlers.model_backends.ask import ask_model
+        from workbench_handlers.model_backends.detect import find_program
+        from workbench_handlers.model_backends.selection import without_project_paths
 
-        program = await find(without_projects(os.environ, projects))
-        answer = await ask(
+        program = await find_program(without_project_paths(os.environ, projects))
+        answer = await ask_model(
             question,
             adapter=adapter_for(program),
             program=program,
             retry=self.retry,
             statistics=self.statistics,
             report=operation.report,
-            place=lambda: self.operations.place(operation),
+            slot=lambda: self.operations.acquire_slot(operation),
         )
         return _without_secrets(answer)
 
-    async def work(
+    async def run_shared(
         self,
         call: ToolCall,
         params: Any,
-        folder: Path,
+        directory: Path,
         do: Callable[[Ask, Report], Awaitable[Result]],
         *,
         kind: str,
         projects: Iterable[Path],
     ) -> tuple[Result, Operation]:
-        """Do what a tool does once for all who ask the same while it goes on; give its result, and which work it was.
+        """Run `do` once for all identical simultaneous calls; return its result and the operation.
 
-        `projects` are the folders that may be read, of which `folder` is one.
+        `projects` are the readable directories, including `directory`.
 
         Raises:
-            ToolError: as `do`, or a package is missing without which no answer could be given, or the work goes on
-                longer than one call may take.
+            ToolError: as `do`, a required package is missing, or the operation exceeds the time of one call.
         """
         require_for_questions()
 
-        record(_log, logging.INFO, "called", tool=call.tool, folder=str(folder), arguments=_loggable(params))
+        record(_log, logging.INFO, "called", tool=call.tool, directory=str(directory), arguments=_loggable(params))
 
         async def begin(operation: Operation) -> tuple[Result, Operation]:
-            record(_log, logging.INFO, "began", tool=call.tool, operation=operation.id)
+            record(_log, logging.INFO, "started", tool=call.tool, operation=operation.id)
 
-            async def asked(prompt: str) -> Answer:
-                question = Question(prompt=prompt, folder=folder, models=models(kind))
+            async def ask(prompt: str) -> Answer:
+                question = Question(prompt=prompt, directory=directory, models=models(kind, os.environ))
                 return await self.ask(question, operation, projects)
 
-            return await do(asked, operation.report), operation
+            return await do(ask, operation.report), operation
 
-        async with telling(call, every_s=self.sign_of_life_s) as report:
+        async with progress_reporter(call, interval_s=self.heartbeat_s) as report:
             try:
-                return await self.operations.share(_key(call.tool, params, folder), call.tool, begin, report)
+                return await self.operations.join_or_start(_key(call.tool, params, directory), call.tool, begin, report)
             except StillRunningError as error:
-                raise _still_running(error.operation) from None
+                raise _still_running_error(error.operation) from None
 
     async def aclose(self) -> None:
-        """End all work."""
+        """End all operations."""
         await self.operations.aclose()
 
 
 def _without_secrets(answer: Answer) -> Answer:
-    """Hide the server's own keys: a project's `.env` may hold them, and a model that reads it may quote it."""
-    from workbench_handlers.model_backends.redaction import secrets_hidden
+    """Redact the server's own keys: a model can quote a project's `.env` file that contains them."""
+    from workbench_handlers.model_backends.redaction import redact_known
 
-    text, model = secrets_hidden((answer.text, answer.model), os.environ)
+    text, model = redact_known((answer.text, answer.model), os.environ)
     files, refused, ignored = (
-        tuple(secrets_hidden(each, os.environ)) for each in (answer.files, answer.refused, answer.ignored)
+        tuple(redact_known(paths, os.environ)) for paths in (answer.files, answer.refused, answer.ignored)
     )
     return replace(answer, text=text, model=model, files=files, refused=refused, ignored=ignored)
 
 
 def _loggable(params: Any) -> dict[str, Any]:
-    """Give the arguments of a call as they may be logged: what was chosen, and of what was written only how much."""
-    told: dict[str, Any] = {}
+    """Return the arguments of a call for the log: choices as they are, texts as their length."""
+    arguments: dict[str, Any] = {}
     for name, value in params.model_dump(mode="json", by_alias=True, exclude_none=True).items():
-        if isinstance(value, str) and name not in _LOGGED:
-            told[name] = f"{len(value):,} characters"
+        if isinstance(value, str) and name not in _LOGGED_ARGUMENTS:
+            arguments[name] = f"{len(value):,} characters"
         else:
-            told[name] = f"{len(value):,} items" if isinstance(value, list) else value
-    return told
+            arguments[name] = f"{len(value):,} items" if isinstance(value, list) else value
+    return arguments
 
 
-def _key(tool: str, params: Any, folder: Path) -> str:
-    asked = params.model_dump(mode="json", by_alias=True)
-    text = json.dumps([tool, str(folder), asked], sort_keys=True, ensure_ascii=True)
+def _key(tool: str, params: Any, directory: Path) -> str:
+    arguments = params.model_dump(mode="json", by_alias=True)
+    text = json.dumps([tool, str(directory), arguments], sort_keys=True, ensure_ascii=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _still_running(operation: Operation) -> ToolError:
+def _still_running_error(operation: Operation) -> ToolError:
     message = (
-        f"No answer yet after {operation.age_s:.0f} s, and the work goes on: call again with the same arguments at "
-        "once. The call continues where it is; nothing is asked or paid for twice"
+        f"No answer yet after {operation.age_s:.0f} s; the operation continues. Repeat the call with the same "
+        "arguments now: it joins the running operation at no extra cost"
     )
-    return ToolError(message, code="STILL_RUNNING", details={"operationId": operation.id, "progress": operation.said})
+    details = {"operationId": operation.id, "progress": operation.last_progress}
+    return ToolError(message, code="STILL_RUNNING", details=details)
 
 
-def linger() -> float:
-    """Read how long work lingers; in place of what is no number of seconds the default, which is logged."""
-    return _seconds(LINGER, LINGER_S)
-
-
-def wait() -> float:
-    """Read how long one call waits; in place of what is no number of seconds the default, which is logged."""
-    return _seconds(WAIT, WAIT_S)
-
-
-def _seconds(variable: str, default: float) -> float:
-    said = os.environ.get(variable, "").strip()
+def seconds_setting(variable: str, default: float) -> float:
+    """Return the seconds in an environment variable; an invalid value is logged, and replaced by `default`."""
     try:
-        seconds = float(said or default)
+        seconds = float(os.environ.get(variable, "").strip() or default)
     except ValueError:
         seconds = math.nan
-    if 0 <= seconds <= MAX_LINGER_S:
+    if 0 <= seconds <= MAX_SECONDS:
         return seconds
-    _log.warning("%s is no number of seconds from 0 to %.0f: %.0f is used", variable, MAX_LINGER_S, default)
+    _log.warning("%s must be a number of seconds from 0 to %.0f; using %.0f", variable, MAX_SECONDS, default)
     return default
 
 
-def most_programs() -> int:
-    """Read how many programs may run at once; in place of what is no such number the default, which is logged."""
-    said = os.environ.get(PROGRAMS, "").strip() or str(MAX_PROGRAMS)
-    if said.isascii() and said.isdecimal() and len(said) <= len(str(MAX_MOST_PROGRAMS)):
-        number = int(said)
-        if 1 <= number <= MAX_MOST_PROGRAMS:
-            return number
-    _log.warning("%s is no number from 1 to %d: %d is used", PROGRAMS, MAX_MOST_PROGRAMS, MAX_PROGRAMS)
+def max_programs() -> int:
+    """Return the value of `WORKBENCH_MAX_PROGRAMS`; an invalid value is logged, and replaced by the default."""
+    text = os.environ.get(MAX_PROGRAMS_VARIABLE, "").strip() or str(MAX_PROGRAMS)
+    number = int(text) if text.isascii() and text.isdecimal() and len(text) <= len(str(PROGRAM_LIMIT)) else 0
+    if 1 <= number <= PROGRAM_LIMIT:
+        return number
+    _log.warning("%s must be a number from 1 to %d; using %d", MAX_PROGRAMS_VARIABLE, PROGRAM_LIMIT, MAX_PROGRAMS)
     return MAX_PROGRAMS

@@ -2,9 +2,9 @@
 
 api           the stub of the HTTP API, started: see `gemini_api`
 gemini        the path of the real CLI, from tests/node_modules
-gemini_home   a home folder with settings, and the environment to run the real CLI in, which asks `api`
+gemini_home   a home directory with settings, and the environment to run the real CLI in, which asks `api`
 fake          makes fake executables: `fake("gemini", answered("Hello"))`, see `fake_cli`
-project       an empty folder to ask about
+project       an empty directory to ask about
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def project(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def fake(tmp_path: Path) -> MakeFake:
-    """Make a fake: `fake(name, *scripts, version=..., help=..., probe=...)`; each has a folder of its own."""
+    """Make a fake: `fake(name, *scripts, version=..., help=..., probe=...)`; each has a directory of its own."""
     made: list[Fake] = []
 
     def build(
@@ -88,10 +88,10 @@ def fake(tmp_path: Path) -> MakeFake:
         help: str = "",  # noqa: A002
         probe: Script = (),
     ) -> Fake:
-        folder = tmp_path / f"fake-{len(made)}"
-        folder.mkdir()
+        directory = tmp_path / f"fake-{len(made)}"
+        directory.mkdir()
         known = {"gemini": ("0.61.0", GEMINI_HELP), "agy": ("1.1.22", AGY_HELP)}.get(name, ("1.0.0", ""))
-        fake = make(folder, name, *scripts, version=version or known[0], help_text=help or known[1], probe=probe)
+        fake = make(directory, name, *scripts, version=version or known[0], help_text=help or known[1], probe=probe)
         made.append(fake)
         return fake
 

@@ -113,7 +113,7 @@ def test_an_invalid_size_is_replaced_by_the_default_and_logged_once(
 
     [message] = [record.getMessage() for record in caplog.records]
     assert message.startswith(f"{name} is ")
-    assert "not a whole number of KB from 1 to 65536" in message
+    assert "must be a whole number of KB from 1 to 65536" in message
     assert len(message) < 200
 
 
@@ -129,6 +129,6 @@ def test_the_warning_has_the_missing_bytes_and_the_variable_to_raise() -> None:
     text = "\u6f22" * 40_000
 
     assert truncation_warning(text, truncated(text, 50 * KB), 50 * KB) == (
-        "the answer was cut: 68,802 of its 120,000 bytes are left out. Ask for less at once, or have the user raise "
+        "the answer was cut: 68,802 of its 120,000 bytes are missing. Ask for less at once, or ask the user to raise "
         "RESPONSE_MAX_SIZE_KB (now 50)"
     )

@@ -57,7 +57,7 @@ def run(scenario: Callable[[], Awaitable[None]]) -> None:
 def test_who_asks_the_same_while_it_goes_on_waits_for_the_same_answer() -> None:
     async def scenario() -> None:
         operations, work = Operations(), Work()
-        both = [asyncio.create_task(operations.share("key", "t", work, silent)) for _ in range(2)]
+        both = [asyncio.create_task(operations.join_or_start("key", "t", work, silent)) for _ in range(2)]
         await until(lambda: work.begun == 1)
         work.gate.set()
 
@@ -71,11 +71,11 @@ def test_a_call_that_has_waited_long_enough_is_told_to_come_back_and_then_gets_t
     async def scenario() -> None:
         operations, work = Operations(linger_s=0, wait_s=0.01), Work()
         with pytest.raises(StillRunningError) as told:
-            await operations.share("key", "t", work, silent)
+            await operations.join_or_start("key", "t", work, silent)
         assert [told.value.operation] == operations.running()
         work.gate.set()
 
-        assert await operations.share("key", "t", work, silent) == "the answer"
+        assert await operations.join_or_start("key", "t", work, silent) == "the answer"
         assert (work.begun, work.ended) == (1, ["done"])
 
     run(scenario)
@@ -85,11 +85,11 @@ def test_an_answer_that_comes_between_two_calls_is_kept_for_the_second() -> None
     async def scenario() -> None:
         operations, work = Operations(linger_s=0, wait_s=0.01), Work()
         with pytest.raises(StillRunningError):
-            await operations.share("key", "t", work, silent)
+            await operations.join_or_start("key", "t", work, silent)
         work.gate.set()
         await until(lambda: work.ended == ["done"])
 
-        assert await operations.share("key", "t", work, silent) == "the answer"
+        assert await operations.join_or_start("key", "t", work, silent) == "the answer"
         assert work.begun == 1
 
     run(scenario)
@@ -106,9 +106,9 @@ def test_who_joins_is_told_so_and_what_follows() -> None:
         async def tell_too(text: str) -> None:
             second.append(text)
 
-        one = asyncio.create_task(operations.share("key", "t", work, tell))
+        one = asyncio.create_task(operations.join_or_start("key", "t", work, tell))
         await until(lambda: work.begun == 1)
-        two = asyncio.create_task(operations.share("key", "t", work, tell_too))
+        two = asyncio.create_task(operations.join_or_start("key", "t", work, tell_too))
         await until(lambda: len(second) == 1)
         (operation,) = operations.running()
         assert second[0].startswith(f"joined {operation.id}")
@@ -124,7 +124,7 @@ def test_who_joins_is_told_so_and_what_follows() -> None:
 def test_other_questions_are_other_work() -> None:
     async def scenario() -> None:
         operations, work = Operations(), Work()
-        tasks = [asyncio.create_task(operations.share(key, "t", work, silent)) for key in ("a", "b")]
+        tasks = [asyncio.create_task(operations.join_or_start(key, "t", work, silent)) for key in ("a", "b")]
         await until(lambda: work.begun == 2)
         work.gate.set()
         await asyncio.gather(*tasks)
@@ -135,13 +135,13 @@ def test_other_questions_are_other_work() -> None:
 def test_what_fails_fails_for_all_and_is_begun_anew_afterwards() -> None:
     async def scenario() -> None:
         operations, work = Operations(), Work(error=ValueError("no"))
-        both = [asyncio.create_task(operations.share("key", "t", work, silent)) for _ in range(2)]
+        both = [asyncio.create_task(operations.join_or_start("key", "t", work, silent)) for _ in range(2)]
         work.gate.set()
         said = await asyncio.gather(*both, return_exceptions=True)
         assert [str(each) for each in said] == ["no", "no"]
 
         work.error = None
-        assert await operations.share("key", "t", work, silent) == "the answer"
+        assert await operations.join_or_start("key", "t", work, silent) == "the answer"
         assert work.begun == 2
 
     run(scenario)
@@ -150,7 +150,7 @@ def test_what_fails_fails_for_all_and_is_begun_anew_afterwards() -> None:
 def test_one_who_leaves_does_not_end_what_another_waits_for() -> None:
     async def scenario() -> None:
         operations, work = Operations(linger_s=0), Work()
-        leaves, stays = (asyncio.create_task(operations.share("key", "t", work, silent)) for _ in range(2))
+        leaves, stays = (asyncio.create_task(operations.join_or_start("key", "t", work, silent)) for _ in range(2))
         await until(lambda: work.begun == 1)
         leaves.cancel()
         await asyncio.wait([leaves])
@@ -165,7 +165,7 @@ def test_one_who_leaves_does_not_end_what_another_waits_for() -> None:
 def test_work_ends_when_the_last_one_leaves_and_nobody_comes_back() -> None:
     async def scenario() -> None:
         operations, work = Operations(linger_s=0.01), Work()
-        task = asyncio.create_task(operations.share("key", "t", work, silent))
+        task = asyncio.create_task(operations.join_or_start("key", "t", work, silent))
         await until(lambda: work.begun == 1)
         task.cancel()
         await asyncio.wait([task])
@@ -179,7 +179,7 @@ def test_work_ends_when_the_last_one_leaves_and_nobody_comes_back() -> None:
 def test_work_ends_at_once_where_it_is_not_to_linger() -> None:
     async def scenario() -> None:
         operations, work = Operations(linger_s=0), Work()
-        task = asyncio.create_task(operations.share("key", "t", work, silent))
+        task = asyncio.create_task(operations.join_or_start("key", "t", work, silent))
         await until(lambda: work.begun == 1)
         task.cancel()
         await asyncio.wait([task])
@@ -191,11 +191,11 @@ def test_work_ends_at_once_where_it_is_not_to_linger() -> None:
 def test_who_comes_back_in_time_waits_for_the_work_that_was_begun() -> None:
     async def scenario() -> None:
         operations, work = Operations(linger_s=LONG_S), Work()
-        task = asyncio.create_task(operations.share("key", "t", work, silent))
+        task = asyncio.create_task(operations.join_or_start("key", "t", work, silent))
         await until(lambda: work.begun == 1)
         task.cancel()
         await asyncio.wait([task])
-        again = asyncio.create_task(operations.share("key", "t", work, silent))
+        again = asyncio.create_task(operations.join_or_start("key", "t", work, silent))
         await asyncio.sleep(0)
         work.gate.set()
 
@@ -208,16 +208,16 @@ def test_who_comes_back_in_time_waits_for_the_work_that_was_begun() -> None:
 def test_an_answer_that_nobody_waited_for_is_kept_for_who_comes_back_once() -> None:
     async def scenario() -> None:
         operations, work = Operations(linger_s=LONG_S), Work()
-        task = asyncio.create_task(operations.share("key", "t", work, silent))
+        task = asyncio.create_task(operations.join_or_start("key", "t", work, silent))
         await until(lambda: work.begun == 1)
         task.cancel()
         await asyncio.wait([task])
         work.gate.set()
         await until(lambda: work.ended == ["done"])
 
-        assert await operations.share("key", "t", work, silent) == "the answer"
+        assert await operations.join_or_start("key", "t", work, silent) == "the answer"
         assert (work.begun, len(operations)) == (1, 0)
-        await operations.share("key", "t", work, silent)
+        await operations.join_or_start("key", "t", work, silent)
         assert work.begun == 2
 
     run(scenario)
@@ -226,7 +226,7 @@ def test_an_answer_that_nobody_waited_for_is_kept_for_who_comes_back_once() -> N
 def test_an_answer_that_nobody_fetches_is_forgotten() -> None:
     async def scenario() -> None:
         operations, work = Operations(linger_s=0.01), Work()
-        task = asyncio.create_task(operations.share("key", "t", work, silent))
+        task = asyncio.create_task(operations.join_or_start("key", "t", work, silent))
         await until(lambda: work.begun == 1)
         task.cancel()
         work.gate.set()
@@ -246,7 +246,7 @@ def test_one_who_cannot_be_told_stops_neither_the_work_nor_the_others() -> None:
         async def tell(text: str) -> None:
             told.append(text)
 
-        tasks = [asyncio.create_task(operations.share("key", "t", work, each)) for each in (gone, tell)]
+        tasks = [asyncio.create_task(operations.join_or_start("key", "t", work, each)) for each in (gone, tell)]
         await until(lambda: len(told) == 1)
         await operations.running()[0].report("reading")
         work.gate.set()
@@ -261,7 +261,9 @@ def test_one_who_cannot_be_told_stops_neither_the_work_nor_the_others() -> None:
 def test_closing_ends_all_work_whether_somebody_waits_or_not(linger_s: float) -> None:
     async def scenario() -> None:
         operations, works = Operations(linger_s=linger_s), [Work(), Work()]
-        tasks = [asyncio.create_task(operations.share(str(n), "t", work, silent)) for n, work in enumerate(works)]
+        tasks = [
+            asyncio.create_task(operations.join_or_start(str(n), "t", work, silent)) for n, work in enumerate(works)
+        ]
         await until(lambda: all(work.begun for work in works))
         tasks[0].cancel()
         await asyncio.wait([tasks[0]])
@@ -277,10 +279,10 @@ def test_closing_ends_all_work_whether_somebody_waits_or_not(linger_s: float) ->
 def test_what_goes_on_is_listed_with_its_age() -> None:
     async def scenario() -> None:
         operations, work = Operations(), Work(says="reading a.py")
-        task = asyncio.create_task(operations.share("key", "deep_research", work, silent))
+        task = asyncio.create_task(operations.join_or_start("key", "deep_research", work, silent))
         await until(lambda: work.begun == 1)
         (operation,) = operations.running()
-        assert (operation.tool, operation.said) == ("deep_research", "reading a.py")
+        assert (operation.tool, operation.last_progress) == ("deep_research", "reading a.py")
         assert operation.id.startswith("op_")
         assert 0 <= operation.age_s < PATIENCE_S
         await operations.aclose()
@@ -299,9 +301,9 @@ def test_who_is_being_told_that_they_join_counts_as_waiting_already() -> None:
             told.set()
             await may_go_on.wait()
 
-        first = asyncio.create_task(operations.share("key", "t", work, silent))
+        first = asyncio.create_task(operations.join_or_start("key", "t", work, silent))
         await until(lambda: work.begun == 1)
-        second = asyncio.create_task(operations.share("key", "t", work, slow_to_tell))
+        second = asyncio.create_task(operations.join_or_start("key", "t", work, slow_to_tell))
         await told.wait()
         first.cancel()
         await asyncio.wait([first])
@@ -321,9 +323,9 @@ def test_who_cannot_be_told_that_they_join_waits_all_the_same() -> None:
         async def gone(text: str) -> None:
             raise ConnectionError(text)
 
-        first = asyncio.create_task(operations.share("key", "t", work, silent))
+        first = asyncio.create_task(operations.join_or_start("key", "t", work, silent))
         await until(lambda: work.begun == 1)
-        second = asyncio.create_task(operations.share("key", "t", work, gone))
+        second = asyncio.create_task(operations.join_or_start("key", "t", work, gone))
         await until(lambda: len(operations.running()[0].listeners) == 2 or second.done())
         work.gate.set()
 
@@ -349,7 +351,7 @@ class Programs:
         gate = self.gates.setdefault(name, asyncio.Event())
 
         async def held(operation: Operation) -> None:
-            async with self.operations.place(operation):
+            async with self.operations.acquire_slot(operation):
                 self.begun.append(name)
                 self._now += 1
                 self.most = max(self.most, self._now)
@@ -368,7 +370,7 @@ class Programs:
         async def tell(text: str) -> None:
             self.told.append(f"{name}: {text}")
 
-        return asyncio.create_task(self.operations.share(name, "t", work, tell))
+        return asyncio.create_task(self.operations.join_or_start(name, "t", work, tell))
 
     def let_go(self, *names: str) -> None:
         for name in names:
@@ -389,16 +391,16 @@ async def left(task: asyncio.Task[str]) -> None:
 
 def test_no_more_programs_than_places_run_at_once_and_the_first_in_line_comes_first() -> None:
     async def scenario() -> None:
-        programs = Programs(Operations(most_programs=2))
+        programs = Programs(Operations(max_programs=2))
         tasks = [programs.ask(name) for name in "abcde"]
         await programs.begun_are("a", "b")
-        assert programs.told == [f"{name}: waiting for a free place ({n} before)" for n, name in enumerate("cde")]
+        assert programs.told == [f"{name}: waiting for a free slot ({n} ahead)" for n, name in enumerate("cde")]
         programs.told.clear()
         programs.let_go("b")
         await programs.begun_are("a", "b", "c")
         assert programs.told == [
-            "d: waiting for a free place (0 before)",
-            "e: waiting for a free place (1 before)",
+            "d: waiting for a free slot (0 ahead)",
+            "e: waiting for a free slot (1 ahead)",
         ]
         programs.let_go(*"acde")
 
@@ -410,7 +412,7 @@ def test_no_more_programs_than_places_run_at_once_and_the_first_in_line_comes_fi
 
 def test_who_has_a_place_waits_for_another_behind_who_has_none() -> None:
     async def scenario() -> None:
-        programs = Programs(Operations(most_programs=2))
+        programs = Programs(Operations(max_programs=2))
         tasks = [programs.ask("a", places=5), programs.ask("b")]
         await programs.begun_are("a", "a")
         programs.let_go("a", "b")
@@ -423,11 +425,11 @@ def test_who_has_a_place_waits_for_another_behind_who_has_none() -> None:
 
 def test_who_leaves_the_line_lets_the_others_move_up() -> None:
     async def scenario() -> None:
-        programs = Programs(Operations(most_programs=1, linger_s=0))
+        programs = Programs(Operations(max_programs=1, linger_s=0))
         a, b, c = (programs.ask(name) for name in "abc")
         await programs.begun_are("a")
         await left(b)
-        await until(lambda: "c: waiting for a free place (0 before)" in programs.told)
+        await until(lambda: "c: waiting for a free slot (0 ahead)" in programs.told)
         programs.let_go("a", "c")
 
         assert [*await asyncio.gather(a, c)] == ["a", "c"]
@@ -438,7 +440,7 @@ def test_who_leaves_the_line_lets_the_others_move_up() -> None:
 
 def test_who_is_cancelled_as_it_gets_a_place_keeps_none() -> None:
     async def scenario() -> None:
-        programs = Programs(Operations(most_programs=1, linger_s=0))
+        programs = Programs(Operations(max_programs=1, linger_s=0))
         a, b, c = (programs.ask(name) for name in "abc")
         await programs.begun_are("a")
         programs.let_go("a", "c")
@@ -456,7 +458,7 @@ def test_who_is_cancelled_as_it_gets_a_place_keeps_none() -> None:
 
 def test_lingering_work_gives_its_place_to_who_waits_what_was_left_first_before_the_rest() -> None:
     async def scenario() -> None:
-        programs = Programs(Operations(most_programs=3, linger_s=LONG_S))
+        programs = Programs(Operations(max_programs=3, linger_s=LONG_S))
         a, b, c = (programs.ask(name) for name in "abc")
         await programs.begun_are("a", "b", "c")
         await left(b)
@@ -479,7 +481,7 @@ def test_lingering_work_gives_its_place_to_who_waits_what_was_left_first_before_
 def test_no_more_lingering_work_is_ended_than_is_needed_though_it_ends_slowly() -> None:
     async def scenario() -> None:
         slow = asyncio.Event()
-        programs = Programs(Operations(most_programs=2, linger_s=LONG_S), slow_to_end=slow)
+        programs = Programs(Operations(max_programs=2, linger_s=LONG_S), slow_to_end=slow)
         a, b = (programs.ask(name) for name in "ab")
         await programs.begun_are("a", "b")
         await left(a)
@@ -499,7 +501,7 @@ def test_no_more_lingering_work_is_ended_than_is_needed_though_it_ends_slowly() 
 
 def test_work_that_is_left_while_others_wait_ends_at_once() -> None:
     async def scenario() -> None:
-        programs = Programs(Operations(most_programs=1, linger_s=LONG_S))
+        programs = Programs(Operations(max_programs=1, linger_s=LONG_S))
         a, b = (programs.ask(name) for name in "ab")
         await programs.begun_are("a")
         await left(a)
@@ -514,7 +516,7 @@ def test_work_that_is_left_while_others_wait_ends_at_once() -> None:
 
 def test_lingering_work_lingers_on_where_nobody_needs_its_place() -> None:
     async def scenario() -> None:
-        programs = Programs(Operations(most_programs=2, linger_s=LONG_S))
+        programs = Programs(Operations(max_programs=2, linger_s=LONG_S))
         a, b = (programs.ask(name) for name in "ab")
         await programs.begun_are("a", "b")
         await left(a)
@@ -529,7 +531,7 @@ def test_lingering_work_lingers_on_where_nobody_needs_its_place() -> None:
 
 def test_a_client_that_does_not_listen_holds_nobody_up() -> None:
     async def scenario() -> None:
-        operations = Operations(most_programs=1)
+        operations = Operations(max_programs=1)
         programs = Programs(operations)
         a = programs.ask("a")
         await programs.begun_are("a")
@@ -538,10 +540,10 @@ def test_a_client_that_does_not_listen_holds_nobody_up() -> None:
             await asyncio.Event().wait()
 
         async def work(operation: Operation) -> str:
-            async with operations.place(operation):
+            async with operations.acquire_slot(operation):
                 return "done"
 
-        b = asyncio.create_task(operations.share("b", "t", work, deaf))
+        b = asyncio.create_task(operations.join_or_start("b", "t", work, deaf))
         await asyncio.sleep(0)
         programs.let_go("a")
 

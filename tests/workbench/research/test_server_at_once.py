@@ -141,7 +141,7 @@ async def test_more_calls_than_places_wait_and_each_gets_its_answer(
             await until(
                 lambda: (
                     {client.told[-1][1] for client in clients if client.told}
-                    >= {f"waiting for a free place ({number} before)" for number in range(4)}
+                    >= {f"waiting for a free slot ({number} ahead)" for number in range(4)}
                 )
             )
             await until(lambda: len(cli.runs) == 2)
@@ -222,7 +222,7 @@ async def test_a_long_answer_is_continued_by_the_same_call_before_the_clock_of_a
             answer = await server.call("deep_research", prompt="Why?")
 
     assert error["code"] == "STILL_RUNNING"
-    assert "call again with the same arguments" in error["message"]
+    assert "Repeat the call with the same arguments" in error["message"]
     assert answer.data["answer"] == "Hello"
     assert answer.data["meta"]["operationId"] == error["details"]["operationId"]
     assert len(cli.runs) == 1

@@ -15,8 +15,8 @@ from fake_cli import (
     Script,
     answered,
     event,
-    garbage,
     half_an_answer,
+    invalid_output,
     killed,
     no_model,
     out,
@@ -39,10 +39,10 @@ LOOP = event("error", severity="warning", message="Loop detected, stopping execu
 FAULTS: dict[str, tuple[Script, str, str]] = {
     "killed in mid-answer": (half_an_answer(), "ended by signal 9 before its answer was complete", "no answer"),
     "killed at once": ([killed()], "ended by signal 9", "signal 9"),
-    "half a line and a good end": ([started(), out('{"type":"mess')], "without a readable answer", "no answer: "),
+    "half a line and a good end": ([started(), out('{"type":"mess')], "without a readable answer", "not an answer: "),
     "no word": (silent(), "without a readable answer", "without a word"),
     "no answer behind a good start": ([started()], "without a readable answer", "without an answer"),
-    "garbage": (garbage(), "without a readable answer", "<html>"),
+    "garbage": (invalid_output(), "without a readable answer", "<html>"),
     "a good end behind no answer": ([started(), result(tokens=0)], "name fewer or smaller files", "without an answer"),
     "a loop": ([started(), *read("a.txt"), LOOP, result(tool_calls=1)], "the model repeated itself", "Loop detected"),
     "no model of any name": (no_model(), "to models of this account", "404"),
@@ -112,7 +112,7 @@ async def test_whoever_waits_for_a_slow_program_is_given_signs_of_life(
     gate = tmp_path / "gate"
     cli = fake("gemini", [started(), wait_for(gate), *answered("slowly")])
     settle(monkeypatch, environment(tmp_path / "home", cli))
-    research, client = Research(sign_of_life_s=0.05), Near()
+    research, client = Research(heartbeat_s=0.05), Near()
 
     def signs() -> list[str]:
         return [text for _, text in client.told if re.fullmatch(r"still working, \d+ s so far", text)]

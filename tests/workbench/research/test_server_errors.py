@@ -47,15 +47,15 @@ ROWS = {
     "an argument of a validating tool is missing": Row(
         "INVALID_ARGUMENT", "check_consistency", {}, "is required.*Example: "
     ),
-    "the prompt is blank": Row("INVALID_ARGUMENT", "deep_research", {"prompt": " \n"}, "ask something"),
+    "the prompt is blank": Row("INVALID_ARGUMENT", "deep_research", {"prompt": " \n"}, "must not be blank"),
     "a file of the prompt is not there": Row(
         "INVALID_ARGUMENT", "quick_query", {"prompt": "Explain @src/ap.py"}, r"src/ap\.py.*did you mean `.*app\.py"
     ),
-    "a folder is not there": Row("INVALID_ARGUMENT", "analyze_directory", {"path": "scr"}, "src"),
+    "a directory is not there": Row("INVALID_ARGUMENT", "analyze_directory", {"path": "scr"}, "src"),
     "a file of the prompt is outside": Row(
         "PATH_NOT_ALLOWED", "quick_query", {"prompt": "Explain @../project-evil/secret.txt"}, "outside"
     ),
-    "a folder is outside": Row("PATH_NOT_ALLOWED", "analyze_directory", {"path": "../project-evil"}, "outside"),
+    "a directory is outside": Row("PATH_NOT_ALLOWED", "analyze_directory", {"path": "../project-evil"}, "outside"),
     "there is no program": Row(
         "GEMINI_CLI_NOT_FOUND",
         "quick_query",
@@ -193,7 +193,7 @@ async def test_a_project_cannot_choose_the_program(
         health = (await server.call("health_check", includeDiagnostics=True)).data
 
     assert refused.error["code"] == "GEMINI_CLI_NOT_FOUND"
-    assert "folders of the project do not count" in refused.text
+    assert "directories of the project do not count" in refused.text
     assert health["status"] == "degraded"
     assert not health["diagnostics"]["geminiOnPath"]
     assert not cli.probes

@@ -91,7 +91,7 @@ async def test_more_than_fifty_kilobytes_are_cut_and_the_result_says_how_to_get_
     assert all(len(chunk) <= 10 * 1024 for chunk in chunks)
     assert found["meta"]["truncated"] is True
     (warning,) = found["meta"]["warnings"]
-    assert f"{len(text) - 50 * 1024:,} of its {len(text):,} bytes are left out" in warning
+    assert f"{len(text) - 50 * 1024:,} of its {len(text):,} bytes are missing" in warning
     assert "RESPONSE_MAX_SIZE_KB" in warning
 
 

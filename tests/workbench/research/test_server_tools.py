@@ -114,7 +114,7 @@ async def test_every_tool_gives_what_its_contract_says(
         deep = (await server.call("deep_research", prompt="Which?", focus="security", citationMode="paths_only")).data
         key = deep["chunks"]["cacheKey"]
         chunk = (await server.call("fetch_chunk", cacheKey=key, chunkIndex=2)).data
-        folder = (await server.call("analyze_directory", path="src")).data
+        directory = (await server.call("analyze_directory", path="src")).data
         paths = (await server.call("validate_paths", paths=["src/app.py", "../../etc/passwd", "no.py"])).data
         short = (await server.call("health_check")).data
         whole = (await server.call("health_check", includeDiagnostics=True)).data
@@ -148,13 +148,17 @@ async def test_every_tool_gives_what_its_contract_says(
     expires = datetime.fromisoformat(chunk["meta"]["expiresAt"])
     assert 3500 < (expires - datetime.now(UTC)).total_seconds() <= 3600
 
-    assert folder.keys() == {"tool", "directory", "entries", "meta", "model", "stats"}
-    assert (folder["tool"], folder["directory"]) == ("analyze_directory", "./src")
-    assert folder["entries"] == [
+    assert directory.keys() == {"tool", "directory", "entries", "meta", "model", "stats"}
+    assert (directory["tool"], directory["directory"]) == ("analyze_directory", "./src")
+    assert directory["entries"] == [
         {"path": "src/app.py", "summary": "Starts."},
         {"path": "src/b c.py", "summary": "Holds B."},
     ]
-    assert (folder["meta"]["fileCount"], folder["meta"]["depthTraversed"], folder["meta"]["skipped"]) == (2, 1, [])
+    assert (directory["meta"]["fileCount"], directory["meta"]["depthTraversed"], directory["meta"]["skipped"]) == (
+        2,
+        1,
+        [],
+    )
 
     assert paths["tool"] == "validate_paths"
     assert [(each["input"], each["exists"], each["allowed"]) for each in paths["results"]] == [
@@ -294,12 +298,12 @@ async def test_question_is_about_the_folder_that_the_client_works_in(
     elsewhere.mkdir()
 
     async with served(
-        environment(tmp_path / "home", cli), elsewhere, overheard=overheard, mode=mode, folders=[app]
+        environment(tmp_path / "home", cli), elsewhere, overheard=overheard, mode=mode, directories=[app]
     ) as server:
         found = (await server.call("quick_query", prompt="What is in @src/app.py of @src/?")).data
 
     assert found["meta"]["projectRoot"] == cli.runs[0].cwd == str(app)
-    assert found["filesAccessed"] == ["src/app.py", "src/"], "a folder stands for the files in it"
+    assert found["filesAccessed"] == ["src/app.py", "src/"], "a directory stands for the files in it"
     assert len(cli.runs) == 1
 
 

@@ -1,6 +1,5 @@
-"""Questions about a whole project that are answered in facts: asked of the model, then held against the files.
+"""Tools that ask the model for facts about a project, and verify its answers.
 
-A module for each tool, whose `run(params, ask, root)` asks the model and gives the result as a dict. It knows nothing
-of MCP. What the model says is checked before it is handed on: paths that do not exist, lines that are not there,
-answers that were left out and text that is no JSON are said to be so.
+One module per tool: `run(params, ask, root)` asks the model and returns the result as a dict, independent of MCP.
+Answers are verified first: missing paths and lines, missing answers and invalid JSON are reported in the result.
 """

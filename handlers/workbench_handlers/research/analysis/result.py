@@ -1,4 +1,4 @@
-"""The envelope that all these tools answer in, as the specification of `quick_query` has it."""
+"""The result format of the analysis tools, following the specification of `quick_query`."""
 
 from __future__ import annotations
 
@@ -10,10 +10,15 @@ from typing import Any, Final
 from toolmason_runtime import ToolError
 
 from workbench_handlers.model_backends.question import Answer
-from workbench_handlers.research.analysis.budgets import RESULT_TOKENS
-from workbench_handlers.research.analysis.evidence import Evidence, listing, outside_of, refusals
-from workbench_handlers.research.analysis.parsing import Parsed, read_object, text_of
+from workbench_handlers.research.analysis.answer_json import Parsed, find_object, parse_text
+from workbench_handlers.research.analysis.citations import (
+    CitationChecker,
+    access_warnings,
+    files_outside_scope,
+    fit_entries,
+)
 from workbench_handlers.research.analysis.scope import Scope
+from workbench_handlers.research.analysis.token_budget import RESULT_TOKENS
 
 LONG_TEXT: Final[Mapping[str, str]] = {
     "ask_gemini": "answer",
@@ -25,57 +30,59 @@ LONG_TEXT: Final[Mapping[str, str]] = {
     "validate_against_codebase": "rawAnswer",
     "check_consistency": "rawAnswer",
 }
-"""The member of each tool's result that may be of any length, to be sent in chunks. `rawAnswer` is seldom there."""
+"""The member of each tool's result that can be of any length, and is split into chunks. `rawAnswer` is rare."""
 
 SEVERITIES: Final = ("error", "warning", "info")
-"""Worst first."""
+"""The worst first."""
 _SEVERITY_WORDS: Final = (
     ("error", "critical", "blocker", "fatal", "high", "major"),
     ("warning", "warn", "medium", "moderate", "minor"),
     ("info", "information", "informational", "low", "note", "hint", "trivial"),
 )
-"""What models say for each of them."""
+"""Words of models for each severity."""
 
 
 @dataclass(slots=True)
-class Review:
-    """One answer on its way to a result: what it rests on, and what must be said about it. It blocks."""
+class ResultBuilder:
+    """Builds the result from a model's answer, its citations and warnings. It blocks."""
 
     tool: str
     answer: Answer
     root: Path
     scope: Scope = field(default_factory=Scope)
     reads_files: bool = True
-    """Whether the model was to look at the project."""
-    is_handed_files: bool = False
-    """Whether the program itself read files for it, which no tool tells of."""
+    """Whether the model should read the project."""
+    has_attachments: bool = False
+    """Whether the program attached files, which no tool call reports."""
     warnings: list[str] = field(default_factory=list)
     truncated: bool = False
-    evidence: Evidence = field(init=False)
+    citations: CitationChecker = field(init=False)
 
     def __post_init__(self) -> None:
-        self.evidence = Evidence(self.root, self.scope, self.answer.refused)
+        self.citations = CitationChecker(self.root, self.scope, self.answer.refused)
 
     def read(self, *keys: str) -> Parsed | None:
-        """Give the JSON object of the answer, and note if it is missing or ends early."""
-        parsed = read_object(self.answer.text, keys)
+        """Return the JSON object of the answer; add a warning if it is missing or incomplete."""
+        parsed = find_object(self.answer.text, keys)
         if parsed is None:
-            self.warnings.append("the model did not answer in the form it was asked for: see rawAnswer")
+            self.warnings.append("the model's answer is not in the requested form: see rawAnswer")
         elif parsed.is_cut:
             self.truncated = True
-            self.warnings.append("the model's answer ends early: what stood behind is missing")
+            self.warnings.append("the model's answer is incomplete: its end is missing")
         return parsed
 
-    def fit(self, entries: list[dict[str, Any]], what: str, *, budget: int = RESULT_TOKENS) -> list[dict[str, Any]]:
-        """Give the entries that fit into one result, and note if some do not."""
-        kept, warning = listing(entries, budget, what)
+    def fit_to_budget(
+        self, entries: list[dict[str, Any]], what: str, *, budget: int = RESULT_TOKENS
+    ) -> list[dict[str, Any]]:
+        """Return the entries that fit into one result; add a warning if some do not."""
+        fitting, warning = fit_entries(entries, budget, what)
         if warning:
             self.truncated = True
             self.warnings.append(warning)
-        return kept
+        return fitting
 
-    def result(self, content: Mapping[str, Any], *, is_raw: bool = False) -> dict[str, Any]:
-        """Give the result; with `is_raw` the model's own words are in it, as they are."""
+    def build(self, content: Mapping[str, Any], *, is_raw: bool = False) -> dict[str, Any]:
+        """Return the result; with `is_raw`, it contains the model's text unchanged."""
         return {
             "tool": self.tool,
             "model": self.answer.model,
@@ -90,32 +97,32 @@ class Review:
             "meta": {
                 "projectRoot": str(self.root),
                 "truncated": self.truncated or self.answer.is_cut,
-                "warnings": list(dict.fromkeys([*self.answer.warnings, *self.warnings, *self._doubts()])),
+                "warnings": list(dict.fromkeys([*self.answer.warnings, *self.warnings, *self._reliability_warnings()])),
             },
         }
 
-    def _doubts(self) -> list[str]:
-        doubts = [*refusals(self.answer, self.root), *self.evidence.warnings]
-        if outside := outside_of(self.scope, self.answer.files):
+    def _reliability_warnings(self) -> list[str]:
+        doubts = [*access_warnings(self.answer, self.root), *self.citations.warnings]
+        if outside := files_outside_scope(self.scope, self.answer.files):
             doubts.append(outside)
-        is_unseen = not (self.answer.files or self.answer.tool_calls or self.is_handed_files)
+        is_unseen = not (self.answer.files or self.answer.tool_calls or self.has_attachments)
         if self.reads_files and is_unseen:
-            doubts.append("the model was not seen to look at any file: the answer may not rest on the project")
+            doubts.append("the model read no file: the answer may not be based on the project")
         return doubts
 
 
-def severity_of(value: Any, default: str) -> str:
-    """Give the severity that is meant by a model's word, or `default` for a word that is none."""
-    said = text_of(value).casefold()
-    return next((SEVERITIES[place] for place, words in enumerate(_SEVERITY_WORDS) if said in words), default)
+def parse_severity(value: Any, default: str) -> str:
+    """Return the severity that a model's word means, or `default` for an unknown word."""
+    word = parse_text(value).casefold()
+    return next((SEVERITIES[index] for index, synonyms in enumerate(_SEVERITY_WORDS) if word in synonyms), default)
 
 
-def given(text: str, name: str) -> str:
-    """Give a text that a caller must not leave blank.
+def require_text(text: str, name: str) -> str:
+    """Return an argument that must not be blank.
 
     Raises:
         ToolError: it is blank.
     """
     if not text.strip():
-        raise ToolError(f"`{name}` is blank", code="INVALID_ARGUMENT", details={"argument": name})
+        raise ToolError(f"`{name}` must not be blank", code="INVALID_ARGUMENT", details={"argument": name})
     return text

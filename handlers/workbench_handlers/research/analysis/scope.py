@@ -1,4 +1,4 @@
-"""Which part of a project a question is about: folders and globs, checked before the model hears of them."""
+"""The part of a project that a question is about: directories and globs, checked before the model sees them."""
 
 from __future__ import annotations
 
@@ -15,58 +15,58 @@ from workbench_handlers.files.find import alternatives_of, matches
 from workbench_handlers.workspace.open import existing
 from workbench_handlers.workspace.roots import RefusedPathError, Root
 
-MAX_PATTERN_CHARACTERS: Final = 300
-"""Characters of one glob."""
+MAX_PATTERN_CHARS: Final = 300
+"""Maximum characters of one glob."""
 
 _COMMA: Final = re.compile(r",(?![^{}]*\})")
-"""A comma that stands in no braces."""
+"""A comma outside braces: the first one in `*.py,{a,b}.ts`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Where to look. Paths and globs are relative to the root, with forward slashes; nothing named is no limit."""
+    """Directories and globs relative to the root, with forward slashes; an empty scope is the whole project."""
 
-    places: tuple[str, ...] = ()
+    directories: tuple[str, ...] = ()
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
 
     @property
     def is_whole(self) -> bool:
         """Whether it is the whole project."""
-        return not (self.places or self.include or self.exclude)
+        return not (self.directories or self.include or self.exclude)
 
     def covers(self, path: str) -> bool:
-        """Whether the file `path` is within. A glob that fits one of its folders fits it too."""
+        """Whether the file `path` is in the scope. A glob that matches a parent directory matches it as well."""
         parts = tuple(path.split("/"))
-        if self.places and not any(_is_below(parts, place) for place in self.places):
+        if self.directories and not any(_is_below(parts, directory) for directory in self.directories):
             return False
         if self.include and not any(_fits(parts, glob) for glob in self.include):
             return False
         return not any(_fits(parts, glob) for glob in self.exclude)
 
 
-def scope_of(
-    root: Path, *, places: Iterable[str] = (), include: Sequence[str] = (), exclude: Sequence[str] = ()
+def parse_scope(
+    root: Path, *, directories: Iterable[str] = (), include: Sequence[str] = (), exclude: Sequence[str] = ()
 ) -> Scope:
-    """Check what a caller gave. Looks at the disk, so it may block.
+    """Check the arguments of a caller. It blocks.
 
     Raises:
-        ToolError: PATH_NOT_ALLOWED for what leads out of `root`, INVALID_ARGUMENT for what is not there or is no glob.
+        ToolError: PATH_NOT_ALLOWED for paths outside `root`, INVALID_ARGUMENT for missing paths and invalid globs.
     """
-    found = tuple(dict.fromkeys(_place(root, place) for place in places))
+    names = tuple(dict.fromkeys(_directory(root, directory) for directory in directories))
     return Scope(
-        () if "." in found else found,
-        tuple(_glob(each, "include") for each in include),
-        tuple(_glob(each, "exclude") for each in exclude),
+        () if "." in names else names,
+        tuple(_glob(pattern, "include") for pattern in include),
+        tuple(_glob(pattern, "exclude") for pattern in exclude),
     )
 
 
-def split(text: str | None) -> tuple[str, ...]:
-    """Give the values of a list that is written with commas; those in braces belong to a glob."""
-    return tuple(each for part in _COMMA.split(text or "") if (each := part.strip()))
+def split_list(text: str | None) -> tuple[str, ...]:
+    """Return the values of a comma-separated list; commas in braces are part of a glob."""
+    return tuple(value for part in _COMMA.split(text or "") if (value := part.strip()))
 
 
-def _place(root: Path, path: str) -> str:
+def _directory(root: Path, path: str) -> str:
     try:
         located = existing(path, (Root(root, "the project"),))
     except RefusedPathError:
@@ -77,27 +77,35 @@ def _place(root: Path, path: str) -> str:
 
 
 def _glob(pattern: str, kind: str) -> str:
-    written = pattern.strip().removeprefix("./")
-    if not written or len(written) > MAX_PATTERN_CHARACTERS or not written.isprintable():
-        message = f"a glob of the patterns to {kind} is empty, too long or unprintable: give such as `*.py` or `src/**`"
-        raise ToolError(message, code="INVALID_ARGUMENT", details={"pattern": pattern[:MAX_PATTERN_CHARACTERS]})
-    if written.startswith("!"):
-        message = f"`{written}` begins with `!`, which is not supported: name what to leave out without it"
+    glob = pattern.strip().removeprefix("./")
+    if not glob or len(glob) > MAX_PATTERN_CHARS or not glob.isprintable():
+        message = (
+            f"a glob of the patterns to {kind} is empty, too long or unprintable: use a glob such as `*.py` or `src/**`"
+        )
+        raise ToolError(message, code="INVALID_ARGUMENT", details={"pattern": pattern[:MAX_PATTERN_CHARS]})
+    if glob.startswith("!"):
+        message = f"`{glob}` begins with `!`, which is not supported: use the parameter for excluded files"
         raise ToolError(message, code="INVALID_ARGUMENT", details={"pattern": pattern})
-    for each in alternatives_of(written):
-        if each.startswith(("/", "~", "\\")) or each[1:2] == ":" or ".." in re.split(r"[\\/]", each):
-            message = f"the glob `{written}` leads outside of the project: write it relative to the root, as `src/**`"
+    for alternative in alternatives_of(glob):
+        if (
+            alternative.startswith(("/", "~", "\\"))
+            or alternative[1:2] == ":"
+            or ".." in re.split(r"[\\/]", alternative)
+        ):
+            message = f"the glob `{glob}` leads outside the project: write it relative to the root, such as `src/**`"
             raise ToolError(message, code="PATH_NOT_ALLOWED", details={"pattern": pattern})
-    return written
+    return glob
 
 
-def _is_below(parts: tuple[str, ...], place: str) -> bool:
-    folder = tuple(place.split("/"))
-    return parts[: len(folder)] == folder
+def _is_below(parts: tuple[str, ...], directory: str) -> bool:
+    names = tuple(directory.split("/"))
+    return parts[: len(names)] == names
 
 
 def _fits(parts: tuple[str, ...], glob: str) -> bool:
-    return any(_matches(parts[:end], each) for each in alternatives_of(glob) for end in range(1, len(parts) + 1))
+    return any(
+        _matches(parts[:end], alternative) for alternative in alternatives_of(glob) for end in range(1, len(parts) + 1)
+    )
 
 
 def _matches(parts: tuple[str, ...], glob: str) -> bool:

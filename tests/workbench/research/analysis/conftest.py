@@ -14,18 +14,9 @@ import jsonschema
 import pytest
 
 from workbench_handlers.model_backends.question import Answer
+from workbench_handlers.research.tools import _with_escaped_at_signs
 from workbench_server.catalogue import CATALOGUE
 
-MODULES = {
-    "ask_gemini": "asking",
-    "analyze_codebase": "analyzing",
-    "query_codebase": "querying",
-    "find_code_by_intent": "finding",
-    "trace_feature": "tracing",
-    "list_error_patterns": "patterns",
-    "validate_against_codebase": "validating",
-    "check_consistency": "consistency",
-}
 APP = "import store\n\n\ndef main():\n    return store.load('x')\n\n\nif __name__ == '__main__':\n    main()\n"
 STORE = "class StoreError(Exception):\n    pass\n\n\ndef load(key):\n    raise StoreError(key)\n"
 
@@ -61,8 +52,9 @@ class Tools:
         models = importlib.import_module(f"workbench_server.{CATALOGUE['tools'][tool]['category']}.models")
         name = "".join(word.capitalize() for word in tool.split("_"))
         params = getattr(models, f"{name}Params")(**arguments)
-        module = importlib.import_module(f"workbench_handlers.research.analysis.{MODULES[tool]}")
-        result: dict[str, Any] = asyncio.run(module.run(params, self.ask, self.root))
+        module = importlib.import_module(f"workbench_handlers.research.analysis.{tool}")
+        ask = self.ask if tool == "ask_gemini" else _with_escaped_at_signs(self.ask)
+        result: dict[str, Any] = asyncio.run(module.run(params, ask, self.root))
         entry = CATALOGUE["tools"][tool]
         jsonschema.validate(result, entry["tool"]["outputSchema"])
         jsonschema.validate(result, entry["result_schema"])

@@ -63,16 +63,6 @@ def test_the_mark_never_occurs_in_the_text(text: str) -> None:
     shown.encode("utf-8")
 
 
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [("@dataclass", "\\@dataclass"), ("\\@x", "\\@x"), ("bob@example.org", "bob\\@example.org"), ("@@", "\\@\\@")],
-)
-def test_no_at_sign_in_material_makes_the_program_read_a_file(text: str, shown: str) -> None:
-    inside = quoted("text", text).splitlines()[1]
-    assert inside == shown
-    assert not re.search(r"(?<!\\)@", inside)
-
-
 @pytest.mark.parametrize("case", sorted(CALLS.keys() - {"ask_gemini"}))
 def test_no_prompt_of_ours_refers_to_a_file(case: str, tools: Any) -> None:
     tools.run(case.partition("-")[0], **CALLS[case])

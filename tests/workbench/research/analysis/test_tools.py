@@ -12,8 +12,8 @@ from pydantic import ValidationError
 from toolmason_runtime import ToolError
 from toolmason_runtime.protocol.tokens import estimate_tokens
 
-from workbench_handlers.research.analysis.budgets import CUT, RESULT_TOKENS
 from workbench_handlers.research.analysis.result import LONG_TEXT
+from workbench_handlers.research.analysis.token_budget import CUT_MARK, RESULT_TOKENS
 
 LEAST: dict[str, dict[str, Any]] = {
     "ask_gemini": {"prompt": "why?"},
@@ -49,7 +49,7 @@ def test_text_that_is_in_no_form_comes_as_it_is(tool: str, tools: Any) -> None:
     text = "I could not do that.\n\n{not json}"
     result = tools.run(tool, text, **LEAST[tool])
     assert result[LONG_TEXT[tool]] == text
-    assert tool not in STRUCTURED or "not answer in the form" in warned(result)
+    assert tool not in STRUCTURED or "not in the requested form" in warned(result)
 
 
 @pytest.mark.parametrize("tool", STRUCTURED)
@@ -76,7 +76,7 @@ def test_no_answer_breaks_a_tool(tool: str, text: str, tools: Any) -> None:
 def test_an_answer_that_rests_on_nothing_is_doubted(tool: str, tools: Any) -> None:
     tools.files, tools.tool_calls = (), 0
     arguments = LEAST[tool] | ({"include_codebase_context": True} if tool == "ask_gemini" else {})
-    assert "was not seen to look at any file" in warned(tools.run(tool, "{}", **arguments))
+    assert "the model read no file" in warned(tools.run(tool, "{}", **arguments))
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_a_scope_outside_is_refused_and_one_with_a_slash_is_fine(tool: str, name
 def test_files_read_outside_of_the_scope_are_named(tools: Any) -> None:
     tools.files = ("src/app.py", "tests/test_app.py")
     result = tools.run("query_codebase", **LEAST["query_codebase"], scope="src")
-    assert "outside of the scope: `tests/test_app.py`" in warned(result)
+    assert "outside the scope: `tests/test_app.py`" in warned(result)
 
 
 # --- ask_gemini, analyze_codebase
@@ -128,7 +128,7 @@ def test_files_read_outside_of_the_scope_are_named(tools: Any) -> None:
 def test_a_temperature_is_taken_and_said_to_do_nothing(tools: Any) -> None:
     assert "temperature has no effect" in warned(tools.run("ask_gemini", "42", prompt="why?", temperature=0.2))
     assert warned(tools.run("ask_gemini", "42", prompt="why?")) == (
-        "the model read files though it was told to do without: see filesAccessed"
+        "the model read files although the call excluded them: see filesAccessed"
     )
 
 
@@ -188,8 +188,8 @@ def test_every_question_is_answered_in_its_place_by_its_label(tools: Any) -> Non
     }
     assert (second["status"], second["answer"]) == ("missing", "")
     assert (third["status"], third["answer"]) == ("not_found", "No cache; looked for `cache`.")
-    assert "no answer came to question 2 of 3" in warned(result)
-    assert "1 answers of the model belong to no question" in warned(result)
+    assert "question 2 of 3 was not answered" in warned(result)
+    assert "1 answers of the model to unknown questions" in warned(result)
     assert "rawAnswer" not in result
 
 
@@ -218,7 +218,7 @@ def test_a_long_answer_is_cut_to_its_budget_and_marked(tools: Any) -> None:
     said = answered("It opens the file and reads it. " * 200, "Short.")
     result = tools.run("query_codebase", said, questions=["one?", "two?"], max_tokens_per_answer=50)
     long, short = result["answers"]
-    assert long["answer"].endswith(f". {CUT}")
+    assert long["answer"].endswith(f". {CUT_MARK}")
     assert estimate_tokens(long["answer"]) <= 50
     assert (long["truncated"], short["truncated"], result["meta"]["truncated"]) == (True, False, True)
     assert "at most 50 tokens (about 37 words)" in tools.prompt
@@ -230,7 +230,7 @@ def test_ten_answers_share_the_budget_of_one_result(tools: Any) -> None:
         "query_codebase", answered(*["word " * 9000] * 10), questions=questions, max_tokens_per_answer=4000
     )
     assert sum(estimate_tokens(each["answer"]) for each in result["answers"]) <= RESULT_TOKENS
-    assert "each answer was given 1200 tokens" in warned(result)
+    assert "each answer was limited to 1200 tokens" in warned(result)
 
 
 def test_an_answer_that_was_being_written_when_the_text_ended_is_marked(tools: Any) -> None:
@@ -241,7 +241,7 @@ def test_an_answer_that_was_being_written_when_the_text_ended_is_marked(tools: A
         ("answered", True),
         ("missing", False),
     ]
-    assert "ends early" in warned(result)
+    assert "is incomplete" in warned(result)
 
 
 @pytest.mark.parametrize("questions", [[], ["?"] * 11])
@@ -292,7 +292,7 @@ def test_found_files_and_lines_are_looked_up(tools: Any) -> None:
     assert real["parts"][0] == {"symbol": "load", "does": "loads", "startLine": 5, "endLine": 6}
     assert real["parts"][1]["note"] == "`load` is not in these lines, but in line 5"
     assert (made_up["exists"], made_up["note"], made_up["relevance"]) == (False, "no such file", "medium")
-    assert "1 entries of the model's answer name no file" in warned(result)
+    assert "1 entries of the model's answer without a file" in warned(result)
     assert "files that do not exist: `src/made_up.py`" in warned(result)
 
 
@@ -305,7 +305,7 @@ def test_snippets_are_read_from_the_files(tools: Any) -> None:
 def test_no_more_files_come_than_were_asked_for(tools: Any) -> None:
     result = tools.run("find_code_by_intent", FOUND, intent="loads", max_files=1)
     assert [file["path"] for file in result["files"]] == ["src/store.py"]
-    assert "the model named 2 files, 1 were asked for" in warned(result)
+    assert "the model named 2 files, but the limit is 1" in warned(result)
 
 
 def test_a_result_stays_below_what_clients_take(tools: Any) -> None:
@@ -316,7 +316,7 @@ def test_a_result_stays_below_what_clients_take(tools: Any) -> None:
     assert 0 < len(result["files"]) < 50
     assert estimate_tokens(json.dumps(result["files"])) <= RESULT_TOKENS * 1.01
     assert result["meta"]["truncated"]
-    assert "of 50 files are left out of this answer" in warned(result)
+    assert "of 50 files are omitted" in warned(result)
 
 
 # --- trace_feature
@@ -341,8 +341,8 @@ def test_a_feature_is_traced_in_order_down_to_the_depth_asked_for(tools: Any) ->
     assert result["steps"][0]["reference"] == {"path": "src/app.py", "startLine": 4, "endLine": 5, "exists": True}
     assert result["dependencies"] == ["sqlite"]
     assert "dataFlow" not in result
-    assert "1 steps lie deeper than max_depth" in warned(result)
-    assert "1 steps of the model's answer say nothing" in warned(result)
+    assert "1 steps below max_depth" in warned(result)
+    assert "1 empty steps of the model's answer" in warned(result)
 
 
 def test_the_flow_of_data_comes_when_it_is_asked_for(tools: Any) -> None:
@@ -378,7 +378,7 @@ def test_patterns_are_grouped_here_and_none_is_lost(group_by: str, groups: list[
     assert [(group["name"], group["count"]) for group in result["groups"]] == groups
     names = {pattern["name"] for group in result["groups"] for pattern in group["patterns"]}
     assert names == {"own type", "swallowed", "unplaced"}
-    assert "1 patterns of the model's answer have no name" in warned(result)
+    assert "1 patterns of the model's answer without a name" in warned(result)
 
 
 @pytest.mark.parametrize("group_by", ["pattern", "file", "severity"])
@@ -438,7 +438,7 @@ def test_a_file_that_is_said_to_be_missing_and_is_there_is_refuted(tools: Any) -
     result = tools.run("validate_against_codebase", said, spec_content="x")
     assert [each.get("refuted") for each in result["issues"]] == [True, None]
     assert result["counts"] == {"error": 1, "warning": 0, "info": 0}
-    assert "says that `src/app.py` is missing, but it is there" in warned(result).replace("``", "`")
+    assert "reported `src/app.py` as missing, but it exists" in warned(result).replace("``", "`")
 
 
 def test_a_check_fails_by_what_counts_against_the_verdict(tools: Any) -> None:
@@ -472,7 +472,7 @@ def test_an_answer_that_ends_early_proves_nothing(tools: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "hint"), [("missing_file", "did you mean `missing_files`"), ("spelling", "there are:")]
+    ("name", "hint"), [("missing_file", "did you mean `missing_files`"), ("spelling", "use one of")]
 )
 def test_an_unknown_check_is_answered_with_what_there_is(name: str, hint: str, tools: Any) -> None:
     with pytest.raises(ToolError, match=hint) as failed:

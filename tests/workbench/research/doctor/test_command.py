@@ -17,14 +17,14 @@ from fake_cli import Fake, answered, failed, quota, silent, unauthenticated
 from gemini_api import GeminiApi, Say
 from gemini_homes import KEY, Home
 
-from workbench_handlers.doctor.auth import find_auth
 from workbench_handlers.doctor.checks import TEST_PROMPT
 from workbench_handlers.doctor.client_files import client_names
+from workbench_handlers.model_backends.attempt import run_attempt
+from workbench_handlers.model_backends.auth import find_auth
+from workbench_handlers.model_backends.detect import find_program
 from workbench_handlers.model_backends.failure_kinds import AttemptError
-from workbench_handlers.model_backends.gemini import Gemini
-from workbench_handlers.model_backends.probing import find
+from workbench_handlers.model_backends.gemini import GeminiAdapter
 from workbench_handlers.model_backends.question import Question
-from workbench_handlers.model_backends.running import attempt
 
 SECRET = "AIzaSyPlantedSecretThatMustNotLeak012345"
 TIMEOUT_S = 60.0
@@ -51,7 +51,7 @@ class Person:
 
     def has(self, program: Fake) -> Fake:
         """Put a program on PATH."""
-        self.environ["PATH"] = f"{program.folder}:{self.environ['PATH']}"
+        self.environ["PATH"] = f"{program.directory}:{self.environ['PATH']}"
         return program
 
     def run(self, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
@@ -335,9 +335,9 @@ def test_the_real_cli_refuses_where_the_check_fails(
         """Ignore progress."""
 
     async def ask() -> None:
-        program = await find({**environ, "WORKBENCH_GEMINI_COMMAND": gemini})
-        question = Question(prompt="hi", folder=project, timeout_s=TIMEOUT_S)
-        await attempt(Gemini(), program, question, "", report=report, environ=environ)
+        program = await find_program({**environ, "WORKBENCH_GEMINI_COMMAND": gemini})
+        question = Question(prompt="hi", directory=project, timeout_s=TIMEOUT_S)
+        await run_attempt(GeminiAdapter(), program, question, "", report=report, environ=environ)
 
     assert find_auth(environ, project).configured is False
     with pytest.raises(AttemptError) as caught:

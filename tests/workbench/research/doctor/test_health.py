@@ -14,9 +14,9 @@ import pytest
 from toolmason_runtime import ToolError
 from toolmason_runtime.programs.access import SANDBOX, describe_isolation
 
-from workbench_handlers.doctor.health import HealthParts, Held, StoreHealth, health
+from workbench_handlers.doctor.health import HealthParts, ReadOnlyStatus, StoreHealth, health
 from workbench_handlers.model_backends.adapter import Program
-from workbench_handlers.model_backends.retrying import RetryConfig
+from workbench_handlers.model_backends.retry import RetryConfig
 
 SECRET = "AIzaSyPlantedSecretThatMustNotLeak012345"
 Change = Callable[[HealthParts], HealthParts]
@@ -59,7 +59,7 @@ def parts(tmp_path: Path) -> HealthParts:
             "GEMINI_CLI_SYSTEM_SETTINGS_PATH": str(tmp_path / "none" / "settings.json"),
         },
         find=returning(Program(path=str(path), name="gemini", version="0.61.0")),
-        held=returning(Held(True, ("one of two restrictions is missing",))),
+        read_only=returning(ReadOnlyStatus(True, ("one of two restrictions is missing",))),
         retry=RetryConfig,
         retry_statistics=lambda: {"total_calls": 3, "total_retries": 1},
         store=returning(StoreHealth(kind="memory", is_reachable=True)),
@@ -81,7 +81,7 @@ def with_environ(**variables: str) -> Change:
 def test_a_healthy_server_is_ok_and_its_short_form_runs_nothing(parts: HealthParts) -> None:
     unexpected = raising(AssertionError())
 
-    assert ask(replace(parts, find=unexpected, held=unexpected, store=unexpected), diagnostics=False) == {
+    assert ask(replace(parts, find=unexpected, read_only=unexpected, store=unexpected), diagnostics=False) == {
         "tool": "health_check",
         "status": "ok",
         "server": {"name": "workbench", "version": "1.2.3"},
@@ -147,7 +147,7 @@ DEGRADED_BY_DIAGNOSTICS: dict[str, tuple[Change, str, dict[str, Any]]] = {
         {"geminiVersion": ABSENT, "readOnlyModeEnforced": ABSENT},
     ),
     "no restriction": (
-        lambda parts: replace(parts, held=returning(Held(False, ("an administrator allows more",)))),
+        lambda parts: replace(parts, read_only=returning(ReadOnlyStatus(False, ("an administrator allows more",)))),
         "read-only mode cannot be enforced",
         {"readOnlyModeEnforced": False},
     ),
@@ -195,8 +195,8 @@ UNKNOWN: dict[str, tuple[Change, dict[str, Any], str]] = {
         {"authConfigured": ABSENT, "authMethod": "google_login"},
         "The sign-in is in the system's keyring; since 2026-06-18",
     ),
-    "a program that promises to read only": (
-        lambda parts: replace(parts, held=returning(Held(None, ("it promises to",)))),
+    "a program that restricts itself to reading": (
+        lambda parts: replace(parts, read_only=returning(ReadOnlyStatus(None, ("it promises to",)))),
         {"readOnlyModeEnforced": ABSENT},
         "it promises to",
     ),
@@ -227,7 +227,7 @@ def test_unknown_details_are_warnings_and_not_problems(
     assert warning in "\n".join(answer["diagnostics"]["warnings"])
 
 
-@pytest.mark.parametrize("name", ["find", "held", "store"])
+@pytest.mark.parametrize("name", ["find", "read_only", "store"])
 @pytest.mark.parametrize(
     ("check", "problem"),
     [
@@ -242,7 +242,7 @@ def test_a_check_that_cannot_be_completed_is_an_error_without_its_text(
 ) -> None:
     changes: dict[str, Any] = {name: check}
     with caplog.at_level(logging.CRITICAL):
-        answer = ask(replace(parts, check_s=0.05, probe_s=0.05, **changes))
+        answer = ask(replace(parts, check_timeout_s=0.05, probe_timeout_s=0.05, **changes))
 
     assert answer["status"] == "error"
     assert problem in answer["problems"][0]

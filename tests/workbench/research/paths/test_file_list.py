@@ -1,4 +1,4 @@
-"""The list of a folder's files: nothing ignored, nothing outside, the same each time, honest about what is missing."""
+"""The list of a directory's files: nothing ignored, nothing outside, in a stable order, with warnings about gaps."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from toolmason_runtime import ToolError
 
-from workbench_handlers.research.listing import MAX_EXCLUDED, MAX_FILES, FileList, file_list, readable
+from workbench_handlers.research.file_list import MAX_EXCLUDED, MAX_FILES, FileList, list_files, readable
 from workbench_handlers.workspace.roots import Root, locate
 from workbench_handlers.workspace.scan import Scan, ScanStoppedError
 
@@ -21,17 +21,19 @@ NOBODY = 65_534
 
 
 def listed(root: Path, path: str = ".", **limits: Any) -> FileList:
-    return file_list(locate(path, (Root.of(str(root), "a test"),)), Scan(), **limits)
+    return list_files(locate(path, (Root.of(str(root), "a test"),)), Scan(), **limits)
 
 
 def paths(found: FileList) -> list[str]:
     return [file.path for file in found.files]
 
 
-def git_files(folder: Path) -> list[str]:
+def git_files(directory: Path) -> list[str]:
     """Give what git itself does not ignore."""
     run = subprocess.run(
-        ["git", "-C", str(folder), "ls-files", "-z", "--others", "--exclude-standard"], capture_output=True, check=True
+        ["git", "-C", str(directory), "ls-files", "-z", "--others", "--exclude-standard"],
+        capture_output=True,
+        check=True,
     )
     return sorted(os.fsdecode(name) for name in run.stdout.split(b"\0") if name)
 
@@ -105,11 +107,11 @@ def test_files_alone_count_and_those_nearest_to_the_top_are_taken(room: Any) -> 
         (room.project / f"empty-{number}").mkdir()
     for name in ("README.md", "zzz.py", "src/main.py"):
         room.write(name, "")
-    found = listed(room.project, most=3)
+    found = listed(room.project, limit=3)
     assert paths(found) == ["README.md", "src/main.py", "zzz.py"]
     assert found.total == 23
     assert found.warnings == ("Exceeded maxFiles limit; showing first 3 of 23 files",)
-    assert listed(room.project, most=23).warnings == ()
+    assert listed(room.project, limit=23).warnings == ()
 
 
 @pytest.mark.parametrize(
@@ -138,7 +140,7 @@ def test_a_tree_that_is_deeper_than_can_be_walked_says_so(room: Any) -> None:
     for limit in (None, 1_000_000):
         found = listed(room.project, depth=limit)
         assert paths(found) == ["a.txt"]
-        assert "Deeper than 60 levels" in found.warnings[0]
+        assert "deeper than 60 levels" in found.warnings[0]
 
 
 def test_links_are_not_followed_out_of_the_root_nor_in_circles_nor_twice(room: Any) -> None:
@@ -160,13 +162,13 @@ def test_pipes_and_sockets_are_no_files(room: Any) -> None:
 
 
 def test_the_list_is_the_same_in_whatever_order_the_files_were_made(tmp_path: Path) -> None:
-    names = [f"{folder}{number}.txt" for folder in ("", "b/", "a/c/", "é/") for number in range(9)]
+    names = [f"{directory}{number}.txt" for directory in ("", "b/", "a/c/", "é/") for number in range(9)]
     for copy, order in (("one", names), ("two", names[::-1])):
         for name in order:
             path = tmp_path / copy / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.touch()
-    one, two = listed(tmp_path / "one", most=30), listed(tmp_path / "two", most=30)
+    one, two = listed(tmp_path / "one", limit=30), listed(tmp_path / "two", limit=30)
     assert paths(one) == paths(two)
     assert paths(one) == sorted(paths(one), key=lambda path: path.split("/"))
 
@@ -189,15 +191,15 @@ def test_names_that_are_no_text_or_hold_line_breaks_are_listed(room: Any) -> Non
 
 @pytest.fixture
 def unprivileged() -> Iterator[Path]:
-    """Give a folder that an ordinary user may read, and be one, as root may read everything."""
-    folder = Path(tempfile.mkdtemp()).resolve()
-    folder.chmod(0o755)
+    """Give a directory that an ordinary user may read, and be one, as root may read everything."""
+    directory = Path(tempfile.mkdtemp()).resolve()
+    directory.chmod(0o755)
     is_root = os.geteuid() == 0
-    yield folder
+    yield directory
     if is_root:
         os.seteuid(0)
-    (folder / "locked").chmod(0o755)
-    shutil.rmtree(folder)
+    (directory / "locked").chmod(0o755)
+    shutil.rmtree(directory)
 
 
 def test_a_folder_that_may_not_be_read_is_named_and_the_others_are_listed(unprivileged: Path) -> None:
@@ -216,10 +218,10 @@ def test_a_folder_that_may_not_be_read_is_named_and_the_others_are_listed(unpriv
 @pytest.fixture(scope="module")
 def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
     top = tmp_path_factory.mktemp("many")
-    for folder in range(100):
-        (top / f"{folder:03}").mkdir()
+    for directory in range(100):
+        (top / f"{directory:03}").mkdir()
         for number in range(100):
-            (top / f"{folder:03}" / f"{number:03}.txt").touch()
+            (top / f"{directory:03}" / f"{number:03}.txt").touch()
     return top
 
 
@@ -232,7 +234,7 @@ def test_of_ten_thousand_files_the_first_are_shown_and_all_are_counted(many: Pat
 
 
 def test_no_map_has_more_files_than_can_be_summarized_whatever_is_asked_for(many: Path) -> None:
-    found = listed(many, most=9_000)
+    found = listed(many, limit=9_000)
     assert len(found.files) == MAX_FILES
     assert found.warnings == (
         "maxFiles is 2,000 at most: give a deeper path for the rest",
@@ -243,7 +245,7 @@ def test_no_map_has_more_files_than_can_be_summarized_whatever_is_asked_for(many
 def test_a_walk_that_takes_too_long_says_that_there_is_more(many: Path) -> None:
     ticks = iter(range(10_000_000))
     top = locate(".", (Root.of(str(many), "a test"),))
-    found = file_list(top, Scan(1_000, clock=lambda: next(ticks)))
+    found = list_files(top, Scan(1_000, clock=lambda: next(ticks)))
     assert 0 < found.total < 1_000
     assert f"showing first 500 of at least {found.total:,} files" in found.warnings[0]
     assert "stopped after" in found.warnings[1]
@@ -253,7 +255,7 @@ def test_files_that_there_is_no_time_to_look_into_are_listed_without_a_mark(room
     for name in ("a.bin", "b.bin", "c.bin"):
         room.write(name, b"\0")
     ticks = iter(range(100))  # the walk and each look ask once
-    found = file_list(locate(".", room.roots), Scan(5, clock=lambda: next(ticks)))
+    found = list_files(locate(".", room.roots), Scan(5, clock=lambda: next(ticks)))
     assert [file.note for file in found.files] == ["binary, 1 B", "", ""]
     assert found.total == 3
 
@@ -266,7 +268,7 @@ def test_a_walk_that_nobody_waits_for_ends(many: Path) -> None:
     scan = Scan()
     scan.stop()
     with pytest.raises(ScanStoppedError):
-        file_list(locate(".", (Root.of(str(many), "a test"),)), scan)
+        list_files(locate(".", (Root.of(str(many), "a test"),)), scan)
 
 
 def test_very_many_excluded_names_are_cut_and_counted(room: Any) -> None:

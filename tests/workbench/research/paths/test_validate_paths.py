@@ -1,4 +1,4 @@
-"""Whether paths may be read is answered one by one as the specification has it; which folder a question is about."""
+"""Whether paths may be read is answered one by one as the specification has it; which directory a question is about."""
 
 from __future__ import annotations
 
@@ -99,11 +99,11 @@ def test_a_name_that_begins_with_an_at_sign_is_found_as_it_is(room: Any, client:
 
 
 @pytest.mark.parametrize(
-    "written", ["link.txt", "@link.txt", "folder/secret.txt", '@"../proj-evil/secret.txt"', "@~/x"]
+    "written", ["link.txt", "@link.txt", "directory/secret.txt", '@"../proj-evil/secret.txt"', "@~/x"]
 )
 def test_what_leads_out_by_a_link_or_in_a_reference_is_not_allowed(room: Any, client: Any, written: str) -> None:
     (room.project / "link.txt").symlink_to(room.outside / "secret.txt")
-    (room.project / "folder").symlink_to(room.outside)
+    (room.project / "directory").symlink_to(room.outside)
     (result,) = check(room, client, written)
     assert not result["allowed"]
     assert result["reason"] == "Path is outside project root"
@@ -123,7 +123,7 @@ def test_links_in_a_circle_or_without_end_are_not_allowed(room: Any, client: Any
         (room.project / f"{number}").symlink_to(previous)
         previous = f"{number}"
     circle, chain = check(room, client, "@loop", "@1499")
-    assert (circle["allowed"], circle["reason"]) == (False, "Path leads in a circle of links")
+    assert (circle["allowed"], circle["reason"]) == (False, "Path is a loop of symbolic links")
     assert (chain["allowed"], chain["reason"]) == (False, "the path is a chain of too many links")
 
 

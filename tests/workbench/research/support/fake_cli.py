@@ -1,13 +1,13 @@
 """A stand-in for the CLI that does what a test scripts: for the faults that the real one shows only on bad days.
 
-A fake is an executable named `gemini` or `agy` in a folder of its own. Each run does the steps of its script: those of
-the run's turn, and of the last one for every later run. `--version` and `--help` are answered apart and are no runs.
-What each run was given is kept: see `Run`. The fixture `fake` makes them:
+A fake is an executable named `gemini` or `agy` in a directory of its own. Each run does the steps of its
+script: those of the run's turn, and of the last one for every later run. `--version` and `--help` are answered apart
+and are no runs. The input of each run is stored: see `Run`. The fixture `fake` creates them:
 
     cli = fake("gemini", answered("Hello"))                   # every run answers
     cli = fake("gemini", quota(), answered("Hello"))          # the first run fails, the others answer
     cli = fake("agy", answered("Hi"), version="1.1.13", help=AGY_HELP)
-    cli.path, cli.folder                                      # the executable, and what to put on PATH
+    cli.path, cli.directory                                      # the executable, and what to put on PATH
     cli.runs[0].argv, .stdin, .env, .cwd, .pid                # what the first run was given
 
 Steps are made by the functions below: `out`, `err`, `pause`, `ends`, ...; ready scripts are `answered`, `quota`, ...
@@ -117,7 +117,7 @@ def grandchild(pid_file: Path) -> Step:
 
 
 def touch(path: Path | str) -> Step:
-    """Make an empty file, seen from the folder that the CLI runs in; `$NAME` is replaced by a variable."""
+    """Make an empty file, seen from the directory that the CLI runs in; `$NAME` is replaced by a variable."""
     return {"do": "touch", "path": str(path)}
 
 
@@ -192,7 +192,7 @@ def no_model(name: str = "nonesuch") -> list[Step]:
     ]
 
 
-def garbage() -> list[Step]:
+def invalid_output() -> list[Step]:
     """Write what is no event at all, and end well."""
     return [out(b"<html>\xff\xfe\x00 not JSON\n\x1b[31m" + bytes(range(256)) + b"\n")]
 
@@ -243,27 +243,27 @@ class Fake:
     path: Path
 
     @property
-    def folder(self) -> Path:
+    def directory(self) -> Path:
         return self.path.parent
 
     @property
     def runs(self) -> list[Run]:
         """Give the runs that have read their prompt, in the order they started."""
-        kept = sorted(self.folder.glob("run-*.json"), key=lambda each: int(each.stem[4:]))
+        kept = sorted(self.directory.glob("run-*.json"), key=lambda each: int(each.stem[4:]))
         return [Run(**json.loads(each.read_text(encoding="utf-8"))) for each in kept]
 
     @property
     def probes(self) -> int:
         """Count how often it was asked for its version or help."""
-        return len(list(self.folder.glob("probe-*")))
+        return len(list(self.directory.glob("probe-*")))
 
 
-def make(folder: Path, name: str, *scripts: Script, version: str, help_text: str, probe: Script = ()) -> Fake:
-    """Put a fake into an empty folder. `probe` are steps before it answers `--version` or `--help`."""
+def make(directory: Path, name: str, *scripts: Script, version: str, help_text: str, probe: Script = ()) -> Fake:
+    """Put a fake into an empty directory. `probe` are steps before it answers `--version` or `--help`."""
     script = {"scripts": [list(each) for each in scripts], "version": version, "help": help_text, "probe": list(probe)}
-    (folder / "script.json").write_text(json.dumps(script), encoding="utf-8")
-    path = folder / name
-    command = shlex.join([sys.executable, "-I", "-S", str(Path(__file__).resolve()), str(folder)])
+    (directory / "script.json").write_text(json.dumps(script), encoding="utf-8")
+    path = directory / name
+    command = shlex.join([sys.executable, "-I", "-S", str(Path(__file__).resolve()), str(directory)])
     path.write_text(f'#!/bin/sh\nexec {command} "$@"\n', encoding="utf-8")
     path.chmod(0o755)
     return Fake(path)
@@ -273,11 +273,11 @@ def _raw(text: str | bytes) -> bytes:
     return text if isinstance(text, bytes) else text.encode()
 
 
-def _take_turn(folder: Path, stem: str) -> tuple[int, Path]:
+def _take_turn(directory: Path, stem: str) -> tuple[int, Path]:
     """Give the number of this run: each is taken once, however many start at once."""
     turn = 0
     while True:
-        place = folder / f"{stem}-{turn}"
+        place = directory / f"{stem}-{turn}"
         try:
             place.touch(exist_ok=False)
         except FileExistsError:
@@ -324,21 +324,21 @@ def _do(step: Step) -> None:
             Path(os.path.expandvars(step["path"])).touch()
 
 
-def main(folder: Path, arguments: list[str]) -> None:
+def main(directory: Path, arguments: list[str]) -> None:
     """Be the CLI."""
-    script = json.loads((folder / "script.json").read_text(encoding="utf-8"))
+    script = json.loads((directory / "script.json").read_text(encoding="utf-8"))
     if {"--version", "-v", "--help", "-h"} & set(arguments):
-        _take_turn(folder, "probe")
+        _take_turn(directory, "probe")
         for step in script["probe"]:
             _do(step)
         sys.stdout.write(script["version" if {"--version", "-v"} & set(arguments) else "help"] + "\n")
         return
-    turn, _ = _take_turn(folder, "turn")
+    turn, _ = _take_turn(directory, "turn")
     stdin = sys.stdin.buffer.read().decode("utf-8", "replace")
     run = Run(argv=arguments, stdin=stdin, env=dict(os.environ), cwd=os.getcwd(), pid=os.getpid())  # noqa: PTH109
-    kept = folder / f"run-{turn}.new"
+    kept = directory / f"run-{turn}.new"
     kept.write_text(json.dumps(run.__dict__), encoding="utf-8")
-    kept.rename(folder / f"run-{turn}.json")
+    kept.rename(directory / f"run-{turn}.json")
     scripts = script["scripts"]
     for step in scripts[min(turn, len(scripts) - 1)] if scripts else ():
         _do(step)

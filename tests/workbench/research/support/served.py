@@ -145,12 +145,12 @@ class Server:
 
 def environment(home: Path, *programs: Fake | Path, **more: str) -> dict[str, str]:
     """Give the whole environment of a server that finds these programs, which has a key and does not wait long."""
-    folders = [str(each.folder if isinstance(each, Fake) else each) for each in programs]
+    directories = [str(each.directory if isinstance(each, Fake) else each) for each in programs]
     home.mkdir(exist_ok=True)
     return {
         "HOME": str(home),
         "USERPROFILE": str(home),
-        "PATH": os.pathsep.join([*folders, "/usr/bin", "/bin"]),
+        "PATH": os.pathsep.join([*directories, "/usr/bin", "/bin"]),
         "LANG": "C.UTF-8",
         "GEMINI_API_KEY": KEY,
         "GEMINI_RETRY_INITIAL_DELAY": "0.01",
@@ -175,15 +175,15 @@ async def served(
     overheard: Ear,
     mode: str = MODERN,
     styles: Sequence[str] = ("--classic", "--all"),
-    folders: Sequence[Path] | None = None,
+    directories: Sequence[Path] | None = None,
 ) -> AsyncIterator[Server]:
     """Run the server with `arguments` and connect the official client to it; its log is a file.
 
-    With `folders` the client says which ones it works in, and the server was told of none.
+    With `directories` the client says which ones it works in, and the server was told of none.
     """
-    root = ["--root", str(project)] if folders is None else []
+    root = ["--root", str(project)] if directories is None else []
     command = [sys.executable, "-m", "workbench_server", *root, *styles, *arguments]
-    async with serve(command, environ, project, overheard=overheard, mode=mode, folders=folders) as server:
+    async with serve(command, environ, project, overheard=overheard, mode=mode, directories=directories) as server:
         yield server
 
 
@@ -195,7 +195,7 @@ async def serve(
     *,
     overheard: Ear,
     mode: str = MODERN,
-    folders: Sequence[Path] | None = None,
+    directories: Sequence[Path] | None = None,
 ) -> AsyncIterator[Server]:
     """Run a command that is the server, as `served` does."""
     log = project.parent / f"log-{time.monotonic_ns()}.txt"
@@ -204,11 +204,11 @@ async def serve(
 
     async def roots(context: Any) -> ListRootsResult:
         del context  # the callback's one argument
-        return ListRootsResult(roots=[Root(uri=FileUrl(each.as_uri())) for each in folders or ()])
+        return ListRootsResult(roots=[Root(uri=FileUrl(each.as_uri())) for each in directories or ()])
 
     with log.open("w", encoding="utf-8") as file:
         transport = overheard(stdio_client(parameters, errlog=file), oracle)
-        async with Client(transport, mode=mode, list_roots_callback=None if folders is None else roots) as client:
+        async with Client(transport, mode=mode, list_roots_callback=None if directories is None else roots) as client:
             yield Server(client, log, oracle)
 
 
