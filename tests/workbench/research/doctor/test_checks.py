@@ -138,7 +138,10 @@ def test_a_project_cannot_put_a_program_on_path(
 
 
 def test_the_checks_at_the_start_import_nothing_heavy() -> None:
-    code = f"import sys, workbench_handlers.doctor.checks as c; c.startup_report(); print([n for n in {HEAVY} if n in sys.modules])"
+    code = (
+        "import sys, workbench_handlers.doctor.checks as checks; checks.startup_report(); "
+        f"print([name for name in {HEAVY} if name in sys.modules])"
+    )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8", check=True)
 
     assert run.stdout.strip() == "[]"
