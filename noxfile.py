@@ -24,7 +24,7 @@ COVERED = ("tests/test_golden.py", "tests/generator", "tests/schema")
 PACKAGED = ("tests/test_golden.py", "tests/test_start.py", "tests/transcripts", "tests/clients")
 """Tests that packaging can break: they read templates, generated files and other package data."""
 CLIMAX = "climax-mcp==0.5.0"
-"""Oracle of `toolmason import climax`. Installed without dependencies: the test does not use the mcp 1.x it requires."""
+"""Oracle of `toolmason import climax`. Installed without its dependencies: the test does not use mcp 1.x."""
 
 
 @nox.session(tags=["gen"])

@@ -75,7 +75,7 @@ class Environment:
 
     def install(self, *arguments: str | Path) -> None:
         python = self.program("python")
-        pip = [UV, "pip", "install", "--python", python] if UV else [python, "-m", "pip", "install"]
+        pip: list[str | Path] = [UV, "pip", "install", "--python", python] if UV else [python, "-m", "pip", "install"]
         run = execute(*pip, "--quiet", *arguments)
         assert run.returncode == 0, run.stderr
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from workbench_handlers.doctor.checks import Check, git_ignore_check, inspect_setup, program_on_path
-from workbench_handlers.model_backends.selection import without_project_paths
+from workbench_handlers.model_backends.choice import without_projects
 
 SECRET = "AIzaSyPlantedSecretThatMustNotLeak012345"
 HEAVY = ("anyio", "asyncio", "jsonschema", "mcp", "pathspec", "pydantic", "redis", "tenacity")
@@ -47,7 +47,7 @@ def install(tmp_path: Path) -> Install:
 
 
 def problem(environ: dict[str, str], project: Path) -> Check | None:
-    found = inspect_setup(without_project_paths(environ, (project,)), project).problem
+    found = inspect_setup(without_projects(environ, (project,)), project).problem
     assert SECRET not in repr(found)
     return found
 
@@ -138,8 +138,10 @@ def test_a_project_cannot_put_a_program_on_path(
 
 
 def test_the_checks_at_the_start_import_nothing_heavy() -> None:
-    imports = f"[name for name in {HEAVY} if name in sys.modules]"
-    code = f"import sys, workbench_handlers.doctor.checks as c; c.startup_report(); print({imports})"
+    code = (
+        "import sys, workbench_handlers.doctor.checks as checks; checks.startup_report(); "
+        f"print([name for name in {HEAVY} if name in sys.modules])"
+    )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8", check=True)
 
     assert run.stdout.strip() == "[]"
