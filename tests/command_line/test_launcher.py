@@ -104,7 +104,7 @@ def test_word_count_refuses_what_may_never_end(kind: str, workbench: Peer, proje
     answer = workbench.call("word_count", {"paths": [kind]})
 
     assert answer["isError"]
-    assert "is a pipe, a socket or a device: give a regular file" in str(answer["content"])
+    assert "is a pipe, socket or device: use a regular file" in str(answer["content"])
 
 
 async def test_a_program_that_wants_all_memory_gets_an_error(project: Path) -> None:

@@ -75,7 +75,10 @@ class Category:
             return ()
         has_places = any(each.tool.placements or each.tool.program.placements for each in self.commands)
         is_confined = any(each.tool.program.permissions for each in self.commands)
-        optional = (*(("Permissions",) if is_confined else ()), *(("Place", "Placement") if has_places else ()))
+        optional = (
+            *(("Permissions",) if is_confined else ()),
+            *(("PlacementKind", "ArgumentPlacement") if has_places else ()),
+        )
         return ("CommandTool", *optional, "Program", "Risk")
 
     @property

@@ -9,10 +9,10 @@ from typing import Final
 
 from toolmason_runtime.programs.spec import (
     CONFIRM_PLACEHOLDER,
+    ArgumentPlacement,
     CommandTool,
     Permissions,
-    Place,
-    Placement,
+    PlacementKind,
     Program,
     Risk,
 )
@@ -38,7 +38,10 @@ from toolmason.resolve.values import check_passable
 
 _ITEMS: Final = ("string", "integer", "number")
 """What an array on a command line may hold."""
-_SEVERAL: Final = {Place.STDIN: "a program has one standard input", Place.CWD: "a program runs in one folder"}
+_SEVERAL: Final = {
+    PlacementKind.STDIN: "a program has one standard input",
+    PlacementKind.CWD: "a program runs in one folder",
+}
 
 
 def category_of(tables: ManifestTables, tool: ToolTable) -> str:
@@ -56,7 +59,7 @@ def _program(run: Resolution, name: str, table: CliTable) -> Program:
     if table.category and not run.is_known("categories", table.category):
         run.unknown("TM301", "category", table.category, run.tables.categories, (*table.at, "category"))
     values = types.values(run, {key: _as_value(each) for key, each in table.params.items()})
-    globals_ = [each for each in values if _has_place(run, each, Place.FLAG)]
+    globals_ = [each for each in values if _has_place(run, each, PlacementKind.FLAG)]
     placements = [_global(each, table.params[each.name]) for each in globals_]
     _check_flags(run, [(each, (*table.at, "params", each.name)) for each in placements])
     program = Program(
@@ -91,11 +94,11 @@ def _as_value(table: GlobalTable) -> ValueTable:
     return ValueTable(at=table.at, type=table.type, default=table.default, required=False)
 
 
-def _global(value: Value, table: GlobalTable) -> Placement:
+def _global(value: Value, table: GlobalTable) -> ArgumentPlacement:
     flag = table.flag or automatic_flag(value.name)
-    return Placement(
+    return ArgumentPlacement(
         name=value.name,
-        place=Place.FLAG,
+        place=PlacementKind.FLAG,
         flag=flag,
         switch=_is_switch(value.type, flag),
         default=value.default if value.has_default else None,
@@ -171,20 +174,22 @@ def automatic_flag(name: str) -> str:
     return f"--{name.strip('_').replace('_', '-') or name}"
 
 
-def _placement(value: Value, table: ParamTable) -> Placement:
+def _placement(value: Value, table: ParamTable) -> ArgumentPlacement:
     default = value.default if value.has_default else None
-    for place in (Place.POSITIONAL, Place.STDIN, Place.CWD):
+    for place in (PlacementKind.POSITIONAL, PlacementKind.STDIN, PlacementKind.CWD):
         if getattr(table, place.value):
-            return Placement(name=value.name, place=place, default=default)
+            return ArgumentPlacement(name=value.name, place=place, default=default)
     flag = table.flag or automatic_flag(value.name)
-    return Placement(name=value.name, place=Place.FLAG, flag=flag, switch=_is_switch(value.type, flag), default=default)
+    return ArgumentPlacement(
+        name=value.name, place=PlacementKind.FLAG, flag=flag, switch=_is_switch(value.type, flag), default=default
+    )
 
 
 def _is_switch(ref: TypeRef, flag: str) -> bool:
     return ref == Primitive("boolean") and not flag.endswith("=")
 
 
-def _has_place(run: Resolution, value: Value, place: Place) -> bool:
+def _has_place(run: Resolution, value: Value, place: PlacementKind) -> bool:
     """Report a value that has no form where it is to go."""
     problem = _misplaced(value.type, place)
     if problem:
@@ -197,31 +202,31 @@ def _has_place(run: Resolution, value: Value, place: Place) -> bool:
 
 
 _FITTING: Final = {
-    Place.FLAG: "use a string, a number, a boolean, or an array of strings or numbers",
-    Place.POSITIONAL: "use a string, a number, or an array of them",
-    Place.STDIN: "use `string`",
-    Place.CWD: "use `string`",
+    PlacementKind.FLAG: "use a string, a number, a boolean, or an array of strings or numbers",
+    PlacementKind.POSITIONAL: "use a string, a number, or an array of them",
+    PlacementKind.STDIN: "use `string`",
+    PlacementKind.CWD: "use `string`",
 }
 
 
-def _misplaced(ref: TypeRef, place: Place) -> str:
+def _misplaced(ref: TypeRef, place: PlacementKind) -> str:
     """Say why a value of type `ref` cannot go to `place`; empty if it can."""
     if place in _SEVERAL:
         return "" if ref == Primitive("string") else f"`{place.value}` takes a text"
     match ref:
         case Primitive("boolean"):
-            return "" if place is Place.FLAG else "true or false says nothing without an option"
+            return "" if place is PlacementKind.FLAG else "true or false says nothing without an option"
         case Primitive(kind) | ListOf(Primitive(kind)) if kind in _ITEMS:
             return ""
         case _:
             return "a command line has no form for that"
 
 
-def _check_positionals(run: Resolution, placed: Sequence[tuple[Value, Placement]]) -> None:
+def _check_positionals(run: Resolution, placed: Sequence[tuple[Value, ArgumentPlacement]]) -> None:
     """Refuse an order in which an argument that is missing, or there several times, would move the next one."""
     before: Value | None = None
     for value, placement in placed:
-        if placement.place is not Place.POSITIONAL:
+        if placement.place is not PlacementKind.POSITIONAL:
             continue
         if before is not None and isinstance(before.type, ListOf):
             message = f"positional `{value.name}` comes after `{before.name}`, which may be several"
@@ -233,7 +238,7 @@ def _check_positionals(run: Resolution, placed: Sequence[tuple[Value, Placement]
             before = value
 
 
-def _check_single(run: Resolution, placed: Sequence[tuple[Value, Placement]]) -> None:
+def _check_single(run: Resolution, placed: Sequence[tuple[Value, ArgumentPlacement]]) -> None:
     for place, reason in _SEVERAL.items():
         there = [value for value, placement in placed if placement.place is place]
         for value in there[1:]:
@@ -241,7 +246,7 @@ def _check_single(run: Resolution, placed: Sequence[tuple[Value, Placement]]) ->
             run.error("TM325", message, (*value.at, place.value), hint="give one of them a flag", value=False)
 
 
-def _check_flags(run: Resolution, placements: Iterable[tuple[Placement, KeyPath]]) -> None:
+def _check_flags(run: Resolution, placements: Iterable[tuple[ArgumentPlacement, KeyPath]]) -> None:
     """Refuse one option for two parameters. Those of the program come without a place, and first."""
     taken: dict[str, str] = {}
     for placement, at in placements:
@@ -310,7 +315,7 @@ def _usage(tool: CommandTool, params: Sequence[Value]) -> str:
     values = {each.name: each for each in params}
     operands, options = (
         [_shown(each, values[each.name]) for each in tool.placements if each.place is place]
-        for place in (Place.POSITIONAL, Place.FLAG)
+        for place in (PlacementKind.POSITIONAL, PlacementKind.FLAG)
     )
     # A `--` that ends `argv` parts the two, as the runtime has it.
     parted = tool.argv[-1:] == ("--",)
@@ -318,7 +323,7 @@ def _usage(tool: CommandTool, params: Sequence[Value]) -> str:
     return " ".join((*tool.program.command, *line))
 
 
-def _shown(placement: Placement, value: Value) -> str:
+def _shown(placement: ArgumentPlacement, value: Value) -> str:
     space = "" if placement.flag.endswith("=") or not placement.flag else " "
     text = placement.flag if placement.switch else f"{placement.flag}{space}<{value.name}>"
     if isinstance(value.type, ListOf):

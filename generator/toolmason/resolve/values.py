@@ -7,17 +7,17 @@ from dataclasses import replace
 from typing import Any, Final
 
 from toolmason_runtime.programs.argv import UnsafeArgumentError, invocation, items
-from toolmason_runtime.programs.spec import CommandTool, Place
+from toolmason_runtime.programs.spec import CommandTool, PlacementKind
 from toolmason_runtime.toml.problems import quoted
 
 from toolmason.model.types import Value
 from toolmason.resolve.context import Resolution
 
 _BETTER: Final = {
-    Place.FLAG: 'join it to its flag: `flag = "--name="`',
-    Place.POSITIONAL: "write it without that, or give the program `ends_options = true` if it takes `--`",
-    Place.CWD: "write the path of a folder",
-    Place.STDIN: "write it without that",
+    PlacementKind.FLAG: 'join it to its flag: `flag = "--name="`',
+    PlacementKind.POSITIONAL: "write it without that, or give the program `ends_options = true` if it takes `--`",
+    PlacementKind.CWD: "write the path of a folder",
+    PlacementKind.STDIN: "write it without that",
 }
 
 

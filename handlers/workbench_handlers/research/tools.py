@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from toolmason_runtime import ChunkStore, ServerInfo, ToolCall, ToolError
-from toolmason_runtime.programs import Commands
+from toolmason_runtime.programs import ProgramSettings
 
 from workbench_handlers.doctor.health import HealthParts, Held, StoreHealth, health
 from workbench_handlers.doctor.settings import is_git_ignore_respected
@@ -129,7 +129,7 @@ async def health_check(params: research.HealthCheckParams, call: ToolCall) -> re
         store=partial(_store_health, call.state(ChunkStore)),
         models={kind: models(kind) for kind in MODELS},
         operations=[_told(each, is_whole=call.is_local) for each in shared.operations.running()],
-        unconfined=call.state(Commands).unconfined,
+        unconfined=call.state(ProgramSettings).unconfined,
     )
     found = await health(include_diagnostics=bool(params.includeDiagnostics), parts=parts)
     if problems:

@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
-from toolmason_runtime.programs.settings import POLICY, Commands, commands_for
+from toolmason_runtime.programs.settings import POLICY, ProgramSettings, commands_for
 from toolmason_runtime.protocol.catalogue import Catalogue, ToolEntry
 from toolmason_runtime.protocol.selection import STYLES, Selection, visible_tools
 from toolmason_runtime.server.options import OptionSpec, option_values
@@ -316,7 +316,7 @@ def _selection(catalogue: Catalogue, chosen: argparse.Namespace) -> Selection:
     return Selection(style, chosen.all or shows_all, chosen.toolsets or ())
 
 
-def _commands(catalogue: Catalogue, chosen: argparse.Namespace) -> Commands | None:
+def _commands(catalogue: Catalogue, chosen: argparse.Namespace) -> ProgramSettings | None:
     """Give how programs are run; None if there are none.
 
     Raises:
