@@ -196,9 +196,9 @@ async def _ripgrep_hits(top: Located, search: GrepRequest, program: str, answer:
     async with aclosing(matches) as files:
         async for below, positions in files:
             located = top if is_file else await asyncio.to_thread(_filter_match, top, below, check)
-            hit = await asyncio.to_thread(_read_matches, located, positions) if located else None
-            if hit:
-                yield hit
+            read = await asyncio.to_thread(_read_matches, located, positions) if located else None
+            if read:
+                yield read
     if is_file:
         return
     latin1: list[Located] = []
