@@ -147,7 +147,7 @@ async def test_a_call_waits_for_a_place_no_longer_than_its_timeout(
     begun = tmp_path / "begun"
     busy = asyncio.ensure_future(run(Invocation(argv=("sh", "-c", f"touch {begun}; exec sleep 300"))))
     await until(begun.exists)
-    with pytest.raises(ToolError, match="1 programs were running all the time") as raised:
+    with pytest.raises(ToolError, match="1 other programs were running") as raised:
         await run(Invocation(argv=("echo",), timeout_s=0.1))
     busy.cancel()
     with pytest.raises(asyncio.CancelledError):

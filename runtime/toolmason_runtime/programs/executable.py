@@ -30,10 +30,10 @@ def find_executable(name: str, env: Mapping[str, str], *, skipped: Sequence[str]
         ToolError: it is missing, or cannot be executed.
     """
     if Path(name).name == name:
-        folders = [
+        directories = [
             directory for directory in env.get("PATH", os.defpath).split(os.pathsep) if Path(directory).is_absolute()
         ]
-        path, target = os.pathsep.join(folders), name
+        path, target = os.pathsep.join(directories), name
     else:
         path, target = None, str(Path(name).absolute())
     executable = shutil.which(target, path=path)

@@ -4,7 +4,7 @@ Invariants of the concurrent code:
 
 1. The event loop's thread owns a `Child`; only `kill` may be called by other threads: `send` on a socket is atomic.
 2. The control socket reports the start once ("started" or "failed"), then "exited", then its end. `_receive` accepts
-   the end at any time, if the launcher was killed, and completes what is missing: `_started`, `exit_code`, `gone`.
+   the end at any time, if the launcher was killed, and then completes `_started`, `exit_code`, `gone`.
 3. `close` removes the reader before it closes the descriptor, so a reused number never calls `_receive`.
 4. Only this process has our end of the control socket (close-on-exec). If this process ends, even by SIGKILL, the
    guardian reads the end of file and ends the program.

@@ -6,7 +6,7 @@ Invariants of the concurrent code:
 2. `_finished` is set once the program itself has ended or is not waited for (`_is_left`). `_closed` is set once every
    piped stream is at its end, which is when the last process with the other end of a pipe has closed it.
 3. `end` follows every start, also a failed one; `_release` may run twice.
-4. `OutputFile.follow` reads `is_complete` before the file: what was written before `is_complete` was set is read.
+4. `OutputFile.follow` reads `is_complete` before the file: bytes written before `is_complete` was set are read.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ class RunningProcess(ABC):
     """A program and the destinations of its streams.
 
     With `stdout_file`, the program writes to this new file, and `stdout` receives its content while it grows: Node
-    drops what a full pipe does not take when it exits. A program that writes more than `max_bytes` to a stream is not
-    waited for (None: no limit). The owner calls `end` whatever happens.
+    loses output that a full pipe does not accept at its exit. A program that writes more than `max_bytes` to a stream
+    is not waited for (None: no limit). The owner calls `end` whatever happens.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class RunningProcess(ABC):
             await self._closed.wait()
 
     def stop_waiting(self, within_s: float = 0.0) -> None:
-        """Let `finished` return after this time, even if the program still runs."""
+        """Make `finished` return after this time, even if the program still runs."""
 
         def leave() -> None:
             self._is_left = self._is_left or self.exit_code is None
@@ -159,7 +159,7 @@ class RunningProcess(ABC):
             self._closed.set()
 
     def _connect(self, stream: int, transport: asyncio.BaseTransport | None) -> None:
-        """Let a reader pause the transport of its stream."""
+        """Allow a reader to pause the transport of its stream."""
         sink = self._sinks[stream]
         if isinstance(sink, asyncio.StreamReader) and transport is not None:
             sink.set_transport(transport)

@@ -205,8 +205,8 @@ def can_use_bwrap() -> bool:
 @cache
 def _bwrap() -> str:
     """Return the path of `bwrap`. PATH is not searched: it may contain directories of a project."""
-    folders = ("/usr/bin", "/bin", "/usr/local/bin", "/run/current-system/sw/bin")
-    return next((path for path in (f"{directory}/bwrap" for directory in folders) if os.access(path, os.X_OK)), "")
+    directories = ("/usr/bin", "/bin", "/usr/local/bin", "/run/current-system/sw/bin")
+    return next((path for path in (f"{directory}/bwrap" for directory in directories) if os.access(path, os.X_OK)), "")
 
 
 @cache
