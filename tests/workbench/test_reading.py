@@ -272,7 +272,7 @@ def huge(room: Any) -> Located:
 
 def test_a_part_that_is_too_far_away_is_given_up_in_words(room: Any) -> None:
     read = read_slice(huge(room), LineRange(start=10**12), budget=1000, passthrough=False, read_seconds=0.1)
-    with pytest.raises(ToolError, match=r"`a.txt` \(60,000,000,000 bytes\) is too large to get to these lines"):
+    with pytest.raises(ToolError, match=r"`a.txt` \(60,000,000,000 bytes\) is too large to reach these lines"):
         asyncio.run(read)
 
 
@@ -324,7 +324,7 @@ def test_a_section_whose_first_line_is_longer_than_an_answer_says_where_it_ends(
 def test_an_end_too_far_away_is_not_denied(room: Any) -> None:
     room.write("a.md", "# one\n" + f"{'a' * 99}\n" * 110_000 + "# two\n")
     first = head(room.read("a.md", read_to_next_pattern="^#"))
-    assert re.search(r"matches read_to_next_pattern up to line 100\d+, further lines were not searched\)", first)
+    assert re.search(r"matches read_to_next_pattern up to line 100\d+; further lines were not searched\)", first)
 
 
 def test_a_long_tail_is_cut_at_its_beginning(room: Any) -> None:
@@ -342,7 +342,7 @@ def test_large_data_files_are_left_to_queries_unless_asked_for(room: Any, name: 
     room.write(name, json.dumps(list(range(30_000)), indent=1))
     refused = room.read(name)
     assert refused.is_error
-    assert f'use {tool}(file_path="{name}"' in refused.text
+    assert f'start with {tool}(file_path="{name}"' in refused.text
     assert "large_file_passthrough" in refused.text
     passed = room.call("read_files", files=[{"path": name}], large_file_passthrough=True)
     assert body(passed).startswith("[\n 0,\n 1,")
