@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from toolmason_runtime.serving import (
-    Commands,
+    ProgramSettings,
     Dispatcher,
     Options,
     OptionSpec,
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from mcp.server.lowlevel import Server
     from toolmason_runtime.serving import LifespanFactory
 
-    import workbench_handlers.state
+    import workbench_handlers.lifespan
 
     # mypy proves that the lifespan fits; it is imported at the first call of a tool.
-    _LIFESPAN: LifespanFactory = workbench_handlers.state.lifespan
+    _LIFESPAN: LifespanFactory = workbench_handlers.lifespan.lifespan
 
 OPTIONS: Final = (
     OptionSpec(
@@ -52,7 +52,7 @@ def build_dispatcher(
     *,
     state: Sequence[object] = (),
     options: Options | None = None,
-    commands: Commands | None = None,
+    commands: ProgramSettings | None = None,
 ) -> Dispatcher:
     """Return a transport-independent dispatcher.
 
@@ -73,7 +73,7 @@ def build_server(
     *,
     state: Sequence[object] = (),
     options: Options | None = None,
-    commands: Commands | None = None,
+    commands: ProgramSettings | None = None,
 ) -> Server[None]:
     """Return a server of the official SDK: for `mcp.Client`, an ASGI app, or a transport of your own."""
     from toolmason_runtime.serving import sdk_server
@@ -81,4 +81,4 @@ def build_server(
     return sdk_server(build_dispatcher(selection, state=state, options=options, commands=commands))
 
 
-# toolmason: sha256 fcc767d998a6bd34ada0028655d0948f
+# toolmason: sha256 8c6d74d4604c4b929b462b4acedc146e

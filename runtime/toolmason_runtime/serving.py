@@ -8,11 +8,11 @@ from toolmason_runtime._lazy import lazy_exports
 
 if TYPE_CHECKING:
     from toolmason_runtime.programs.handler import command as command
-    from toolmason_runtime.programs.settings import Commands as Commands
+    from toolmason_runtime.programs.settings import ProgramSettings as ProgramSettings
+    from toolmason_runtime.programs.spec import ArgumentPlacement as ArgumentPlacement
     from toolmason_runtime.programs.spec import CommandTool as CommandTool
     from toolmason_runtime.programs.spec import Permissions as Permissions
-    from toolmason_runtime.programs.spec import Place as Place
-    from toolmason_runtime.programs.spec import Placement as Placement
+    from toolmason_runtime.programs.spec import PlacementKind as PlacementKind
     from toolmason_runtime.programs.spec import Program as Program
     from toolmason_runtime.programs.spec import Risk as Risk
     from toolmason_runtime.protocol.binding import Binding as Binding
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 
 EXPORTS: Final = {
     "toolmason_runtime.programs.handler": ("command",),
-    "toolmason_runtime.programs.settings": ("Commands",),
+    "toolmason_runtime.programs.settings": ("ProgramSettings",),
     "toolmason_runtime.programs.spec": (
         "CommandTool",
         "Permissions",
-        "Place",
-        "Placement",
+        "PlacementKind",
+        "ArgumentPlacement",
         "Program",
         "Risk",
     ),

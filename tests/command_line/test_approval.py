@@ -17,8 +17,8 @@ from oracle import LEGACY, MODERN, Oracle, watched
 from toolmason_runtime import ToolError
 from toolmason_runtime.programs.approval import MAX_COMMAND_LENGTH, MAX_INPUT_LENGTH, command_text, question
 from toolmason_runtime.programs.policy import Approval, Docker, Headless, Policy, ToolRule
-from toolmason_runtime.programs.settings import Commands
-from toolmason_runtime.programs.spec import CommandTool, Invocation, Place, Placement, Program, Risk
+from toolmason_runtime.programs.settings import ProgramSettings
+from toolmason_runtime.programs.spec import ArgumentPlacement, CommandTool, Invocation, PlacementKind, Program, Risk
 from toolmason_runtime.server.sdk import sdk_server
 
 pytestmark = pytest.mark.anyio
@@ -44,7 +44,7 @@ def record(file: Path) -> Record:
 
 
 async def send(
-    sample: Sample, file: Path, method: str, client: Client, commands: Commands | None = None
+    sample: Sample, file: Path, method: str, client: Client, commands: ProgramSettings | None = None
 ) -> dict[str, Any]:
     return await sample.call(sample.dispatcher("classic", commands), "send", client, record=str(file), method=method)
 
@@ -96,12 +96,12 @@ async def test_a_person_is_told_that_the_folder_of_the_server_is_gone(
 
     result = await send(sample, file, "DELETE", client)
 
-    assert client.asked[0].endswith("\nin the folder of the server, which is no longer there")
+    assert client.asked[0].endswith("\nin the server's directory, which was removed")
     assert text_of(result) == "DELETE done"
     assert record() == ["DELETE"]
 
 
-@pytest.mark.parametrize(("answer", "said"), [("decline", "the user declined it"), ("cancel", "dismissed")])
+@pytest.mark.parametrize(("answer", "said"), [("decline", "the user declined"), ("cancel", "dismissed")])
 async def test_what_a_person_does_not_approve_does_not_run(
     sample: Sample, file: Path, record: Record, answer: str, said: str
 ) -> None:
@@ -127,7 +127,7 @@ async def test_where_nobody_can_be_asked_it_says_so_and_does_not_blame_a_user(
 
     assert result["isError"] is True
     text = text_of(result)
-    assert text.startswith("Not run: send (write) needs the approval of a person, and this client offers no way")
+    assert text.startswith("Not run: send (write) needs user approval, and this client does not support")
     assert "--headless-approve" in text
     assert "denied" not in text
     assert "declined" not in text
@@ -137,12 +137,12 @@ async def test_where_nobody_can_be_asked_it_says_so_and_does_not_blame_a_user(
 @pytest.mark.parametrize(
     "commands",
     [
-        pytest.param(Commands(headless_approve=True), id="by flag"),
-        pytest.param(Commands(Policy(headless=Headless.APPROVE)), id="by policy"),
+        pytest.param(ProgramSettings(headless_approve=True), id="by flag"),
+        pytest.param(ProgramSettings(Policy(headless=Headless.APPROVE)), id="by policy"),
     ],
 )
 async def test_an_owner_can_let_commands_run_where_nobody_can_be_asked(
-    sample: Sample, file: Path, record: Record, commands: Commands
+    sample: Sample, file: Path, record: Record, commands: ProgramSettings
 ) -> None:
     result = await send(sample, file, "DELETE", Client(), commands)
 
@@ -153,7 +153,7 @@ async def test_an_owner_can_let_commands_run_where_nobody_can_be_asked(
 async def test_who_can_be_asked_is_asked_even_if_headless_is_approved(
     sample: Sample, file: Path, record: Record
 ) -> None:
-    result = await send(sample, file, "PUT", Client("decline"), Commands(headless_approve=True))
+    result = await send(sample, file, "PUT", Client("decline"), ProgramSettings(headless_approve=True))
 
     assert result["isError"] is True
     assert record() == []
@@ -180,7 +180,7 @@ async def test_the_policy_says_which_risks_are_asked_about(
     found = []
     for method in ("GET", "PUT", "DELETE"):
         client = Client("accept")
-        await send(sample, file, method, client, Commands(policy))
+        await send(sample, file, method, client, ProgramSettings(policy))
         found += [method] * len(client.asked)
 
     assert found == asked
@@ -220,7 +220,7 @@ async def test_a_client_that_cannot_ask_is_told_so_in_both_eras(
         result = await client.call_tool("send", {"record": str(file), "method": "PUT"})
 
     assert result.is_error
-    assert "offers no way to ask one" in str(result.content)
+    assert "does not support MCP elicitation" in str(result.content)
     assert record() == []
 
 
@@ -258,7 +258,7 @@ async def test_an_answer_to_one_command_is_none_to_another(
 
     place = {"record": str(file)} if tool == "send" else {}
     for arguments in (one, another, one):
-        server = sample.dispatcher("classic", Commands(Policy(approval=Approval.ALL)))
+        server = sample.dispatcher("classic", ProgramSettings(Policy(approval=Approval.ALL)))
         await sample.call(server, tool, Listening("decline"), **place, **arguments)
 
     assert len(keys) == 3
@@ -300,7 +300,7 @@ def test_a_command_is_shown_so_that_nothing_of_it_hides(argv: tuple[str, ...], t
 def test_what_shows_as_nothing_is_escaped_wherever_it_stands(character: str) -> None:
     prepared = Invocation(argv=("rm", f"notes{character}.txt"), cwd=f"/a{character}", stdin=f"b{character}\nc")
 
-    asked = question(TOOL, prepared, Risk.WRITE, Commands())
+    asked = question(TOOL, prepared, Risk.WRITE, ProgramSettings())
 
     escaped = character.encode("unicode_escape").decode()
     assert character not in asked
@@ -311,10 +311,11 @@ def test_what_shows_as_nothing_is_escaped_wherever_it_stands(character: str) -> 
 def asked(confirm: str, **values: Any) -> str:
     """Return the first line of a question about a call of a tool with that `confirm`."""
     places = tuple(
-        Placement(name=each, place=Place.FLAG, flag=f"--{each}", switch=each == "force") for each in ("path", "force")
+        ArgumentPlacement(name=each, place=PlacementKind.FLAG, flag=f"--{each}", switch=each == "force")
+        for each in ("path", "force")
     )
     tool = CommandTool(name="remove", program=TOOL.program, placements=places, confirm=confirm)
-    lines = question(tool, Invocation(argv=("rm", "x")), Risk.WRITE, Commands(), values).split("\n")
+    lines = question(tool, Invocation(argv=("rm", "x")), Risk.WRITE, ProgramSettings(), values).split("\n")
     assert lines[1:3] == ["", "$ rm x"]
     return lines[0]
 
@@ -357,22 +358,24 @@ async def test_a_question_is_filled_with_what_really_runs(sample: Sample) -> Non
 def test_standard_input_cannot_move_what_stands_before_it() -> None:
     prepared = Invocation(argv=("sh",), stdin="\x1b[1Aecho harmless\r\u202e")
 
-    assert question(TOOL, prepared, Risk.WRITE, Commands()).endswith(r"\x1b[1Aecho harmless\r\u202e")
+    assert question(TOOL, prepared, Risk.WRITE, ProgramSettings()).endswith(r"\x1b[1Aecho harmless\r\u202e")
 
 
 def test_a_long_command_is_shown_whole() -> None:
     prepared = Invocation(argv=("git", "a" * 3000, "--exec=evil", "b" * 3000))
 
-    assert f"$ git {'a' * 3000} --exec=evil {'b' * 3000}\nin " in question(TOOL, prepared, Risk.WRITE, Commands())
+    assert f"$ git {'a' * 3000} --exec=evil {'b' * 3000}\nin " in question(
+        TOOL, prepared, Risk.WRITE, ProgramSettings()
+    )
 
 
 def test_a_command_that_nobody_would_look_through_is_not_asked_about() -> None:
     longest = Invocation(argv=("git", "a" * (MAX_COMMAND_LENGTH - len("git "))))
     longer = Invocation(argv=("git", "a" * (MAX_COMMAND_LENGTH - len("git ") + 1)))
 
-    assert f"$ {' '.join(longest.argv)}\n" in question(TOOL, longest, Risk.WRITE, Commands())
-    with pytest.raises(ToolError, match="Not run: push needs the approval of a person, and its command line"):
-        question(TOOL, longer, Risk.WRITE, Commands())
+    assert f"$ {' '.join(longest.argv)}\n" in question(TOOL, longest, Risk.WRITE, ProgramSettings())
+    with pytest.raises(ToolError, match="Not run: push needs user approval, and its command line"):
+        question(TOOL, longer, Risk.WRITE, ProgramSettings())
 
 
 async def test_a_command_that_is_too_long_to_be_shown_does_not_run(
@@ -382,7 +385,7 @@ async def test_a_command_that_is_too_long_to_be_shown_does_not_run(
     longer = tmp_path / "/".join(["x" * 200] * 150)
 
     refused = await send(sample, longer, "PUT", client)
-    unasked = await send(sample, longer, "PUT", client, Commands(Policy(approval=Approval.NONE)))
+    unasked = await send(sample, longer, "PUT", client, ProgramSettings(Policy(approval=Approval.NONE)))
 
     assert "Send shorter arguments" in text_of(refused)
     assert client.asked == []
@@ -392,7 +395,7 @@ async def test_a_command_that_is_too_long_to_be_shown_does_not_run(
 def test_long_input_is_shown_from_both_ends() -> None:
     prepared = Invocation(argv=("git", "apply"), stdin="b" * MAX_INPUT_LENGTH + "end")
 
-    asked = question(TOOL, prepared, Risk.WRITE, Commands())
+    asked = question(TOOL, prepared, Risk.WRITE, ProgramSettings())
 
     assert "with 4,003 characters of standard input:\nbbb" in asked
     assert "b\n[... 3 characters more ...]\nb" in asked
@@ -410,4 +413,4 @@ def test_long_input_is_shown_from_both_ends() -> None:
 def test_a_person_is_told_of_the_container(docker: Docker, cwd: str, place: str) -> None:
     prepared = Invocation(argv=("ls",), cwd=cwd)
 
-    assert question(TOOL, prepared, Risk.WRITE, Commands(Policy(docker=docker))).splitlines()[-1] == place
+    assert question(TOOL, prepared, Risk.WRITE, ProgramSettings(Policy(docker=docker))).splitlines()[-1] == place

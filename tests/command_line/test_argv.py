@@ -9,35 +9,35 @@ from typing import Any
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from toolmason_runtime.programs.argv import MAX_ELEMENT_LENGTH, expanded, invocation, values_used
-from toolmason_runtime.programs.spec import CommandTool, Invocation, Place, Placement, Program
+from toolmason_runtime.programs.argv import MAX_ELEMENT_LENGTH, effective_values, expand_variables, invocation
+from toolmason_runtime.programs.spec import ArgumentPlacement, CommandTool, Invocation, PlacementKind, Program
 from toolmason_runtime.protocol.errors import ToolError
 
 HOME = {"HOME": "/home/ada"}
 
 
-def flag(name: str, text: str = "", **rest: Any) -> Placement:
-    return Placement(name=name, place=Place.FLAG, flag=text or f"--{name}", **rest)
+def flag(name: str, text: str = "", **rest: Any) -> ArgumentPlacement:
+    return ArgumentPlacement(name=name, place=PlacementKind.FLAG, flag=text or f"--{name}", **rest)
 
 
-def switch(name: str, text: str = "", **rest: Any) -> Placement:
+def switch(name: str, text: str = "", **rest: Any) -> ArgumentPlacement:
     return flag(name, text, switch=True, **rest)
 
 
-def positional(name: str, **rest: Any) -> Placement:
-    return Placement(name=name, place=Place.POSITIONAL, **rest)
+def positional(name: str, **rest: Any) -> ArgumentPlacement:
+    return ArgumentPlacement(name=name, place=PlacementKind.POSITIONAL, **rest)
 
 
-STDIN = Placement(name="text", place=Place.STDIN)
-CWD = Placement(name="folder", place=Place.CWD)
+STDIN = ArgumentPlacement(name="text", place=PlacementKind.STDIN)
+CWD = ArgumentPlacement(name="folder", place=PlacementKind.CWD)
 
 
-def program(*shared: Placement, **rest: Any) -> Program:
+def program(*shared: ArgumentPlacement, **rest: Any) -> Program:
     return Program(**({"name": "app", "command": ("app",)} | rest), placements=shared)
 
 
 def tool(
-    *placements: Placement, argv: tuple[str, ...] = ("sub",), of: Program | None = None, **rest: Any
+    *placements: ArgumentPlacement, argv: tuple[str, ...] = ("sub",), of: Program | None = None, **rest: Any
 ) -> CommandTool:
     return CommandTool(name="app_sub", program=of or program(), argv=argv, placements=placements, **rest)
 
@@ -195,22 +195,22 @@ def test_fraction_is_read_back_as_the_same_number(value: float) -> None:
 @pytest.mark.parametrize(
     ("which", "arguments", "reason"),
     [
-        pytest.param(tool(positional("path")), {"path": "--output=f"}, "could take it for an option", id="an option"),
-        pytest.param(tool(positional("path")), {"path": "--"}, "could take it for an option", id="two dashes"),
-        pytest.param(tool(positional("path")), {"path": ["a", "-b"]}, "could take it for an option", id="in a list"),
-        pytest.param(tool(positional("path", default="-b")), {}, "could take it for an option", id="a default"),
-        pytest.param(tool(positional("path")), {"path": -1}, "could take it for an option", id="a negative number"),
+        pytest.param(tool(positional("path")), {"path": "--output=f"}, "could parse it as an option", id="an option"),
+        pytest.param(tool(positional("path")), {"path": "--"}, "could parse it as an option", id="two dashes"),
+        pytest.param(tool(positional("path")), {"path": ["a", "-b"]}, "could parse it as an option", id="in a list"),
+        pytest.param(tool(positional("path", default="-b")), {}, "could parse it as an option", id="a default"),
+        pytest.param(tool(positional("path")), {"path": -1}, "could parse it as an option", id="a negative number"),
         pytest.param(
             tool(positional("path"), argv=("exec", "--", "ls"), of=ENDING),
             {"path": "-R"},
-            "could take it for an option",
+            "could parse it as an option",
             id="an option of what another program is given",
         ),
         pytest.param(
-            tool(flag("path"), of=ENDING), {"path": "--rm"}, "could take it for an option", id="a flag's value"
+            tool(flag("path"), of=ENDING), {"path": "--rm"}, "could parse it as an option", id="a flag's value"
         ),
-        pytest.param(tool(flag("path")), {"path": "-5"}, "could take it for an option", id="a number that is text"),
-        pytest.param(tool(flag("path")), {"path": ["a", "--"]}, "could take it for an option", id="a flag's item"),
+        pytest.param(tool(flag("path")), {"path": "-5"}, "could parse it as an option", id="a number that is text"),
+        pytest.param(tool(flag("path")), {"path": ["a", "--"]}, "could parse it as an option", id="a flag's item"),
         pytest.param(
             tool(positional("path")), {"path": "a\nb"}, "line break at character 2", id="a positional's lines"
         ),
@@ -220,12 +220,14 @@ def test_fraction_is_read_back_as_the_same_number(value: float) -> None:
         pytest.param(tool(positional("path")), {"path": "a\0b"}, "NUL at character 2", id="NUL in a positional"),
         pytest.param(tool(flag("path", "-p=")), {"path": "\0"}, "NUL at character 1", id="NUL in an inline flag"),
         pytest.param(tool(flag("path")), {"path": ["a", "\0"]}, "NUL at character 1", id="NUL in an item"),
-        pytest.param(tool(flag("path")), {"path": "x" * (MAX_ELEMENT_LENGTH + 1)}, "is longer than", id="too long"),
         pytest.param(
-            tool(flag("path", "-p=")), {"path": "x" * MAX_ELEMENT_LENGTH}, "is longer than", id="with its flag"
+            tool(flag("path")), {"path": "x" * (MAX_ELEMENT_LENGTH + 1)}, "exceeds the limit of", id="too long"
         ),
         pytest.param(
-            tool(flag("path")), {"path": "\u00e9" * MAX_ELEMENT_LENGTH}, "is longer than", id="too many bytes"
+            tool(flag("path", "-p=")), {"path": "x" * MAX_ELEMENT_LENGTH}, "exceeds the limit of", id="with its flag"
+        ),
+        pytest.param(
+            tool(flag("path")), {"path": "\u00e9" * MAX_ELEMENT_LENGTH}, "exceeds the limit of", id="too many bytes"
         ),
         pytest.param(tool(flag("path")), {"path": 10**5000}, "too many digits", id="a number of 5001 digits"),
         pytest.param(tool(flag("path")), {"path": {"a": 1}}, "got an object with 1 member", id="an object"),
@@ -234,14 +236,29 @@ def test_fraction_is_read_back_as_the_same_number(value: float) -> None:
         pytest.param(tool(switch("path")), {"path": "true"}, "must be true or false", id="a text for a switch"),
         pytest.param(tool(switch("path")), {"path": [True]}, "must be true or false", id="a list for a switch"),
         pytest.param(tool(positional("path")), {"path": True}, "cannot be true or false", id="true as a positional"),
-        pytest.param(tool(Placement(name="path", place=Place.CWD)), {"path": "a\nb"}, "line break", id="a cwd's lines"),
-        pytest.param(tool(Placement(name="path", place=Place.CWD)), {"path": "a\0"}, "NUL", id="NUL in a cwd"),
         pytest.param(
-            tool(Placement(name="path", place=Place.CWD)), {"path": 3}, "must be the path", id="a number as cwd"
+            tool(ArgumentPlacement(name="path", place=PlacementKind.CWD)),
+            {"path": "a\nb"},
+            "line break",
+            id="a cwd's lines",
         ),
-        pytest.param(tool(Placement(name="path", place=Place.STDIN)), {"path": "a\0"}, "NUL", id="NUL in stdin"),
         pytest.param(
-            tool(Placement(name="path", place=Place.STDIN)), {"path": ["a"]}, "got an array", id="a list as stdin"
+            tool(ArgumentPlacement(name="path", place=PlacementKind.CWD)), {"path": "a\0"}, "NUL", id="NUL in a cwd"
+        ),
+        pytest.param(
+            tool(ArgumentPlacement(name="path", place=PlacementKind.CWD)),
+            {"path": 3},
+            "must be the path",
+            id="a number as cwd",
+        ),
+        pytest.param(
+            tool(ArgumentPlacement(name="path", place=PlacementKind.STDIN)), {"path": "a\0"}, "NUL", id="NUL in stdin"
+        ),
+        pytest.param(
+            tool(ArgumentPlacement(name="path", place=PlacementKind.STDIN)),
+            {"path": ["a"]},
+            "got an array",
+            id="a list as stdin",
         ),
     ],
 )
@@ -256,9 +273,9 @@ def test_what_cannot_be_passed_safely_is_refused_by_name_with_the_reason(
 
 
 @pytest.mark.parametrize("where", [flag("path"), positional("path")])
-def test_item_of_a_list_is_refused_by_its_place(where: Placement) -> None:
+def test_item_of_a_list_is_refused_by_its_place(where: ArgumentPlacement) -> None:
     assert refusal(tool(where), {"path": ["a", "b", "--"]}).startswith("Argument 'path[2]' starts with `-`")
-    assert refusal(tool(where), {"path": ["a", "\0"]}).startswith("Argument 'path[1]' holds the character NUL")
+    assert refusal(tool(where), {"path": ["a", "\0"]}).startswith("Argument 'path[1]' contains NUL")
 
 
 def test_longest_element_is_passed() -> None:
@@ -272,8 +289,8 @@ def test_longest_element_is_passed() -> None:
 @pytest.mark.parametrize(
     ("host", "reason"),
     [
-        ("-x", "starts with `-`, so that app could take it for an option"),
-        ("a" * (MAX_ELEMENT_LENGTH + 1), f"is longer than the {MAX_ELEMENT_LENGTH} bytes that a command line can hold"),
+        ("-x", "starts with `-`, so app could parse it as an option"),
+        ("a" * (MAX_ELEMENT_LENGTH + 1), f"exceeds the limit of {MAX_ELEMENT_LENGTH} bytes for one argument"),
     ],
 )
 def test_value_of_the_environment_that_cannot_be_passed_is_for_the_owner_to_mend(host: str, reason: str) -> None:
@@ -311,7 +328,7 @@ def test_value_of_a_call_in_place_of_the_environment_is_for_its_sender_to_mend()
     ],
 )
 def test_default_of_a_global_comes_from_a_variable_that_is_set_and_not_empty(
-    placement: Placement, environ: dict[str, str], expected: str
+    placement: ArgumentPlacement, environ: dict[str, str], expected: str
 ) -> None:
     """FR-016."""
     assert line(tool(of=program(placement)), {}, environ) == expected
@@ -329,7 +346,7 @@ def test_variable_for_a_switch_that_is_neither_true_nor_false_is_told() -> None:
 
 def test_variable_is_held_to_the_same_rules_as_what_is_sent() -> None:
     which = tool(of=program(flag("host", default_env="APP_HOST")))
-    assert "could take it for an option" in refusal(which, {}, {"APP_HOST": "--rm"})
+    assert "could parse it as an option" in refusal(which, {}, {"APP_HOST": "--rm"})
 
 
 @pytest.mark.parametrize(
@@ -356,7 +373,7 @@ def test_home_and_variables_are_put_once_into_what_the_manifest_says_of_a_progra
 
 
 def test_home_has_another_name_on_windows() -> None:
-    assert expanded("~\\app", {"USERPROFILE": "C:\\Users\\ada"}, where="") == "C:\\Users\\ada\\app"
+    assert expand_variables("~\\app", {"USERPROFILE": "C:\\Users\\ada"}, where="") == "C:\\Users\\ada\\app"
 
 
 @pytest.mark.parametrize(
@@ -370,7 +387,7 @@ def test_home_has_another_name_on_windows() -> None:
 )
 def test_variable_that_is_not_set_is_named_with_what_needs_it(of: Program, name: str, place: str) -> None:
     message = refusal(tool(of=of), {}, {})
-    assert f"environment variable {name}, which {place} needs, is not set" in message
+    assert f"environment variable {name}, used by {place}, is not set" in message
 
 
 def test_nothing_is_put_into_arguments_or_the_words_of_a_tool() -> None:
@@ -446,7 +463,7 @@ def test_time_and_environment_are_those_of_the_program_unless_the_tool_says_othe
 
 def test_values_used_name_all_that_is_written_and_nothing_else() -> None:
     which = tool(flag("a", default=1), flag("b"), flag("c", default=2), of=program(flag("d", default_env="D")))
-    assert values_used(which, {"c": 3, "z": 1}, environ={"D": "x"}) == {"a": 1, "c": 3, "d": "x"}
+    assert effective_values(which, {"c": 3, "z": 1}, environ={"D": "x"}) == {"a": 1, "c": 3, "d": "x"}
 
 
 # Whatever comes.
@@ -467,12 +484,14 @@ ANY_VALUE = st.one_of(
 ARGUMENTS = st.dictionaries(st.sampled_from(NAMES), ANY_VALUE, max_size=3)
 
 
-def placements() -> st.SearchStrategy[Placement]:
-    kinds = st.sampled_from([Place.POSITIONAL, Place.FLAG, Place.FLAG, Place.STDIN, Place.CWD])
+def placements() -> st.SearchStrategy[ArgumentPlacement]:
+    kinds = st.sampled_from(
+        [PlacementKind.POSITIONAL, PlacementKind.FLAG, PlacementKind.FLAG, PlacementKind.STDIN, PlacementKind.CWD]
+    )
     flags = st.sampled_from(["--<f>", "-<f>", "--<f>=", "<f>="])
     return st.builds(
-        lambda place, text, default, is_switch: Placement(
-            name="", place=place, flag=text, default=default, switch=is_switch and place is Place.FLAG
+        lambda place, text, default, is_switch: ArgumentPlacement(
+            name="", place=place, flag=text, default=default, switch=is_switch and place is PlacementKind.FLAG
         ),
         kinds,
         flags,
@@ -481,10 +500,10 @@ def placements() -> st.SearchStrategy[Placement]:
     )
 
 
-def named(drawn: list[Placement], names: tuple[str, ...]) -> tuple[Placement, ...]:
+def named(drawn: list[ArgumentPlacement], names: tuple[str, ...]) -> tuple[ArgumentPlacement, ...]:
     """Give each a name, and an option of its own: a manifest takes no two that are the same."""
     return tuple(
-        Placement(
+        ArgumentPlacement(
             name=name,
             place=each.place,
             flag=each.flag.replace("<f>", name),
@@ -565,7 +584,7 @@ def test_a_call_gives_a_command_line_or_a_reason_and_nothing_else(
     except ToolError:
         return
     assert first == invocation(which, arguments, environ={})
-    assert first == invocation(which, values_used(which, arguments, environ={}), environ={})
+    assert first == invocation(which, effective_values(which, arguments, environ={}), environ={})
 
 
 @given(st.lists(st.text(min_size=1).filter(lambda text: not set(text) & set("\n\r\0")), min_size=1, max_size=4))

@@ -20,10 +20,10 @@ from command_sample import DECLARED, Client, Sample, text_of
 from pydantic import BaseModel, Field
 from toolmason_runtime import MethodError, ToolError
 from toolmason_runtime.programs.argv import invocation
-from toolmason_runtime.programs.handler import check_no_gap, command_tools, given
+from toolmason_runtime.programs.handler import check_positionals_contiguous, command_tools, given
 from toolmason_runtime.programs.policy import Listing, Policy, ToolRule
-from toolmason_runtime.programs.settings import POLICY, Commands, commands_for
-from toolmason_runtime.programs.spec import CommandTool, Place, Placement, Program
+from toolmason_runtime.programs.settings import POLICY, ProgramSettings, commands_for
+from toolmason_runtime.programs.spec import ArgumentPlacement, CommandTool, PlacementKind, Program
 from toolmason_runtime.protocol.answer_size import max_answer_size, size_of, text_budget
 from toolmason_runtime.server.command import main
 
@@ -155,7 +155,7 @@ def test_arguments_reach_the_command_line_as_the_text_that_was_sent() -> None:
     tool = CommandTool(
         name="tell",
         program=Program(name="tell", command=("tell",)),
-        placements=tuple(Placement(name=name, place=Place.FLAG, flag=f"--{name}=") for name in shown),
+        placements=tuple(ArgumentPlacement(name=name, place=PlacementKind.FLAG, flag=f"--{name}=") for name in shown),
     )
 
     assert invocation(tool, given(sent), environ={}).argv[1:] == (
@@ -170,8 +170,8 @@ def test_null_is_as_not_sent_and_what_is_no_number_is_not_null() -> None:
 
 def pushing() -> CommandTool:
     """A tool with three positionals that may each be missing."""
-    places = [Placement(name=name, place=Place.POSITIONAL) for name in ("remote", "branch", "paths")]
-    flag = Placement(name="force", place=Place.FLAG, flag="--force", switch=True)
+    places = [ArgumentPlacement(name=name, place=PlacementKind.POSITIONAL) for name in ("remote", "branch", "paths")]
+    flag = ArgumentPlacement(name="force", place=PlacementKind.FLAG, flag="--force", switch=True)
     return CommandTool(name="push", program=Program(name="git", command=("git",)), placements=(flag, *places))
 
 
@@ -179,20 +179,20 @@ def pushing() -> CommandTool:
 def test_positionals_may_be_left_out_from_the_end(given: int) -> None:
     values = {"remote": "origin", "branch": "main", "paths": ["a"]}
 
-    check_no_gap(pushing(), dict(list(values.items())[:given]))
+    check_positionals_contiguous(pushing(), dict(list(values.items())[:given]))
 
 
 @pytest.mark.parametrize(
     ("values", "told"),
     [
-        pytest.param({"branch": "main"}, "Argument 'branch' needs 'remote' as well", id="the second alone"),
-        pytest.param({"remote": "origin", "paths": ["a"]}, "Argument 'paths' needs 'branch' as well", id="a gap"),
-        pytest.param({"paths": ["a"]}, "Argument 'paths' needs 'remote' as well", id="the last alone"),
+        pytest.param({"branch": "main"}, "Argument 'branch' requires 'remote'", id="the second alone"),
+        pytest.param({"remote": "origin", "paths": ["a"]}, "Argument 'paths' requires 'branch'", id="a gap"),
+        pytest.param({"paths": ["a"]}, "Argument 'paths' requires 'remote'", id="the last alone"),
     ],
 )
 def test_a_positional_never_takes_the_place_of_the_one_before_it(values: dict[str, Any], told: str) -> None:
     with pytest.raises(ToolError, match=told):
-        check_no_gap(pushing(), values)
+        check_positionals_contiguous(pushing(), values)
 
 
 async def test_a_call_with_such_a_gap_runs_nothing(sample: Sample) -> None:
@@ -200,7 +200,7 @@ async def test_a_call_with_such_a_gap_runs_nothing(sample: Sample) -> None:
     both = await sample.run("repeat", {"first": "one", "second": "two"})
 
     assert refused["isError"] is True
-    assert text_of(refused).startswith("Argument 'second' needs 'first' as well")
+    assert text_of(refused).startswith("Argument 'second' requires 'first'")
     assert json.loads(text_of(both))["argv"][:2] == ["one", "two"]
 
 
@@ -287,7 +287,7 @@ async def test_a_chunk_that_is_not_kept_is_told_as_such(sample: Sample) -> None:
 async def test_what_a_policy_switches_off_is_not_listed_found_counted_or_callable(
     sample: Sample, given: Policy, left: set[str]
 ) -> None:
-    commands = Commands(given)
+    commands = ProgramSettings(given)
     listed = await sample.listed(sample.dispatcher("classic", commands))
     assert {*listed} == left
 

@@ -14,25 +14,25 @@ from toolmason_runtime.programs.output_buffer import Capture
 def test_capture_decodes_alike_however_it_was_fed(data: bytes, most_in_memory: int, step: int) -> None:
     capture = Capture(most_in_memory=most_in_memory, most_in_file=100)
     for start in range(0, len(data), step):
-        capture.feed(data[start : start + step])
+        capture.write(data[start : start + step])
     text = "".join(capture.texts())
     capture.close()
 
     assert text == data.decode("utf-8", "replace")
     assert capture.size == len(data)
-    assert capture.dropped == 0
+    assert capture.dropped_bytes == 0
     assert capture.is_blank is not bool(data.strip())
 
 
 def test_capture_counts_what_it_drops_and_splits_no_character_where_it_begins_to() -> None:
     capture = Capture(most_in_memory=4, most_in_file=4)
-    capture.feed("\u20ac\u20ac\u20ac\u20ac".encode())
+    capture.write("\u20ac\u20ac\u20ac\u20ac".encode())
     text = "".join(capture.texts())
     capture.close()
 
     assert text == "\u20ac\u20ac"
     assert capture.size == 12
-    assert capture.dropped == 4
+    assert capture.dropped_bytes == 4
 
 
 def test_capture_without_a_place_for_files_keeps_what_is_in_memory(
@@ -40,16 +40,16 @@ def test_capture_without_a_place_for_files_keeps_what_is_in_memory(
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "missing"))
     capture = Capture(most_in_memory=4, most_in_file=100)
-    capture.feed(b"123456")
-    capture.feed(b"78")
+    capture.write(b"123456")
+    capture.write(b"78")
 
     assert "".join(capture.texts()) == "1234"
-    assert capture.dropped == 4
+    assert capture.dropped_bytes == 4
 
 
 def test_capture_that_is_closed_takes_nothing_more() -> None:
     capture = Capture()
     capture.close()
-    capture.feed(b"late")
+    capture.write(b"late")
 
     assert capture.size == 0

@@ -113,13 +113,13 @@ async def test_working_directory_of_a_call_is_one_inside_the_container(
 
 
 async def test_relative_working_directory_without_one_of_the_policy_is_refused(engine: Engine) -> None:
-    with pytest.raises(ToolError, match='the working directory "sub" must be absolute'):
+    with pytest.raises(ToolError, match='the working directory "sub" must be an absolute path'):
         await engine.run(Invocation(argv=("/bin/echo",), cwd="sub"))
     assert engine.calls == []
 
 
 async def test_relative_program_is_not_looked_for_in_the_folder_of_a_call(engine: Engine) -> None:
-    with pytest.raises(ToolError, match='the program "bin/tool" must be absolute'):
+    with pytest.raises(ToolError, match='the program "bin/tool" must be an absolute path'):
         await engine.run(Invocation(argv=("bin/tool",), cwd="/else"))
     assert engine.calls == []
 

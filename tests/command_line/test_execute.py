@@ -215,7 +215,7 @@ async def test_what_comes_after_the_limits_is_dropped_and_the_program_goes_on(pr
 
     assert outcome.exit_code == 0
     assert outcome.stdout.size == 1_000_000
-    assert outcome.stdout.dropped == 989_000
+    assert outcome.stdout.dropped_bytes == 989_000
     assert 10_990 < len(kept.encode()) <= 11_000
 
 
@@ -359,14 +359,17 @@ async def refusal(*argv: str, **rest: Any) -> ToolError:
 async def test_missing_program_is_told_as_such() -> None:
     error = await refusal("no-such-program", "x")
 
-    assert error.message == 'the program "no-such-program" is not installed on this server: no folder of PATH has it'
+    assert (
+        error.message
+        == 'the program "no-such-program" is not installed on this server: no directory of PATH contains it'
+    )
     assert error.code == "NOT_INSTALLED"
 
 
 async def test_missing_file_is_told_as_such(tmp_path: Path) -> None:
     error = await refusal("./missing", cwd=str(tmp_path))
 
-    assert error.message == 'the program "./missing" is not installed on this server: there is no such file'
+    assert error.message == 'the program "./missing" is not installed on this server: no such file'
 
 
 @pytest.mark.parametrize("name", ["tool", "./tool"])
@@ -378,19 +381,19 @@ async def test_file_that_is_not_executable_is_told_as_such(
         monkeypatch.chdir(tmp_path)
     error = await refusal(name, environ={"PATH": str(tmp_path)})
 
-    assert error.message == f'"{name}" is there, but this server may not execute it'
+    assert error.message == f'"{name}" exists, but this server has no permission to execute it'
     assert error.code == "NOT_EXECUTABLE"
 
 
 async def test_directory_as_program_is_told_as_such(tmp_path: Path) -> None:
-    assert (await refusal(str(tmp_path))).message == f'"{tmp_path}" is a folder, not a program'
+    assert (await refusal(str(tmp_path))).message == f'"{tmp_path}" is a directory, not a program'
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("#!/no/such/interpreter\n", '"./tool" cannot run: the interpreter that its first line names is missing'),
-        ("echo no first line\n", '"./tool" is no program of this system, nor a script whose first line says #!'),
+        ("#!/no/such/interpreter\n", '"./tool" cannot run: the interpreter in its first line is missing'),
+        ("echo no first line\n", '"./tool" is neither a program for this system nor a script that starts with #!'),
     ],
 )
 async def test_script_that_the_system_cannot_start_is_told_as_such(
@@ -408,8 +411,8 @@ async def test_command_line_that_is_too_long_is_told_as_such() -> None:
 
     assert error.code == "TOO_LARGE"
     assert error.message == (
-        '"echo" was given a command line of 50,000,006 bytes, more than this system takes: send fewer or shorter '
-        "values, a few at a time, or send the text as standard input if the tool has a parameter for that"
+        'the command line of "echo" has 50,000,006 bytes, which exceeds the limit of this system: send fewer or '
+        "shorter values, or send the text as standard input if the tool has a parameter for it"
     )
     assert isinstance(error.__cause__, OSError)
     assert error.__cause__.errno == errno.E2BIG
@@ -418,16 +421,14 @@ async def test_command_line_that_is_too_long_is_told_as_such() -> None:
 async def test_missing_working_directory_is_told_as_such(tmp_path: Path) -> None:
     error = await refusal("echo", cwd=str(tmp_path / "missing"))
 
-    assert (
-        error.message == f'the working directory "{tmp_path / "missing"}" does not exist: name a folder that is there'
-    )
+    assert error.message == f'the working directory "{tmp_path / "missing"}" does not exist; use an existing directory'
     assert error.code == "NOT_FOUND"
 
 
 async def test_working_directory_that_is_a_file_is_told_as_such() -> None:
     error = await refusal("echo", cwd=__file__)
 
-    assert error.message == f'the working directory "{__file__}" is not a folder: name a folder that is there'
+    assert error.message == f'the working directory "{__file__}" is not a directory; use an existing directory'
     assert error.code == "NOT_A_DIRECTORY"
 
 

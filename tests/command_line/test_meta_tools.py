@@ -14,7 +14,7 @@ from command_sample import DECLARED, SAMPLE, Client, Sample, git, text_of
 from toolmason_runtime import MethodError
 from toolmason_runtime.discovery import style_for
 from toolmason_runtime.programs.policy_file import load_policy
-from toolmason_runtime.programs.settings import Commands, commands_for
+from toolmason_runtime.programs.settings import ProgramSettings, commands_for
 from toolmason_runtime.protocol.selection import Selection
 
 from toolmason.diagnostics import Diagnostics
@@ -228,7 +228,7 @@ async def test_fr_016_numbers_are_written_as_they_were_sent(sample: Sample, sent
 async def test_fr_015_a_policy_sees_an_integer_where_a_number_is_declared(sample: Sample, tmp_path: Path) -> None:
     policy = tmp_path / "policy.toml"
     policy.write_text('[tools.say.args]\npitch = { pattern = "[0-9]+" }\n', encoding="utf-8")
-    commands = Commands(load_policy(policy))
+    commands = ProgramSettings(load_policy(policy))
 
     allowed = await sample.run("say", {"text": "a", "pitch": 5}, commands)
     refused = await sample.run("say", {"text": "a", "pitch": 5.5}, commands)
@@ -328,7 +328,7 @@ async def test_fr_016_a_positional_that_looks_like_an_option_is_refused_without_
 async def test_fr_015_a_policy_holds_for_both_ways_and_for_defaults(sample: Sample, tmp_path: Path) -> None:
     policy = tmp_path / "policy.toml"
     policy.write_text('default = "enabled"\n[tools.git_log.args]\nmax_count = { max = 5 }\n', encoding="utf-8")
-    commands = Commands(load_policy(policy))
+    commands = ProgramSettings(load_policy(policy))
 
     refused = await sample.run("git_log", {}, commands)
     allowed = await sample.run("git_log", {"max_count": 5}, commands)

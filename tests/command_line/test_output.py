@@ -26,8 +26,8 @@ def outcome(
     stdout: bytes = b"", stderr: bytes = b"", exit_code: int | None = 0, *, timeout_s: float = 30.0, most: int = 10_000
 ) -> Outcome:
     captures = [Capture(most_in_memory=10, most_in_file=most) for _ in range(2)]
-    captures[0].feed(stdout)
-    captures[1].feed(stderr)
+    captures[0].write(stdout)
+    captures[1].write(stderr)
     return Outcome(stdout=captures[0], stderr=captures[1], exit_code=exit_code, timeout_s=timeout_s)
 
 
@@ -53,7 +53,7 @@ def outcome(
         ),
         pytest.param(
             outcome(b"x" * 30, b"bad", most=10),
-            f"{'x' * 20}\n[10 more bytes of stdout were not kept]\n[stderr]\nbad",
+            f"{'x' * 20}\n[10 more bytes of stdout were not stored]\n[stderr]\nbad",
             id="more than is kept",
         ),
     ],
@@ -113,7 +113,7 @@ async def test_text_that_was_not_kept_whole_says_so_at_once(store: ChunkStore) -
     answer = await reply(outcome(b"x" * 1500, b"y" * 1020, most=990), store)
 
     first = str(answer.content).partition("\n")[0]
-    assert re.match(r"\[cut: 100 of 2,\d+ characters shown, 520 more bytes were not kept; fetch_chunk", first)
+    assert re.match(r"\[cut: 100 of 2,\d+ characters shown, 520 more bytes were not stored; fetch_chunk", first)
 
 
 async def test_cut_text_can_be_fetched_to_its_end(store: ChunkStore) -> None:
@@ -157,5 +157,5 @@ async def test_text_that_cannot_be_kept_is_shown_as_far_as_it_goes(
     answer = await reply(run, store)
 
     first, _, text = str(answer.content).partition("\n")
-    assert first.startswith("[cut, since the rest could not be kept: ")
+    assert first.startswith("[cut: the rest could not be stored: ")
     assert text == "x" * 100

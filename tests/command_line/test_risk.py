@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from toolmason_runtime.programs.risk import risk_of
-from toolmason_runtime.programs.spec import CommandTool, Place, Placement, Program, Risk
+from toolmason_runtime.programs.spec import ArgumentPlacement, CommandTool, PlacementKind, Program, Risk
 
 METHODS = {"GET": Risk.READ, "POST": Risk.WRITE, "DELETE": Risk.DESTRUCTIVE}
 
@@ -20,14 +20,16 @@ def request(risk: Risk = Risk.READ, **by_value: dict[str, Risk]) -> CommandTool:
         program=Program(
             name="api",
             command=("api",),
-            placements=(Placement(name="host", place=Place.FLAG, flag="--host", default_env="API_HOST"),),
+            placements=(
+                ArgumentPlacement(name="host", place=PlacementKind.FLAG, flag="--host", default_env="API_HOST"),
+            ),
         ),
         placements=(
-            Placement(name="method", place=Place.FLAG, flag="--method", default="GET"),
-            Placement(name="verb", place=Place.POSITIONAL),
-            Placement(name="force", place=Place.FLAG, flag="--force", switch=True),
-            Placement(name="count", place=Place.FLAG, flag="--count"),
-            Placement(name="fields", place=Place.FLAG, flag="--field"),
+            ArgumentPlacement(name="method", place=PlacementKind.FLAG, flag="--method", default="GET"),
+            ArgumentPlacement(name="verb", place=PlacementKind.POSITIONAL),
+            ArgumentPlacement(name="force", place=PlacementKind.FLAG, flag="--force", switch=True),
+            ArgumentPlacement(name="count", place=PlacementKind.FLAG, flag="--count"),
+            ArgumentPlacement(name="fields", place=PlacementKind.FLAG, flag="--field"),
         ),
         risk=risk,
         risk_by_value=by_value,

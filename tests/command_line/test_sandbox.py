@@ -23,7 +23,7 @@ from toolmason_runtime.programs.access import (
     resolve_access,
     with_program,
 )
-from toolmason_runtime.programs.executable import located
+from toolmason_runtime.programs.executable import find_executable
 from toolmason_runtime.programs.execute import run
 from toolmason_runtime.programs.sandbox import Access
 from toolmason_runtime.programs.spec import Invocation, Permissions, Risk
@@ -274,7 +274,7 @@ def test_a_program_in_the_home_does_not_open_all_of_it(monkeypatch: pytest.Monke
 
 
 def _locate(name: str) -> str:
-    return located(name, ENVIRON)
+    return find_executable(name, ENVIRON)
 
 
 def test_the_owner_can_switch_the_sandbox_off(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -308,4 +308,4 @@ def test_a_name_that_is_not_installed_cannot_be_run_either() -> None:
 
     with pytest.raises(ToolError):
         _locate("no-such-program")
-    assert "no-such-program" not in with_program(access, located("cat", ENVIRON), _locate).executes
+    assert "no-such-program" not in with_program(access, find_executable("cat", ENVIRON), _locate).executes

@@ -38,7 +38,7 @@ from toolmason_runtime.programs.policy import (
 from toolmason_runtime.programs.policy_file import PolicyError, load_policy
 from toolmason_runtime.programs.result_text import reply
 from toolmason_runtime.programs.risk import risk_of
-from toolmason_runtime.programs.settings import POLICY, Commands
+from toolmason_runtime.programs.settings import POLICY, ProgramSettings
 from toolmason_runtime.programs.spec import CommandTool, Invocation, Permissions, Risk
 from toolmason_runtime.protocol import answer_size
 from toolmason_runtime.protocol.errors import ToolError
@@ -161,7 +161,7 @@ def test_risk_follows_the_value_and_the_question_is_that_of_the_page(tools: Mapp
 
     arguments = {"endpoint": "repos/ada/notes", "method": "DELETE"}
     made = dataclasses.replace(invocation(tool, arguments, environ=HOME), cwd="/home/ada/src")
-    asked = question(tool, made, risk_of(tool, arguments, environ=HOME), Commands())
+    asked = question(tool, made, risk_of(tool, arguments, environ=HOME), ProgramSettings())
     assert asked == PAGE.block("text", "Run this command?").rstrip("\n")
 
 

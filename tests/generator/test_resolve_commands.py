@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 from toolmason_runtime.programs.handler import command_tools
-from toolmason_runtime.programs.spec import Place, Risk
+from toolmason_runtime.programs.spec import PlacementKind, Risk
 from toolmason_runtime.protocol.fetch_chunk import FETCH_CHUNK
 
 from toolmason.catalogue.search_index import field_terms
@@ -90,20 +90,20 @@ def test_a_parameter_without_a_place_becomes_an_option_of_its_name(name: str, fl
 @pytest.mark.parametrize(
     ("param", "place", "flag", "is_switch"),
     [
-        ('{ type = "string" }', Place.FLAG, "--value", False),
-        ('{ type = "integer", flag = "-n" }', Place.FLAG, "-n", False),
-        ('{ type = "string", flag = "--value=" }', Place.FLAG, "--value=", False),
-        ('{ type = "string", flag = "if=" }', Place.FLAG, "if=", False),
-        ('{ type = "boolean" }', Place.FLAG, "--value", True),
-        ('{ type = "boolean", flag = "--color=" }', Place.FLAG, "--color=", False),
-        ('{ type = "number[]", flag = "-x" }', Place.FLAG, "-x", False),
-        ('{ type = "string[]", positional = true }', Place.POSITIONAL, "", False),
-        ('{ type = "string", stdin = true }', Place.STDIN, "", False),
-        ('{ type = "string", cwd = true }', Place.CWD, "", False),
-        ('{ type = "string", positional = false }', Place.FLAG, "--value", False),
+        ('{ type = "string" }', PlacementKind.FLAG, "--value", False),
+        ('{ type = "integer", flag = "-n" }', PlacementKind.FLAG, "-n", False),
+        ('{ type = "string", flag = "--value=" }', PlacementKind.FLAG, "--value=", False),
+        ('{ type = "string", flag = "if=" }', PlacementKind.FLAG, "if=", False),
+        ('{ type = "boolean" }', PlacementKind.FLAG, "--value", True),
+        ('{ type = "boolean", flag = "--color=" }', PlacementKind.FLAG, "--color=", False),
+        ('{ type = "number[]", flag = "-x" }', PlacementKind.FLAG, "-x", False),
+        ('{ type = "string[]", positional = true }', PlacementKind.POSITIONAL, "", False),
+        ('{ type = "string", stdin = true }', PlacementKind.STDIN, "", False),
+        ('{ type = "string", cwd = true }', PlacementKind.CWD, "", False),
+        ('{ type = "string", positional = false }', PlacementKind.FLAG, "--value", False),
     ],
 )
-def test_a_parameter_goes_where_the_manifest_says(param: str, place: Place, flag: str, is_switch: bool) -> None:
+def test_a_parameter_goes_where_the_manifest_says(param: str, place: PlacementKind, flag: str, is_switch: bool) -> None:
     (placement,) = line_of(f"params.value = {param}\n").tool.placements
 
     assert (placement.place, placement.flag, placement.switch) == (place, flag, is_switch)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from toolmason_runtime.programs.settings import POLICY, Commands
+from toolmason_runtime.programs.settings import POLICY, ProgramSettings
 from toolmason_runtime.protocol.catalogue import Catalogue
 from toolmason_runtime.protocol.selection import Selection
 from toolmason_runtime.server.dispatch import Dispatcher
@@ -67,7 +67,9 @@ class Sample:
     def load_index(self) -> Any:
         return import_module("climax_server.server").load_index()
 
-    def dispatcher(self, style: str = "search-call", commands: Commands | None = None, **selected: Any) -> Dispatcher:
+    def dispatcher(
+        self, style: str = "search-call", commands: ProgramSettings | None = None, **selected: Any
+    ) -> Dispatcher:
         build = import_module("climax_server.server").build_dispatcher
         dispatcher: Dispatcher = build(Selection(style, **selected), commands=commands)
         return dispatcher
@@ -93,7 +95,7 @@ class Sample:
         return found
 
     async def run(
-        self, tool: str, args: Mapping[str, Any], commands: Commands | None = None, client: Client | None = None
+        self, tool: str, args: Mapping[str, Any], commands: ProgramSettings | None = None, client: Client | None = None
     ) -> dict[str, Any]:
         """Call a tool directly and through `climax_call`, where it must be the same; give that once."""
         direct = await self.call(self.dispatcher("classic", commands), tool, client, **args)

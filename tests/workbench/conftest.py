@@ -214,7 +214,7 @@ def _is_program(pid: str) -> bool:
     """Whether a process runs, and is none of the launcher's own."""
     with suppress(FileNotFoundError, ProcessLookupError):
         command_line = Path("/proc", pid, "cmdline").read_bytes()  # that of one that has ended is empty
-        return bool(command_line) and b"command_line/launcher.py" not in command_line
+        return bool(command_line) and b"programs/launcher.py" not in command_line
     return False
 
 

@@ -34,7 +34,7 @@ def test_a_path_that_stays_inside_is_read(room: Any, path: str, walk: bool) -> N
 )
 def test_a_path_that_leads_outside_is_refused(room: Any, path: str) -> None:
     (room.project / "sub").mkdir()
-    with pytest.raises(RefusedPathError, match="outside of the allowed directories"):
+    with pytest.raises(RefusedPathError, match="outside the allowed directories"):
         locate(path, room.roots)
 
 
@@ -54,7 +54,9 @@ def test_a_tilde_means_the_home_directory(room: Any, monkeypatch: pytest.MonkeyP
         locate("~/secret.txt", room.roots)
 
 
-@pytest.mark.parametrize(("path", "message"), [("", "empty"), ("  ", "empty"), ("a\0b", "NUL"), ("\udfff", "no valid")])
+@pytest.mark.parametrize(
+    ("path", "message"), [("", "empty"), ("  ", "empty"), ("a\0b", "NUL"), ("\udfff", "not valid")]
+)
 def test_what_is_no_path_is_refused_in_words(room: Any, path: str, message: str) -> None:
     with pytest.raises(RefusedPathError, match=message):
         locate(path, room.roots)
@@ -93,7 +95,7 @@ def test_links_that_lead_nowhere_or_in_a_circle_are_not_found(room: Any, walk: b
     (room.project / "b").symlink_to("a")
     for path in ("dangling", "a"):
         with (
-            pytest.raises(ToolError, match=r"no such file|leads in a circle|cannot read"),
+            pytest.raises(ToolError, match=r"no such file|is a link loop|cannot read"),
             open_file(locate(path, room.roots), walk=walk),
         ):
             pass
@@ -124,7 +126,7 @@ def test_a_folder_swapped_for_a_link_is_not_listed(room: Any, walk: bool) -> Non
     located = locate("sub", room.roots)
     (room.project / "sub").rmdir()
     (room.project / "sub").symlink_to(room.outside)
-    with pytest.raises(ToolError, match="became a link"), open_folder(located, walk=walk):
+    with pytest.raises(ToolError, match="was replaced by a link"), open_folder(located, walk=walk):
         pass
 
 
@@ -134,10 +136,10 @@ def test_pipes_sockets_and_devices_are_refused_without_waiting(room: Any, monkey
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind("socket")
         for name in ("pipe", "socket"):
-            with pytest.raises(ToolError, match="no regular file"):
+            with pytest.raises(ToolError, match="not a regular file"):
                 content(room, name)
     with (
-        pytest.raises(ToolError, match="no regular file"),
+        pytest.raises(ToolError, match="not a regular file"),
         open_file(locate("/dev/null", (Root.of("/dev", "a test"),))),
     ):
         pass
@@ -178,7 +180,7 @@ def test_a_relative_path_is_looked_for_in_every_root(room: Any) -> None:
 
 @pytest.mark.parametrize("part", ["..", ".", "", "../proj-evil"])
 def test_a_place_is_made_of_names_alone(room: Any, part: str) -> None:
-    with pytest.raises(ValueError, match="no name"):
+    with pytest.raises(ValueError, match="not a name"):
         existing(".", room.roots).child(part)
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from toolmason_runtime import ToolCall, ToolError
 
 from workbench_handlers.files.find import alternatives_of, find, matches
-from workbench_handlers.files.list import tree
+from workbench_handlers.files.list import render_tree
 from workbench_handlers.workspace.open import existing
 from workbench_handlers.workspace.scan import Scan, ScanStoppedError, in_thread
 
@@ -74,7 +74,7 @@ def test_ignored_entries_are_left_out_and_counted(project: Any) -> None:
     assert paths(project, "*.log") == ["src/kept.log"]
     assert paths(project, "*.log", "node_modules") == ["node_modules/m/b.log"]
     note = project.call("search_files", path=".", pattern="b.log").data["note"]
-    assert note == "nothing found; 2 ignored entries (.gitignore, node_modules, ...) were not searched"
+    assert note == "no matches; 2 ignored entries (.gitignore, node_modules, ...) were skipped"
 
 
 def test_rules_that_are_a_link_do_not_count(project: Any) -> None:
@@ -144,7 +144,7 @@ def test_a_glob_means_what_trying_every_way_says(parts: list[str], pattern: list
 def test_a_tree_is_indented_and_begins_with_what_is_missing(project: Any) -> None:
     project.write("node_modules/m/b.js", "x")
     assert project.call("directory_tree", path=".").text == (
-        "[1 ignored entries (.gitignore, node_modules, ...) left out]\n"
+        "[1 ignored entries (.gitignore, node_modules, ...) omitted]\n"
         "./\n  .env\n  Config/\n    a.ini\n  README.md\n  src/\n    app.py\n    lib/\n      deep/\n        x.ts\n"
         "        y.tsx\n      util.py"
     )
@@ -175,7 +175,7 @@ def test_a_long_tree_is_cut_and_said_to_be(room: Any) -> None:
             room.write(f"{folder}/{number}", "")
     lines = room.call("directory_tree", path=".").text.splitlines()
     assert len(lines) == 1002
-    assert lines[0] == "[cut after 1000 lines: give a deeper `path` or a smaller `max_depth`]"
+    assert lines[0] == "[cut after 1000 lines: use a deeper `path` or a smaller `max_depth`]"
 
 
 def test_a_folder_is_listed_with_sizes_hidden_and_ignored_entries_included(project: Any) -> None:
@@ -240,11 +240,11 @@ def test_names_that_are_no_text_are_still_listed(room: Any) -> None:
 def test_a_scan_whose_time_is_over_answers_with_what_it_has(project: Any) -> None:
     ticks = count()
     scan = Scan(seconds=4, clock=lambda: next(ticks))
-    text = tree(existing(".", project.roots), 4, [], scan)
-    assert text.startswith("[stopped after the time allowed")
+    text = render_tree(existing(".", project.roots), 4, [], scan)
+    assert text.startswith("[stopped at the time limit")
     assert "]\n./\n  .env\n" in text
     over = find(existing(".", project.roots), "*", Scan(seconds=0))
-    assert over.note == "stopped after the time allowed for one search: narrow `path`"
+    assert over.note == "stopped at the time limit of one search: narrow `path`"
 
 
 def test_a_cancelled_scan_stops(tool_call: ToolCall) -> None:
@@ -276,7 +276,7 @@ def test_a_long_scan_tells_how_far_it_is(client: Any, tool_call: ToolCall) -> No
             scan.step()
         return "done"
 
-    assert asyncio.run(in_thread(until_told, tool_call, every=0.01)) == "done"
+    assert asyncio.run(in_thread(until_told, tool_call, interval_s=0.01)) == "done"
     assert client.told == sorted(set(client.told))
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from toolmason_runtime import ToolCall, ToolError
 
-from workbench_handlers.files.grep import Search, grep
-from workbench_handlers.files.sections import boundaries, section_at
+from workbench_handlers.files.grep import GrepRequest, grep
+from workbench_handlers.files.sections import find_boundaries, section_at
 from workbench_handlers.workspace.open import existing
 
 RIPGREP = shutil.which("rg")
@@ -29,7 +29,7 @@ def program(request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 def find(room: Any, tool_call: ToolCall, program: str) -> Any:
     def run(pattern: str, path: str = ".", **search: Any) -> str:
-        return asyncio.run(grep(existing(path, room.roots), Search(pattern=pattern, **search), program, tool_call))
+        return asyncio.run(grep(existing(path, room.roots), GrepRequest(pattern=pattern, **search), program, tool_call))
 
     return run
 
@@ -113,7 +113,7 @@ def test_links_are_not_followed(room: Any, find: Any) -> None:
     (room.project / "folder").symlink_to(room.outside)
     (room.project / "loop").symlink_to(".")
     assert find("word") == NO_MATCH
-    with pytest.raises(ToolError, match="outside of the allowed"):
+    with pytest.raises(ToolError, match="outside the allowed"):
         find("word", "folder")
 
 
@@ -146,7 +146,7 @@ def test_what_rust_lacks_is_left_to_python(room: Any, find: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("pattern", "message"), [("(", "no regular expression"), ("a\nb", "within one line"), ("a\0", "within one line")]
+    ("pattern", "message"), [("(", "not a regular expression"), ("a\nb", "within one line"), ("a\0", "within one line")]
 )
 def test_what_is_no_pattern_is_refused(room: Any, find: Any, pattern: str, message: str) -> None:
     room.write("a.txt", "word\n")
@@ -214,7 +214,7 @@ def test_only_what_ripgrep_says_of_files_leaves_its_answer_standing(
     told = f"printf './a.txt\\0001:1:x\\n'; printf '{complaint}\\n' >&2; exit 2"
     finder.write_text(f"#!/bin/sh\n{told}\n", encoding="utf-8")
     finder.chmod(0o700)
-    searched = grep(existing(".", room.roots), Search(pattern="not for Python"), str(finder), tool_call)
+    searched = grep(existing(".", room.roots), GrepRequest(pattern="not for Python"), str(finder), tool_call)
     assert ("1: word" in asyncio.run(searched)) is is_believed
 
 
@@ -234,17 +234,17 @@ def test_latin_1_is_searched_as_it_is_shown(room: Any, find: Any, pattern: str) 
 def test_latin_1_that_cannot_be_searched_is_told(room: Any, tool_call: ToolCall) -> None:
     room.write("a.txt", "café\n".encode("latin-1"))
     room.write("b.txt", "café\n")
-    searched = grep(existing(".", room.roots), Search(pattern=r"caf\p{L}"), RIPGREP or "", tool_call)
+    searched = grep(existing(".", room.roots), GrepRequest(pattern=r"caf\p{L}"), RIPGREP or "", tool_call)
     answer = asyncio.run(searched)
     assert files_of(answer) == ["b.txt"]
-    assert r"1 files that are not UTF-8 were not searched: `caf\p{L}` is no regular expression" in answer
+    assert r"1 files that are not UTF-8 were not searched: `caf\p{L}` is not a regular expression" in answer
 
 
 def test_a_search_tells_that_it_goes_on_though_nothing_is_found(
     room: Any, client: Any, tool_call: ToolCall, program: str
 ) -> None:
     room.write("a.txt", "word\n")
-    search = Search(pattern="nothing", progress_seconds=0)
+    search = GrepRequest(pattern="nothing", progress_seconds=0)
     assert asyncio.run(grep(existing(".", room.roots), search, program, tool_call)) == NO_MATCH
     assert client.told
     assert client.told == sorted(set(client.told))
@@ -253,7 +253,7 @@ def test_a_search_tells_that_it_goes_on_though_nothing_is_found(
 def test_progress_is_told_by_time_and_not_by_file(room: Any, client: Any, tool_call: ToolCall, program: str) -> None:
     for number in range(20):
         room.write(f"{number}.txt", "word\n")
-    search = Search(pattern="word", progress_seconds=1000)
+    search = GrepRequest(pattern="word", progress_seconds=1000)
     assert "in 20 files" in asyncio.run(grep(existing(".", room.roots), search, program, tool_call))
     assert client.told == []
 
@@ -263,9 +263,7 @@ def test_many_matches_are_cut_and_said_to_be(room: Any, find: Any) -> None:
     room.write("b.txt", "word\n" * 150)
     answer = find("word")
     assert answer.count(": word") == 200
-    assert answer.startswith(
-        "[200 matching lines in 2 files; there are more: narrow `pattern` or `search_path` to see them]\n"
-    )
+    assert answer.startswith("[200 matching lines in 2 files; more matches exist: narrow `pattern` or `search_path`]\n")
     room.write("b.txt", "word\n" * 50)
     assert find("word").startswith("[200 matching lines in 2 files]\n")
 
@@ -294,24 +292,24 @@ def test_sections_may_be_told_by_patterns_of_ones_own(room: Any, find: Any) -> N
 def test_a_wrong_pattern_is_named(room: Any, find: Any) -> None:
     room.write("a.log", "word\n")
     for pattern in ("word", "nothing"):
-        with pytest.raises(ToolError, match=r"^`\(` is no regular expression"):
+        with pytest.raises(ToolError, match=r"^`\(` is not a regular expression"):
             find(pattern, section_patterns=("^ok", "("))
-    with pytest.raises(ToolError, match=r"^`\[` is no regular expression"):
+    with pytest.raises(ToolError, match=r"^`\[` is not a regular expression"):
         find("[")
 
 
 def test_a_pattern_that_would_take_for_ever_in_python_is_ended(room: Any, tool_call: ToolCall) -> None:
     async def search() -> str:
-        found = Search(pattern=r"(?=a)(a+)+$", seconds=0.5)
+        found = GrepRequest(pattern=r"(?=a)(a+)+$", seconds=0.5)
         return await grep(existing(".", room.roots), found, RIPGREP or "", tool_call)
 
     room.write("a.txt", "a" * 60 + "b\n")
-    assert asyncio.run(search()).startswith("stopped after the time allowed")
+    assert asyncio.run(search()).startswith("stopped at the time limit")
 
 
 def test_a_cancelled_search_leaves_no_process_behind(room: Any, tool_call: ToolCall, children: Any) -> None:
     async def cancel() -> None:
-        search = Search(pattern=r"(?=a)(a+)+$")
+        search = GrepRequest(pattern=r"(?=a)(a+)+$")
         running = asyncio.ensure_future(grep(existing(".", room.roots), search, "", tool_call))
         await children.some()
         running.cancel()
@@ -332,13 +330,13 @@ def test_what_was_swapped_for_a_link_after_it_was_found_is_not_shown(
     finder = tmp_path / "rg"
     finder.write_text(f"#!/bin/sh\nprintf './{found}\\0001:1:x\\n'\n", encoding="utf-8")
     finder.chmod(0o700)
-    searched = grep(existing(".", room.roots), Search(pattern="secret"), str(finder), tool_call)
+    searched = grep(existing(".", room.roots), GrepRequest(pattern="secret"), str(finder), tool_call)
     assert asyncio.run(searched) == NO_MATCH
 
 
 def test_without_ripgrep_at_its_place_python_searches(room: Any, tool_call: ToolCall) -> None:
     room.write("a.txt", "word\n")
-    searched = grep(existing(".", room.roots), Search(pattern="word"), str(room.outside / "rg"), tool_call)
+    searched = grep(existing(".", room.roots), GrepRequest(pattern="word"), str(room.outside / "rg"), tool_call)
     assert "1: word" in asyncio.run(searched)
 
 
@@ -355,7 +353,7 @@ def test_several_roots_ask_for_one_to_start_from(room: Any, tool: str, arguments
     roots = (str(room.project), str(room.outside))
     answer = room.call(tool, options={"root": roots}, **arguments)
     assert answer.is_error
-    assert f"give one of `{room.project}`, `{room.outside}`" in answer.text
+    assert f"use one of `{room.project}`, `{room.outside}`" in answer.text
 
 
 def test_each_of_several_roots_can_be_searched(room: Any) -> None:
@@ -388,5 +386,5 @@ def test_sections_are_found_by_the_kind_of_file(
     suffix: str, text: str, line: int, expected: tuple[int, int] | None
 ) -> None:
     lines = text.splitlines()
-    section = section_at(line, boundaries(lines, suffix), len(lines))
+    section = section_at(line, find_boundaries(lines, suffix), len(lines))
     assert (section and (section.start, section.end)) == expected

@@ -60,7 +60,7 @@ def test_text_is_embedded_as_text(room: Any, name: str, media_type: str) -> None
 
 
 @pytest.mark.parametrize(
-    ("data", "message"), [(b"", "is empty"), (PNG + b"\0" * 5_000_000, "is larger than 5,000,000 bytes")]
+    ("data", "message"), [(b"", "is empty"), (PNG + b"\0" * 5_000_000, "exceeds the limit of 5,000,000 bytes")]
 )
 def test_what_cannot_be_sent_is_refused(room: Any, data: bytes, message: str) -> None:
     room.write("a.png", data)

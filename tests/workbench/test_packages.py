@@ -45,7 +45,7 @@ def test_tools_that_need_no_package_work_without_any(room: Any, monkeypatch: pyt
 
 def test_handlers_are_imported_without_what_only_some_need() -> None:
     modules = ("files", "query", "notes", "state")
-    code = f"import sys, {', '.join(f'workbench.{each}' for each in modules)}; print(*sys.modules)"
+    code = f"import sys, {', '.join(f'workbench_handlers.{each}' for each in modules)}; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8", check=True).stdout
     assert "workbench_handlers.workspace.ignore" in loaded.split()
     assert not {"jq", "pathspec", "yaml"}.intersection(loaded.split())

@@ -49,9 +49,9 @@ def test_a_link_that_is_gone_while_it_is_looked_at_is_told_so(room: Any) -> None
         options = {"root": (str(room.project), "/proc")}
         answer = room.call("read_files", options=options, files=[{"path": link}, {"path": "a.txt"}])
         gone, there = room.call("validate_paths", options=options, paths=[link, "a.txt"]).data["results"]
-    assert answer.texts[0].endswith("error: the path changed while it was looked at: try again")
+    assert answer.texts[0].endswith("error: the path changed while it was resolved: retry")
     assert "inside" in answer.texts[1]
-    assert (gone["allowed"], gone["reason"]) == (False, "the path changed while it was looked at: try again")
+    assert (gone["allowed"], gone["reason"]) == (False, "the path changed while it was resolved: retry")
     assert there["allowed"]
 
 
@@ -99,6 +99,8 @@ def test_a_pipe_is_told_from_a_file_where_a_folder_is_asked_for(room: Any) -> No
     room.write("a.txt", "inside")
     piped = room.call("directory_tree", path="pipe")
     assert piped.is_error
-    assert "`pipe` is neither a file nor a directory" in piped.text
+    assert "`pipe` is a pipe, socket or device, not a directory" in piped.text
     assert "is a file, not a directory" in room.call("directory_tree", path="a.txt").text
-    assert "neither a file nor a directory" in room.call("grep_content", search_path="pipe", pattern="x").text
+    assert (
+        "a pipe, socket or device, not a directory" in room.call("grep_content", search_path="pipe", pattern="x").text
+    )

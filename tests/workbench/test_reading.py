@@ -15,7 +15,7 @@ from toolmason_runtime.protocol.answer_size import DEFAULT_SIZE, size_of, text_b
 from toolmason_runtime.protocol.tokens import estimate_tokens
 
 from workbench_handlers.files import BLOCK_SIZE
-from workbench_handlers.files.read import Part, Span, read_part, span
+from workbench_handlers.files.read import FileSlice, LineRange, parse_line_range, read_slice
 from workbench_handlers.files.ripgrep import MAX_SEARCHED_BYTES
 from workbench_handlers.workspace.decode import SAMPLE_BYTES
 from workbench_handlers.workspace.roots import Located, Root, locate
@@ -72,14 +72,14 @@ def test_the_part_that_was_asked_for_is_read(
 @pytest.mark.parametrize(
     ("part", "message"),
     [
-        ({"head": 1, "tail": 1}, "head and tail exclude each other"),
-        ({"head": 1, "start_line": 1}, "head and start_line/end_line exclude each other"),
-        ({"tail": 1, "end_line": 1}, "tail and start_line/end_line exclude each other"),
-        ({"head": 1, "read_to_next_pattern": "x"}, "head and read_to_next_pattern exclude each other"),
-        ({"end_line": 5, "start_line": 1, "read_to_next_pattern": "x"}, "exclude each other"),
+        ({"head": 1, "tail": 1}, "head and tail cannot be combined"),
+        ({"head": 1, "start_line": 1}, "head and start_line/end_line cannot be combined"),
+        ({"tail": 1, "end_line": 1}, "tail and start_line/end_line cannot be combined"),
+        ({"head": 1, "read_to_next_pattern": "x"}, "head and read_to_next_pattern cannot be combined"),
+        ({"end_line": 5, "start_line": 1, "read_to_next_pattern": "x"}, "cannot be combined"),
         ({"start_line": 5, "end_line": 4}, "end_line 4 is before start_line 5"),
         ({"start_line": 11}, "start_line 11 is past the end: there are 10 lines"),
-        ({"read_to_next_pattern": "("}, "no regular expression"),
+        ({"read_to_next_pattern": "("}, "not a regular expression"),
     ],
     ids=str,
 )
@@ -100,9 +100,9 @@ def test_a_file_that_fails_does_not_keep_the_others_from_being_read(room: Any) -
     texts = answer.texts
     assert texts[0] == "==> a.txt (lines 1-1 of 1) <==\nfirst"
     assert "error: no such file or directory: `nothing.txt`" in texts[1]
-    assert "error: `../proj-evil/secret.txt` leads outside of the allowed directories" in texts[2]
+    assert "error: `../proj-evil/secret.txt` is outside the allowed directories" in texts[2]
     assert "error: `b.bin` is a binary file (application/octet-stream, 2 bytes): use read_media_file" in texts[3]
-    assert "is a directory: list it with directory_tree" in texts[4]
+    assert "is a directory: use directory_tree" in texts[4]
     assert texts[5] == "==> c.txt (lines 1-1 of 1) <==\nthird"
 
 
@@ -171,9 +171,9 @@ def test_a_section_without_a_next_one_goes_to_the_end(room: Any, start: int) -> 
 
 
 def test_a_pattern_that_would_take_for_ever_is_ended(room: Any) -> None:
-    async def read() -> Part:
-        return await read_part(
-            locate("a.txt", room.roots), Span(until=r"(a+)+$"), budget=1000, passthrough=False, seconds=0.5
+    async def read() -> FileSlice:
+        return await read_slice(
+            locate("a.txt", room.roots), LineRange(stop_pattern=r"(a+)+$"), budget=1000, passthrough=False, seconds=0.5
         )
 
     room.write("a.txt", "x\n" + "a" * 60 + "b\n")
@@ -242,7 +242,7 @@ def test_a_line_longer_than_an_answer_is_cut_and_said_to_be(room: Any) -> None:
     answer = room.read("a.txt")
     shown = len(body(answer))
     assert FULL - 10 <= shown <= FULL
-    assert f"; line 1 is cut after {shown:,} characters; grep_content shows what stands around" in head(answer)
+    assert f"; line 1 is cut after {shown:,} characters; grep_content shows the text around" in head(answer)
     assert body(room.read("a.txt", start_line=2)) == "b\n"
     room.write("b.txt", "b\n" + "a" * 200_000)
     tail = room.read("b.txt", tail=1)
@@ -271,19 +271,21 @@ def huge(room: Any) -> Located:
 
 
 def test_a_part_that_is_too_far_away_is_given_up_in_words(room: Any) -> None:
-    read = read_part(huge(room), Span(start=10**12), budget=1000, passthrough=False, read_seconds=0.1)
-    with pytest.raises(ToolError, match=r"`a.txt` \(60,000,000,000 bytes\) is too large to get to these lines"):
+    read = read_slice(huge(room), LineRange(start=10**12), budget=1000, passthrough=False, read_seconds=0.1)
+    with pytest.raises(ToolError, match=r"`a.txt` \(60,000,000,000 bytes\) is too large to reach these lines"):
         asyncio.run(read)
 
 
 def test_lines_that_cannot_be_counted_in_time_are_not_counted(room: Any) -> None:
-    part = asyncio.run(read_part(huge(room), Span(end=1), budget=1000, passthrough=False))
+    part = asyncio.run(read_slice(huge(room), LineRange(end=1), budget=1000, passthrough=False))
     assert (part.text, part.total) == ("a" * 1000, None)
 
 
 def test_a_cancelled_reading_ends(room: Any) -> None:
     async def cancel() -> None:
-        reading = read_part(huge(room), Span(start=10**12), budget=1000, passthrough=False, read_seconds=PATIENCE_S * 9)
+        reading = read_slice(
+            huge(room), LineRange(start=10**12), budget=1000, passthrough=False, read_seconds=PATIENCE_S * 9
+        )
         running = asyncio.ensure_future(reading)
         done, _ = await asyncio.wait({running}, timeout=0.1)
         assert not done
@@ -322,7 +324,7 @@ def test_a_section_whose_first_line_is_longer_than_an_answer_says_where_it_ends(
 def test_an_end_too_far_away_is_not_denied(room: Any) -> None:
     room.write("a.md", "# one\n" + f"{'a' * 99}\n" * 110_000 + "# two\n")
     first = head(room.read("a.md", read_to_next_pattern="^#"))
-    assert re.search(r"matches read_to_next_pattern up to line 100\d+, and further it was not looked for\)", first)
+    assert re.search(r"matches read_to_next_pattern up to line 100\d+; further lines were not searched\)", first)
 
 
 def test_a_long_tail_is_cut_at_its_beginning(room: Any) -> None:
@@ -340,7 +342,7 @@ def test_large_data_files_are_left_to_queries_unless_asked_for(room: Any, name: 
     room.write(name, json.dumps(list(range(30_000)), indent=1))
     refused = room.read(name)
     assert refused.is_error
-    assert f'use {tool}(file_path="{name}"' in refused.text
+    assert f'start with {tool}(file_path="{name}"' in refused.text
     assert "large_file_passthrough" in refused.text
     passed = room.call("read_files", files=[{"path": name}], large_file_passthrough=True)
     assert body(passed).startswith("[\n 0,\n 1,")
@@ -353,9 +355,9 @@ def test_small_data_files_are_read_like_others(room: Any) -> None:
 
 
 def test_a_span_is_whole_only_when_nothing_was_said() -> None:
-    assert span().is_whole
-    assert not span(head=1).is_whole
-    assert not span(start_line=2).is_whole
+    assert parse_line_range().is_whole
+    assert not parse_line_range(head=1).is_whole
+    assert not parse_line_range(start_line=2).is_whole
 
 
 TEXTS = st.lists(st.text(alphabet="ab \r\x0b\x0c\u2028é", max_size=5), max_size=30).map("\n".join)
@@ -376,9 +378,9 @@ def test_any_part_is_what_splitting_at_line_feeds_gives(
     located = locate("a.txt", (Root.of(str(tmp_path), "a test"),))
     lines = [f"{line}\n" for line in text.split("\n")]
     lines = [*lines[:-1], *([lines[-1][:-1]] if lines[-1] != "\n" else [])]
-    wanted = Span(tail=count) if is_tail else Span(start=first, end=first + count - 1)
+    wanted = LineRange(tail=count) if is_tail else LineRange(start=first, end=first + count - 1)
     expected = lines[-count:] if is_tail else lines[first - 1 : first + count - 1]
-    read = read_part(located, wanted, budget=10_000, passthrough=False)
+    read = read_slice(located, wanted, budget=10_000, passthrough=False)
     if not is_tail and first > max(1, len(lines)):
         with pytest.raises(ToolError, match=f"there are {len(lines)} lines"):
             asyncio.run(read)

@@ -25,14 +25,14 @@ def test_without_them_the_folders_of_the_client_are_allowed(room: Any, client: A
     client.capabilities = {"roots": {}}
     client.roots = [{"uri": spaced.as_uri()}, {"uri": "https://example.com"}, {"uri": "file:///not/there"}]
     answer = room.call("list_allowed_directories", client=client, options={})
-    assert directories(answer) == [(str(spaced), "a folder of the client")]
+    assert directories(answer) == [(str(spaced), "a directory of the client")]
 
 
 def test_a_client_that_came_over_the_network_cannot_name_folders(room: Any, client: Any) -> None:
     client.capabilities, client.roots = {"roots": {}}, [{"uri": "file:///"}]
     client.is_local = False
     answer = room.call("list_allowed_directories", client=client, options={})
-    assert all(source != "a folder of the client" for _path, source in directories(answer))
+    assert all(source != "a directory of the client" for _path, source in directories(answer))
 
 
 @pytest.mark.parametrize("roots", [[], [{"uri": "https://example.com"}]])
@@ -65,7 +65,7 @@ def test_a_root_that_is_no_directory_is_told_and_nothing_else_is_read(room: Any)
     missing = str(room.project / "nothing")
     answer = room.call("read_files", options={"root": (missing,)}, files=[{"path": "a.txt"}])
     assert answer.is_error
-    assert "is no directory" in answer.text
+    assert "not a directory" in answer.text
     both = room.call("list_allowed_directories", options={"root": (missing, str(room.project))})
     assert directories(both) == [(str(room.project), "given when the server was started")]
 
@@ -77,9 +77,8 @@ def test_a_root_that_is_no_directory_is_logged_and_any_other_is_not(
     assert not caplog.records
     workspace([str(room.project / "nothing"), str(room.write("a.txt", "x")), str(room.project)])
     assert [record.levelname for record in caplog.records] == ["WARNING", "WARNING"]
-    assert [record.getMessage().partition(" is no directory")[0] for record in caplog.records] == [
-        str(room.project / "nothing"),
-        str(room.project / "a.txt"),
+    assert [record.getMessage() for record in caplog.records] == [
+        f"--root or WORKBENCH_ROOTS: {room.project / name} is not a directory" for name in ("nothing", "a.txt")
     ]
 
 
@@ -94,7 +93,7 @@ def test_roots_that_lead_nowhere_are_told_like_others(room: Any) -> None:
     (room.project / "loop").symlink_to("loop")
     answer = room.call("list_allowed_directories", options={"root": (str(room.project / "loop"), "~nobody-here/x")})
     assert answer.is_error
-    assert "is no directory" in answer.text
+    assert "not a directory" in answer.text
 
 
 def test_paths_are_validated_as_the_contract_says(room: Any) -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench_handlers.notes.work_log import analyse, bounded, table
+from workbench_handlers.notes.work_log import limit_log, parse_work_log, render_table
 
 LOG = """\
 # GSD-Lite Work Log
@@ -136,18 +136,18 @@ def test_a_table_is_shorter_and_keeps_its_cells_apart(room: Any) -> None:
 
 
 def test_what_is_malformed_is_told_with_its_line() -> None:
-    log = analyse(
+    log = parse_work_log(
         "## Log\n### LOG-001: no brackets\n### [LOG-002] - [A] - b\n### [LOG-002] - [A] - c - Task: T\n**Date:** x\n"
     )
     assert log.problems == [
-        "line 2: `### LOG-001: no brackets` is no entry heading: write `### [LOG-NNN] - [TYPE] - Title - Task: NAME`",
+        "line 2: `### LOG-001: no brackets` is not an entry heading; use `### [LOG-NNN] - [TYPE] - Title - Task: NAME`",
         "line 3: LOG-002 has no Task and no Date",
-        "line 4: LOG-002 is there already, at line 3",
+        "line 4: duplicate LOG-002, first used at line 3",
     ]
 
 
 def test_a_fence_left_open_does_not_swallow_the_entries_after_it() -> None:
-    log = analyse(
+    log = parse_work_log(
         "### [LOG-001] - [A] - b - Task: T\n**Date:** x\n```\n\n---\n\n"
         "### [LOG-002] - [A] - b - Task: T\n\n**Date:** y\n"
     )
@@ -155,7 +155,7 @@ def test_a_fence_left_open_does_not_swallow_the_entries_after_it() -> None:
 
 
 def test_windows_line_endings_make_no_difference() -> None:
-    assert analyse(LOG.replace("\n", "\r\n")) == analyse(LOG)
+    assert parse_work_log(LOG.replace("\n", "\r\n")) == parse_work_log(LOG)
 
 
 def test_an_empty_log_has_nothing(room: Any) -> None:
@@ -192,12 +192,12 @@ GAP = " " * 400_000
     ids=lambda value: value[:12] if isinstance(value, str) else "",
 )
 def test_no_line_takes_for_ever(line: str, titles: list[str]) -> None:
-    log = analyse(f"{line}\n{line}")
+    log = parse_work_log(f"{line}\n{line}")
     assert ["section"] * len(log.sections) + ["entry"] * len(log.entries) == titles * 2
 
 
 def test_spaces_around_a_title_do_not_belong_to_it() -> None:
-    log = analyse("##   One \t\n### [LOG-1]-[A]-  Two  -  Task:  T  \n### [LOG-2] - [A] - Not - a-Task: T\n")
+    log = parse_work_log("##   One \t\n### [LOG-1]-[A]-  Two  -  Task:  T  \n### [LOG-2] - [A] - Not - a-Task: T\n")
     assert [each.title for each in log.sections] == ["One"]
     assert [(each.title, each.task) for each in log.entries] == [("Two", "T"), ("Not - a-Task: T", None)]
 
@@ -233,7 +233,7 @@ def test_of_a_log_with_many_entries_the_newest_are_shown(room: Any, output_forma
 
 def test_the_most_frequent_tasks_are_shown() -> None:
     tasks = [*(f"rare {number}" for number in range(200)), *["often"] * 3]
-    log = bounded(analyse("\n".join(f"### [LOG-1] - [A] - b - Task: {task}" for task in tasks)))
+    log = limit_log(parse_work_log("\n".join(f"### [LOG-1] - [A] - b - Task: {task}" for task in tasks)))
     assert list(log.tasks.items())[:2] == [("often", 3), ("rare 0", 1)]
     assert log.omitted["tasks"] == 201 - len(log.tasks)
 
@@ -246,14 +246,14 @@ def test_an_analysis_can_be_ended() -> None:
         raise EndedError
 
     with pytest.raises(EndedError):
-        analyse(LOG, step)
+        parse_work_log(LOG, step)
 
 
 @given(st.lists(st.sampled_from([*LOG.splitlines(), "```", "~~~~", "<a>", "</a>"]), max_size=40))
 def test_whatever_stands_in_a_log_entries_are_in_order_and_apart(lines: list[str]) -> None:
-    log = analyse("\n".join(lines))
+    log = parse_work_log("\n".join(lines))
     last = 0
     for entry in log.entries:
         assert last < entry.start_line <= entry.end_line <= log.lines
         last = entry.end_line
-    assert len(table(log).splitlines()) == len(log.entries) + 2
+    assert len(render_table(log).splitlines()) == len(log.entries) + 2

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from toolmason_runtime.serving import Binding, CommandTool, Place, Placement, Program, Risk, command
+from toolmason_runtime.serving import Binding, CommandTool, PlacementKind, ArgumentPlacement, Program, Risk, command
 
 import workbench_handlers.git
 from workbench_server.docker import models
@@ -35,8 +35,8 @@ DOCKER_PS: Final = CommandTool(
     program=DOCKER_PROGRAM,
     argv=("ps",),
     placements=(
-        Placement(name="all", place=Place.FLAG, flag="--all", switch=True, default=False),
-        Placement(name="filters", place=Place.FLAG, flag="--filter="),
+        ArgumentPlacement(name="all", place=PlacementKind.FLAG, flag="--all", switch=True, default=False),
+        ArgumentPlacement(name="filters", place=PlacementKind.FLAG, flag="--filter="),
     ),
     risk=Risk.READ,
 )
@@ -46,9 +46,9 @@ DOCKER_IMAGES: Final = CommandTool(
     program=DOCKER_PROGRAM,
     argv=("images",),
     placements=(
-        Placement(name="all", place=Place.FLAG, flag="--all", switch=True, default=False),
-        Placement(name="filters", place=Place.FLAG, flag="--filter="),
-        Placement(name="repository", place=Place.POSITIONAL),
+        ArgumentPlacement(name="all", place=PlacementKind.FLAG, flag="--all", switch=True, default=False),
+        ArgumentPlacement(name="filters", place=PlacementKind.FLAG, flag="--filter="),
+        ArgumentPlacement(name="repository", place=PlacementKind.POSITIONAL),
     ),
     risk=Risk.READ,
 )
@@ -58,10 +58,10 @@ DOCKER_LOGS: Final = CommandTool(
     program=DOCKER_PROGRAM,
     argv=("logs",),
     placements=(
-        Placement(name="container", place=Place.POSITIONAL),
-        Placement(name="tail", place=Place.FLAG, flag="--tail=", default=200),
-        Placement(name="since", place=Place.FLAG, flag="--since="),
-        Placement(name="timestamps", place=Place.FLAG, flag="--timestamps", switch=True, default=False),
+        ArgumentPlacement(name="container", place=PlacementKind.POSITIONAL),
+        ArgumentPlacement(name="tail", place=PlacementKind.FLAG, flag="--tail=", default=200),
+        ArgumentPlacement(name="since", place=PlacementKind.FLAG, flag="--since="),
+        ArgumentPlacement(name="timestamps", place=PlacementKind.FLAG, flag="--timestamps", switch=True, default=False),
     ),
     risk=Risk.READ,
 )
@@ -71,8 +71,8 @@ DOCKER_INSPECT: Final = CommandTool(
     program=DOCKER_PROGRAM,
     argv=("inspect",),
     placements=(
-        Placement(name="type", place=Place.FLAG, flag="--type="),
-        Placement(name="names", place=Place.POSITIONAL),
+        ArgumentPlacement(name="type", place=PlacementKind.FLAG, flag="--type="),
+        ArgumentPlacement(name="names", place=PlacementKind.POSITIONAL),
     ),
     risk=Risk.READ,
 )
@@ -85,4 +85,4 @@ BINDINGS: Final[Mapping[str, Binding]] = {
 }
 
 
-# toolmason: sha256 d5cccd251d959afe13ff21c7bf36a510
+# toolmason: sha256 3af1c81f880261841bb169d41617141c

@@ -8,7 +8,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from toolmason_runtime.serving import Binding, CommandTool, Permissions, Place, Placement, Program, Risk, command
+from toolmason_runtime.serving import (
+    Binding,
+    CommandTool,
+    Permissions,
+    PlacementKind,
+    ArgumentPlacement,
+    Program,
+    Risk,
+    command,
+)
 
 import workbench_handlers.git
 from workbench_server.git import models
@@ -84,9 +93,9 @@ GIT_STATUS: Final = CommandTool(
     program=GIT_PROGRAM,
     argv=("-c", "color.status=false", "status", "--short", "--branch", "--ignore-submodules=dirty", "--"),
     placements=(
-        Placement(name="repository", place=Place.CWD, default="."),
-        Placement(name="untracked", place=Place.FLAG, flag="--untracked-files=", default="normal"),
-        Placement(name="paths", place=Place.POSITIONAL),
+        ArgumentPlacement(name="repository", place=PlacementKind.CWD, default="."),
+        ArgumentPlacement(name="untracked", place=PlacementKind.FLAG, flag="--untracked-files=", default="normal"),
+        ArgumentPlacement(name="paths", place=PlacementKind.POSITIONAL),
     ),
     risk=Risk.READ,
 )
@@ -107,20 +116,22 @@ GIT_LOG: Final = CommandTool(
         "--",
     ),
     placements=(
-        Placement(name="repository", place=Place.CWD, default="."),
-        Placement(name="max_count", place=Place.FLAG, flag="--max-count", default=20),
-        Placement(name="skip", place=Place.FLAG, flag="--skip"),
-        Placement(name="format", place=Place.FLAG, flag="--pretty=", default="medium"),
-        Placement(name="author", place=Place.FLAG, flag="--author="),
-        Placement(name="regexp", place=Place.FLAG, flag="--extended-regexp", switch=True, default=False),
-        Placement(name="since", place=Place.FLAG, flag="--since="),
-        Placement(name="until", place=Place.FLAG, flag="--until="),
-        Placement(name="message", place=Place.FLAG, flag="--grep="),
-        Placement(name="changed_text", place=Place.FLAG, flag="-S"),
-        Placement(name="stat", place=Place.FLAG, flag="--stat", switch=True, default=False),
-        Placement(name="patch", place=Place.FLAG, flag="--patch", switch=True, default=False),
-        Placement(name="revision", place=Place.FLAG, flag="--end-of-options"),
-        Placement(name="paths", place=Place.POSITIONAL),
+        ArgumentPlacement(name="repository", place=PlacementKind.CWD, default="."),
+        ArgumentPlacement(name="max_count", place=PlacementKind.FLAG, flag="--max-count", default=20),
+        ArgumentPlacement(name="skip", place=PlacementKind.FLAG, flag="--skip"),
+        ArgumentPlacement(name="format", place=PlacementKind.FLAG, flag="--pretty=", default="medium"),
+        ArgumentPlacement(name="author", place=PlacementKind.FLAG, flag="--author="),
+        ArgumentPlacement(
+            name="regexp", place=PlacementKind.FLAG, flag="--extended-regexp", switch=True, default=False
+        ),
+        ArgumentPlacement(name="since", place=PlacementKind.FLAG, flag="--since="),
+        ArgumentPlacement(name="until", place=PlacementKind.FLAG, flag="--until="),
+        ArgumentPlacement(name="message", place=PlacementKind.FLAG, flag="--grep="),
+        ArgumentPlacement(name="changed_text", place=PlacementKind.FLAG, flag="-S"),
+        ArgumentPlacement(name="stat", place=PlacementKind.FLAG, flag="--stat", switch=True, default=False),
+        ArgumentPlacement(name="patch", place=PlacementKind.FLAG, flag="--patch", switch=True, default=False),
+        ArgumentPlacement(name="revision", place=PlacementKind.FLAG, flag="--end-of-options"),
+        ArgumentPlacement(name="paths", place=PlacementKind.POSITIONAL),
     ),
     risk=Risk.READ,
 )
@@ -138,13 +149,15 @@ GIT_DIFF: Final = CommandTool(
         "--",
     ),
     placements=(
-        Placement(name="repository", place=Place.CWD, default="."),
-        Placement(name="staged", place=Place.FLAG, flag="--cached", switch=True, default=False),
-        Placement(name="summary", place=Place.FLAG, flag="--stat", switch=True, default=False),
-        Placement(name="context_lines", place=Place.FLAG, flag="--unified="),
-        Placement(name="ignore_space", place=Place.FLAG, flag="--ignore-all-space", switch=True, default=False),
-        Placement(name="revision", place=Place.FLAG, flag="--end-of-options"),
-        Placement(name="paths", place=Place.POSITIONAL),
+        ArgumentPlacement(name="repository", place=PlacementKind.CWD, default="."),
+        ArgumentPlacement(name="staged", place=PlacementKind.FLAG, flag="--cached", switch=True, default=False),
+        ArgumentPlacement(name="summary", place=PlacementKind.FLAG, flag="--stat", switch=True, default=False),
+        ArgumentPlacement(name="context_lines", place=PlacementKind.FLAG, flag="--unified="),
+        ArgumentPlacement(
+            name="ignore_space", place=PlacementKind.FLAG, flag="--ignore-all-space", switch=True, default=False
+        ),
+        ArgumentPlacement(name="revision", place=PlacementKind.FLAG, flag="--end-of-options"),
+        ArgumentPlacement(name="paths", place=PlacementKind.POSITIONAL),
     ),
     risk=Risk.READ,
 )
@@ -165,10 +178,10 @@ GIT_SHOW: Final = CommandTool(
         "--",
     ),
     placements=(
-        Placement(name="repository", place=Place.CWD, default="."),
-        Placement(name="summary", place=Place.FLAG, flag="--stat", switch=True, default=False),
-        Placement(name="object", place=Place.FLAG, flag="--end-of-options", default="HEAD"),
-        Placement(name="paths", place=Place.POSITIONAL),
+        ArgumentPlacement(name="repository", place=PlacementKind.CWD, default="."),
+        ArgumentPlacement(name="summary", place=PlacementKind.FLAG, flag="--stat", switch=True, default=False),
+        ArgumentPlacement(name="object", place=PlacementKind.FLAG, flag="--end-of-options", default="HEAD"),
+        ArgumentPlacement(name="paths", place=PlacementKind.POSITIONAL),
     ),
     risk=Risk.READ,
 )
@@ -178,11 +191,11 @@ GIT_BLAME: Final = CommandTool(
     program=GIT_PROGRAM,
     argv=("blame", "--no-textconv", "--date=short", "--"),
     placements=(
-        Placement(name="repository", place=Place.CWD, default="."),
-        Placement(name="lines", place=Place.FLAG, flag="-L"),
-        Placement(name="ignore_space", place=Place.FLAG, flag="-w", switch=True, default=False),
-        Placement(name="revision", place=Place.FLAG, flag="--root"),
-        Placement(name="path", place=Place.POSITIONAL),
+        ArgumentPlacement(name="repository", place=PlacementKind.CWD, default="."),
+        ArgumentPlacement(name="lines", place=PlacementKind.FLAG, flag="-L"),
+        ArgumentPlacement(name="ignore_space", place=PlacementKind.FLAG, flag="-w", switch=True, default=False),
+        ArgumentPlacement(name="revision", place=PlacementKind.FLAG, flag="--root"),
+        ArgumentPlacement(name="path", place=PlacementKind.POSITIONAL),
     ),
     risk=Risk.READ,
 )
@@ -192,11 +205,11 @@ GIT_BRANCH: Final = CommandTool(
     program=GIT_PROGRAM,
     argv=("branch", "--list", "--no-color", "--no-column", "-vv", "--"),
     placements=(
-        Placement(name="repository", place=Place.CWD, default="."),
-        Placement(name="all", place=Place.FLAG, flag="--all", switch=True, default=False),
-        Placement(name="contains", place=Place.FLAG, flag="--contains="),
-        Placement(name="merged", place=Place.FLAG, flag="--merged="),
-        Placement(name="patterns", place=Place.POSITIONAL),
+        ArgumentPlacement(name="repository", place=PlacementKind.CWD, default="."),
+        ArgumentPlacement(name="all", place=PlacementKind.FLAG, flag="--all", switch=True, default=False),
+        ArgumentPlacement(name="contains", place=PlacementKind.FLAG, flag="--contains="),
+        ArgumentPlacement(name="merged", place=PlacementKind.FLAG, flag="--merged="),
+        ArgumentPlacement(name="patterns", place=PlacementKind.POSITIONAL),
     ),
     risk=Risk.READ,
 )
@@ -206,8 +219,8 @@ GIT_ADD: Final = CommandTool(
     program=GIT_PROGRAM,
     argv=("add", "--verbose", "--"),
     placements=(
-        Placement(name="repository", place=Place.CWD, default="."),
-        Placement(name="paths", place=Place.POSITIONAL),
+        ArgumentPlacement(name="repository", place=PlacementKind.CWD, default="."),
+        ArgumentPlacement(name="paths", place=PlacementKind.POSITIONAL),
     ),
     risk=Risk.WRITE,
     confirm="Stage these files?",
@@ -218,8 +231,8 @@ GIT_COMMIT: Final = CommandTool(
     program=GIT_PROGRAM,
     argv=("commit", "--file=-", "--cleanup=whitespace", "--no-gpg-sign"),
     placements=(
-        Placement(name="repository", place=Place.CWD, default="."),
-        Placement(name="message", place=Place.STDIN),
+        ArgumentPlacement(name="repository", place=PlacementKind.CWD, default="."),
+        ArgumentPlacement(name="message", place=PlacementKind.STDIN),
     ),
     risk=Risk.WRITE,
     confirm="Commit what is staged, with this message?",
@@ -237,4 +250,4 @@ BINDINGS: Final[Mapping[str, Binding]] = {
 }
 
 
-# toolmason: sha256 5434d56484386728f5bfd2e9c116e03f
+# toolmason: sha256 2492c7f4eac7915b88ef1562c165478e

@@ -8,7 +8,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from toolmason_runtime.serving import Binding, CommandTool, Permissions, Place, Placement, Program, Risk, command
+from toolmason_runtime.serving import (
+    Binding,
+    CommandTool,
+    Permissions,
+    PlacementKind,
+    ArgumentPlacement,
+    Program,
+    Risk,
+    command,
+)
 
 import workbench_handlers.git
 from workbench_server.github import models
@@ -68,13 +77,13 @@ GH_PR_LIST: Final = CommandTool(
     program=GH_PROGRAM,
     argv=("pr", "list"),
     placements=(
-        Placement(name="directory", place=Place.CWD, default="."),
-        Placement(name="repo", place=Place.FLAG, flag="--repo="),
-        Placement(name="state", place=Place.FLAG, flag="--state=", default="open"),
-        Placement(name="limit", place=Place.FLAG, flag="--limit=", default=30),
-        Placement(name="author", place=Place.FLAG, flag="--author="),
-        Placement(name="labels", place=Place.FLAG, flag="--label="),
-        Placement(name="search", place=Place.FLAG, flag="--search="),
+        ArgumentPlacement(name="directory", place=PlacementKind.CWD, default="."),
+        ArgumentPlacement(name="repo", place=PlacementKind.FLAG, flag="--repo="),
+        ArgumentPlacement(name="state", place=PlacementKind.FLAG, flag="--state=", default="open"),
+        ArgumentPlacement(name="limit", place=PlacementKind.FLAG, flag="--limit=", default=30),
+        ArgumentPlacement(name="author", place=PlacementKind.FLAG, flag="--author="),
+        ArgumentPlacement(name="labels", place=PlacementKind.FLAG, flag="--label="),
+        ArgumentPlacement(name="search", place=PlacementKind.FLAG, flag="--search="),
     ),
     risk=Risk.READ,
 )
@@ -84,10 +93,10 @@ GH_PR_VIEW: Final = CommandTool(
     program=GH_PROGRAM,
     argv=("pr", "view"),
     placements=(
-        Placement(name="directory", place=Place.CWD, default="."),
-        Placement(name="number", place=Place.POSITIONAL),
-        Placement(name="repo", place=Place.FLAG, flag="--repo="),
-        Placement(name="comments", place=Place.FLAG, flag="--comments", switch=True, default=False),
+        ArgumentPlacement(name="directory", place=PlacementKind.CWD, default="."),
+        ArgumentPlacement(name="number", place=PlacementKind.POSITIONAL),
+        ArgumentPlacement(name="repo", place=PlacementKind.FLAG, flag="--repo="),
+        ArgumentPlacement(name="comments", place=PlacementKind.FLAG, flag="--comments", switch=True, default=False),
     ),
     risk=Risk.READ,
 )
@@ -97,14 +106,14 @@ GH_ISSUE_LIST: Final = CommandTool(
     program=GH_PROGRAM,
     argv=("issue", "list"),
     placements=(
-        Placement(name="directory", place=Place.CWD, default="."),
-        Placement(name="repo", place=Place.FLAG, flag="--repo="),
-        Placement(name="state", place=Place.FLAG, flag="--state=", default="open"),
-        Placement(name="limit", place=Place.FLAG, flag="--limit=", default=30),
-        Placement(name="assignee", place=Place.FLAG, flag="--assignee="),
-        Placement(name="author", place=Place.FLAG, flag="--author="),
-        Placement(name="labels", place=Place.FLAG, flag="--label="),
-        Placement(name="search", place=Place.FLAG, flag="--search="),
+        ArgumentPlacement(name="directory", place=PlacementKind.CWD, default="."),
+        ArgumentPlacement(name="repo", place=PlacementKind.FLAG, flag="--repo="),
+        ArgumentPlacement(name="state", place=PlacementKind.FLAG, flag="--state=", default="open"),
+        ArgumentPlacement(name="limit", place=PlacementKind.FLAG, flag="--limit=", default=30),
+        ArgumentPlacement(name="assignee", place=PlacementKind.FLAG, flag="--assignee="),
+        ArgumentPlacement(name="author", place=PlacementKind.FLAG, flag="--author="),
+        ArgumentPlacement(name="labels", place=PlacementKind.FLAG, flag="--label="),
+        ArgumentPlacement(name="search", place=PlacementKind.FLAG, flag="--search="),
     ),
     risk=Risk.READ,
 )
@@ -114,10 +123,10 @@ GH_ISSUE_VIEW: Final = CommandTool(
     program=GH_PROGRAM,
     argv=("issue", "view"),
     placements=(
-        Placement(name="directory", place=Place.CWD, default="."),
-        Placement(name="number", place=Place.POSITIONAL),
-        Placement(name="repo", place=Place.FLAG, flag="--repo="),
-        Placement(name="comments", place=Place.FLAG, flag="--comments", switch=True, default=False),
+        ArgumentPlacement(name="directory", place=PlacementKind.CWD, default="."),
+        ArgumentPlacement(name="number", place=PlacementKind.POSITIONAL),
+        ArgumentPlacement(name="repo", place=PlacementKind.FLAG, flag="--repo="),
+        ArgumentPlacement(name="comments", place=PlacementKind.FLAG, flag="--comments", switch=True, default=False),
     ),
     risk=Risk.READ,
 )
@@ -127,11 +136,11 @@ GH_API: Final = CommandTool(
     program=GH_PROGRAM,
     argv=("api",),
     placements=(
-        Placement(name="directory", place=Place.CWD, default="."),
-        Placement(name="endpoint", place=Place.POSITIONAL),
-        Placement(name="method", place=Place.FLAG, flag="--method=", default="GET"),
-        Placement(name="fields", place=Place.FLAG, flag="--raw-field="),
-        Placement(name="paginate", place=Place.FLAG, flag="--paginate", switch=True, default=False),
+        ArgumentPlacement(name="directory", place=PlacementKind.CWD, default="."),
+        ArgumentPlacement(name="endpoint", place=PlacementKind.POSITIONAL),
+        ArgumentPlacement(name="method", place=PlacementKind.FLAG, flag="--method=", default="GET"),
+        ArgumentPlacement(name="fields", place=PlacementKind.FLAG, flag="--raw-field="),
+        ArgumentPlacement(name="paginate", place=PlacementKind.FLAG, flag="--paginate", switch=True, default=False),
     ),
     risk_by_value={
         "method": {
@@ -154,4 +163,4 @@ BINDINGS: Final[Mapping[str, Binding]] = {
 }
 
 
-# toolmason: sha256 c86086ac5bdbb3964761f1cd63f5e143
+# toolmason: sha256 68d3ba699441a37f18522c4f620a2cbb

@@ -8,7 +8,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from toolmason_runtime.serving import Binding, CommandTool, Permissions, Place, Placement, Program, Risk, command
+from toolmason_runtime.serving import (
+    Binding,
+    CommandTool,
+    Permissions,
+    PlacementKind,
+    ArgumentPlacement,
+    Program,
+    Risk,
+    command,
+)
 
 import workbench_handlers.git
 from workbench_server.system import models
@@ -51,10 +60,10 @@ WORD_COUNT: Final = CommandTool(
     program=WC_PROGRAM,
     argv=("--",),
     placements=(
-        Placement(name="lines", place=Place.FLAG, flag="-l", switch=True, default=False),
-        Placement(name="words", place=Place.FLAG, flag="-w", switch=True, default=False),
-        Placement(name="bytes", place=Place.FLAG, flag="-c", switch=True, default=False),
-        Placement(name="paths", place=Place.POSITIONAL),
+        ArgumentPlacement(name="lines", place=PlacementKind.FLAG, flag="-l", switch=True, default=False),
+        ArgumentPlacement(name="words", place=PlacementKind.FLAG, flag="-w", switch=True, default=False),
+        ArgumentPlacement(name="bytes", place=PlacementKind.FLAG, flag="-c", switch=True, default=False),
+        ArgumentPlacement(name="paths", place=PlacementKind.POSITIONAL),
     ),
     risk=Risk.READ,
 )
@@ -64,8 +73,8 @@ DISK_USAGE: Final = CommandTool(
     program=DU_PROGRAM,
     argv=("-k", "--"),
     placements=(
-        Placement(name="max_depth", place=Place.FLAG, flag="-d", default=1),
-        Placement(name="paths", place=Place.POSITIONAL),
+        ArgumentPlacement(name="max_depth", place=PlacementKind.FLAG, flag="-d", default=1),
+        ArgumentPlacement(name="paths", place=PlacementKind.POSITIONAL),
     ),
     timeout_s=120,
     risk=Risk.READ,
@@ -75,7 +84,7 @@ DISK_FREE: Final = CommandTool(
     name="disk_free",
     program=DF_PROGRAM,
     argv=("-k", "-P", "--"),
-    placements=(Placement(name="paths", place=Place.POSITIONAL),),
+    placements=(ArgumentPlacement(name="paths", place=PlacementKind.POSITIONAL),),
     risk=Risk.READ,
 )
 
@@ -86,4 +95,4 @@ BINDINGS: Final[Mapping[str, Binding]] = {
 }
 
 
-# toolmason: sha256 01f0307cf4901bd3f5ea4af3ead99289
+# toolmason: sha256 6e33760c1176a77b1467247db6270796

@@ -71,7 +71,10 @@ class Category:
             return ()
         has_places = any(command.tool.placements or command.tool.program.placements for command in self.commands)
         is_confined = any(command.tool.program.permissions for command in self.commands)
-        optional = (*(("Permissions",) if is_confined else ()), *(("Place", "Placement") if has_places else ()))
+        optional = (
+            *(("Permissions",) if is_confined else ()),
+            *(("PlacementKind", "ArgumentPlacement") if has_places else ()),
+        )
         return ("CommandTool", *optional, "Program", "Risk")
 
     @property

@@ -9,10 +9,10 @@ from typing import Final
 
 from toolmason_runtime.programs.spec import (
     CONFIRM_PLACEHOLDER,
+    ArgumentPlacement,
     CommandTool,
     Permissions,
-    Place,
-    Placement,
+    PlacementKind,
     Program,
     Risk,
 )
@@ -38,7 +38,10 @@ from toolmason.resolve.values import check_values
 
 _SCALARS: Final = ("string", "integer", "number")
 """Types of arguments, and of the items of arrays."""
-_SINGLE_USE: Final = {Place.STDIN: "a program has one standard input", Place.CWD: "a program runs in one directory"}
+_SINGLE_USE: Final = {
+    PlacementKind.STDIN: "a program has one standard input",
+    PlacementKind.CWD: "a program runs in one directory",
+}
 
 
 def category_of(tables: ManifestTables, tool: ToolTable) -> str:
@@ -56,7 +59,7 @@ def _program(context: ResolveContext, name: str, table: CliTable) -> Program:
     if table.category and not context.is_known("categories", table.category):
         context.report_unknown("TM301", "category", table.category, context.tables.categories, (*table.at, "category"))
     values = types.values(context, {key: _as_value(param) for key, param in table.params.items()})
-    params = [value for value in values if _check_location(context, value, Place.FLAG)]
+    params = [value for value in values if _check_location(context, value, PlacementKind.FLAG)]
     placements = [_cli_param(param, table.params[param.name]) for param in params]
     _check_flags(context, [(placement, (*table.at, "params", placement.name)) for placement in placements])
     program = Program(
@@ -91,11 +94,11 @@ def _as_value(table: GlobalTable) -> ValueTable:
     return ValueTable(at=table.at, type=table.type, default=table.default, required=False)
 
 
-def _cli_param(value: Value, table: GlobalTable) -> Placement:
+def _cli_param(value: Value, table: GlobalTable) -> ArgumentPlacement:
     flag = table.flag or automatic_flag(value.name)
-    return Placement(
+    return ArgumentPlacement(
         name=value.name,
-        place=Place.FLAG,
+        place=PlacementKind.FLAG,
         flag=flag,
         switch=_is_boolean_flag(value.type, flag),
         default=value.default if value.has_default else None,
@@ -174,14 +177,14 @@ def automatic_flag(name: str) -> str:
     return f"--{name.strip('_').replace('_', '-') or name}"
 
 
-def _placement(value: Value, table: ParamTable) -> Placement:
+def _placement(value: Value, table: ParamTable) -> ArgumentPlacement:
     default = value.default if value.has_default else None
-    for place in (Place.POSITIONAL, Place.STDIN, Place.CWD):
+    for place in (PlacementKind.POSITIONAL, PlacementKind.STDIN, PlacementKind.CWD):
         if getattr(table, place.value):
-            return Placement(name=value.name, place=place, default=default)
+            return ArgumentPlacement(name=value.name, place=place, default=default)
     flag = table.flag or automatic_flag(value.name)
-    return Placement(
-        name=value.name, place=Place.FLAG, flag=flag, switch=_is_boolean_flag(value.type, flag), default=default
+    return ArgumentPlacement(
+        name=value.name, place=PlacementKind.FLAG, flag=flag, switch=_is_boolean_flag(value.type, flag), default=default
     )
 
 
@@ -189,7 +192,7 @@ def _is_boolean_flag(ref: TypeRef, flag: str) -> bool:
     return ref == Primitive("boolean") and not flag.endswith("=")
 
 
-def _check_location(context: ResolveContext, value: Value, place: Place) -> bool:
+def _check_location(context: ResolveContext, value: Value, place: PlacementKind) -> bool:
     """Return whether a value of this type can be passed at `place`; report it if not."""
     problem = _location_problem(value.type, place)
     if problem:
@@ -202,31 +205,31 @@ def _check_location(context: ResolveContext, value: Value, place: Place) -> bool
 
 
 _LOCATION_HINTS: Final = {
-    Place.FLAG: "use a string, a number, a boolean, or an array of strings or numbers",
-    Place.POSITIONAL: "use a string, a number, or an array of them",
-    Place.STDIN: "use `string`",
-    Place.CWD: "use `string`",
+    PlacementKind.FLAG: "use a string, a number, a boolean, or an array of strings or numbers",
+    PlacementKind.POSITIONAL: "use a string, a number, or an array of them",
+    PlacementKind.STDIN: "use `string`",
+    PlacementKind.CWD: "use `string`",
 }
 
 
-def _location_problem(ref: TypeRef, place: Place) -> str:
+def _location_problem(ref: TypeRef, place: PlacementKind) -> str:
     """Return why a value of type `ref` cannot be passed at `place`, empty if it can."""
     if place in _SINGLE_USE:
         return "" if ref == Primitive("string") else f"`{place.value}` requires a string"
     match ref:
         case Primitive("boolean"):
-            return "" if place is Place.FLAG else "a boolean needs a flag"
+            return "" if place is PlacementKind.FLAG else "a boolean needs a flag"
         case Primitive(kind) | ListOf(Primitive(kind)) if kind in _SCALARS:
             return ""
         case _:
             return "this type cannot be written on a command line"
 
 
-def _check_positionals(context: ResolveContext, placed: Sequence[tuple[Value, Placement]]) -> None:
+def _check_positionals(context: ResolveContext, placed: Sequence[tuple[Value, ArgumentPlacement]]) -> None:
     """Report positionals after an optional or repeatable one, whose positions would depend on its values."""
     previous: Value | None = None
     for value, placement in placed:
-        if placement.place is not Place.POSITIONAL:
+        if placement.place is not PlacementKind.POSITIONAL:
             continue
         if previous is not None and isinstance(previous.type, ListOf):
             message = f"positional `{value.name}` comes after `{previous.name}`, which takes several values"
@@ -238,7 +241,7 @@ def _check_positionals(context: ResolveContext, placed: Sequence[tuple[Value, Pl
             previous = value
 
 
-def _check_single(context: ResolveContext, placed: Sequence[tuple[Value, Placement]]) -> None:
+def _check_single(context: ResolveContext, placed: Sequence[tuple[Value, ArgumentPlacement]]) -> None:
     for place, reason in _SINGLE_USE.items():
         values = [value for value, placement in placed if placement.place is place]
         for value in values[1:]:
@@ -246,7 +249,7 @@ def _check_single(context: ResolveContext, placed: Sequence[tuple[Value, Placeme
             context.error("TM325", message, (*value.at, place.value), hint="use a flag for one of them", value=False)
 
 
-def _check_flags(context: ResolveContext, placements: Iterable[tuple[Placement, KeyPath]]) -> None:
+def _check_flags(context: ResolveContext, placements: Iterable[tuple[ArgumentPlacement, KeyPath]]) -> None:
     """Report flags of two parameters. Parameters of the program come first, with an empty key path."""
     owners: dict[str, str] = {}
     for placement, at in placements:
@@ -314,7 +317,7 @@ def _usage(tool: CommandTool, params: Sequence[Value]) -> str:
     values = {param.name: param for param in params}
     operands, options = (
         [_format_argument(item, values[item.name]) for item in tool.placements if item.place is place]
-        for place in (Place.POSITIONAL, Place.FLAG)
+        for place in (PlacementKind.POSITIONAL, PlacementKind.FLAG)
     )
     # The runtime moves a `--` at the end of `argv` between options and operands.
     is_separated = tool.argv[-1:] == ("--",)
@@ -322,7 +325,7 @@ def _usage(tool: CommandTool, params: Sequence[Value]) -> str:
     return " ".join((*tool.program.command, *line))
 
 
-def _format_argument(placement: Placement, value: Value) -> str:
+def _format_argument(placement: ArgumentPlacement, value: Value) -> str:
     space = "" if placement.flag.endswith("=") or not placement.flag else " "
     text = placement.flag if placement.switch else f"{placement.flag}{space}<{value.name}>"
     if isinstance(value.type, ListOf):

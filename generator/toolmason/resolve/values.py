@@ -7,17 +7,17 @@ from dataclasses import replace
 from typing import Any, Final
 
 from toolmason_runtime.programs.argv import UnsafeArgumentError, invocation, items
-from toolmason_runtime.programs.spec import CommandTool, Place
+from toolmason_runtime.programs.spec import CommandTool, PlacementKind
 from toolmason_runtime.toml.problems import quoted
 
 from toolmason.model.types import Value
 from toolmason.resolve.context import ResolveContext
 
 _HINTS: Final = {
-    Place.FLAG: 'join it to its flag: `flag = "--name="`',
-    Place.POSITIONAL: "change the value, or set `ends_options = true` on the program if it supports `--`",
-    Place.CWD: "write the path of a directory",
-    Place.STDIN: "change the value",
+    PlacementKind.FLAG: 'join it to its flag: `flag = "--name="`',
+    PlacementKind.POSITIONAL: "change the value, or set `ends_options = true` on the program if it supports `--`",
+    PlacementKind.CWD: "write the path of a directory",
+    PlacementKind.STDIN: "change the value",
 }
 
 

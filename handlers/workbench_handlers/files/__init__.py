@@ -1,4 +1,4 @@
-"""The `files` tools: looking at folders, reading files, finding names and lines. They change nothing."""
+"""Handlers of the `files` tools, all read-only: directories, file contents, names and lines."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Final
 from toolmason_runtime import BLOCK_OVERHEAD, Content, Reply, ToolCall, ToolError, fitting_length, size_of, text_budget
 
 from workbench_handlers.files.find import find
-from workbench_handlers.files.grep import Search, grep
-from workbench_handlers.files.list import info, listing, tree
-from workbench_handlers.files.media import media
-from workbench_handlers.files.read import Part, read_part, span
+from workbench_handlers.files.grep import GrepRequest, grep
+from workbench_handlers.files.list import file_info, list_directory, render_tree
+from workbench_handlers.files.media import read_media
+from workbench_handlers.files.read import FileSlice, parse_line_range, read_slice
 from workbench_handlers.state import Workspace, roots_for
 from workbench_handlers.workspace.open import existing
 from workbench_handlers.workspace.roots import Located, Root
@@ -34,31 +34,31 @@ from workbench_server.files.models import (
 )
 
 BLOCK_SIZE: Final = 450
-"""Size kept free for each file that is still to be read: its first line, or the reason why it cannot be read."""
-MAX_SHOWN_PATH: Final = 160
+"""Size reserved for each further file: its first line, or its error."""
+MAX_PATH_LENGTH: Final = 160
 MAX_UNFINISHED: Final = 5
-"""Files named in the first line of an answer that has no room for all of them."""
+"""Maximum unfinished files in the first line of a result."""
 MAX_SUGGESTIONS: Final = 5
-"""Missing paths of one call for which similar names are looked for."""
+"""Maximum missing paths of one call for which similar names are suggested."""
 
 
 async def list_allowed_directories(params: ListAllowedDirectoriesParams, call: ToolCall) -> AllowedDirectories:  # noqa: ARG001  the tool takes no arguments
-    """List the folders that may be read, and who allowed them: all come from one source."""
+    """List the allowed directories and their source, which is the same for all."""
     roots = await roots_for(call)
     return AllowedDirectories(directories=[str(root.path) for root in roots], source=roots[0].source)
 
 
 async def read_files(params: ReadFilesParams, call: ToolCall) -> Reply:
-    """Read files, one block each. One that cannot be read says why in its block; if none can, the call failed."""
+    """Read files, one block each. A block can contain an error; if all do, the call failed."""
     roots = await roots_for(call)
-    left, failed, missing = text_budget(), 0, 0
+    remaining, failed, missing = text_budget(), 0, 0
     blocks: list[str] = []
     unfinished: list[str] = []
     for done, request in enumerate(params.files, 1):
-        budget = left - BLOCK_SIZE * (len(params.files) - done)
-        shown = _shortened(request.path)
+        budget = remaining - BLOCK_SIZE * (len(params.files) - done)
+        shown = _shorten(request.path)
         try:
-            located = await _there(request.path, roots, suggest=missing < MAX_SUGGESTIONS)
+            located = await _locate(request.path, roots, suggest=missing < MAX_SUGGESTIONS)
             part = await _read(request, located, budget - BLOCK_SIZE, passthrough=bool(params.large_file_passthrough))
             block = _block(shown, part)
             if part.resume:
@@ -69,7 +69,7 @@ async def read_files(params: ReadFilesParams, call: ToolCall) -> Reply:
             block = f"==> {shown} <==\nerror: {_reason(error)}"
             block = block[: fitting_length(block, max(budget, BLOCK_SIZE) - BLOCK_OVERHEAD)]
         blocks.append(block)
-        left -= size_of(block) + BLOCK_OVERHEAD
+        remaining -= size_of(block) + BLOCK_OVERHEAD
         if len(params.files) > 1:
             await call.progress(done, len(params.files), request.path)
     if unfinished and len(blocks) > 1:
@@ -78,34 +78,34 @@ async def read_files(params: ReadFilesParams, call: ToolCall) -> Reply:
     return Reply(blocks, is_error=failed == len(blocks))
 
 
-def _shortened(path: str) -> str:
-    return path if size_of(path) <= MAX_SHOWN_PATH else f"...{path[-MAX_SHOWN_PATH // 4 :]}"
+def _shorten(path: str) -> str:
+    return path if size_of(path) <= MAX_PATH_LENGTH else f"...{path[-MAX_PATH_LENGTH // 4 :]}"
 
 
 def _reason(error: OSError | ToolError) -> str:
     return error.message if isinstance(error, ToolError) else f"cannot read: {error.strerror}"
 
 
-async def _there(path: str, roots: tuple[Root, ...], *, suggest: bool = True) -> Located:
-    """Give the place of what exists, looked for in a thread, since a disk may be slow and a folder large."""
+async def _locate(path: str, roots: tuple[Root, ...], *, suggest: bool = True) -> Located:
+    """Locate an existing path, in a thread: a disk may be slow and a directory large."""
     return await asyncio.to_thread(existing, path, roots, suggest=suggest)
 
 
-async def _read(request: FileReadRequest, located: Located, budget: int, *, passthrough: bool) -> Part:
-    wanted = span(
+async def _read(request: FileReadRequest, located: Located, budget: int, *, passthrough: bool) -> FileSlice:
+    line_range = parse_line_range(
         head=request.head,
         tail=request.tail,
         start_line=request.start_line,
         end_line=request.end_line,
         read_to_next_pattern=request.read_to_next_pattern,
     )
-    return await read_part(located, wanted, budget=budget, passthrough=passthrough)
+    return await read_slice(located, line_range, budget=budget, passthrough=passthrough)
 
 
-def _block(path: str, part: Part) -> str:
-    """Return a part below a line with its range and, if something was left out, the way to continue.
+def _block(path: str, part: FileSlice) -> str:
+    """Return a slice below a line with its range and, if it was cut, the way to continue.
 
-    Both are in the first line, since that is the one that a client which cuts an answer leaves.
+    Both are in the first line: clients that truncate a result keep the beginning.
     """
     if part.total == 0:
         where = "empty"
@@ -119,39 +119,39 @@ def _block(path: str, part: Part) -> str:
 
 
 async def read_media_file(params: ReadMediaFileParams, call: ToolCall) -> Content:
-    """Give a picture, a sound or another binary file as content."""
-    return await asyncio.to_thread(media, await _there(params.path, await roots_for(call)))
+    """Return an image, audio or other binary file as content."""
+    return await asyncio.to_thread(read_media, await _locate(params.path, await roots_for(call)))
 
 
 async def list_directory_with_sizes(params: ListDirectoryWithSizesParams, call: ToolCall) -> DirectoryListing:
-    """List one folder with the sizes of its files."""
-    found = await asyncio.to_thread(listing, await _top(params.path, await roots_for(call)))
-    return DirectoryListing.model_validate(asdict(found))
+    """List the entries of one directory with sizes."""
+    result = await asyncio.to_thread(list_directory, await _top(params.path, await roots_for(call)))
+    return DirectoryListing.model_validate(asdict(result))
 
 
 async def directory_tree(params: DirectoryTreeParams, call: ToolCall) -> str:
-    """Print the folders and files below a folder as an indented tree."""
+    """Return the entries below a directory as an indented tree."""
     top = await _top(params.path, await roots_for(call))
-    return await in_thread(lambda scan: tree(top, params.max_depth, params.exclude_dirs or [], scan), call)
+    return await in_thread(lambda scan: render_tree(top, params.max_depth, params.exclude_dirs or [], scan), call)
 
 
 async def search_files(params: SearchFilesParams, call: ToolCall) -> FoundPaths:
-    """Find files and folders by name."""
+    """Find files and directories by name."""
     top = await _top(params.path, await roots_for(call))
-    found = await in_thread(lambda scan: find(top, params.pattern, scan), call)
-    return FoundPaths(paths=found.paths, note=found.note or None)
+    result = await in_thread(lambda scan: find(top, params.pattern, scan), call)
+    return FoundPaths(paths=result.paths, note=result.note or None)
 
 
 async def get_file_info(params: GetFileInfoParams, call: ToolCall) -> FileInfo:
-    """Say what is known of one file or folder."""
-    found = await asyncio.to_thread(info, await _there(params.path, await roots_for(call)))
-    return FileInfo.model_validate(asdict(found))
+    """Return the metadata of one file or directory."""
+    result = await asyncio.to_thread(file_info, await _locate(params.path, await roots_for(call)))
+    return FileInfo.model_validate(asdict(result))
 
 
 async def grep_content(params: GrepContentParams, call: ToolCall) -> str:
-    """Find lines by a regular expression, with context and the sections they stand in."""
+    """Find lines by a regular expression, with context and enclosing sections."""
     roots = await roots_for(call)
-    search = Search(
+    search = GrepRequest(
         pattern=params.pattern,
         ignore_case=bool(params.case_insensitive),
         context=params.context_lines,
@@ -161,8 +161,8 @@ async def grep_content(params: GrepContentParams, call: ToolCall) -> str:
 
 
 async def _top(path: str, roots: tuple[Root, ...]) -> Located:
-    """Give the place to start from; `.` is a clear one only where there is a single root."""
+    """Locate the start of a search; `.` is ambiguous with several roots."""
     if path.rstrip("/") == "." and len(roots) > 1:
         paths = ", ".join(f"`{root.path}`" for root in roots)
-        raise ToolError(f"there are several allowed directories: give one of {paths} as the path to start from")
-    return await _there(path, roots)
+        raise ToolError(f"`.` is ambiguous with several allowed directories: use one of {paths}")
+    return await _locate(path, roots)

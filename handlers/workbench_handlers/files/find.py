@@ -1,4 +1,4 @@
-"""Finding files and folders by name."""
+"""Find files and directories by name."""
 
 from __future__ import annotations
 
@@ -16,115 +16,118 @@ from workbench_handlers.workspace.scan import Scan
 from workbench_handlers.workspace.walk import Walk
 
 MAX_FOUND: Final = 500
-"""Paths in one answer."""
+"""Maximum paths in one result."""
 
 _MAX_ALTERNATIVES: Final = 64
 _BRACES: Final = re.compile(r"\{([^{}]*,[^{}]*)\}")
+"""Innermost alternatives: `{py,ts}`."""
 
 Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """Paths that match, in path order, folders with a slash at the end; `note` says what is missing, if anything."""
+class SearchResult:
+    """Matching paths in path order; those of directories end with a slash. `note` describes missing ones."""
 
     paths: list[str]
     note: str
 
 
-def find(top: Located, pattern: str, scan: Scan) -> Finding:
-    """Find what matches `pattern` below `top`. See `matcher` for what a pattern means."""
-    alternatives = [each.strip("/").split("/") for each in alternatives_of(pattern)]
-    wants_folder = pattern.endswith("/")
+def find(top: Located, pattern: str, scan: Scan) -> SearchResult:
+    """Find the entries below `top` that match `pattern`; see `matches`."""
+    alternatives = [glob.strip("/").split("/") for glob in alternatives_of(pattern)]
+    is_directory_pattern = pattern.endswith("/")
     walk = Walk(top, scan)
     paths: list[str] = []
-    left = text_budget()
-    for found in walk.entries():
-        is_folder = found.kind == "directory"
-        below = found.located.parts[len(top.parts) :]
-        if (is_folder or not wants_folder) and any(matches(below, each) for each in alternatives):
-            shown = found.located.shown + ("/" if is_folder else "")
-            left -= size_of(json.dumps(shown, ensure_ascii=False) + ",")
-            if len(paths) == MAX_FOUND or left < 0:
-                return Finding(paths, f"stopped after {len(paths)} paths: narrow `pattern` or `path` to see the rest")
+    remaining = text_budget()
+    for entry in walk.entries():
+        is_folder = entry.kind == "directory"
+        below = entry.located.parts[len(top.parts) :]
+        if (is_folder or not is_directory_pattern) and any(matches(below, glob) for glob in alternatives):
+            shown = entry.located.shown + ("/" if is_folder else "")
+            remaining -= size_of(json.dumps(shown, ensure_ascii=False) + ",")
+            if len(paths) == MAX_FOUND or remaining < 0:
+                return SearchResult(
+                    paths, f"stopped after {len(paths)} paths: narrow `pattern` or `path` to see the rest"
+                )
             paths.append(shown)
-    return Finding(paths, _note(walk, bool(paths)))
+    return SearchResult(paths, _note(walk, bool(paths)))
 
 
 def fitting_items(items: Sequence[Item], text: Callable[[Item], str], share: float = 1.0) -> list[Item]:
-    """Return the first items that fit into one structured answer, or a share of it; `text` prints one as JSON."""
-    left = text_budget() * share
-    kept: list[Item] = []
+    """Return the first items that fit into one structured result, or a share of it; `text` returns an item's JSON."""
+    remaining = text_budget() * share
+    fitting: list[Item] = []
     for item in items:
-        left -= size_of(text(item) + ",")
-        if left < 0:
+        remaining -= size_of(text(item) + ",")
+        if remaining < 0:
             break
-        kept.append(item)
-    return kept
+        fitting.append(item)
+    return fitting
 
 
 def _note(walk: Walk, is_found: bool) -> str:
     if walk.scan.is_over:
-        return "stopped after the time allowed for one search: narrow `path`"
+        return "stopped at the time limit of one search: narrow `path`"
     if not is_found and walk.ignored:
-        return f"nothing found; {walk.ignored} ignored entries (.gitignore, node_modules, ...) were not searched"
+        return f"no matches; {walk.ignored} ignored entries (.gitignore, node_modules, ...) were skipped"
     return ""
 
 
 def alternatives_of(pattern: str) -> list[str]:
-    """Write out the `{a,b}` of a glob.
+    """Expand the `{a,b}` of a glob: `*.{c,h}` into `*.c` and `*.h`.
 
     Raises:
-        ToolError: the pattern is empty or stands for too many others.
+        ToolError: the pattern is empty, or expands to too many.
     """
     if not pattern.strip("/ "):
-        raise ToolError("the pattern is empty: give a glob such as `*.py` or `src/**/*.ts`", code="INVALID_ARGUMENT")
+        raise ToolError("the pattern is empty: use a glob such as `*.py` or `src/**/*.ts`", code="INVALID_ARGUMENT")
     pending, done = [pattern.removeprefix("./")], list[str]()
     while pending:
-        each = pending.pop()
-        if braces := _BRACES.search(each):
-            before, after = each[: braces.start()], each[braces.end() :]
+        glob = pending.pop()
+        if braces := _BRACES.search(glob):
+            before, after = glob[: braces.start()], glob[braces.end() :]
             pending += [before + choice + after for choice in reversed(braces[1].split(","))]
         else:
-            done.append(each)
+            done.append(glob)
         if len(pending) + len(done) > _MAX_ALTERNATIVES:
-            message = f"the braces of the pattern stand for more than {_MAX_ALTERNATIVES} patterns: use fewer"
+            message = f"the braces of the pattern expand to more than {_MAX_ALTERNATIVES} patterns: use fewer"
             raise ToolError(message, code="INVALID_ARGUMENT")
     return list(dict.fromkeys(done))
 
 
 def matches(parts: tuple[str, ...], pattern: list[str]) -> bool:
-    """Tell whether a path matches a glob, both split at slashes.
+    """Return whether a path matches a glob, both split at slashes.
 
-    `**` stands for any number of folders. A glob without a slash is matched with the name alone; a plain word, without
-    wildcards, is looked for anywhere in the name, in either case. Takes time in proportion to the product of the
-    lengths, whatever the glob: a regular expression for all of it could take for ever.
+    `**` matches any number of directories. A glob without a slash matches the name alone; a word without wildcards
+    matches every name that contains it, ignoring case. The time is the product of the lengths for every glob, unlike
+    that of a regular expression.
     """
     if len(pattern) == 1 and pattern[0] != "**":
         glob, name = pattern[0], parts[-1]
         return fnmatchcase(name, glob) if any(sign in glob for sign in "*?[") else glob.casefold() in name.casefold()
     reached = {0}
     for part in parts:
-        reached = _advance(_skipped(reached, pattern), part, pattern)
-    return len(pattern) in _skipped(reached, pattern)
+        reached = _advance_glob(_skip_globstar(reached, pattern), part, pattern)
+    return len(pattern) in _skip_globstar(reached, pattern)
 
 
-def _skipped(places: set[int], pattern: list[str]) -> set[int]:
-    """Add the places that are reached when a `**` stands for nothing."""
-    places = set(places)
-    for place, glob in enumerate(pattern):
-        if place in places and glob == "**":
-            places.add(place + 1)
-    return places
+def _skip_globstar(positions: set[int], pattern: list[str]) -> set[int]:
+    """Add the positions after each `**` that matches no directory."""
+    positions = set(positions)
+    for index, glob in enumerate(pattern):
+        if index in positions and glob == "**":
+            positions.add(index + 1)
+    return positions
 
 
-def _advance(places: set[int], part: str, pattern: list[str]) -> set[int]:
+def _advance_glob(positions: set[int], part: str, pattern: list[str]) -> set[int]:
     after: set[int] = set()
-    for place in places:
-        if place == len(pattern):
+    for index in positions:
+        if index == len(pattern):
             continue
-        if pattern[place] == "**":
-            after.add(place)
-        elif fnmatchcase(part, pattern[place]):
-            after.add(place + 1)
+        if pattern[index] == "**":
+            after.add(index)
+        elif fnmatchcase(part, pattern[index]):
+            after.add(index + 1)
     return after

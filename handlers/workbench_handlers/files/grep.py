@@ -1,4 +1,4 @@
-"""Finding lines by a regular expression, and saying in which section each stands."""
+"""Find lines by a regular expression, with context and enclosing sections."""
 
 from __future__ import annotations
 
@@ -11,116 +11,119 @@ from typing import Final
 from toolmason_runtime import ToolCall, ToolError, size_of, text_budget
 
 from workbench_handlers.files import ripgrep
-from workbench_handlers.files.match import MATCH_SECONDS, Match, Place, matcher
-from workbench_handlers.files.sections import Boundary, boundaries, flat, section_at
+from workbench_handlers.files.match import MATCH_SECONDS, Match, Position, matcher
+from workbench_handlers.files.sections import Boundary, find_boundaries, flat_boundaries, section_at
 from workbench_handlers.workspace.decode import SAMPLE_BYTES, decode, sniff_encoding
 from workbench_handlers.workspace.ignore import IgnoreCheck
 from workbench_handlers.workspace.open import open_file
 from workbench_handlers.workspace.roots import Located
-from workbench_handlers.workspace.scan import PROGRESS_SECONDS, in_thread, telling
+from workbench_handlers.workspace.scan import PROGRESS_SECONDS, in_thread, report_progress
 from workbench_handlers.workspace.walk import Walk
 from workbench_handlers.workspace.worker import WorkerError
 
 MAX_MATCHES: Final = 200
-"""Matching lines in one answer."""
+"""Maximum matching lines in one result."""
 MAX_LINE_CHARACTERS: Final = 400
-"""Characters shown of one line."""
+"""Maximum characters of one line in a result."""
 GREP_SECONDS: Final = 30.0
-"""How long one search may take."""
+"""Time limit of one search, in seconds."""
 
 SEPARATOR_SIZE: Final = 8
 """Size of the line breaks between two lines or blocks."""
 
 _BATCH_CHARACTERS: Final = 1_000_000
-_MORE: Final = "there are more: narrow `pattern` or `search_path` to see them"
+_MORE: Final = "more matches exist: narrow `pattern` or `search_path`"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Search:
-    """What is looked for, and how the answer is to look."""
+class GrepRequest:
+    """The arguments of one search."""
 
     pattern: str
     ignore_case: bool = False
     context: int = 0
-    """Lines shown before and after each match."""
+    """Context lines before and after each match."""
     section_patterns: tuple[str, ...] = ()
-    """Patterns of the lines at which sections begin; none: by the kind of file."""
+    """Patterns of the first lines of sections; empty: by file type."""
     seconds: float = MATCH_SECONDS
-    """How long expressions may run in Python."""
+    """Time limit of expressions in Python."""
     progress_seconds: float = PROGRESS_SECONDS
-    """How often progress is told."""
+    """Seconds between progress notifications."""
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
-    """A file with its lines, and where they match."""
+class FileMatches:
+    """A file with its lines and the positions of their matches."""
 
     located: Located
     lines: list[str]
-    places: list[Place]
+    positions: list[Position]
 
 
-Hits = AsyncGenerator[Hit, None]
+Hits = AsyncGenerator[FileMatches, None]
 
 
 @dataclass(slots=True)
-class Answer:
-    """The answer as it grows, until it is full."""
+class GrepOutput:
+    """The result, which grows until it is full."""
 
     blocks: list[str] = field(default_factory=list)
     matches: int = 0
     files: int = 0
     left: int = field(default_factory=text_budget)
-    """The size that further blocks may have; see `size_of`."""
+    """Remaining size for blocks; see `size_of`."""
     notes: list[str] = field(default_factory=list)
-    """What is missing, and why."""
+    """Reasons for missing matches."""
 
     @property
     def is_full(self) -> bool:
-        """Whether no more may be added."""
+        """Whether the result has no room for further matches."""
         return self.matches >= MAX_MATCHES or self.left <= 0
 
     def add(self, block: str, matches: int) -> None:
-        """Add what was found in one file."""
+        """Add the block of one file."""
         self.blocks.append(block)
         self.matches += matches
         self.files += 1
         self.left -= size_of(block) + SEPARATOR_SIZE
 
     def text(self) -> str:
-        """Return the whole answer. Its first line counts the matches and says what is missing."""
+        """Return the result. Its first line has the number of matches and the notes."""
         if not self.matches:
             return "; ".join(self.notes) or "no matches"
         count = f"{self.matches} matching lines in {self.files} files" if self.matches > 1 else "1 matching line"
         return f"[{'; '.join([count, *self.notes])}]\n" + "\n\n".join(self.blocks)
 
 
-async def grep(top: Located, search: Search, program: str, call: ToolCall) -> str:
-    """Search the file or folder `top`, with the ripgrep at `program` or, if that is empty, with Python.
+async def grep(top: Located, search: GrepRequest, program: str, call: ToolCall) -> str:
+    """Search the file or directory `top` with the ripgrep at `program`, or with Python if it is empty.
 
     Raises:
-        ToolError: a pattern is no regular expression.
+        ToolError: a pattern is not a regular expression.
     """
-    _check(search)
+    _check_patterns(search)
     start = asyncio.get_running_loop().time()
     if program:
         try:
             return await _answer(lambda answer: _ripgrep_hits(top, search, program, answer), search, call, start)
-        except (ripgrep.PatternRefusedError, OSError):  # what Rust lacks, Python may have; or it is gone
+        except (
+            ripgrep.UnsupportedPatternError,
+            OSError,
+        ):  # Python supports more syntax than Rust; or the program was removed
             pass
     return await _answer(lambda _: _python_hits(top, search), search, call, start)
 
 
-def _check(search: Search) -> None:
+def _check_patterns(search: GrepRequest) -> None:
     for pattern in (search.pattern, *search.section_patterns):
         if not pattern or "\0" in pattern or "\n" in pattern:
-            message = "a pattern must not be empty or hold a NUL or a line break: it is matched within one line"
+            message = "a pattern must not be empty or contain NUL or line breaks: it matches within one line"
             raise ToolError(message, code="INVALID_ARGUMENT")
 
 
-async def _answer(find: Callable[[Answer], Hits], search: Search, call: ToolCall, start: float) -> str:
-    """Collect hits within the time allowed, and tell progress meanwhile, which is the time since `start`."""
-    answer, clock = Answer(), asyncio.get_running_loop().time
+async def _answer(find: Callable[[GrepOutput], Hits], search: GrepRequest, call: ToolCall, start: float) -> str:
+    """Collect matches within the time limit and report progress, which is the time since `start`."""
+    answer, clock = GrepOutput(), asyncio.get_running_loop().time
     running = asyncio.ensure_future(_within_time(find(answer), search, answer))
 
     def progress() -> tuple[float, str]:
@@ -128,58 +131,58 @@ async def _answer(find: Callable[[Answer], Hits], search: Search, call: ToolCall
         return elapsed, f"{answer.matches:,} matching lines in {answer.files:,} files after {elapsed:.0f} seconds"
 
     try:
-        await telling(running, call, progress, every=search.progress_seconds)
+        await report_progress(running, call, progress, interval_s=search.progress_seconds)
     finally:
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
     return answer.text()
 
 
-async def _within_time(hits: Hits, search: Search, answer: Answer) -> None:
+async def _within_time(hits: Hits, search: GrepRequest, answer: GrepOutput) -> None:
     try:
-        async with asyncio.timeout(GREP_SECONDS), aclosing(hits) as found:
-            await _collect(found, search, answer)
+        async with asyncio.timeout(GREP_SECONDS), aclosing(hits) as open_hits:
+            await _collect(open_hits, search, answer)
     except TimeoutError:
-        answer.notes.append(_late(search))
+        answer.notes.append(_timeout_note(search))
     except WorkerError as error:
         if error.code != "TIMEOUT":
             raise
-        answer.notes.append(_late(search))
+        answer.notes.append(_timeout_note(search))
 
 
-def _late(search: Search) -> str:
+def _timeout_note(search: GrepRequest) -> str:
     patterns = "`pattern`, `section_patterns`" if search.section_patterns else "`pattern`"
-    return f"stopped after the time allowed for one search: simplify {patterns} or narrow `search_path`"
+    return f"stopped at the time limit of one search: simplify {patterns} or narrow `search_path`"
 
 
-async def _collect(hits: Hits, search: Search, answer: Answer) -> None:
-    """Add hits to the answer until it is full."""
+async def _collect(hits: Hits, search: GrepRequest, answer: GrepOutput) -> None:
+    """Add matches to the result until it is full."""
     async with AsyncExitStack() as stack:
         match = None
         if search.section_patterns:
             match = await stack.enter_async_context(matcher(search.section_patterns, seconds=GREP_SECONDS))
-            await match([])  # a wrong pattern is an error even where nothing matches
+            await match([])  # an invalid pattern is an error even if nothing matches
         async for hit in hits:
-            shown = hit.places[: MAX_MATCHES - answer.matches] if not answer.is_full else []
+            shown = hit.positions[: MAX_MATCHES - answer.matches] if not answer.is_full else []
             if shown:
-                starts = await _boundaries(hit, match)
-                visible = Hit(hit.located, hit.lines, shown)
+                starts = await _section_starts(hit, match)
+                visible = FileMatches(hit.located, hit.lines, shown)
                 block, count = await asyncio.to_thread(_block, visible, starts, search.context, answer.left)
                 if count:
                     answer.add(block, count)
                 shown = shown[:count]
-            if len(shown) < len(hit.places):
+            if len(shown) < len(hit.positions):
                 answer.notes.append(_MORE)
                 return
 
 
-async def _ripgrep_hits(top: Located, search: Search, program: str, answer: Answer) -> Hits:
+async def _ripgrep_hits(top: Located, search: GrepRequest, program: str, answer: GrepOutput) -> Hits:
     is_file = top.path.is_file()
-    folder = Located(top.root, top.parts[:-1], "") if is_file else top
+    directory = Located(top.root, top.parts[:-1], "") if is_file else top
     check = IgnoreCheck(top)
-    found = ripgrep.lines_found(
+    matches = ripgrep.search_lines(
         program,
-        folder.path,
+        directory.path,
         top.parts[-1] if is_file else "",
         search.pattern,
         ignore_case=search.ignore_case,
@@ -190,29 +193,29 @@ async def _ripgrep_hits(top: Located, search: Search, program: str, answer: Answ
             async for hit in hits:
                 yield hit
         return
-    async with aclosing(found) as files:
-        async for below, places in files:
-            located = top if is_file else await asyncio.to_thread(_kept, top, below, check)
-            found_here = await asyncio.to_thread(_hit, located, places) if located else None
-            if found_here:
-                yield found_here
+    async with aclosing(matches) as files:
+        async for below, positions in files:
+            located = top if is_file else await asyncio.to_thread(_filter_match, top, below, check)
+            read = await asyncio.to_thread(_read_matches, located, positions) if located else None
+            if read:
+                yield read
     if is_file:
         return
     latin1: list[Located] = []
-    async with aclosing(ripgrep.not_utf8(program, folder.path)) as paths:
+    async with aclosing(ripgrep.list_non_utf8_files(program, directory.path)) as paths:
         async for below in paths:
-            kept = await asyncio.to_thread(_kept, top, below, check)
-            is_latin1 = kept is not None and await asyncio.to_thread(_is_latin1, kept)
-            if kept and is_latin1:
-                latin1.append(kept)
+            file = await asyncio.to_thread(_filter_match, top, below, check)
+            is_latin1 = file is not None and await asyncio.to_thread(_is_latin1, file)
+            if file and is_latin1:
+                latin1.append(file)
     if latin1:
         async with aclosing(_latin1_hits(latin1, search, answer)) as hits:
             async for hit in hits:
                 yield hit
 
 
-def _kept(top: Located, below: tuple[str, ...], check: IgnoreCheck) -> Located | None:
-    """Give the place of what ripgrep found, unless the rules of a walk leave it out."""
+def _filter_match(top: Located, below: tuple[str, ...], check: IgnoreCheck) -> Located | None:
+    """Locate a file of ripgrep's; None if the rules of a walk ignore it."""
     if check.leaves_out(below):
         return None
     located = top
@@ -221,24 +224,26 @@ def _kept(top: Located, below: tuple[str, ...], check: IgnoreCheck) -> Located |
     return located
 
 
-def _hit(located: Located, places: Sequence[tuple[int, int]]) -> Hit | None:
-    """Read what ripgrep found; give nothing if it is no text, or is Latin-1, in which ripgrep does not find all."""
+def _read_matches(located: Located, positions: Sequence[tuple[int, int]]) -> FileMatches | None:
+    """Read a file of ripgrep's; None for a binary file, and for Latin-1, which ripgrep searches incompletely."""
     text = None if _is_latin1(located) else _text(located)
     if text is None:
         return None
     lines = _split(text)
     # The file may have changed since it was searched.
-    there = [Place(line - 1, _character(lines[line - 1], column)) for line, column in places if line <= len(lines)]
-    return Hit(located, lines, there)
+    existing = [
+        Position(line - 1, _character(lines[line - 1], column)) for line, column in positions if line <= len(lines)
+    ]
+    return FileMatches(located, lines, existing)
 
 
 def _character(line: str, column: int) -> int:
-    """Give the 0-based character at a 1-based byte of a line."""
+    """Return the 0-based character at a 1-based byte of a line."""
     return len(line.encode("utf-8", errors="replace")[: column - 1].decode("utf-8", errors="ignore"))
 
 
-async def _latin1_hits(files: Sequence[Located], search: Search, answer: Answer) -> Hits:
-    """Search with Python what read_files shows as Latin-1."""
+async def _latin1_hits(files: Sequence[Located], search: GrepRequest, answer: GrepOutput) -> Hits:
+    """Search the files that read_files decodes as Latin-1 with Python."""
     try:
         async with aclosing(_hits_in(files, search)) as hits:
             async for hit in hits:
@@ -249,31 +254,31 @@ async def _latin1_hits(files: Sequence[Located], search: Search, answer: Answer)
         answer.notes.append(f"{len(files)} files that are not UTF-8 were not searched: {error.message}")
 
 
-async def _python_hits(top: Located, search: Search) -> Hits:
+async def _python_hits(top: Located, search: GrepRequest) -> Hits:
     files = [top] if top.path.is_file() else await in_thread(lambda scan: _files(Walk(top, scan)))
     async with aclosing(_hits_in(files, search)) as hits:
         async for hit in hits:
             yield hit
 
 
-async def _hits_in(files: Sequence[Located], search: Search) -> Hits:
+async def _hits_in(files: Sequence[Located], search: GrepRequest) -> Hits:
     async with matcher([search.pattern], ignore_case=search.ignore_case, seconds=search.seconds) as match:
-        await match([])  # a wrong pattern is an error even where there is nothing to search
+        await match([])  # an invalid pattern is an error even without files
         start = 0
         while start < len(files):
-            batch, start = await asyncio.to_thread(_batch, files, start)
-            found = await match([text for _, text in batch])
-            for (located, text), places in zip(batch, found, strict=True):
-                if places:
-                    yield Hit(located, _split(text), places)
+            batch, start = await asyncio.to_thread(_read_batch, files, start)
+            matches = await match([text for _, text in batch])
+            for (located, text), positions in zip(batch, matches, strict=True):
+                if positions:
+                    yield FileMatches(located, _split(text), positions)
 
 
 def _files(walk: Walk) -> list[Located]:
-    return [found.located for found in walk.entries() if found.kind == "file"]
+    return [entry.located for entry in walk.entries() if entry.kind == "file"]
 
 
-def _batch(files: Sequence[Located], start: int) -> tuple[list[tuple[Located, str]], int]:
-    """Read text files from `start` on until they are enough for one question; give where to go on."""
+def _read_batch(files: Sequence[Located], start: int) -> tuple[list[tuple[Located, str]], int]:
+    """Read text files from `start` until they fill one request; return them and the next index."""
     batch: list[tuple[Located, str]] = []
     size = 0
     while start < len(files) and size < _BATCH_CHARACTERS:
@@ -286,7 +291,7 @@ def _batch(files: Sequence[Located], start: int) -> tuple[list[tuple[Located, st
 
 
 def _text(located: Located) -> str | None:
-    """Give the text of a file, or None if it cannot be read, is binary or too large."""
+    """Return the text of a file; None if it cannot be read, is binary or too large."""
     try:
         with open_file(located) as stream:
             data = stream.read(SAMPLE_BYTES)
@@ -311,33 +316,33 @@ def _split(text: str) -> list[str]:
     return [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]
 
 
-async def _boundaries(hit: Hit, match: Match | None) -> list[Boundary]:
-    """Find where sections begin: where `match` says, or by the kind of file."""
+async def _section_starts(hit: FileMatches, match: Match | None) -> list[Boundary]:
+    """Return the first lines of sections: those that `match` finds, or by file type."""
     if match is None:
-        return await asyncio.to_thread(boundaries, hit.lines, hit.located.path.suffix.lower())
-    [places] = await match(["\n".join(hit.lines)])
-    return flat(hit.lines, [place.line for place in places])
+        return await asyncio.to_thread(find_boundaries, hit.lines, hit.located.path.suffix.lower())
+    [positions] = await match(["\n".join(hit.lines)])
+    return flat_boundaries(hit.lines, [position.line for position in positions])
 
 
-def _block(hit: Hit, starts: list[Boundary], context: int, budget: int) -> tuple[str, int]:
-    """Print the matches of one file: `N:` before a matching line, `N-` before context, sections after each group.
+def _block(hit: FileMatches, starts: list[Boundary], context: int, budget: int) -> tuple[str, int]:
+    """Return the block of one file, cut to the size `budget`, and the number of its matches.
 
-    Return the block, cut to the size `budget`, and how many matches are in it.
+    A matching line begins with `N:`, a context line with `N-`; sections follow each group.
     """
     block, count = [hit.located.shown], 0
-    left = budget - size_of(hit.located.shown)
-    columns = {place.line + 1: place.column for place in hit.places}
+    remaining = budget - size_of(hit.located.shown)
+    columns = {position.line + 1: position.column for position in hit.positions}
     for group in _groups(list(columns), context, len(hit.lines)):
         matching = [number for number in group if number in columns]
         sections = {section_at(number, starts, len(hit.lines)) for number in matching}
         numbered = [(_line(number, hit.lines[number - 1], columns.get(number)), number in columns) for number in group]
-        numbered += [
-            (f"  (section `{_short(each.title, 80)}` starts at line {each.start} and ends at line {each.end})", False)
-            for each in sorted((each for each in sections if each), key=lambda each: (each.start, each.end))
-        ]
+        for section in sorted(filter(None, sections), key=lambda section: (section.start, section.end)):
+            title = _short(section.title, 80)
+            line = f"  (section `{title}` starts at line {section.start} and ends at line {section.end})"
+            numbered.append((line, False))
         for line, is_match in [*numbered, ("--", False)]:
-            left -= size_of(line) + SEPARATOR_SIZE
-            if left < 0:
+            remaining -= size_of(line) + SEPARATOR_SIZE
+            if remaining < 0:
                 return "\n".join(block), count
             block.append(line)
             count += is_match
@@ -345,7 +350,7 @@ def _block(hit: Hit, starts: list[Boundary], context: int, budget: int) -> tuple
 
 
 def _groups(matches: list[int], context: int, total: int) -> list[range]:
-    """Give the runs of lines to show: matches with their context, joined where they touch."""
+    """Return the ranges of lines to show: matches with context, merged if they touch."""
     groups: list[range] = []
     for number in matches:
         start, stop = max(1, number - context), min(total, number + context) + 1
@@ -357,7 +362,7 @@ def _groups(matches: list[int], context: int, total: int) -> list[range]:
 
 
 def _line(number: int, text: str, column: int | None) -> str:
-    """Print a line; of a long one with a match, what stands around that."""
+    """Return a line; a long one with a match is cut around the match."""
     if column is None:
         return f"{number}- {_short(text, MAX_LINE_CHARACTERS)}"
     if len(text) <= MAX_LINE_CHARACTERS:
@@ -368,5 +373,5 @@ def _line(number: int, text: str, column: int | None) -> str:
     return f"{number}: {shown} (match at character {column + 1:,} of {len(text):,})"
 
 
-def _short(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[:most]}... ({len(text):,} characters)"
+def _short(text: str, limit: int) -> str:
+    return text if len(text) <= limit else f"{text[:limit]}... ({len(text):,} characters)"

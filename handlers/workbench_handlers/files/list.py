@@ -1,4 +1,4 @@
-"""What a folder holds, as a list, as a tree, and what one entry is."""
+"""List a directory, render a tree, and return the metadata of one entry."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from workbench_handlers.workspace.decode import SAMPLE_BYTES, sniff_encoding, sn
 from workbench_handlers.workspace.open import entries_of, open_file, open_folder
 from workbench_handlers.workspace.roots import Located
 from workbench_handlers.workspace.scan import Scan
-from workbench_handlers.workspace.walk import Found, Walk, kind_of
+from workbench_handlers.workspace.walk import Walk, WalkEntry, kind_of
 
 MAX_LISTED: Final = 1000
-"""Entries in one listing."""
+"""Maximum entries of a list."""
 MAX_IN_TREE: Final = 1000
-"""Lines of one tree."""
-MAX_IN_FOLDER: Final = 100
-"""Entries shown of one folder of a tree."""
+"""Maximum lines of a tree."""
+MAX_IN_DIRECTORY: Final = 100
+"""Maximum entries of one directory in a tree."""
 NOTES_SIZE: Final = 4_000
-"""Size that the notes on a tree may have."""
+"""Maximum size of the notes on a tree."""
 
 _ORDER: Final = ("directory", "file", "link", "other")
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """Something in a folder; `size` in bytes, for files alone."""
+    """An entry of a directory; `size` in bytes, only for files."""
 
     name: str
     type: str
@@ -44,7 +44,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """A folder's entries, folders first, then by name. The sums are over all, also those left out of `entries`."""
+    """The entries of a directory, directories first, then by name. The sums include entries omitted from `entries`."""
 
     path: str
     entries: list[Entry]
@@ -54,19 +54,19 @@ class Listing:
     omitted: int
 
 
-def listing(folder: Located) -> Listing:
-    """List one folder, nothing below it and nothing ignored."""
-    with open_folder(folder) as descriptor:
-        found = [_entry(each) for each in entries_of(folder, descriptor)]
-    found.sort(key=lambda each: (_ORDER.index(each.type), each.name))
-    shown = fitting_items(found[:MAX_LISTED], lambda each: json.dumps(asdict(each), ensure_ascii=False))
+def list_directory(directory: Located) -> Listing:
+    """List one directory, including ignored entries; not recursive."""
+    with open_folder(directory) as descriptor:
+        listed = [_entry(entry) for entry in entries_of(directory, descriptor)]
+    listed.sort(key=lambda entry: (_ORDER.index(entry.type), entry.name))
+    shown = fitting_items(listed[:MAX_LISTED], lambda entry: json.dumps(asdict(entry), ensure_ascii=False))
     return Listing(
-        folder.shown,
+        directory.shown,
         shown,
-        sum(each.type == "file" for each in found),
-        sum(each.type == "directory" for each in found),
-        sum(each.size or 0 for each in found),
-        len(found) - len(shown),
+        sum(entry.type == "file" for entry in listed),
+        sum(entry.type == "directory" for entry in listed),
+        sum(entry.size or 0 for entry in listed),
+        len(listed) - len(shown),
     )
 
 
@@ -74,66 +74,66 @@ def _entry(entry: os.DirEntry[str]) -> Entry:
     kind = kind_of(entry)
     try:
         return Entry(entry.name, kind, entry.stat(follow_symlinks=False).st_size if kind == "file" else None)
-    except OSError:  # gone since it was listed
+    except OSError:  # removed since it was listed
         return Entry(entry.name, kind, None)
 
 
-def tree(top: Located, max_depth: int, exclude: Sequence[str], scan: Scan) -> str:
-    """Print the folders and files below `top`, indented, ignored ones left out; notes on what is missing come first."""
+def render_tree(top: Located, max_depth: int, exclude: Sequence[str], scan: Scan) -> str:
+    """Return the entries below `top` as an indented tree without ignored ones; notes on omissions come first."""
     walk = Walk(top, scan, max_depth, tuple(glob.strip("/") for glob in exclude))
     lines = [f"{top.shown.rstrip('/')}/"]
-    shown = _Shown()
-    left = text_budget() - NOTES_SIZE
-    for found in walk.entries():
-        if shown.hides(found):
+    limits = _TreeLimits()
+    remaining = text_budget() - NOTES_SIZE
+    for entry in walk.entries():
+        if limits.is_over_limit(entry):
             continue
-        line = "  " * found.depth + found.located.parts[-1] + ("/" if found.kind == "directory" else "")
-        left -= size_of(f"{line}\n")
-        if len(lines) > MAX_IN_TREE or left < 0:
-            shown.notes.append(f"cut after {len(lines) - 1} lines: give a deeper `path` or a smaller `max_depth`")
+        line = "  " * entry.depth + entry.located.parts[-1] + ("/" if entry.kind == "directory" else "")
+        remaining -= size_of(f"{line}\n")
+        if len(lines) > MAX_IN_TREE or remaining < 0:
+            limits.notes.append(f"cut after {len(lines) - 1} lines: use a deeper `path` or a smaller `max_depth`")
             break
         lines.append(line)
     if walk.ignored:
-        shown.notes.append(f"{walk.ignored} ignored entries (.gitignore, node_modules, ...) left out")
+        limits.notes.append(f"{walk.ignored} ignored entries (.gitignore, node_modules, ...) omitted")
     if scan.is_over:
-        shown.notes.append("stopped after the time allowed: give a deeper `path` or a smaller `max_depth`")
-    notes = "".join(f"[{note}]\n" for note in shown.all_notes())
+        limits.notes.append("stopped at the time limit: use a deeper `path` or a smaller `max_depth`")
+    notes = "".join(f"[{note}]\n" for note in limits.all_notes())
     return notes[: fitting_length(notes, NOTES_SIZE)] + "\n".join(lines)
 
 
-class _Shown:
-    """Counts what is shown of each folder, and hides what is beyond the limit, with all below it."""
+class _TreeLimits:
+    """Counts the entries of each directory, to omit those above the limit with everything below them."""
 
     def __init__(self) -> None:
         self.notes: list[str] = []
         self._counts: dict[tuple[str, ...], int] = {}
-        self._folders: dict[tuple[str, ...], str] = {}
+        self._directories: dict[tuple[str, ...], str] = {}
         self._hidden: set[tuple[str, ...]] = set()
 
-    def hides(self, found: Found) -> bool:
-        parts = found.located.parts
+    def is_over_limit(self, entry: WalkEntry) -> bool:
+        parts = entry.located.parts
         parent = parts[:-1]
         if parent in self._hidden:
             self._hidden.add(parts)
             return True
         self._counts[parent] = self._counts.get(parent, 0) + 1
-        if self._counts[parent] <= MAX_IN_FOLDER:
+        if self._counts[parent] <= MAX_IN_DIRECTORY:
             return False
-        self._folders[parent] = found.located.shown.rpartition("/")[0] or "."
+        self._directories[parent] = entry.located.shown.rpartition("/")[0] or "."
         self._hidden.add(parts)
         return True
 
     def all_notes(self) -> list[str]:
         more = [
-            f"{shown}: {self._counts[parent] - MAX_IN_FOLDER} more entries; see list_directory_with_sizes"
-            for parent, shown in self._folders.items()
+            f"{directory}: {self._counts[parent] - MAX_IN_DIRECTORY} more entries; see list_directory_with_sizes"
+            for parent, directory in self._directories.items()
         ]
         return [*self.notes, *more]
 
 
 @dataclass(frozen=True, slots=True)
 class Info:
-    """What is known of one entry; `size` in bytes, times in UTC. `lines` and `encoding` for text files."""
+    """Metadata of one entry; `size` in bytes, times in UTC. `lines` and `encoding` only for text files."""
 
     path: str
     type: str
@@ -146,34 +146,34 @@ class Info:
     entries: int | None = None
 
 
-def info(located: Located) -> Info:
-    """Give what is known of a file or folder.
+def file_info(located: Located) -> Info:
+    """Return the metadata of a file or directory.
 
     Raises:
         ToolError: it is neither, or cannot be read.
     """
     if located.path.is_dir():
         with open_folder(located) as descriptor:
-            about = os.fstat(descriptor) if descriptor >= 0 else located.path.stat()
+            status = os.fstat(descriptor) if descriptor >= 0 else located.path.stat()
             count = len(entries_of(located, descriptor))
-        return Info(str(located.path), "directory", about.st_size, _time(about), _mode(about), entries=count)
+        return Info(str(located.path), "directory", status.st_size, _time(status), _mode(status), entries=count)
     with open_file(located) as stream:
-        about = os.fstat(stream.fileno())
+        status = os.fstat(stream.fileno())
         sample = stream.read(SAMPLE_BYTES)
         encoding = sniff_encoding(sample)
         lines = None
-        if encoding and about.st_size <= MAX_COUNTED_BYTES:
+        if encoding and status.st_size <= MAX_COUNTED_BYTES:
             stream.seek(0)
             with io.TextIOWrapper(stream, encoding.codec, errors="replace", newline="\n") as text:
                 lines = sum(1 for _ in text)
     kind = sniff_media_type(sample, located.path.name)
     codec = encoding.codec if encoding else None
-    return Info(str(located.path), "file", about.st_size, _time(about), _mode(about), kind, codec, lines)
+    return Info(str(located.path), "file", status.st_size, _time(status), _mode(status), kind, codec, lines)
 
 
-def _time(about: os.stat_result) -> str:
-    return datetime.fromtimestamp(about.st_mtime, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+def _time(status: os.stat_result) -> str:
+    return datetime.fromtimestamp(status.st_mtime, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _mode(about: os.stat_result) -> str:
-    return stat.filemode(about.st_mode)
+def _mode(status: os.stat_result) -> str:
+    return stat.filemode(status.st_mode)

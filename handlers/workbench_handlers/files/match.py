@@ -1,7 +1,6 @@
-"""Regular expressions written by a caller, run where they can do no harm.
+"""Match untrusted regular expressions in a child process.
 
-Python's expressions can take longer than the universe on forty characters and cannot be interrupted, so they run in a
-child process that can.
+Python's `re` can take exponential time and cannot be interrupted; the child process can be killed.
 """
 
 from __future__ import annotations
@@ -10,37 +9,37 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Final, NamedTuple
 
-from workbench_handlers.workspace.worker import worker
+from workbench_handlers.workspace.worker import start_child
 
 MATCH_SECONDS: Final = 20.0
-"""How long the expressions of one call may run."""
+"""Time limit of the expressions of one call, in seconds."""
 
 
-class Place(NamedTuple):
-    """Where a match begins: a line and a character in it, both 0-based."""
+class Position(NamedTuple):
+    """The start of a match: line and character, both 0-based."""
 
     line: int
     column: int
 
 
-Match = Callable[[Sequence[str]], Awaitable[list[list[Place]]]]
-"""For each text, the first match in each of its matching lines."""
+Match = Callable[[Sequence[str]], Awaitable[list[list[Position]]]]
+"""Returns, for each text, the first match in each matching line."""
 
 
 @asynccontextmanager
 async def matcher(
     patterns: Sequence[str], *, ignore_case: bool = False, most: int = 100_000, seconds: float = MATCH_SECONDS
 ) -> AsyncIterator[Match]:
-    """Give a function that finds the lines in which one of `patterns` (Python syntax) is found, `most` a text.
+    """Yield a function that finds the lines matching one of `patterns` (Python syntax), at most `most` per text.
 
     Raises:
-        WorkerError: from that function: no regular expression, or it takes too long.
+        WorkerError: from that function: an invalid expression, or a timeout.
     """
     request = {"work": "match", "patterns": list(patterns), "ignore_case": ignore_case, "most": most}
-    async with worker({"work": "match"}, seconds=seconds) as ask:
+    async with start_child({"work": "match"}, seconds=seconds) as ask:
 
-        async def match(texts: Sequence[str]) -> list[list[Place]]:
+        async def match(texts: Sequence[str]) -> list[list[Position]]:
             reply = await ask({**request, "texts": list(texts)})
-            return [[Place(*place) for place in places] for places in reply["places"]]
+            return [[Position(*position) for position in positions] for positions in reply["places"]]
 
         yield match

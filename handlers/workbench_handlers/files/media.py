@@ -1,4 +1,4 @@
-"""Pictures, sounds and other binary files as content a model can take."""
+"""Read images, audio and other binary files as content for a model."""
 
 from __future__ import annotations
 
@@ -11,34 +11,34 @@ from workbench_handlers.workspace.open import open_file
 from workbench_handlers.workspace.roots import Located
 
 MAX_MEDIA_BYTES: Final = 5_000_000
-"""Largest file that is sent: what the strictest provider takes for a picture."""
+"""Maximum bytes of a file: the limit for images of the strictest provider."""
 
-_SEEN: Final = {"image/png", "image/jpeg", "image/gif", "image/webp"}
-"""Pictures every provider takes; others would make the whole request fail."""
+_IMAGE_TYPES: Final = {"image/png", "image/jpeg", "image/gif", "image/webp"}
+"""Images that every provider accepts; others make the whole request fail."""
 
-_HEARD: Final = {"audio/wav", "audio/mpeg", "audio/ogg", "audio/flac", "audio/mp4"}
+_AUDIO_TYPES: Final = {"audio/wav", "audio/mpeg", "audio/ogg", "audio/flac", "audio/mp4"}
 
 
-def media(located: Located) -> tuple[Text, Image | Audio | Resource]:
-    """Read a file as a picture or sound, by its first bytes and not its name; anything else as an embedded resource.
+def read_media(located: Located) -> tuple[Text, Image | Audio | Resource]:
+    """Read a file as image or audio by its first bytes, any other as an embedded resource.
 
-    A text block comes first: some clients show a model only text, and none gives the name of a picture.
+    A text block comes first: some clients show the model only text, and no client shows the name of an image.
 
     Raises:
-        ToolError: it cannot be read, is empty or too large.
+        ToolError: the file cannot be read, is empty or too large.
     """
     with open_file(located) as stream:
         data = stream.read(MAX_MEDIA_BYTES + 1)
     if len(data) > MAX_MEDIA_BYTES:
-        message = f"`{located.shown}` is larger than {MAX_MEDIA_BYTES:,} bytes, the most that can be sent"
+        message = f"`{located.shown}` exceeds the limit of {MAX_MEDIA_BYTES:,} bytes"
         raise ToolError(message, code="TOO_LARGE")
     if not data:
         raise ToolError(f"`{located.shown}` is empty", code="EMPTY_FILE")
     kind = sniff_media_type(data[:SAMPLE_BYTES], located.path.name)
     about = Text(f"{located.shown}: {kind}, {len(data):,} bytes")
-    if kind in _SEEN:
+    if kind in _IMAGE_TYPES:
         return about, Image(data, kind)
-    if kind in _HEARD:
+    if kind in _AUDIO_TYPES:
         return about, Audio(data, kind)
     text = decode(data)
     return about, Resource(located.path.as_uri(), data if text is None else text, kind)

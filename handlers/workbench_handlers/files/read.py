@@ -1,4 +1,4 @@
-"""Reading text files whole or in part, with bounded memory and bounded answers."""
+"""Read text files whole or in part, with bounded memory and bounded results."""
 
 from __future__ import annotations
 
@@ -17,68 +17,68 @@ from workbench_handlers.workspace.roots import Located
 from workbench_handlers.workspace.scan import Scan, in_thread
 
 MAX_COUNTED_BYTES: Final = 64_000_000
-"""Files up to this size have their lines counted."""
+"""Maximum bytes of a file whose lines are counted."""
 
 READ_SECONDS: Final = 20.0
-"""How long the reading of one part may take."""
+"""Time limit of reading one slice, in seconds."""
 
-MAX_SOUGHT: Final = 10_000_000
-"""Characters after a cut in which the end of a section is looked for."""
+MAX_SECTION_CHARS: Final = 10_000_000
+"""Characters after a cut that are searched for the end of a section."""
 
 MIN_LINE_PART: Final = 200
-"""Characters of a line that are worth showing alone."""
+"""Minimum characters of a partial line; shorter ones are omitted."""
 
 _BLOCK: Final = 65_536
-_QUERIED_WITH: Final = {".json": "query_json", ".ipynb": "query_json", ".yaml": "query_yaml", ".yml": "query_yaml"}
+_QUERY_TOOLS: Final = {".json": "query_json", ".ipynb": "query_json", ".yaml": "query_yaml", ".yml": "query_yaml"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Span:
-    """Which part of a file is wanted, 1-based lines, both ends included. At most one of the three ways to say it."""
+class LineRange:
+    """The requested lines of a file, 1-based and inclusive: a range, the last lines (`tail`), or up to a pattern."""
 
     start: int = 1
     end: int | None = None
     tail: int | None = None
-    until: str | None = None
-    """Pattern of the line after `start` before which to stop."""
+    stop_pattern: str | None = None
+    """Pattern of the first line after the slice."""
 
     @property
     def is_whole(self) -> bool:
-        """Whether this is all of the file."""
-        return self == Span()
+        """Whether the whole file is requested."""
+        return self == LineRange()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
-    """What was read: `text` holds the lines `first` to `last`, the first unknown for the tail of a huge file."""
+class FileSlice:
+    """The lines `first` to `last` of a file; both are None for the tail of a huge file."""
 
     text: str
     first: int | None
     last: int | None
     total: int | None
-    """Lines in the file, if counted."""
+    """Number of lines in the file, if counted."""
     notes: tuple[str, ...] = ()
-    """What was cut, and how to get it."""
+    """Notes on omitted text and how to read it."""
     resume: int | None = None
-    """The line with which to continue, if the answer had no room for it."""
+    """The next line, if the slice was cut."""
     encoding: str = ""
-    """What is unusual about the encoding."""
+    """Note on the encoding."""
     is_line_cut: bool = False
-    """Whether only a piece of a line is there."""
+    """Whether the text is part of one line."""
 
 
-def span(
+def parse_line_range(
     *,
     head: int | None = None,
     tail: int | None = None,
     start_line: int | None = None,
     end_line: int | None = None,
     read_to_next_pattern: str | None = None,
-) -> Span:
-    """Give the span for the arguments of `read_files`.
+) -> LineRange:
+    """Return the line range for the arguments of `read_files`.
 
     Raises:
-        ToolError: they contradict each other.
+        ToolError: they cannot be combined.
     """
     ways = {
         "head": head is not None,
@@ -90,21 +90,21 @@ def span(
     if start_line is not None and (head is not None or tail is not None) and "start_line/end_line" not in chosen:
         chosen.append("start_line")
     if len(chosen) > 1:
-        message = f"{' and '.join(chosen)} exclude each other: give one of head, tail, start_line with end_line"
+        message = f"{' and '.join(chosen)} cannot be combined: use one of head, tail, start_line with end_line"
         raise ToolError(f"{message}, or start_line with read_to_next_pattern", code="INVALID_ARGUMENT")
     if start_line is not None and end_line is not None and end_line < start_line:
         raise ToolError(f"end_line {end_line} is before start_line {start_line}", code="INVALID_ARGUMENT")
     if head is not None:
-        return Span(end=head)
-    return Span(start=start_line or 1, end=end_line, tail=tail, until=read_to_next_pattern)
+        return LineRange(end=head)
+    return LineRange(start=start_line or 1, end=end_line, tail=tail, stop_pattern=read_to_next_pattern)
 
 
-class _LateError(Exception):
-    """The time for reading has run out."""
+class _ReadTimeoutError(Exception):
+    """The time limit of reading has passed."""
 
 
-class _Watched(io.RawIOBase):
-    """A file that can be read until its reader is stopped, or late."""
+class _DeadlineReader(io.RawIOBase):
+    """A file whose reads fail after the deadline or the cancellation of a scan."""
 
     def __init__(self, stream: BinaryIO, scan: Scan) -> None:
         self._stream, self._scan = stream, scan
@@ -118,177 +118,179 @@ class _Watched(io.RawIOBase):
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
         return self._stream.seek(offset, whence)
 
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]  # a writable buffer is what comes
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]  # called with a writable buffer
         self._scan.step()
         if self._scan.is_over:
-            raise _LateError
+            raise _ReadTimeoutError
         data = self._stream.read(len(buffer))
         buffer[: len(data)] = data
         return len(data)
 
 
-def _watched(stream: BinaryIO, scan: Scan) -> io.BufferedReader:
-    return io.BufferedReader(_Watched(stream, scan), _BLOCK)
+def _with_deadline(stream: BinaryIO, scan: Scan) -> io.BufferedReader:
+    return io.BufferedReader(_DeadlineReader(stream, scan), _BLOCK)
 
 
-async def read_part(
+async def read_slice(
     located: Located,
-    wanted: Span,
+    line_range: LineRange,
     *,
     budget: int,
     passthrough: bool,
     seconds: float = MATCH_SECONDS,
     read_seconds: float = READ_SECONDS,
-) -> Part:
-    """Read the part of a text file that is wanted, at most of size `budget` (see `size_of`).
+) -> FileSlice:
+    """Read the requested lines of a text file, at most of size `budget` (see `size_of`).
 
     A large JSON or YAML file is read whole only with `passthrough`.
 
     Raises:
-        ToolError: it cannot be read, is binary, ends before `wanted` begins, or is too large to get there in time.
+        ToolError: the file cannot be read, is binary, has no such lines, or is too large to reach them in time.
     """
-    part = await in_thread(lambda scan: _read(located, wanted, budget, passthrough, scan), seconds=read_seconds)
-    if wanted.until is None or not part.text or part.first is None:
+    part = await in_thread(lambda scan: _read(located, line_range, budget, passthrough, scan), seconds=read_seconds)
+    if line_range.stop_pattern is None or not part.text or part.first is None:
         return part
-    async with matcher([wanted.until], most=1, seconds=seconds) as match:
-        return await _up_to(located, part, match, read_seconds)
+    async with matcher([line_range.stop_pattern], most=1, seconds=seconds) as match:
+        return await _cut_at_pattern(located, part, match, read_seconds)
 
 
-async def _up_to(located: Located, part: Part, match: Match, read_seconds: float) -> Part:
-    """Cut `part` before the first line after its first one that matches; if that was cut off, say where it is."""
+async def _cut_at_pattern(located: Located, part: FileSlice, match: Match, read_seconds: float) -> FileSlice:
+    """Cut a slice before the second or later line that matches; if that line is beyond the slice, add a note."""
     lines = _split(part.text)
     first = part.first or 1
-    [found] = await match(["".join(lines[1:]).removesuffix("\n")]) if len(lines) > 1 else [[]]
-    if found:
-        last = first + found[0].line
-        kept = "".join(lines[: found[0].line + 1])
+    [match_positions] = await match(["".join(lines[1:]).removesuffix("\n")]) if len(lines) > 1 else [[]]
+    if match_positions:
+        last = first + match_positions[0].line
+        text = "".join(lines[: match_positions[0].line + 1])
         note = f"line {last + 1} matches read_to_next_pattern"
-        return replace(part, text=kept, last=last, notes=(note,), resume=None)
+        return replace(part, text=text, last=last, notes=(note,), resume=None)
     if not part.notes:
         return replace(part, notes=("no line after the first one matches read_to_next_pattern",))
     last = first + len(lines) - 1
-    following, is_all = await in_thread(lambda scan: _following(located, last, scan), seconds=read_seconds)
-    [found] = await match([following.removesuffix("\n")]) if following else [[]]
-    if not found:
-        where = "" if is_all else f" up to line {last + following.count(chr(10))}, and further it was not looked for"
+    following, is_all = await in_thread(lambda scan: _read_lines_after(located, last, scan), seconds=read_seconds)
+    [match_positions] = await match([following.removesuffix("\n")]) if following else [[]]
+    if not match_positions:
+        where = "" if is_all else f" up to line {last + following.count(chr(10))}; further lines were not searched"
         return replace(part, notes=(*part.notes, f"no line after the first one matches read_to_next_pattern{where}"))
-    end = last + found[0].line
+    end = last + match_positions[0].line
     note = f"line {end + 1} matches read_to_next_pattern"
     if end == last and not part.is_line_cut:
         return replace(part, notes=(note,), resume=None)
     return replace(part, notes=(*part.notes, f"the section ends at line {end}: {note}"))
 
 
-def _following(located: Located, last: int, scan: Scan) -> tuple[str, bool]:
-    """Read whole lines after the line `last`; say whether these are all."""
+def _read_lines_after(located: Located, last: int, scan: Scan) -> tuple[str, bool]:
+    """Read whole lines after the line `last`; return them and whether they are all."""
     try:
         with open_file(located) as stream:
-            watched = _watched(stream, scan)
+            watched = _with_deadline(stream, scan)
             encoding = sniff_encoding(watched.read(SAMPLE_BYTES))
             watched.seek(0)
             text = io.TextIOWrapper(watched, encoding.codec if encoding else "latin-1", errors="replace", newline="\n")
             try:
                 _skip(text, last)
-                following = text.read(MAX_SOUGHT)
+                following = text.read(MAX_SECTION_CHARS)
             finally:
                 text.detach()
-    except _LateError:
+    except _ReadTimeoutError:
         return "", False
-    if len(following) < MAX_SOUGHT:
+    if len(following) < MAX_SECTION_CHARS:
         return following, True
     return following[: following.rfind("\n") + 1], False
 
 
-def _read(located: Located, wanted: Span, budget: int, passthrough: bool, scan: Scan) -> Part:
+def _read(located: Located, line_range: LineRange, budget: int, passthrough: bool, scan: Scan) -> FileSlice:
     with open_file(located) as stream:
         sample = stream.read(SAMPLE_BYTES)
         size = stream.seek(0, io.SEEK_END)
         stream.seek(0)
         encoding = sniff_encoding(sample)
         if encoding is None:
-            raise _binary(located, sample, size)
-        tool = _QUERIED_WITH.get(located.path.suffix.lower())
-        if tool and wanted.is_whole and size > text_budget() and not passthrough:
-            raise _large(located, size, tool)
-        watched = _watched(stream, scan)
+            raise _binary_error(located, sample, size)
+        tool = _QUERY_TOOLS.get(located.path.suffix.lower())
+        if tool and line_range.is_whole and size > text_budget() and not passthrough:
+            raise _too_large_error(located, size, tool)
+        watched = _with_deadline(stream, scan)
         try:
             part = (
-                _tail(watched, encoding, wanted.tail, budget)
-                if wanted.tail
-                else _range(watched, encoding, wanted, budget)
+                _tail(watched, encoding, line_range.tail, budget)
+                if line_range.tail
+                else _range(watched, encoding, line_range, budget)
             )
-        except _LateError:
-            raise _late(located, size) from None
+        except _ReadTimeoutError:
+            raise _timeout_error(located, size) from None
     if part.is_line_cut and size <= MAX_SEARCHED_BYTES:
-        part = replace(part, notes=(*part.notes, "grep_content shows what stands around a match in it"))
+        part = replace(part, notes=(*part.notes, "grep_content shows the text around a match in it"))
     return replace(part, encoding=encoding.note)
 
 
-def _late(located: Located, size: int) -> ToolError:
-    message = f"`{located.shown}` ({size:,} bytes) is too large to get to these lines in the time allowed"
-    return ToolError(f"{message}: read lines nearer to its beginning, or its last ones with tail", code="TIMEOUT")
+def _timeout_error(located: Located, size: int) -> ToolError:
+    message = f"`{located.shown}` ({size:,} bytes) is too large to reach these lines within the time limit"
+    return ToolError(f"{message}: read lines nearer to the beginning, or the last ones with tail", code="TIMEOUT")
 
 
-def _binary(located: Located, sample: bytes, size: int) -> ToolError:
+def _binary_error(located: Located, sample: bytes, size: int) -> ToolError:
     kind = sniff_media_type(sample, located.path.name)
     message = f"`{located.shown}` is a binary file ({kind}, {size:,} bytes): use read_media_file"
     return ToolError(message, code="BINARY_FILE")
 
 
-def _large(located: Located, size: int, tool: str) -> ToolError:
+def _too_large_error(located: Located, size: int, tool: str) -> ToolError:
     language = "jq" if tool == "query_json" else "yq"
     call = f'{tool}(file_path="{located.shown}", {language}_expression="keys")'
-    message = f"`{located.shown}` is large ({size:,} bytes): use {call} and go on from there, read a part with head or"
-    message += " start_line, or set large_file_passthrough to read it all the same"
+    message = f"`{located.shown}` has {size:,} bytes: start with {call}, read a part with head or start_line, "
+    message += "or set large_file_passthrough=true"
     return ToolError(message, code="TOO_LARGE")
 
 
-def _range(stream: BinaryIO, encoding: Encoding, wanted: Span, budget: int) -> Part:
+def _range(stream: BinaryIO, encoding: Encoding, line_range: LineRange, budget: int) -> FileSlice:
     text = io.TextIOWrapper(stream, encoding.codec, errors="replace", newline="\n")
     try:
-        return _lines_of(text, wanted, budget)
+        return _read_range(text, line_range, budget)
     finally:
         text.detach()
 
 
-def _lines_of(text: io.TextIOWrapper, wanted: Span, budget: int) -> Part:
-    skipped = _skip(text, wanted.start - 1)
-    if skipped < wanted.start - 1 or (wanted.start > 1 and not (ahead := text.readline(budget + 1))):
-        raise ToolError(f"start_line {wanted.start} is past the end: there are {skipped} lines", code="OUT_OF_RANGE")
-    piece = ahead if wanted.start > 1 else text.readline(budget + 1)
-    kept: list[str] = []
-    number, left = wanted.start, budget
-    while piece and (wanted.end is None or number <= wanted.end):
-        # A line is never smaller than its characters: one that is cut here is too large as well.
-        if (size := size_of(piece)) > left:
-            return _cut(text, kept, piece, wanted.start, left)
-        kept.append(piece)
-        left -= size
+def _read_range(text: io.TextIOWrapper, line_range: LineRange, budget: int) -> FileSlice:
+    skipped = _skip(text, line_range.start - 1)
+    if skipped < line_range.start - 1 or (line_range.start > 1 and not (ahead := text.readline(budget + 1))):
+        raise ToolError(
+            f"start_line {line_range.start} is past the end: there are {skipped} lines", code="OUT_OF_RANGE"
+        )
+    piece = ahead if line_range.start > 1 else text.readline(budget + 1)
+    lines: list[str] = []
+    number, remaining = line_range.start, budget
+    while piece and (line_range.end is None or number <= line_range.end):
+        # The size of a line is at least its number of characters, so a piece that readline cuts is too large as well.
+        if (size := size_of(piece)) > remaining:
+            return _cut(text, lines, piece, line_range.start, remaining)
+        lines.append(piece)
+        remaining -= size
         number += 1
-        piece = text.readline(left + 1)
+        piece = text.readline(remaining + 1)
     last = number - 1
-    total = last if not piece else _counted(text, last, piece)
-    return Part(text="".join(kept), first=wanted.start, last=last if kept else None, total=total)
+    total = last if not piece else _count_lines(text, last, piece)
+    return FileSlice(text="".join(lines), first=line_range.start, last=last if lines else None, total=total)
 
 
-def _cut(text: io.TextIOWrapper, kept: list[str], piece: str, start: int, left: int) -> Part:
-    """End a part that outgrew its budget: between lines if there is one, else within the only line."""
-    if kept:
-        last = start + len(kept) - 1
-        total = _counted(text, last, piece)
+def _cut(text: io.TextIOWrapper, lines: list[str], piece: str, start: int, remaining: int) -> FileSlice:
+    """Return a slice that exceeds its budget: cut between lines, or within its only line."""
+    if lines:
+        last = start + len(lines) - 1
+        total = _count_lines(text, last, piece)
         notes = (f"cut here, continue with start_line={last + 1}",)
-        return Part(text="".join(kept), first=start, last=last, total=total, notes=notes, resume=last + 1)
-    total = _counted(text, start - 1, piece)
-    length = fitting_length(piece, left)
+        return FileSlice(text="".join(lines), first=start, last=last, total=total, notes=notes, resume=last + 1)
+    total = _count_lines(text, start - 1, piece)
+    length = fitting_length(piece, remaining)
     if length < MIN_LINE_PART:
-        notes = (f"not shown, this answer is full; read it with another call, start_line={start}",)
-        return Part(text="", first=start, last=None, total=total, notes=notes, resume=start)
+        notes = (f"not shown: the result is full; call read_files again with start_line={start}",)
+        return FileSlice(text="", first=start, last=None, total=total, notes=notes, resume=start)
     notes = (f"line {start} is cut after {length:,} characters",)
-    return Part(text=piece[:length], first=start, last=start, total=total, notes=notes, is_line_cut=True)
+    return FileSlice(text=piece[:length], first=start, last=start, total=total, notes=notes, is_line_cut=True)
 
 
 def _skip(text: io.TextIOWrapper, lines: int) -> int:
-    """Skip `lines` lines; give how many there were."""
+    """Skip `lines` lines; return the number skipped, less at the end of the file."""
     for skipped in range(lines):
         piece = text.readline(_BLOCK)
         if not piece:
@@ -298,8 +300,8 @@ def _skip(text: io.TextIOWrapper, lines: int) -> int:
     return lines
 
 
-def _counted(text: io.TextIOWrapper, before: int, piece: str) -> int | None:
-    """Give all lines of the file: `before`, that of `piece`, and the rest; None if that is too much, or time is up."""
+def _count_lines(text: io.TextIOWrapper, before: int, piece: str) -> int | None:
+    """Return the number of lines: `before`, that of `piece`, and the rest; None above the size or time limit."""
     count, last, seen = before, "", 0
     while piece:
         count += piece.count("\n")
@@ -308,32 +310,32 @@ def _counted(text: io.TextIOWrapper, before: int, piece: str) -> int | None:
             return None
         try:
             piece = text.read(_BLOCK)
-        except _LateError:
+        except _ReadTimeoutError:
             return None
     return count if last == "\n" else count + 1
 
 
-def _tail(stream: BinaryIO, encoding: Encoding, wanted: int, budget: int) -> Part:
+def _tail(stream: BinaryIO, encoding: Encoding, count: int, budget: int) -> FileSlice:
     if encoding.codec in {"utf-16", "utf-32"}:
-        return _tail_forwards(stream, encoding, wanted, budget)
+        return _tail_forwards(stream, encoding, count, budget)
     size = stream.seek(0, io.SEEK_END)
-    data, start = _last_bytes(stream, size, wanted, 4 * budget + _BLOCK)
+    data, start = _last_bytes(stream, size, count, 4 * budget + _BLOCK)
     codec = "utf-8" if encoding.codec == "utf-8-sig" and start else encoding.codec
     lines = _split(data.decode(codec, errors="replace"))
-    is_short = start > 0 and len(lines) <= wanted
-    if is_short and len(lines) > 1:  # the first one began before what was read
+    is_short = start > 0 and len(lines) <= count
+    if is_short and len(lines) > 1:  # the first one is incomplete
         lines = lines[1:]
     if start == 0:
         total: int | None = len(lines)
     else:
         total = _count_bytes(stream) if size <= MAX_COUNTED_BYTES else None
-    return _fitting(deque(lines[-wanted:]), total, budget, wanted)
+    return _fit_tail(deque(lines[-count:]), total, budget, count)
 
 
-def _last_bytes(stream: BinaryIO, size: int, lines: int, most: int) -> tuple[bytes, int]:
-    """Read backwards until `lines` whole lines are there, or `most` bytes; give them and where they begin."""
+def _last_bytes(stream: BinaryIO, size: int, lines: int, max_bytes: int) -> tuple[bytes, int]:
+    """Read the last `lines` whole lines, at most about `max_bytes`; return them and their offset."""
     data, start = b"", size
-    while start > 0 and len(data) < most and data.count(b"\n", 0, -1) < lines:
+    while start > 0 and len(data) < max_bytes and data.count(b"\n", 0, -1) < lines:
         step = min(_BLOCK, start)
         start -= step
         stream.seek(start)
@@ -341,60 +343,60 @@ def _last_bytes(stream: BinaryIO, size: int, lines: int, most: int) -> tuple[byt
     return data, start
 
 
-def _tail_forwards(stream: BinaryIO, encoding: Encoding, wanted: int, budget: int) -> Part:
+def _tail_forwards(stream: BinaryIO, encoding: Encoding, count: int, budget: int) -> FileSlice:
     text = io.TextIOWrapper(stream, encoding.codec, errors="replace", newline="\n")
-    lines: deque[str] = deque(maxlen=wanted)
-    held = total = 0
+    lines: deque[str] = deque(maxlen=count)
+    size = total = 0
     try:
         while piece := text.readline(budget + _BLOCK):
             total += piece.endswith("\n")
-            held += len(piece) - (len(lines[0]) if len(lines) == wanted else 0)
+            size += len(piece) - (len(lines[0]) if len(lines) == count else 0)
             lines.append(piece)
-            while held > budget + _BLOCK and len(lines) > 1:
-                held -= len(lines.popleft())
+            while size > budget + _BLOCK and len(lines) > 1:
+                size -= len(lines.popleft())
     finally:
         text.detach()
     is_open = bool(lines) and not lines[-1].endswith("\n")
-    return _fitting(lines, total + is_open, budget, wanted)
+    return _fit_tail(lines, total + is_open, budget, count)
 
 
-def _fitting(lines: deque[str], total: int | None, budget: int, wanted: int) -> Part:
+def _fit_tail(lines: deque[str], total: int | None, budget: int, count: int) -> FileSlice:
     sizes = deque(map(size_of, lines))
-    held = sum(sizes)
+    size = sum(sizes)
     notes: tuple[str, ...] = ()
-    while held > budget and len(lines) > 1:
-        held -= sizes.popleft()
+    while size > budget and len(lines) > 1:
+        size -= sizes.popleft()
         lines.popleft()
-    if held > budget and lines:
-        lines[0] = _end_of(lines[0], budget)
+    if size > budget and lines:
+        lines[0] = _line_end(lines[0], budget)
         notes = (f"only the last {len(lines[0]):,} characters of the line are shown",)
-    elif len(lines) < wanted and total is not None and len(lines) < total:
+    elif len(lines) < count and total is not None and len(lines) < total:
         notes = (f"cut to the last {len(lines)} lines; read the ones before with start_line and end_line",)
     first = total - len(lines) + 1 if total is not None and lines else None
-    return Part(text="".join(lines), first=first, last=total, total=total, notes=notes)
+    return FileSlice(text="".join(lines), first=first, last=total, total=total, notes=notes)
 
 
-def _end_of(line: str, budget: int) -> str:
+def _line_end(line: str, budget: int) -> str:
     """Return the end of a line, at most of size `budget`."""
     length = fitting_length(line[-max(budget, 1) :][::-1], budget)
-    while length and size_of(line[-length:]) > budget:  # read backwards, words may be other ones
+    while length and size_of(line[-length:]) > budget:  # the reversed text may have other words, and so another size
         length = length * 9 // 10
     return line[-length:] if length else ""
 
 
 def _count_bytes(stream: BinaryIO) -> int | None:
-    """Count lines; give None if the time is up."""
+    """Return the number of lines; None after the time limit."""
     stream.seek(0)
     count, last = 0, b""
     try:
         while block := stream.read(_BLOCK):
             count += block.count(b"\n")
             last = block[-1:]
-    except _LateError:
+    except _ReadTimeoutError:
         return None
     return count if last in {b"", b"\n"} else count + 1
 
 
 def _split(text: str) -> list[str]:
-    """Split at line feeds alone, which stay: what an editor and grep call a line."""
+    """Split after line feeds only, as editors and grep do."""
     return io.StringIO(text, newline="\n").readlines()

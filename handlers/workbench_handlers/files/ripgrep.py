@@ -1,6 +1,6 @@
-"""ripgrep as a finder of lines: it says where, and nothing it prints is shown.
+"""Run ripgrep to locate matching lines; its output has only paths and positions.
 
-What is shown is read again through `roots`, so a file that is swapped under its feet gives nothing away.
+The text of matches is read again through `workspace.open`, so a file that is replaced by a link reveals nothing.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from workbench_handlers.workspace.ignore import ALWAYS_IGNORED
 from workbench_handlers.workspace.worker import bare_environment
 
 MAX_SEARCHED_BYTES: Final = 10_000_000
-"""Larger files are not searched."""
+"""Maximum bytes of a file that is searched."""
 
 _MAX_RECORD_LENGTH: Final = 1_000_000
-_WHERE: Final = (
+_LOCATION_FLAGS: Final = (
     "--no-config",
     "--null",
     "--crlf",
@@ -38,8 +38,8 @@ _WHERE: Final = (
     "--no-ignore-parent",
     *(f"--glob=!{name}" for name in sorted(ALWAYS_IGNORED)),
 )
-# A line is not printed, however long it is; and no file is called binary here, since its reader decides that.
-_LINES: Final = (
+# Lines are never printed (`--max-columns=1`). With `--text` ripgrep skips no binary file: `grep` decides that.
+_LINE_FLAGS: Final = (
     "--no-heading",
     "--with-filename",
     "--line-number",
@@ -48,71 +48,74 @@ _LINES: Final = (
     "--no-max-columns-preview",
     "--text",
 )
-_NO_UTF8: Final = ("--files-with-matches", "--invert-match", "--line-regexp", "--", "(?s:.)*")
-"""Files with a line that is not characters from end to end."""
+_NON_UTF8_FLAGS: Final = ("--files-with-matches", "--invert-match", "--line-regexp", "--", "(?s:.)*")
+"""Lists files with a line that is not valid UTF-8: `.` matches only valid characters."""
 
 Parts = tuple[str, ...]
-"""A path from the folder of a search."""
+"""A path relative to the directory of a search."""
 
 
-class PatternRefusedError(Exception):
-    """ripgrep does not take the pattern, or did not live to the end; Python may."""
+class UnsupportedPatternError(Exception):
+    """ripgrep does not support the pattern, or failed; Python may succeed."""
 
 
-async def lines_found(
-    program: str, folder: Path, target: str, pattern: str, *, ignore_case: bool, most: int
+async def search_lines(
+    program: str, directory: Path, target: str, pattern: str, *, ignore_case: bool, most: int
 ) -> AsyncGenerator[tuple[Parts, list[tuple[int, int]]], None]:
-    """Give the files below `folder`/`target` with the first match in each of their first `most` matching lines.
+    """Yield the files below `directory`/`target` with the first match in each of their first `most` matching lines.
 
-    A match is a 1-based line, and a 1-based byte of it as UTF-8.
+    A match is a 1-based line and a 1-based byte of its UTF-8.
 
     Raises:
-        PatternRefusedError: the pattern is no Rust regular expression, or too large a one.
+        UnsupportedPatternError: the pattern is not a Rust regular expression, or too large.
     """
     case = "--ignore-case" if ignore_case else "--case-sensitive"
-    arguments = [*_LINES, f"--max-count={most}", case, "--", pattern]
-    async with _running(program, folder, target, arguments) as output, aclosing(_matches(output)) as matches:
+    arguments = [*_LINE_FLAGS, f"--max-count={most}", case, "--", pattern]
+    async with _running(program, directory, target, arguments) as output, aclosing(_matches(output)) as matches:
         parts: Parts = ()
-        places: list[tuple[int, int]] = []
-        async for where, place in matches:
-            if places and where != parts:
-                yield parts, places
-                places = []
+        positions: list[tuple[int, int]] = []
+        async for where, position in matches:
+            if positions and where != parts:
+                yield parts, positions
+                positions = []
             parts = where
-            places.append(place)
-        if places:
-            yield parts, places
+            positions.append(position)
+        if positions:
+            yield parts, positions
 
 
-async def not_utf8(program: str, folder: Path) -> AsyncGenerator[Parts, None]:
-    """Give the files below `folder` that are not UTF-8 throughout. ripgrep finds nothing beyond ASCII in them."""
-    async with _running(program, folder, "", _NO_UTF8) as output:
+async def list_non_utf8_files(program: str, directory: Path) -> AsyncGenerator[Parts, None]:
+    """Yield the files below `directory` that are not valid UTF-8, in which ripgrep finds only ASCII."""
+    async with _running(program, directory, "", _NON_UTF8_FLAGS) as output:
         while path := await _record(output, b"\0"):
             yield _parts(path)
 
 
 @asynccontextmanager
 async def _running(
-    program: str, folder: Path, target: str, arguments: Sequence[str]
+    program: str, directory: Path, target: str, arguments: Sequence[str]
 ) -> AsyncGenerator[asyncio.StreamReader, None]:
     execution = Execution(
-        argv=(program, *_WHERE, *arguments, f"./{target}"), executable=program, cwd=str(folder), env=bare_environment()
+        argv=(program, *_LOCATION_FLAGS, *arguments, f"./{target}"),
+        executable=program,
+        cwd=str(directory),
+        env=bare_environment(),
     )
-    output, complaints = asyncio.StreamReader(_MAX_RECORD_LENGTH), Capture(most_in_memory=10_000, most_in_file=0)
-    process = Process(output, complaints.feed)
+    output, errors = asyncio.StreamReader(_MAX_RECORD_LENGTH), Capture(most_in_memory=10_000, most_in_file=0)
+    process = Process(output, errors.write)
     try:
         await process.start(execution)
         yield output
         await process.finished()
-        if process.exit_code not in {0, 1} and not (process.exit_code == 2 and _are_about_files(complaints)):
-            raise PatternRefusedError
+        if process.exit_code not in {0, 1} and not (process.exit_code == 2 and _has_only_file_errors(errors)):
+            raise UnsupportedPatternError
     finally:
         with anyio.CancelScope(shield=True):
             await process.end(at_once=True)
 
 
 async def _matches(output: asyncio.StreamReader) -> AsyncGenerator[tuple[Parts, tuple[int, int]], None]:
-    """Read `PATH NUL LINE:COLUMN:...` to the end."""
+    """Parse records until the end: a path, NUL, `LINE:COLUMN:` and a line feed."""
     while path := await _record(output, b"\0"):
         line, column, _ = (await _record(output, b"\n")).split(b":", 2)
         yield _parts(path), (int(line), int(column))
@@ -130,8 +133,8 @@ def _parts(path: bytes) -> Parts:
     return Path(os.fsdecode(path)).parts
 
 
-def _are_about_files(complaints: Capture) -> bool:
-    """Return whether all whole lines are about files: every path that ripgrep names begins with `./`, like ours."""
-    text = "".join(complaints.texts())
+def _has_only_file_errors(errors: Capture) -> bool:
+    """Return whether every complete line is an error of a file: ripgrep starts these with its path, `./...`."""
+    text = "".join(errors.texts())
     lines = text[: text.rfind("\n") + 1].splitlines()
     return bool(lines) and all(line.removeprefix("rg: ").startswith("./") for line in lines)

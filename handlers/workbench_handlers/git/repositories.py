@@ -1,4 +1,4 @@
-"""Makes sure that git works on a repository inside of the roots, before it is run on one."""
+"""Check that the repository of a call is inside the roots, before git runs in it."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from typing import Final
 from toolmason_runtime import ToolError
 from toolmason_runtime.programs import Program, isolation
 
-from workbench_handlers.git.ask import ask
-from workbench_handlers.git.refusals import check_git_folders, check_index, check_settings
+from workbench_handlers.git.refusals import check_git_directories, check_index, check_settings
+from workbench_handlers.git.run_git import run_git
 from workbench_handlers.workspace.roots import RefusedPathError, Root, real_path
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reach:
-    """How far a tool of git goes: `files` if it looks at the working tree, `commits` if it makes a commit."""
+class GitAccess:
+    """Access of a git tool: `files` if it reads the working tree, `commits` if it creates commits."""
 
     files: bool = False
     commits: bool = False
@@ -27,60 +27,62 @@ class Reach:
 
 @dataclass(frozen=True, slots=True)
 class Repository:
-    """Where a repository is. `own` differs from `common` in a linked working tree; `top` is empty without files."""
+    """The directories of a repository. `own` and `common` differ in a linked working tree; `top` is empty if bare."""
 
     own: str
     common: str
     top: str
 
     @property
-    def folder(self) -> str:
-        """The folder that git works from."""
+    def directory(self) -> str:
+        """The directory in which git runs."""
         return self.top or self.own
 
 
 async def check_repository(
-    program: Program, folder: str, roots: Sequence[Root], reach: Reach, *, runs_filters: bool = False
+    program: Program, directory: str, roots: Sequence[Root], access: GitAccess, *, runs_filters: bool = False
 ) -> None:
-    """Make sure that the repository around a folder is inside of the roots, and that git may run on it.
+    """Check that the repository around a directory is inside the roots and safe for git.
 
-    In a sandbox there is no more to see to, unless `runs_filters` says that git can run programs there.
+    In a sandbox its settings need no check, unless git may run filters there (`runs_filters`).
 
     Raises:
-        ToolError: there is none, or git may not be run on it.
+        ToolError: there is no repository, or git must not run in it.
     """
     how = isolation()
-    if how == "landlock" and not reach.commits and _is_plain(folder, roots):
-        top = folder
+    if how == "landlock" and not access.commits and _is_ordinary(directory, roots):
+        top = directory
     else:
-        found = await _repository(program, folder, roots)
-        top = found.folder
-        if reach.commits:
-            await _check_autostash(program, found)
-        if not how:
-            await asyncio.to_thread(check_git_folders, (found.own, found.common))
-            if reach.files and found.top:
-                await check_index(program, found.top)
+        repository = await _repository(program, directory, roots)
+        top = repository.directory
+        if access.commits:
+            await _check_autostash(program, repository)
+        if not how:  # no sandbox
+            await asyncio.to_thread(check_git_directories, (repository.own, repository.common))
+            if access.files and repository.top:
+                await check_index(program, repository.top)
     if how != "landlock" or runs_filters:
-        await check_settings(program, top, files=reach.files, harmless_only=not how)
+        await check_settings(program, top, files=access.files, inactive_only=not how)
 
 
-def _is_plain(folder: str, roots: Sequence[Root]) -> bool:
-    """Whether the repository is an ordinary `.git` in a directory inside of the roots: git need not be asked then."""
-    path = Path(folder)
-    for each in (path, *path.parents):
-        if not any(each.is_relative_to(root.path) for root in roots):
+def _is_ordinary(directory: str, roots: Sequence[Root]) -> bool:
+    """Return whether the repository is an ordinary `.git` directory inside the roots, so git need not locate it."""
+    path = Path(directory)
+    for ancestor in (path, *path.parents):
+        if not any(ancestor.is_relative_to(root.path) for root in roots):
             return False
-        place = each / ".git"
-        if place.is_symlink() or place.is_file() or (each / "HEAD").exists():
+        git_path = ancestor / ".git"
+        if git_path.is_symlink() or git_path.is_file() or (ancestor / "HEAD").exists():
             return False
-        if place.is_dir():
-            return not (place / "commondir").exists() and b"worktree" not in _start_of(place / "config").lower()
+        if git_path.is_dir():
+            return (
+                not (git_path / "commondir").exists() and b"worktree" not in _read_config(git_path / "config").lower()
+            )
     return False
 
 
-def _start_of(path: Path) -> bytes:
-    """Return the settings of a repository; what is odd about them is for git to look at."""
+def _read_config(path: Path) -> bytes:
+    """Return the start of a repository's config; `worktree` if it is unusual, so that git checks it."""
     try:
         if not path.is_file():
             return b"worktree"
@@ -90,21 +92,21 @@ def _start_of(path: Path) -> bytes:
         return b"worktree"
 
 
-async def _repository(program: Program, folder: str, roots: Sequence[Root]) -> Repository:
-    said = await ask(program, folder, "rev-parse", *_ASKED)
-    places = said.text.removesuffix("\n").split("\n") if said.text else []
-    if not places:
-        raise ToolError(said.error or "git finds no repository here", code="NO_REPOSITORY")
-    if len(places) != (len(_ASKED) - 1 if not said.is_failure else len(_ASKED) - 2):
-        raise ToolError("git does not say where the repository is: 2.31 or later is needed", code="CANNOT_READ")
-    for place in places:
-        if not (Path(place).is_absolute() and _is_inside(place, roots)):
+async def _repository(program: Program, directory: str, roots: Sequence[Root]) -> Repository:
+    output = await run_git(program, directory, "rev-parse", *_REV_PARSE_OPTIONS)
+    paths = output.text.removesuffix("\n").split("\n") if output.text else []
+    if not paths:
+        raise ToolError(output.error or "not a git repository", code="NO_REPOSITORY")
+    if len(paths) != (len(_REV_PARSE_OPTIONS) - 1 if not output.is_failure else len(_REV_PARSE_OPTIONS) - 2):
+        raise ToolError("git cannot locate the repository: git 2.31 or later is required", code="CANNOT_READ")
+    for path in paths:
+        if not (Path(path).is_absolute() and _is_inside(path, roots)):
             message = (
-                f"`{folder}` belongs to a repository outside of the allowed directories, at `{place}`: ask the user to "
-                "allow that one too"
+                f"`{directory}` belongs to a repository outside the allowed directories, at `{path}`: ask the user "
+                "to allow it too"
             )
-            raise RefusedPathError(message, reason="Repository is outside project root", resolved=place)
-    own, common, *top = places
+            raise RefusedPathError(message, reason="Repository is outside project root", resolved=path)
+    own, common, *top = paths
     return Repository(own, common, *top or [""])
 
 
@@ -113,18 +115,18 @@ def _is_inside(path: str, roots: Sequence[Root]) -> bool:
     return any(real.is_relative_to(root.path) for root in roots)
 
 
-def _is_there(path: str) -> bool:
+def _exists(path: str) -> bool:
     return os.path.lexists(path)
 
 
-async def _check_autostash(program: Program, found: Repository) -> None:
-    """Make sure that a commit ends no `git merge --autostash`: that would merge files, with programs of settings."""
-    said = await ask(program, found.folder, "rev-parse", "--quiet", "--verify", _AUTOSTASH)
-    if not said.is_failure or _is_there(f"{found.own}/{_AUTOSTASH}"):
-        message = "this commit would end a merge with `--autostash`, which changes files: leave it to the user"
+async def _check_autostash(program: Program, repository: Repository) -> None:
+    """Check that a commit does not end a `git merge --autostash`, which would merge files and could run programs."""
+    output = await run_git(program, repository.directory, "rev-parse", "--quiet", "--verify", _AUTOSTASH)
+    if not output.is_failure or _exists(f"{repository.own}/{_AUTOSTASH}"):
+        message = "this commit would end a merge with `--autostash`, which changes files: ask the user to run it"
         raise ToolError(message, code="NOT_ALLOWED")
 
 
-_ASKED: Final = ("--path-format=absolute", "--git-dir", "--git-common-dir", "--show-toplevel")
-"""`--path-format` is of git 2.31, as `GIT_CONFIG_COUNT` is, which an older one would not heed."""
+_REV_PARSE_OPTIONS: Final = ("--path-format=absolute", "--git-dir", "--git-common-dir", "--show-toplevel")
+"""`--path-format` needs git 2.31, and so does `GIT_CONFIG_COUNT`, which older versions ignore."""
 _AUTOSTASH: Final = "MERGE_AUTOSTASH"

@@ -1,6 +1,6 @@
-"""Read what the user's own settings of git name: files that it reads, and filters that it runs.
+"""Read the files and filters in the user's own git config.
 
-They are trusted, as those of a repository are not, so that git may use them in a sandbox too.
+They are trusted, unlike those of a repository, so git may use them in a sandbox too.
 """
 
 from __future__ import annotations
@@ -16,17 +16,18 @@ from typing import Final
 
 from toolmason_runtime.programs import Program
 
-from workbench_handlers.git.ask import Setting, ask_settings
+from workbench_handlers.git.run_git import Setting, list_settings
 
 FILTER: Final = re.compile(r"filter\..*\.(clean|smudge|process)")
-"""Settings that name a program for files to go through, as Git LFS does."""
+"""Settings with a command that filters files: `filter.lfs.process`."""
 
 _FILES: Final = re.compile(
     r"include\.path|includeif\..*\.path|core\.(excludesfile|attributesfile)|mailmap\.file|blame\.ignorerevsfile"
     r"|commit\.template|diff\.orderfile"
 )
+"""Settings whose value is a file: `include.path`, `core.excludesfile`."""
 _SHELL: Final = ("/bin/sh", "/usr/bin", "/usr/lib/git-core", "/usr/libexec/git-core", "/usr/local/bin")
-"""What a filter may run: git gives its command to a shell."""
+"""Programs that a filter may run; git runs its command with a shell."""
 
 
 @dataclass(frozen=True)
@@ -37,17 +38,17 @@ class UserSettings:
 
     @cached_property
     def reads(self) -> tuple[str, ...]:
-        """The files that hold them, and those that they name."""
-        return tuple(dict.fromkeys(path for each in self.settings for path in _files(each)))
+        """The config files, and the files in their settings."""
+        return tuple(dict.fromkeys(path for setting in self.settings for path in _files(setting)))
 
     @cached_property
     def filters(self) -> tuple[str, ...]:
         """The commands of filters."""
-        return tuple(each.value for each in self.settings if FILTER.fullmatch(each.name))
+        return tuple(setting.value for setting in self.settings if FILTER.fullmatch(setting.name))
 
     @cached_property
     def executes(self) -> tuple[str, ...]:
-        """What git must be able to start for them; nothing without filters."""
+        """The programs that git starts for filters; empty without filters."""
         return (*_SHELL, *filter(None, map(_program, self.filters))) if self.filters else ()
 
 
@@ -55,26 +56,28 @@ _read: dict[tuple[object, ...], UserSettings] = {}
 
 
 async def user_settings(program: Program) -> UserSettings:
-    """Return the settings of the user, which are read again only when one of their files has changed.
+    """Return the settings of the user. They are cached until one of their files changes.
 
     Raises:
         ToolError: git cannot read them.
     """
     home = os.environ.get("HOME", "")
     config = os.environ.get("XDG_CONFIG_HOME") or f"{home}/.config"
-    places = [f"{home}/.gitconfig", f"{config}/git/config", "/etc/gitconfig"]
-    if (known := _read.get(_key(places, ()))) is None or (known := _read.get(_key(places, known.reads))) is None:
-        # No repository is here, so that none of their settings are the answer.
+    paths = [f"{home}/.gitconfig", f"{config}/git/config", "/etc/gitconfig"]
+    if (known := _read.get(_key(paths, ()))) is None or (known := _read.get(_key(paths, known.reads))) is None:
+        # With an empty GIT_DIR, git reads no settings of a repository.
         nowhere = replace(program, env={**program.env, "GIT_DIR": os.devnull})
-        found = [each for each in await ask_settings(nowhere, os.sep) if each.scope in {"system", "global"}]
-        known = UserSettings(tuple(found))
+        settings = [
+            setting for setting in await list_settings(nowhere, os.sep) if setting.scope in {"system", "global"}
+        ]
+        known = UserSettings(tuple(settings))
         _read.clear()
-        _read[_key(places, ())] = _read[_key(places, known.reads)] = known
+        _read[_key(paths, ())] = _read[_key(paths, known.reads)] = known
     return known
 
 
-def _key(places: list[str], more: tuple[str, ...]) -> tuple[object, ...]:
-    return tuple((path, _modified(path)) for path in (*places, *more))
+def _key(paths: list[str], more: tuple[str, ...]) -> tuple[object, ...]:
+    return tuple((path, _modified(path)) for path in (*paths, *more))
 
 
 def _modified(path: str) -> int:
@@ -92,7 +95,7 @@ def _files(setting: Setting) -> Iterator[str]:
 
 
 def _program(command: str) -> str:
-    """Return the program of a filter, a path or a name; empty if a shell alone can read it."""
+    """Return the program of a filter, a path or a name; empty if only a shell can parse the command."""
     try:
         word = os.path.expanduser(shlex.split(command)[0])  # noqa: PTH111  it raises for an unknown user
     except (ValueError, IndexError):

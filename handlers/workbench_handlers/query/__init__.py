@@ -1,4 +1,4 @@
-"""The `query` tools: jq over JSON and YAML files."""
+"""Handlers of the `query` tools: jq on JSON and YAML files."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from workbench_server.query.models import QueryJsonParams, QueryYamlParams
 
 
 async def query_json(params: QueryJsonParams, call: ToolCall) -> str:
-    """Run a jq expression over a JSON file."""
+    """Run a jq expression on a JSON file."""
     located = await asyncio.to_thread(existing, params.file_path, await roots_for(call))
     return await run.query(located, params.jq_expression, "json", params.timeout)
 
 
 async def query_yaml(params: QueryYamlParams, call: ToolCall) -> str:
-    """Run a jq expression over a YAML file."""
+    """Run a jq expression on a YAML file."""
     located = await asyncio.to_thread(existing, params.file_path, await roots_for(call))
     return await run.query(located, params.yq_expression, "yaml", params.timeout)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from toolmason_runtime import ChunkStore, ServerInfo, ToolCall, ToolError
-from toolmason_runtime.programs import Commands
+from toolmason_runtime.programs import ProgramSettings
 
 from workbench_handlers.doctor.health import HealthParts, ReadOnlyStatus, StoreHealth, health
 from workbench_handlers.model_backends.detect import find_program
@@ -126,7 +126,7 @@ async def health_check(params: research.HealthCheckParams, call: ToolCall) -> re
         store=partial(_store_health, call.state(ChunkStore)),
         models={kind: models(kind, environ) for kind in MODELS},
         operations=[_operation_data(running, has_progress=call.is_local) for running in shared.operations.running()],
-        unconfined=call.state(Commands).unconfined,
+        unconfined=call.state(ProgramSettings).unconfined,
     )
     report = await health(include_diagnostics=bool(params.includeDiagnostics), parts=parts)
     if problems:

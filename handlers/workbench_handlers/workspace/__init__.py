@@ -1,1 +1,1 @@
-"""The user's directories: which may be read, opening, walking and decoding their files."""
+"""Access to the user's directories: allowed roots, opening, walking and decoding files."""

@@ -1,4 +1,4 @@
-"""What the bytes of a file are: text and in which encoding, or binary and of which kind."""
+"""Detect the encoding and the media type of a file from its first bytes, and decode text."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import Final
 
 SAMPLE_BYTES: Final = 65_536
-"""How much of a file is looked at to tell what it is."""
+"""Bytes of a file that are examined."""
 
 _MARKS: Final = (
     (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF32_LE, "utf-32"),  # begins like UTF-16 LE, so it stands before it
+    (codecs.BOM_UTF32_LE, "utf-32"),  # starts like UTF-16 LE, so it precedes it
     (codecs.BOM_UTF32_BE, "utf-32"),
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
@@ -41,14 +41,14 @@ _SIGNATURES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Encoding:
-    """How to decode a text file. `note` tells the reader what is unusual about it."""
+    """The codec of a text file. `note` is empty for UTF-8."""
 
     codec: str
     note: str = ""
 
 
 def sniff_encoding(sample: bytes) -> Encoding | None:
-    """Tell the encoding from the first `SAMPLE_BYTES` of a file, or None if it is binary."""
+    """Return the encoding of a file from its first `SAMPLE_BYTES`; None if it is binary."""
     for mark, codec in _MARKS:
         if sample.startswith(mark):
             return Encoding(codec, "" if codec == "utf-8-sig" else codec.upper())
@@ -63,13 +63,13 @@ def sniff_encoding(sample: bytes) -> Encoding | None:
 
 
 def decode(data: bytes) -> str | None:
-    """Give the text of a whole file, or None if it is binary. Bytes that do not fit become U+FFFD."""
+    """Return the text of a whole file; None if it is binary. Invalid bytes become U+FFFD."""
     encoding = sniff_encoding(data[:SAMPLE_BYTES])
     return data.decode(encoding.codec, errors="replace") if encoding else None
 
 
 def sniff_media_type(sample: bytes, name: str) -> str:
-    """Give the media type by a file's first bytes, which do not lie as names do; by its name if they say nothing."""
+    """Return the media type from a file's first bytes, or from its name if they are unknown."""
     for offset, signature, media_type in _SIGNATURES:
         if sample[offset : offset + len(signature)] == signature:
             is_riff = media_type in {"image/webp", "audio/wav"}

@@ -1,4 +1,4 @@
-"""Which entries of a tree are left out: version control, installed packages, and what `.gitignore` files name."""
+"""Ignore rules of a tree: version control, installed packages, and the `.gitignore` files."""
 
 from __future__ import annotations
 
@@ -21,34 +21,34 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 ALWAYS_IGNORED: Final = frozenset({".git", ".hg", ".svn", "node_modules", "__pycache__", ".venv", "venv"})
-"""Names that are left out wherever they stand, unless they are asked for by name."""
+"""Names that are ignored at any depth, unless a path names them."""
 
 MAX_RULE_BYTES: Final = 200_000
-"""How much of a `.gitignore` is read."""
+"""Maximum bytes read of a `.gitignore`."""
 MAX_RULES: Final = 5_000
-"""Rules of one `.gitignore` that count."""
+"""Maximum rules of one `.gitignore`; further ones are ignored."""
 MAX_RULE_LENGTH: Final = 1_000
-"""Characters of a rule that counts."""
+"""Maximum characters of a rule; longer ones are ignored."""
 
-_STARS: Final = "[^/]*"
-"""How pathspec writes a `*`."""
-_ANY_FOLDERS_FIRST: Final = "^(?:.+/)?"
-"""How it writes a `**` that begins a rule."""
-_ANY_FOLDERS: Final = "(?:/.+)?"
-"""How it writes a `**` between folders."""
+_STAR_REGEX: Final = "[^/]*"
+"""The regular expression of pathspec for `*`."""
+_LEADING_GLOBSTAR_REGEX: Final = "^(?:.+/)?"
+"""Its regular expression for `**/` at the start of a rule, as in `**/build`."""
+_GLOBSTAR_REGEX: Final = "(?:/.+)?"
+"""Its regular expression for `/**` between directories, as in `src/**/build`."""
 
 
 @dataclass(frozen=True, slots=True)
 class IgnoreRules:
-    """The `.gitignore` files from a root down to one folder, the innermost last.
+    """The `.gitignore` files from a root down to one directory, the innermost last.
 
-    Each stands with the number of path parts at which it does; as in git, the innermost that has an opinion decides.
+    Each level has its depth in path parts and its rules. As in git, the innermost matching rule decides.
     """
 
     levels: tuple[tuple[int, GitIgnoreSpec], ...] = ()
 
     def ignores(self, parts: tuple[str, ...], *, is_folder: bool) -> bool:
-        """Tell whether the entry at `parts` (from the root) is left out. Its parents are not looked at."""
+        """Return whether the entry at `parts` (from the root) is ignored. Its parents are not checked."""
         if parts[-1] in ALWAYS_IGNORED:
             return True
         for depth, spec in reversed(self.levels):
@@ -58,71 +58,71 @@ class IgnoreRules:
                 return decided
         return False
 
-    def entering(self, folder: Located, descriptor: int) -> IgnoreRules:
-        """Give the rules that hold in `folder`, which is open as `descriptor`."""
-        spec = _read(folder, descriptor)
-        return IgnoreRules((*self.levels, (len(folder.parts), spec))) if spec else self
+    def entering(self, directory: Located, descriptor: int) -> IgnoreRules:
+        """Return the rules for the entries of `directory`, which is open as `descriptor`."""
+        spec = _read(directory, descriptor)
+        return IgnoreRules((*self.levels, (len(directory.parts), spec))) if spec else self
 
 
-def rules_above(folder: Located) -> IgnoreRules:
-    """Give the rules that hold for the entries of `folder` by the files above it.
+def rules_above(directory: Located) -> IgnoreRules:
+    """Return the rules for the entries of `directory` from the `.gitignore` files above it.
 
-    They are dropped where they would leave out `folder` itself: whoever names an ignored folder wants to see it.
+    If they ignore `directory` itself, they are dropped: a path can name an ignored directory explicitly.
 
     Raises:
-        NotInstalledError: what reads such files is missing, and so no tree can be walked.
+        NotInstalledError: the package that parses `.gitignore` is missing.
     """
     require("pathspec")
     rules = IgnoreRules()
-    for depth in range(len(folder.parts)):
-        parent = Located(folder.root, folder.parts[:depth], "")
+    for depth in range(len(directory.parts)):
+        parent = Located(directory.root, directory.parts[:depth], "")
         try:
             with open_folder(parent) as descriptor:
                 rules = rules.entering(parent, descriptor)
         except ToolError:
             return IgnoreRules()
-        if rules.ignores(folder.parts[: depth + 1], is_folder=True):
+        if rules.ignores(directory.parts[: depth + 1], is_folder=True):
             rules = IgnoreRules()
     return rules
 
 
 @dataclass(slots=True)
 class IgnoreCheck:
-    """Whether single entries below `top` are left out, by the same rules as a walk from there."""
+    """Checks single files below `top` by the same rules as a walk from there."""
 
     top: Located
     known: dict[tuple[str, ...], IgnoreRules] = field(default_factory=dict)
 
     def leaves_out(self, below: tuple[str, ...]) -> bool:
-        """Tell whether the file at `below`, path parts from `top`, or a folder it stands in, is left out."""
-        whole, start = self.top.parts + below, len(self.top.parts)
+        """Return whether the file at `below`, path parts from `top`, or one of its directories is ignored."""
+        parts, start = self.top.parts + below, len(self.top.parts)
         return any(
-            self._rules(below[:depth]).ignores(whole[: start + depth + 1], is_folder=depth < len(below) - 1)
+            self._rules(below[:depth]).ignores(parts[: start + depth + 1], is_folder=depth < len(below) - 1)
             for depth in range(len(below))
         )
 
     def _rules(self, below: tuple[str, ...]) -> IgnoreRules:
-        """Give the rules for the entries of the folder at `below`."""
+        """Return the rules for the entries of the directory at `below`."""
         if below not in self.known:
-            folder = Located(self.top.root, self.top.parts + below, "")
+            directory = Located(self.top.root, self.top.parts + below, "")
             outer = self._rules(below[:-1]) if below else rules_above(self.top)
             try:
-                with open_folder(folder) as descriptor:
-                    self.known[below] = outer.entering(folder, descriptor)
+                with open_folder(directory) as descriptor:
+                    self.known[below] = outer.entering(directory, descriptor)
             except ToolError:
                 self.known[below] = outer
         return self.known[below]
 
 
-def spec_of(text: str) -> GitIgnoreSpec:
-    """Give the rules of a `.gitignore`. What is no rule is left out, and what is too long or too much."""
+def parse_gitignore(text: str) -> GitIgnoreSpec:
+    """Parse a `.gitignore`. Invalid rules, too long ones and too many are skipped."""
     from pathspec import GitIgnoreSpec
 
     rules = [line for line in text.split("\n") if line.strip() and not line.startswith("#")]
-    kept = [rule for rule in rules[:MAX_RULES] if len(rule) <= MAX_RULE_LENGTH]
-    if len(kept) < len(rules):
-        _log.warning("%d of the rules of a .gitignore are left out: too long or too many", len(rules) - len(kept))
-    return GitIgnoreSpec([pattern for rule in kept if (pattern := _pattern(rule))], backend="simple")
+    valid_rules = [rule for rule in rules[:MAX_RULES] if len(rule) <= MAX_RULE_LENGTH]
+    if len(valid_rules) < len(rules):
+        _log.warning("skipped %d rules of a .gitignore: too long or too many", len(rules) - len(valid_rules))
+    return GitIgnoreSpec([pattern for rule in valid_rules if (pattern := _pattern(rule))], backend="simple")
 
 
 def _pattern(rule: str) -> GitIgnoreSpecPattern | None:
@@ -130,41 +130,44 @@ def _pattern(rule: str) -> GitIgnoreSpecPattern | None:
 
     try:
         regex, include = GitIgnoreSpecPattern.pattern_to_regex(rule)
-        return None if regex is None else GitIgnoreSpecPattern(re.compile(_hurried(regex)), include)
-    except (ValueError, re.error):  # such as a lone `!`, or a range that runs backwards: git matches nothing with it
+        return None if regex is None else GitIgnoreSpecPattern(re.compile(_without_backtracking(regex)), include)
+    except (ValueError, re.error):  # such as a single `!`, or a reversed range: in git it matches nothing
         return None
 
 
-def _hurried(regex: str) -> str:
-    """Make an expression that pathspec wrote take no more than the product of the lengths, not all the ways to match.
+def _without_backtracking(regex: str) -> str:
+    """Return an expression of pathspec with atomic groups: its time is the product of the lengths, not exponential.
 
-    Of several wildcards all but the last may take the first place that fits, and never another: what comes after them
-    has the most room then. So they become atomic. The last `**` stays greedy, since a deeper match wins over others.
+    Every wildcard but the last may match as little as possible and never backtrack: that leaves the longest rest to the
+    others. The last `**` stays greedy, since the deepest match decides. For `**/a/**/b/**/c`:
+
+        ^(?:.+/)?a(?:/.+)?/b(?:/.+)?/c  ->  ^(?>(?:.+?/)??a(?=/))(?>(?:/.+?)??/b(?=/))(?:/.+)?/c
     """
-    first, *others = _with_hurried_stars(regex).split(_ANY_FOLDERS)
+    first, *others = _with_atomic_stars(regex).split(_GLOBSTAR_REGEX)
     if not others:
         return first
-    if first.startswith(_ANY_FOLDERS_FIRST):
-        first = f"^(?>(?:.+?/)??{first.removeprefix(_ANY_FOLDERS_FIRST)}(?=/))"
+    if first.startswith(_LEADING_GLOBSTAR_REGEX):
+        first = f"^(?>(?:.+?/)??{first.removeprefix(_LEADING_GLOBSTAR_REGEX)}(?=/))"
     *between, last = others
-    return "".join([first, *(f"(?>(?:/.+?)??{each}(?=/))" for each in between), _ANY_FOLDERS, last])
+    return "".join([first, *(f"(?>(?:/.+?)??{part}(?=/))" for part in between), _GLOBSTAR_REGEX, last])
 
 
-def _with_hurried_stars(regex: str) -> str:
-    """Do so with the stars of each name: all but those that a slash or the end of the rule comes after."""
-    first, *others = regex.split(_STARS)
-    is_last = ["/" in each.replace("[^/]", "") or number == len(others) for number, each in enumerate(others, 1)]
+def _with_atomic_stars(regex: str) -> str:
+    """Make the stars of each name atomic, except the last one before a slash or the end of the rule."""
+    first, *others = regex.split(_STAR_REGEX)
+    is_last = ["/" in part.replace("[^/]", "") or number == len(others) for number, part in enumerate(others, 1)]
     return first + "".join(
-        f"{_STARS}{each}" if last else f"(?>{_STARS}?{each})" for each, last in zip(others, is_last, strict=True)
+        f"{_STAR_REGEX}{part}" if last else f"(?>{_STAR_REGEX}?{part})"
+        for part, last in zip(others, is_last, strict=True)
     )
 
 
-def _read(folder: Located, descriptor: int) -> GitIgnoreSpec | None:
+def _read(directory: Located, descriptor: int) -> GitIgnoreSpec | None:
     try:
-        with open_child(folder.child(".gitignore"), descriptor) as stream:
+        with open_child(directory.child(".gitignore"), descriptor) as stream:
             data = stream.read(MAX_RULE_BYTES + 1)
-    except ToolError:  # there is none, or a link, which git does not follow either
+    except ToolError:  # missing, or a link, which git does not follow either
         return None
-    if len(data) > MAX_RULE_BYTES:  # what is cut in the middle means something else
+    if len(data) > MAX_RULE_BYTES:  # a rule that is cut would have another meaning
         data = data[: data.rfind(b"\n", 0, MAX_RULE_BYTES) + 1]
-    return spec_of(decode(data) or "")
+    return parse_gitignore(decode(data) or "")

@@ -1,4 +1,4 @@
-"""The packages that only some tools need. Who installs the server alone has none of them, and all other tools."""
+"""Optional packages that only some tools need; without them, the other tools work."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Final
 from toolmason_runtime import ToolError
 
 FOR_QUESTIONS: Final = ("tenacity",)
-"""What tools need that ask a model."""
+"""Packages of the research tools."""
 
 
 class NotInstalledError(ToolError):
-    """A tool needs a package that is not there. The model cannot help that, but can pass it on."""
+    """A tool needs a package that is not installed; only the user can install it."""
 
     def __init__(self, package: str) -> None:
         message = f"the package `{package}` is not installed: pip install 'toolmason[workbench]'"
@@ -21,10 +21,10 @@ class NotInstalledError(ToolError):
 
 
 def require(package: str) -> ModuleSpec:
-    """Say where `package` is installed, without importing it.
+    """Return the spec of `package` without importing it.
 
     Raises:
-        NotInstalledError: it is not.
+        NotInstalledError: it is not installed.
     """
     spec = find_spec(package)
     if spec is None:
@@ -33,10 +33,10 @@ def require(package: str) -> ModuleSpec:
 
 
 def require_for_questions() -> None:
-    """Find out whether a model can be asked and its answer be given, before it is paid for.
+    """Check the packages of the research tools, before a model request costs money.
 
     Raises:
-        ToolError: a package is not installed. Its code is INTERNAL: research tools have no code of their own for that.
+        ToolError: a package is missing. The code is INTERNAL: research tools have no code for it.
     """
     try:
         for package in FOR_QUESTIONS:

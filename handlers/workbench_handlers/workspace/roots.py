@@ -1,6 +1,6 @@
-"""Which folders may be read, and where a path really leads: links followed, `..` resolved, `~` expanded.
+"""Allowed directories, and the resolution of paths in them: links, `..` and `~`.
 
-What is located here is opened by `opening`, and by nothing else.
+Only `workspace.open` opens a located path.
 """
 
 from __future__ import annotations
@@ -17,30 +17,30 @@ from toolmason_runtime import ToolError
 
 @dataclass(frozen=True, slots=True)
 class Root:
-    """A folder that may be read, at its real path. `source` says in words who allowed it."""
+    """An allowed directory with its real path. `source` describes who allowed it."""
 
     path: Path
     source: str
 
     @classmethod
     def of(cls, path: str, source: str) -> Root:
-        """Give the root for `path` as a person wrote it: `~` is expanded, links are followed."""
+        """Return the root for `path` as the user wrote it: `~` is expanded, links are followed."""
         # Not `Path.expanduser` and `resolve`: they raise for an unknown user and for links in a circle.
         return cls(Path(os.path.realpath(os.path.expanduser(path))), source)  # noqa: PTH111  see above
 
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """A path that is allowed: its root, and the way down from there, free of links when it was checked."""
+    """An allowed path: its root and its parts from there, without links when it was checked."""
 
     root: Root
     parts: tuple[str, ...]
     shown: str
-    """How answers name it: as short as it stays clear, with forward slashes."""
+    """The path in results: relative if there is one root, with forward slashes."""
 
     def __post_init__(self) -> None:
         if any(part in {"", ".", ".."} or os.sep in part for part in self.parts):
-            raise ValueError("a part that is no name would lead out of the root")
+            raise ValueError("a part that is not a name could leave the root")
 
     @property
     def path(self) -> Path:
@@ -48,13 +48,13 @@ class Located:
         return self.root.path.joinpath(*self.parts)
 
     def child(self, name: str) -> Located:
-        """Give the entry `name` of this folder."""
+        """Return the entry `name` of this directory."""
         shown = name if self.shown == "." else f"{self.shown.rstrip('/')}/{name}"
         return Located(self.root, (*self.parts, name), shown)
 
 
 class RefusedPathError(ToolError):
-    """A path that may not be read. `resolved` is where it leads, if that is known."""
+    """A path is not allowed. `resolved` is its real path, empty if unknown."""
 
     def __init__(self, message: str, *, reason: str, resolved: str = "") -> None:
         super().__init__(message, code="PATH_NOT_ALLOWED")
@@ -63,7 +63,7 @@ class RefusedPathError(ToolError):
 
 
 def root_of_uri(uri: str) -> str | None:
-    """Give the path of a `file:` URI, percent signs decoded, or None for what is no local folder."""
+    """Return the decoded path of a `file:` URI; None for any other URI and for other hosts."""
     parts = urlsplit(uri)
     if parts.scheme != "file" or parts.netloc not in {"", "localhost"}:
         return None
@@ -72,22 +72,22 @@ def root_of_uri(uri: str) -> str | None:
 
 
 def locate(path: str, roots: Sequence[Root]) -> Located:
-    """Give the place of `path`, which need not exist.
+    """Locate `path`, which may be missing.
 
-    A relative path is taken from the first root in which it exists, else from the first root.
+    A relative path starts from the first root in which it exists, else from the first root.
 
     Raises:
-        RefusedPathError: it leads outside of `roots`, or is no path at all.
-        ToolError: it changed meanwhile, or has links that may not be followed, or too many.
+        RefusedPathError: it is outside of `roots`, or invalid.
+        ToolError: its links changed meanwhile, cannot be followed, or are too many.
     """
     if not path.strip():
-        raise RefusedPathError("the path is empty: give a file or folder, such as `.`", reason="Path is empty")
+        raise RefusedPathError("the path is empty: use a file or directory, such as `.`", reason="Path is empty")
     if "\0" in path:
-        raise RefusedPathError("the path holds a NUL character", reason="Path contains a NUL character")
+        raise RefusedPathError("the path contains NUL", reason="Path contains a NUL character")
     try:
         os.fsencode(path)
     except UnicodeEncodeError:
-        raise RefusedPathError("the path is no valid text", reason="Path is not valid text") from None
+        raise RefusedPathError("the path is not valid text", reason="Path is not valid text") from None
     resolved = ""
     for candidate in _candidates(path, roots):
         resolved = real_path(candidate)
@@ -95,33 +95,35 @@ def locate(path: str, roots: Sequence[Root]) -> Located:
             if Path(resolved).is_relative_to(root.path):
                 return _located(root, Path(resolved), roots)
     allowed = ", ".join(f"`{root.path}`" for root in roots)
-    message = f"`{path}` leads outside of the allowed directories; allowed: {allowed or 'none'}"
+    message = f"`{path}` is outside the allowed directories: {allowed or 'none'}"
     raise RefusedPathError(message, reason="Path is outside project root", resolved=resolved)
 
 
 def real_path(path: str | Path) -> str:
-    """Give where a path leads; what is not there, or a link in a circle, stays as it is.
+    """Return the real path; missing parts and link loops remain.
 
     Raises:
-        ToolError: it changed meanwhile, or has links that may not be followed, or too many.
+        ToolError: its links changed meanwhile, cannot be followed, or are too many.
     """
     try:
         return os.path.realpath(path)
     except PermissionError:
         raise ToolError("no permission to follow a link of the path", code="NO_PERMISSION") from None
-    except OSError:  # a link was there and is gone, or is no link any more
-        message = "the path changed while it was looked at: try again"
+    except OSError:  # a link was removed or replaced meanwhile
+        message = "the path changed while it was resolved: retry"
         raise ToolError(message, code="PATH_CHANGED") from None
     except RecursionError:  # the system follows 40 links, `realpath` as many as Python can stack
         raise ToolError("the path is a chain of too many links", code="CANNOT_READ") from None
 
 
 def _candidates(path: str, roots: Sequence[Root]) -> list[str]:
-    """Give what `path` may mean, those that are there first. Text, since `Path` would fold a `..` away."""
-    written = os.path.expanduser(path)  # noqa: PTH111  see `Root.of`
-    if os.path.isabs(written):  # noqa: PTH117  text, see above
-        return [written]
-    return sorted((f"{root.path}{os.sep}{written}" for root in roots), key=lambda each: not os.path.lexists(each))
+    """Return the possible meanings of `path`, existing ones first. As text: `Path` would remove a `..`."""
+    expanded = os.path.expanduser(path)  # noqa: PTH111  see `Root.of`
+    if os.path.isabs(expanded):  # noqa: PTH117  text, see above
+        return [expanded]
+    return sorted(
+        (f"{root.path}{os.sep}{expanded}" for root in roots), key=lambda candidate: not os.path.lexists(candidate)
+    )
 
 
 def _located(root: Root, resolved: Path, roots: Sequence[Root]) -> Located:

@@ -1,4 +1,9 @@
-"""Long blocking work in a thread that can be stopped, has a deadline, and tells how far it is."""
+"""Run long blocking work in a thread with a deadline, cancellation and progress.
+
+Invariants: the thread shares only its `Scan` with the event loop. The event loop sets `_stopped`; the thread reads it
+in each `step` and counts `seen`. Cancelling `in_thread` returns at once; the thread ends at its next `step`, and its
+exception is retrieved by a callback.
+"""
 
 from __future__ import annotations
 
@@ -13,18 +18,18 @@ from toolmason_runtime import ToolCall
 Result = TypeVar("Result")
 
 SCAN_SECONDS: Final = 30.0
-"""How long one scan of a tree may take; what was found until then is answered."""
+"""Time limit of one scan, in seconds; entries found before it are returned."""
 
 PROGRESS_SECONDS: Final = 1.0
-"""How often progress is told."""
+"""Seconds between progress notifications."""
 
 
 class ScanStoppedError(Exception):
-    """Nobody waits for the scan any more."""
+    """The call of the scan was cancelled."""
 
 
 class Scan:
-    """One scan: `seen` counts entries, `is_over` says that its time has run out."""
+    """One scan: the number of entries seen, its deadline and its cancellation."""
 
     def __init__(self, seconds: float = SCAN_SECONDS, clock: Callable[[], float] = time.monotonic) -> None:
         self.seen = 0
@@ -57,43 +62,45 @@ async def in_thread(
     call: ToolCall | None = None,
     *,
     seconds: float = SCAN_SECONDS,
-    every: float = PROGRESS_SECONDS,
+    interval_s: float = PROGRESS_SECONDS,
 ) -> Result:
-    """Run `work` in a thread that is over after `seconds`; if this is cancelled, so is the work.
+    """Run `work` in a thread, with a deadline in `seconds`. Cancelling this coroutine stops the work.
 
-    Its progress is told to `call`, if there is one, `every` so many seconds.
+    `call` receives progress every `interval_s` seconds.
     """
     scan = Scan(seconds)
     running = asyncio.ensure_future(asyncio.to_thread(work, scan))
     try:
         if call is None:
             return await asyncio.shield(running)
-        return await telling(running, call, lambda: (scan.seen, f"{scan.seen:,} entries looked at"), every=every)
+        return await report_progress(
+            running, call, lambda: (scan.seen, f"{scan.seen:,} entries examined"), interval_s=interval_s
+        )
     finally:
         scan.stop()
-        running.add_done_callback(_forget)
+        running.add_done_callback(_retrieve_exception)
 
 
-async def telling(
+async def report_progress(
     running: asyncio.Future[Result],
     call: ToolCall,
     progress: Callable[[], tuple[float, str]],
     *,
-    every: float = PROGRESS_SECONDS,
+    interval_s: float = PROGRESS_SECONDS,
 ) -> Result:
-    """Wait for `running` and tell its `progress`, where that grew, `every` so many seconds. Does not cancel it."""
-    told = 0.0
+    """Await `running`, and send its `progress` every `interval_s` seconds if it grew. Never cancels it."""
+    reported = 0.0
     while True:
-        done, _ = await asyncio.wait({running}, timeout=every)
+        done, _ = await asyncio.wait({running}, timeout=interval_s)
         if done:
             return running.result()
         reached, message = progress()
-        if reached > told:
-            told = reached
-            await call.progress(told, None, message)
+        if reached > reported:
+            reported = reached
+            await call.progress(reported, None, message)
 
 
-def _forget(running: asyncio.Future[Result]) -> None:
-    """Take note of the outcome of work that nobody waits for, so that it is not reported as lost."""
+def _retrieve_exception(running: asyncio.Future[Result]) -> None:
+    """Retrieve the exception of work that nobody awaits, so that asyncio does not log it."""
     if not running.cancelled():
         running.exception()

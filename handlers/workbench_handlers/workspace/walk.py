@@ -1,4 +1,4 @@
-"""A walk over a tree that never leaves its root: no link is followed, ignored entries are left out."""
+"""Walk a tree without following links and without ignored entries."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from workbench_handlers.workspace.roots import Located
 from workbench_handlers.workspace.scan import Scan
 
 DEEPEST: Final = 60
-"""Folders below each other that are entered; each costs a descriptor."""
+"""Maximum depth of directories; each level holds one descriptor."""
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """An entry met on a walk. `folder` is the descriptor of the folder it stands in, open while the walk is there."""
+class WalkEntry:
+    """An entry of a walk. `directory` is the descriptor of its directory, open until the next entry."""
 
     located: Located
     kind: str
     """`file`, `directory`, `link` or `other`."""
     depth: int
-    """1 for what stands in the folder where the walk began."""
-    folder: int
+    """1 for the entries of the top directory."""
+    directory: int
 
 
 def kind_of(entry: os.DirEntry[str]) -> str:
-    """Give `file`, `directory`, `link` or `other` (a pipe, socket or device). A link is not followed."""
+    """Return `file`, `directory`, `link` or `other` (a pipe, socket or device). Links are not followed."""
     try:
         if entry.is_symlink():
             return "link"
@@ -45,44 +45,44 @@ def kind_of(entry: os.DirEntry[str]) -> str:
 
 @dataclass(slots=True)
 class Walk:
-    """The entries below `top` in path order, folders before what is in them; counts what was left out."""
+    """The entries below `top` in path order, a directory before its entries. Counts ignored entries."""
 
     top: Located
     scan: Scan
     max_depth: int = DEEPEST
     exclude: tuple[str, ...] = ()
-    """Globs of names of folders that are left out as well."""
+    """Globs of directory names that are skipped too."""
     ignored: int = 0
 
-    def entries(self) -> Iterator[Found]:
-        """Walk. A folder that cannot be read counts as empty.
+    def entries(self) -> Iterator[WalkEntry]:
+        """Yield the entries. A directory that cannot be read counts as empty.
 
         Raises:
-            ToolError: `top` is no folder that can be read.
-            ScanStoppedError: the scan was stopped.
+            ToolError: `top` is not a directory or cannot be read.
+            ScanStoppedError: the call was cancelled.
         """
         rules = rules_above(self.top)
         with open_folder(self.top) as descriptor:
             yield from self._folder(self.top, descriptor, rules.entering(self.top, descriptor), 1)
 
-    def _folder(self, folder: Located, descriptor: int, rules: IgnoreRules, depth: int) -> Iterator[Found]:
-        for entry in entries_of(folder, descriptor):
+    def _folder(self, directory: Located, descriptor: int, rules: IgnoreRules, depth: int) -> Iterator[WalkEntry]:
+        for entry in entries_of(directory, descriptor):
             self.scan.step()
             if self.scan.is_over:
                 return
-            kind, located = kind_of(entry), folder.child(entry.name)
+            kind, located = kind_of(entry), directory.child(entry.name)
             if rules.ignores(located.parts, is_folder=kind == "directory"):
                 self.ignored += 1
                 continue
             if kind == "directory" and any(fnmatchcase(entry.name, glob) for glob in self.exclude):
                 continue
-            yield Found(located, kind, depth, descriptor)
+            yield WalkEntry(located, kind, depth, descriptor)
             if kind == "directory" and depth < self.max_depth:
                 yield from self._subfolder(located, descriptor, rules, depth)
 
-    def _subfolder(self, located: Located, parent: int, rules: IgnoreRules, depth: int) -> Iterator[Found]:
+    def _subfolder(self, located: Located, parent: int, rules: IgnoreRules, depth: int) -> Iterator[WalkEntry]:
         try:
             with open_subfolder(located, parent) as descriptor:
                 yield from self._folder(located, descriptor, rules.entering(located, descriptor), depth + 1)
-        except ToolError:  # no permission, or it is gone or became a link since it was listed
+        except ToolError:  # no permission, or it was removed or replaced by a link since it was listed
             return

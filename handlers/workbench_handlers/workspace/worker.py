@@ -1,4 +1,9 @@
-"""The parent's side of `worker_main`: starts the child, asks it, and ends it when its time is up."""
+"""Parent of `worker_main`: starts the child process, sends requests, and ends it at the deadline.
+
+Invariants: one request at a time, each answered before the next is sent, so a reply belongs to the last request. After
+a timeout a reply may be half-read, but the deadline has passed and every further request fails too. The `finally` is
+shielded, so the child is ended after success, error and cancellation alike.
+"""
 
 from __future__ import annotations
 
@@ -18,24 +23,26 @@ from toolmason_runtime.programs import Execution, Limits, Process
 
 from workbench_handlers.workspace.packages import require
 
-Ask = Callable[[Mapping[str, Any]], Awaitable[dict[str, Any]]]
+SendRequest = Callable[[Mapping[str, Any]], Awaitable[dict[str, Any]]]
 
 _SCRIPT: Final = Path(__file__).with_name("worker_main.py")
 
 
 class WorkerError(ToolError):
-    """The child refused the work, took too long, or died of it."""
+    """The child refused the request, exceeded its time, or died."""
 
 
 @asynccontextmanager
-async def worker(setup: Mapping[str, Any], *, seconds: float, modules: Sequence[str] = ()) -> AsyncIterator[Ask]:
-    """Start a child for one call and give the function that asks it. All its answers together take `seconds` at most.
+async def start_child(
+    setup: Mapping[str, Any], *, seconds: float, modules: Sequence[str] = ()
+) -> AsyncIterator[SendRequest]:
+    """Start a child for one call and yield a function that sends it requests. All requests together have `seconds`.
 
-    `modules` are the packages it imports beside the standard library.
+    `modules` are the packages that it imports besides the standard library.
     """
     deadline = asyncio.get_running_loop().time() + seconds
-    folders = list(dict.fromkeys(_folder_of(each) for each in modules))
-    arguments = ["-I", "-S", str(_SCRIPT), str(math.ceil(seconds) + 1), *folders]
+    directories = list(dict.fromkeys(_package_directory(module) for module in modules))
+    arguments = ["-I", "-S", str(_SCRIPT), str(math.ceil(seconds) + 1), *directories]
     execution = Execution(
         argv=(sys.executable, *arguments),
         executable=sys.executable,
@@ -52,7 +59,7 @@ async def worker(setup: Mapping[str, Any], *, seconds: float, modules: Sequence[
         except TimeoutError:
             raise WorkerError(f"stopped after {seconds:g} seconds", code="TIMEOUT") from None
         except (asyncio.IncompleteReadError, OSError, ValueError):
-            raise WorkerError("it needed more memory or time than allowed", code="LIMIT_EXCEEDED") from None
+            raise WorkerError("it exceeded its memory or time limit", code="LIMIT_EXCEEDED") from None
         if "error" in reply:
             raise WorkerError(reply["error"], code="INVALID_ARGUMENT")
         return reply
@@ -67,7 +74,7 @@ async def worker(setup: Mapping[str, Any], *, seconds: float, modules: Sequence[
 
 
 def bare_environment() -> dict[str, str]:
-    """Give the least environment a child starts with: on Windows it needs one variable, elsewhere none."""
+    """Return the minimal environment of a child: one variable on Windows, elsewhere none."""
     return {"SYSTEMROOT": os.environ["SYSTEMROOT"]} if os.name == "nt" else {}
 
 
@@ -85,7 +92,7 @@ async def _exchange(
     return reply
 
 
-def _folder_of(module: str) -> str:
+def _package_directory(module: str) -> str:
     spec = require(module)
     origin = Path(spec.origin or "")
     return str(origin.parent.parent if spec.submodule_search_locations else origin.parent)

@@ -1,9 +1,9 @@
-"""The child process that runs what a caller wrote: regular expressions and jq programs.
+"""Child process that runs untrusted regular expressions and jq programs.
 
-Run as a script, alone: `python -I -S worker_main.py SECONDS [FOLDER...]`. It has no environment, cannot open a file
-once it has started, and is killed when its time is up; so a program in it can burn time, but read nothing.
+Run as `python -I -S worker_main.py SECONDS [DIRECTORY...]`. It has no environment, cannot open files after its start,
+and is killed at its deadline: an expression can waste time, but cannot read anything.
 
-On standard input and output stand frames: a length in decimal, a newline, and so many bytes of JSON.
+Standard input and output are frames: a decimal length, a line feed, and that many bytes of JSON.
 """
 
 from __future__ import annotations
@@ -20,37 +20,37 @@ Reply = dict[str, Any]
 
 MAX_MEMORY = 1 << 30
 """Bytes of address space."""
-MAX_NODES = 1_000_000
-"""Values in a YAML document, its aliases written out."""
-MAX_EXACT = 2**53
-"""Whole numbers below this are the same as integers and as floats."""
+MAX_YAML_NODES = 1_000_000
+"""Maximum values in a YAML document, with aliases expanded."""
+MAX_SAFE_INTEGER = 2**53
+"""Integers below this are exact as floats."""
 MAX_DEPTH = 300
-"""Values within each other."""
+"""Maximum nesting."""
 
 
 class RefusedError(Exception):
-    """The work cannot be done; the text is for the caller."""
+    """A request cannot be served; the message is for the caller."""
 
 
 def main() -> None:
     """Answer frames until input ends."""
     sys.path += sys.argv[2:]
     work: dict[str, Callable[[Reply], Reply]] = {"match": match, "query": query}
-    needed = json.loads(_frame(sys.stdin.buffer) or b"{}")
-    if needed.get("work") == "query":
-        _load_query(needed)
-    confine(int(sys.argv[1]))
+    setup = json.loads(_frame(sys.stdin.buffer) or b"{}")
+    if setup.get("work") == "query":
+        _load_query(setup)
+    apply_sandbox(int(sys.argv[1]))
     _send({})
     while (frame := _frame(sys.stdin.buffer)) is not None:
         _send(_answer(work, json.loads(frame)))
 
 
-def _load_query(needed: Reply) -> None:
-    """Import what a query needs while files can still be opened."""
+def _load_query(setup: Reply) -> None:
+    """Import the packages of a query while files can still be opened."""
     import jq
 
     jq.compile(".").input_value(None).first()
-    if needed.get("format") == "yaml":
+    if setup.get("format") == "yaml":
         import yaml
 
         yaml.safe_load("a")
@@ -62,11 +62,11 @@ def _answer(work: dict[str, Callable[[Reply], Reply]], request: Reply) -> Reply:
     except RefusedError as error:
         return {"error": str(error)}
     except (MemoryError, RecursionError):
-        return {"error": "it needs more memory, or is nested deeper, than allowed"}
+        return {"error": "it exceeds the limit of memory or nesting"}
 
 
-def confine(seconds: int) -> None:
-    """Give up the environment, the right to open files or write them, and all but a share of the machine."""
+def apply_sandbox(seconds: int) -> None:
+    """Drop the environment and limit files, CPU time and memory."""
     os.environ.clear()  # the parent gave none, but Python itself sets LC_CTYPE (PEP 538)
     try:
         import resource
@@ -76,50 +76,50 @@ def confine(seconds: int) -> None:
     for name, limit in limits.items():
         try:
             resource.setrlimit(getattr(resource, name), (limit, limit))
-        except (AttributeError, ValueError, OSError):  # not every system has or grants each
+        except (AttributeError, ValueError, OSError):  # not every system supports or grants each limit
             continue
 
 
 def match(request: Reply) -> Reply:
-    """For each of `texts`, say in which lines one of `patterns` is found, and where first: both 0-based.
+    """For each of `texts`, return the 0-based lines that match one of `patterns`, with the first 0-based column.
 
-    There are at most `most` lines for each text.
+    At most `most` lines are returned for each text.
     """
     flags = re.IGNORECASE if request.get("ignore_case") else 0
-    patterns = [_compiled(each, flags) for each in request["patterns"]]
-    return {"places": [_matching(text, patterns, request["most"]) for text in request["texts"]]}
+    patterns = [_compile(pattern, flags) for pattern in request["patterns"]]
+    return {"places": [_match_lines(text, patterns, request["most"]) for text in request["texts"]]}
 
 
-def _compiled(pattern: str, flags: int) -> re.Pattern[str]:
+def _compile(pattern: str, flags: int) -> re.Pattern[str]:
     try:
         return re.compile(pattern, flags)
     except (re.error, OverflowError) as error:
-        raise RefusedError(f"`{pattern}` is no regular expression: {error}") from None
+        raise RefusedError(f"`{pattern}` is not a regular expression: {error}") from None
 
 
-def _matching(text: str, patterns: list[re.Pattern[str]], most: int) -> list[tuple[int, int]]:
-    found: list[tuple[int, int]] = []
+def _match_lines(text: str, patterns: list[re.Pattern[str]], limit: int) -> list[tuple[int, int]]:
+    matches: list[tuple[int, int]] = []
     for number, line in enumerate(text.split("\n")):
-        if len(found) == most:
+        if len(matches) == limit:
             break
         searched = line.removesuffix("\r")
-        starts = [match.start() for each in patterns if (match := each.search(searched))]
+        starts = [match.start() for pattern in patterns if (match := pattern.search(searched))]
         if starts:
-            found.append((number, min(starts)))
-    return found
+            matches.append((number, min(starts)))
+    return matches
 
 
 def query(request: Reply) -> Reply:
-    """Run a jq program over JSON or YAML text; give each result as JSON, up to `most` characters in all."""
+    """Run a jq program on JSON or YAML text; return each result as JSON, at most `most` characters in total."""
     import jq
 
     text = request["text"]
     if request["format"] == "yaml":
-        text = "\n".join(json.dumps(each) for each in yaml_documents(text))
+        text = "\n".join(json.dumps(document) for document in yaml_documents(text))
     results: list[str] = []
     size = 0
     try:
-        # `import` and `include` read files. jq takes them only where a program begins, so here it does not.
+        # `import` and `include` read files. jq accepts them only at the start of a program, which the bracket prevents.
         program = jq.compile(f"(\n{request['program']}\n) | tojson")
         for result in program.input_text(text):
             size += len(result) + 1
@@ -132,36 +132,36 @@ def query(request: Reply) -> Reply:
 
 
 def yaml_documents(text: str) -> list[Any]:
-    """Parse YAML 1.2 as JSON knows it: dates and keys are text, `on` and `yes` are words, tags are dropped."""
+    """Parse YAML 1.2 into JSON values: dates, keys, `on` and `yes` are strings, tags are dropped."""
     import yaml
 
     try:
         documents = list(yaml.load_all(text, Loader=_yaml_loader()))
     except (yaml.YAMLError, ValueError) as error:
-        raise RefusedError(f"no valid YAML: {error}") from None
-    budget = [MAX_NODES]
-    return [plain(each, 0, budget) for each in documents]
+        raise RefusedError(f"invalid YAML: {error}") from None
+    budget = [MAX_YAML_NODES]
+    return [to_json(document, 0, budget) for document in documents]
 
 
-def plain(value: Any, depth: int, budget: list[int]) -> Any:
-    """Give `value` as JSON has it, its aliases written out.
+def to_json(value: Any, depth: int, budget: list[int]) -> Any:
+    """Return `value` as a JSON value, with aliases expanded.
 
     Raises:
-        RefusedError: that makes it too large: a few lines of aliases to aliases stand for billions of values.
+        RefusedError: it is too large: a few lines of aliases to aliases can expand to billions of values.
     """
     budget[0] -= 1
     if budget[0] < 0 or depth > MAX_DEPTH:
-        raise RefusedError("its aliases stand for too much data, or for themselves")
+        raise RefusedError("its aliases expand to too much data, or to themselves")
     match value:
         case dict():
-            return {_key(key): plain(each, depth + 1, budget) for key, each in value.items()}
+            return {_key(key): to_json(item, depth + 1, budget) for key, item in value.items()}
         case list() | tuple():
-            return [plain(each, depth + 1, budget) for each in value]
+            return [to_json(item, depth + 1, budget) for item in value]
         case float() if math.isnan(value):
             return None
         case float() if math.isinf(value):  # as jq prints it
             return math.copysign(sys.float_info.max, value)
-        case float() if value.is_integer() and abs(value) < MAX_EXACT:
+        case float() if value.is_integer() and abs(value) < MAX_SAFE_INTEGER:
             return int(value)
         case str() | int() | float() | None:
             return value
@@ -178,12 +178,12 @@ def _key(key: Any) -> str:
 
 
 def _yaml_loader() -> Any:
-    """Give a safe loader with the scalars of YAML 1.2's core schema (https://yaml.org/spec/1.2.2/#103-core-schema)."""
+    """Return a safe loader with the scalars of YAML 1.2's core schema (https://yaml.org/spec/1.2.2/#103-core-schema)."""
     import yaml
 
     base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
-    class Loader(base):  # type: ignore[misc]  # which of two it is depends on how PyYAML was built
+    class Loader(base):  # type: ignore[misc]  # one of two classes, depending on the build of PyYAML
         yaml_implicit_resolvers: ClassVar[dict[str, Any]] = {}
 
     tag = "tag:yaml.org,2002:"
@@ -196,7 +196,7 @@ def _yaml_loader() -> Any:
     Loader.add_implicit_resolver(f"{tag}merge", re.compile(r"^<<$"), ["<"])
     Loader.add_constructor(f"{tag}int", _yaml_int)
     Loader.add_constructor(f"{tag}timestamp", lambda loader, node: loader.construct_scalar(node))
-    # As Python's own set, its order would differ from run to run.
+    # The order of a Python set would differ between runs.
     Loader.add_constructor(f"{tag}set", lambda loader, node: list(loader.construct_mapping(node, deep=True)))
     Loader.add_multi_constructor("!", _untagged)
     return Loader
@@ -208,7 +208,7 @@ def _yaml_int(loader: Any, node: Any) -> int:
 
 
 def _untagged(loader: Any, _tag: str, node: Any) -> Any:
-    """Construct a value with an application's own tag (`!Ref`) as if it had none."""
+    """Construct a value with a custom tag (`!Ref`) without it."""
     match node.id:
         case "mapping":
             return loader.construct_mapping(node, deep=True)

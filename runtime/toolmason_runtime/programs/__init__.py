@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from toolmason_runtime.programs.access import isolation_warnings as isolation_warnings
     from toolmason_runtime.programs.argv import invocation as invocation
     from toolmason_runtime.programs.argv import items as items
-    from toolmason_runtime.programs.executable import located as located
+    from toolmason_runtime.programs.executable import find_executable as find_executable
     from toolmason_runtime.programs.execute import Command as Command
     from toolmason_runtime.programs.execute import Outcome as Outcome
     from toolmason_runtime.programs.execute import base_environment as base_environment
@@ -33,16 +33,16 @@ if TYPE_CHECKING:
     from toolmason_runtime.programs.search_path import is_outside as is_outside
     from toolmason_runtime.programs.search_path import is_too_wide as is_too_wide
     from toolmason_runtime.programs.search_path import working_directory as working_directory
-    from toolmason_runtime.programs.settings import Commands as Commands
+    from toolmason_runtime.programs.settings import ProgramSettings as ProgramSettings
     from toolmason_runtime.programs.spec import CommandTool as CommandTool
     from toolmason_runtime.programs.spec import Invocation as Invocation
-    from toolmason_runtime.programs.spec import Place as Place
+    from toolmason_runtime.programs.spec import PlacementKind as PlacementKind
     from toolmason_runtime.programs.spec import Program as Program
 
 EXPORTS: Final = {
     "toolmason_runtime.programs.access": ("Guarded", "describe_isolation", "isolation", "isolation_warnings"),
     "toolmason_runtime.programs.argv": ("invocation", "items"),
-    "toolmason_runtime.programs.executable": ("located",),
+    "toolmason_runtime.programs.executable": ("find_executable",),
     "toolmason_runtime.programs.execute": ("Command", "Outcome", "base_environment", "ended_whole", "follow", "run"),
     "toolmason_runtime.programs.launcher_client": ("Execution", "Limits"),
     "toolmason_runtime.programs.output_buffer": ("Capture",),
@@ -55,8 +55,8 @@ EXPORTS: Final = {
         "is_too_wide",
         "working_directory",
     ),
-    "toolmason_runtime.programs.settings": ("Commands",),
-    "toolmason_runtime.programs.spec": ("CommandTool", "Invocation", "Place", "Program"),
+    "toolmason_runtime.programs.settings": ("ProgramSettings",),
+    "toolmason_runtime.programs.spec": ("CommandTool", "Invocation", "PlacementKind", "Program"),
 }
 
 __getattr__ = lazy_exports(__name__, EXPORTS)

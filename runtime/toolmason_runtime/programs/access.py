@@ -17,7 +17,7 @@ from typing import Any, BinaryIO, Final
 import anyio
 import anyio.to_thread
 from toolmason_runtime.programs import sandbox
-from toolmason_runtime.programs.argv import expanded
+from toolmason_runtime.programs.argv import expand_variables
 from toolmason_runtime.programs.sandbox import Access
 from toolmason_runtime.programs.search_path import is_too_wide, working_directory
 from toolmason_runtime.programs.spec import Invocation, Permissions, Risk
@@ -94,7 +94,7 @@ def isolation_warnings(unconfined: Sequence[str]) -> tuple[str, ...]:
     if not _choice() and (value := os.environ.get(SANDBOX, "").strip()):
         warnings.append(f"{SANDBOX} is ignored: `{value[:40]}` is unknown; use one of {', '.join(_CHOICES)}.")
     if unconfined:
-        names = ", ".join(f"`{each}`" for each in unconfined)
+        names = ", ".join(f"`{name}`" for name in unconfined)
         warnings.append(f"Not isolated, since [clis] declares neither files nor network for them: {names}.")
     return tuple(warnings)
 
@@ -107,7 +107,9 @@ def resolve_access(
     Without projects, `{roots}` is the server's working directory, unless that is a disk or the home directory. An entry
     with an unset variable is omitted.
     """
-    roots = invocation.projects or tuple(str(each) for each in working_directory() if not is_too_wide(each))
+    roots = invocation.projects or tuple(
+        str(directory) for directory in working_directory() if not is_too_wide(directory)
+    )
 
     def paths(entries: Sequence[str]) -> tuple[str, ...]:
         return tuple(path for entry in entries for path in _paths(entry, roots, invocation.cwd, environ))
@@ -129,9 +131,9 @@ def _paths(entry: str, roots: Sequence[str], cwd: str, environ: Mapping[str, str
     if entry == CWD:
         yield os.path.realpath(cwd or os.curdir)
         return
-    if any(not environ.get(found["plain"] or found["braced"]) for found in _VARIABLE.finditer(entry)):
+    if any(not environ.get(match["plain"] or match["braced"]) for match in _VARIABLE.finditer(entry)):
         return
-    path = expanded(entry, environ, where="a path")
+    path = expand_variables(entry, environ, where="a path")
     if os.path.isabs(path):  # noqa: PTH117  a text
         yield os.path.realpath(path)
     elif os.sep not in path:
@@ -141,19 +143,19 @@ def _paths(entry: str, roots: Sequence[str], cwd: str, environ: Mapping[str, str
 @asynccontextmanager
 async def confined(invocation: Invocation, access: Access) -> AsyncIterator[Invocation]:
     """Yield `invocation` with its access and a temporary directory, which is removed afterwards."""
-    folder = _make_temp_dir()
+    directory = _make_temp_dir()
     try:
         yield replace(
             invocation,
-            env={**invocation.env, "TMPDIR": folder},
-            access=replace(access, writes=(*access.writes, folder)),
+            env={**invocation.env, "TMPDIR": directory},
+            access=replace(access, writes=(*access.writes, directory)),
         )
     finally:
         try:
-            os.rmdir(folder)  # noqa: PTH106  nearly always empty
+            os.rmdir(directory)  # noqa: PTH106  nearly always empty
         except OSError:
             with anyio.CancelScope(shield=True):
-                await anyio.to_thread.run_sync(shutil.rmtree, folder, True)
+                await anyio.to_thread.run_sync(shutil.rmtree, directory, True)
 
 
 def _make_temp_dir() -> str:
@@ -168,14 +170,14 @@ def with_program(access: Access, executable: str, locate: Locate) -> Access:
     reads, executes = list(access.reads), list[str]()
     waiting = [executable, *access.executes]
     for _ in range(MAX_INTERPRETERS + 1):
-        found = list[str]()
+        programs = list[str]()
         for path in filter(None, (_located(name, locate) for name in waiting)):
             real = os.path.realpath(path)
             if real not in executes:
                 executes.append(real)
                 reads += [*_prefix(path), *_prefix(real)]
-                found += _interpreters(real, _modified(real))
-        waiting = found
+                programs += _interpreters(real, _modified(real))
+        waiting = programs
     return replace(access, reads=tuple(dict.fromkeys(reads)), executes=tuple(executes))
 
 
@@ -233,12 +235,12 @@ def _loader(file: BinaryIO, head: bytes) -> tuple[str, ...]:
 
 def _prefix(path: str) -> list[str]:
     """Return the installation directories of a program outside the system's directories."""
-    if path.startswith(tuple(f"{each}/" for each in sandbox.LIBRARIES)):
+    if path.startswith(tuple(f"{library}/" for library in sandbox.LIBRARIES)):
         return []
-    if store := next((each for each in STORES if path.startswith(f"{each}/")), ""):
+    if store := next((directory for directory in STORES if path.startswith(f"{directory}/")), ""):
         return [store]
-    folder = Path(path).parent
-    top = folder.parent if folder.name in _PROGRAM_FOLDERS else folder
+    parent = Path(path).parent
+    top = parent.parent if parent.name in _PROGRAM_FOLDERS else parent
     if is_too_wide(top) or top == Path(os.path.realpath(Path.home()), ".local"):
         return [os.path.realpath(top / name) for name in ("bin", "lib", "lib64", "libexec")]
     return [os.path.realpath(top)]

@@ -1,4 +1,4 @@
-"""Asks a person before a command runs, or says why nobody could be asked."""
+"""Request the user's approval of a command, by MCP elicitation."""
 
 from __future__ import annotations
 
@@ -10,38 +10,38 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from toolmason_runtime.programs.argv import items, text_of
-from toolmason_runtime.programs.settings import Commands
+from toolmason_runtime.programs.argv import argument_text, items
+from toolmason_runtime.programs.settings import ProgramSettings
 from toolmason_runtime.programs.spec import CONFIRM_PLACEHOLDER, CommandTool, Invocation, Risk
-from toolmason_runtime.programs.working_dir import base_of
+from toolmason_runtime.programs.working_dir import base_directory
 from toolmason_runtime.protocol.call import ToolCall
 from toolmason_runtime.protocol.errors import ToolError
 
 MAX_COMMAND_LENGTH: Final = 20_000
-"""Characters of a command line that a person is shown: all of it, or it is not run."""
+"""Maximum characters of a command line in the prompt; a longer one is refused, not shortened."""
 MAX_INPUT_LENGTH: Final = 4_000
-"""Characters of the standard input that a person is shown, of its beginning and its end together."""
+"""Maximum characters of standard input in the prompt: its beginning and its end."""
 
-MAX_VALUE: Final = 200
-"""Characters of one value that are shown inside of a question, before it is escaped."""
+MAX_VALUE_LENGTH: Final = 200
+"""Maximum characters of one value in a question, before escaping."""
 MAX_ITEMS: Final = 5
-"""Items of a list that are shown inside of a question."""
+"""Maximum items of a list in a question."""
 
-_BLANK: Final = frozenset(
-    chr(each)
+_INVISIBLE: Final = frozenset(
+    chr(code)
     for first, last in (
         *((0x034F, 0x034F), (0x115F, 0x1160), (0x17B4, 0x17B5), (0x180B, 0x180F), (0x2800, 0x2800), (0x3164, 0x3164)),
         *((0xFE00, 0xFE0F), (0xFFA0, 0xFFA0), (0x16FE4, 0x16FE4), (0x1D159, 0x1D159), (0xE0100, 0xE01EF)),
     )
-    for each in range(first, last + 1)
+    for code in range(first, last + 1)
 )
-"""What counts as printable and shows as nothing: the rest of `Default_Ignorable_Code_Point`, and what is drawn empty.
+"""Characters that `str.isprintable` accepts although they are invisible (`Default_Ignorable_Code_Point`, blanks).
 
 https://www.unicode.org/Public/UCD/latest/ucd/DerivedCoreProperties.txt
 """
 
-_NO_FORM: Final[dict[str, Any]] = {"type": "object", "properties": {}}
-"""A question without anything to fill in: to accept it is to approve."""
+_EMPTY_FORM: Final[dict[str, Any]] = {"type": "object", "properties": {}}
+"""An empty form: accepting it approves."""
 
 
 async def approve(
@@ -49,34 +49,34 @@ async def approve(
     prepared: Invocation,
     risk: Risk,
     call: ToolCall,
-    commands: Commands,
+    commands: ProgramSettings,
     *,
     values: Mapping[str, Any] = MappingProxyType({}),
 ) -> None:
-    """Let a command pass that needs no approval, or has it. `values` are all that are used, for the question.
+    """Request approval if the command needs it. `values` are the effective values, for the question.
 
     Raises:
-        ToolError: it was not approved; the text says whether a person or nobody at all said so.
+        ToolError: the user refused, or the client cannot prompt the user.
     """
     if not commands.policy.needs_approval(tool.name, risk):
         return
-    if not can_be_asked(call):
+    if not can_elicit(call):
         if commands.approves_headless:
             return
-        raise ToolError(_nobody(tool, risk), code="APPROVAL_UNAVAILABLE")
-    shown = question(tool, prepared, risk, commands, values)
-    # The key is that of this very command, so that an answer cannot pass for one to another.
+        raise ToolError(_unavailable_message(tool, risk), code="APPROVAL_UNAVAILABLE")
+    text = question(tool, prepared, risk, commands, values)
+    # The key identifies this command, so an answer is never used for another one.
     key = f"run-{_digest(prepared)}"
     try:
-        answer = await call.elicit(shown, _NO_FORM, key=key)
+        answer = await call.elicit(text, _EMPTY_FORM, key=key)
     except ToolError as error:
         raise ToolError(f"Not run: {tool.name} needs approval. {error.message}", code="NOT_APPROVED") from error
     if answer.get("action") != "accept":
-        raise ToolError(_refused(tool, str(answer.get("action"))), code="NOT_APPROVED")
+        raise ToolError(_rejected_message(tool, str(answer.get("action"))), code="NOT_APPROVED")
 
 
-def can_be_asked(call: ToolCall) -> bool:
-    """Whether the client can put a question to a person. `{}` is what clients declared before there were modes."""
+def can_elicit(call: ToolCall) -> bool:
+    """Return whether the client can prompt the user. Clients of the protocol without modes declare `{}`."""
     modes = call.client_capabilities.get("elicitation")
     return modes is not None and ("form" in modes or "url" not in modes)
 
@@ -85,110 +85,117 @@ def question(
     tool: CommandTool,
     prepared: Invocation,
     risk: Risk,
-    commands: Commands,
+    commands: ProgramSettings,
     values: Mapping[str, Any] = MappingProxyType({}),
 ) -> str:
-    """Write what a person is asked: the author's words, then what will run, where, and what it will read.
+    """Return the approval prompt: the question, the command line, its directory and its standard input.
 
     Raises:
-        ToolError: there is more to run than a person would look through.
+        ToolError: the command line is too long to review.
     """
     command = command_text(prepared.argv)
     if len(command) > MAX_COMMAND_LENGTH:
         message = (
-            f"Not run: {tool.name} needs the approval of a person, and its command line would be {len(command):,} "
-            f"characters long, of which a person is shown at most {MAX_COMMAND_LENGTH:,}. Send shorter arguments"
+            f"Not run: {tool.name} needs user approval, and its command line has {len(command):,} characters; the "
+            f"approval prompt shows at most {MAX_COMMAND_LENGTH:,}. Send shorter arguments"
         )
         raise ToolError(message, code="NOT_APPROVED")
-    asked = confirm_text(tool, values) or f"Run this command? Its risk is: {risk.value}."
+    heading = confirm_text(tool, values) or f"Run this command? Its risk is: {risk.value}."
     lines = [
-        asked,
+        heading,
         "",
         f"$ {command}",
-        f"in {_place(prepared, commands)}",
+        f"in {_location_text(prepared, commands)}",
     ]
     if prepared.stdin is not None:
         lines.append(f"with {len(prepared.stdin):,} characters of standard input:")
-        lines.append(_shortened(_printable(prepared.stdin, keep="\n"), MAX_INPUT_LENGTH))
+        lines.append(_shorten_middle(_escape_invisible(prepared.stdin, keep="\n"), MAX_INPUT_LENGTH))
     return "\n".join(lines)
 
 
 def confirm_text(tool: CommandTool, values: Mapping[str, Any]) -> str:
     """Return `confirm` with the values of its parameters, each quoted, escaped and shortened."""
-    switches = {each.name for each in tool.placements if each.switch}
+    switches = {placement.name for placement in tool.placements if placement.switch}
 
-    def replacement(found: re.Match[str]) -> str:
-        name = found["name"]
+    def replacement(match: re.Match[str]) -> str:
+        name = match["name"]
         if name is None:
-            return found[0][:1]
+            return match[0][:1]
         return _value_text(values.get(name, False if name in switches else None))
 
     return CONFIRM_PLACEHOLDER.sub(replacement, tool.confirm)
 
 
 def _value_text(value: Any) -> str:
-    """Return a value as it is shown inside of a question: texts in quotes, a long list by its first items."""
+    """Return the text of a value in a question: strings in quotes, a long list by its first items."""
     if value is None or value in ([], ()):
         return "(none)"
     every = items(value)
     text = ", ".join(
-        f'"{_value_part(each)}"' if isinstance(each, str) else _value_part(text_of("", each))
-        for each in every[:MAX_ITEMS]
+        f'"{_value_part(item)}"' if isinstance(item, str) else _value_part(argument_text("", item))
+        for item in every[:MAX_ITEMS]
     )
     return f"{text} and {len(every) - MAX_ITEMS:,} more" if len(every) > MAX_ITEMS else text
 
 
 def _value_part(text: str) -> str:
-    escaped = _printable(text[:MAX_VALUE].replace("\\", "\\\\").replace('"', '\\"'), keep="")
-    return f"{escaped}[... {len(text) - MAX_VALUE:,} characters more]" if len(text) > MAX_VALUE else escaped
-
-
-def command_text(argv: tuple[str, ...]) -> str:
-    """Write a command line as it would be typed. What does not print is escaped: it could hide what comes after it."""
-    return " ".join(shlex.quote(each) if all(map(_shows, each)) else f"$'{_escaped(each)}'" for each in argv)
-
-
-def _shows(character: str) -> bool:
-    """Whether a person sees that a character is there."""
-    return character.isprintable() and character not in _BLANK
-
-
-def _escaped(text: str) -> str:
-    return _printable(text.replace("\\", "\\\\").replace("'", "\\'"), keep="")
-
-
-def _printable(text: str, *, keep: str) -> str:
-    return "".join(each if _shows(each) or each in keep else each.encode("unicode_escape").decode() for each in text)
-
-
-def _shortened(text: str, most: int) -> str:
-    """Leave out the middle of what is too long: what matters may stand at either end."""
-    if len(text) <= most:
-        return text
-    return f"{text[: most // 2]}\n[... {len(text) - most:,} characters more ...]\n{text[-(most // 2) :]}"
-
-
-def _place(prepared: Invocation, commands: Commands) -> str:
-    docker = commands.policy.docker
-    folder = prepared.cwd or base_of(docker)
-    if docker is None:
-        return command_text((folder,)) if folder else "the folder of the server, which is no longer there"
-    return f"a container of {docker.image}{f', {command_text((folder,))}' if folder else ''}"
-
-
-def _digest(prepared: Invocation) -> str:
-    what = json.dumps([prepared.argv, prepared.cwd, prepared.stdin])
-    return hashlib.sha256(what.encode()).hexdigest()[:32]
-
-
-def _nobody(tool: CommandTool, risk: Risk) -> str:
+    escaped = _escape_invisible(text[:MAX_VALUE_LENGTH].replace("\\", "\\\\").replace('"', '\\"'), keep="")
     return (
-        f"Not run: {tool.name} ({risk.value}) needs the approval of a person, and this client offers no way to ask one "
-        "(MCP elicitation). Sending it again will not help. Tell the user, who can run it in a client that can ask, "
-        "approve it in the policy of this server, or start the server with --headless-approve."
+        f"{escaped}[... {len(text) - MAX_VALUE_LENGTH:,} characters more]" if len(text) > MAX_VALUE_LENGTH else escaped
     )
 
 
-def _refused(tool: CommandTool, action: str) -> str:
-    said = "the user declined it" if action == "decline" else "the user dismissed the question without an answer"
-    return f"Not run: {said} ({tool.name}). Ask the user what to do instead; do not send the same call again unasked."
+def command_text(argv: tuple[str, ...]) -> str:
+    """Return a command line as typed in a shell. Invisible characters are escaped: they could hide the rest."""
+    return " ".join(
+        shlex.quote(argument) if all(map(_is_visible, argument)) else f"$'{_escaped(argument)}'" for argument in argv
+    )
+
+
+def _is_visible(character: str) -> bool:
+    """Return whether a character is visible."""
+    return character.isprintable() and character not in _INVISIBLE
+
+
+def _escaped(text: str) -> str:
+    return _escape_invisible(text.replace("\\", "\\\\").replace("'", "\\'"), keep="")
+
+
+def _escape_invisible(text: str, *, keep: str) -> str:
+    return "".join(
+        character if _is_visible(character) or character in keep else character.encode("unicode_escape").decode()
+        for character in text
+    )
+
+
+def _shorten_middle(text: str, limit: int) -> str:
+    """Return a text without its middle if it is too long."""
+    if len(text) <= limit:
+        return text
+    return f"{text[: limit // 2]}\n[... {len(text) - limit:,} characters more ...]\n{text[-(limit // 2) :]}"
+
+
+def _location_text(prepared: Invocation, commands: ProgramSettings) -> str:
+    docker = commands.policy.docker
+    directory = prepared.cwd or base_directory(docker)
+    if docker is None:
+        return command_text((directory,)) if directory else "the server's directory, which was removed"
+    return f"a container of {docker.image}{f', {command_text((directory,))}' if directory else ''}"
+
+
+def _digest(prepared: Invocation) -> str:
+    parts = json.dumps([prepared.argv, prepared.cwd, prepared.stdin])
+    return hashlib.sha256(parts.encode()).hexdigest()[:32]
+
+
+def _unavailable_message(tool: CommandTool, risk: Risk) -> str:
+    return (
+        f"Not run: {tool.name} ({risk.value}) needs user approval, and this client does not support MCP elicitation. "
+        "Do not retry. Tell the user, who can use a client with elicitation, approve the tool in the server's policy, "
+        "or start the server with --headless-approve."
+    )
+
+
+def _rejected_message(tool: CommandTool, action: str) -> str:
+    reason = "the user declined" if action == "decline" else "the user dismissed the prompt"
+    return f"Not run: {reason} ({tool.name}). Ask the user how to proceed; do not retry without being asked."

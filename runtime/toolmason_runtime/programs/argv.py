@@ -1,7 +1,7 @@
-"""From the arguments of a call to its command line: pure, no shell, and no way for a value to become an option.
+"""Build the command line of a call: no shell, no side effects, and no value can become an option.
 
-What is written is decided by the placements of a tool alone. A value stands where its parameter belongs and nowhere
-else; one that cannot be passed so is refused with a reason, never changed.
+The placements of a tool alone decide the position of each value. A value that cannot be passed there is refused with a
+reason; values are never changed.
 """
 
 from __future__ import annotations
@@ -12,32 +12,33 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import Any
 
-from toolmason_runtime.programs.spec import CommandTool, Invocation, Place, Placement
+from toolmason_runtime.programs.spec import ArgumentPlacement, CommandTool, Invocation, PlacementKind
 from toolmason_runtime.protocol.errors import ToolError
 from toolmason_runtime.protocol.schema_text import shown
 from toolmason_runtime.protocol.wording import named
 
 MAX_ELEMENT_LENGTH = 128 * 1024 - 1
-"""Bytes that one element of a command line may have: what Linux takes (`MAX_ARG_STRLEN` in execve(2)), less the end."""
+"""Maximum bytes of one argument: Linux's `MAX_ARG_STRLEN` (execve(2)) without the final NUL."""
 UNSAFE_ARGUMENT = "UNSAFE_ARGUMENT"
-"""The code of the error for an argument that cannot stand on a command line."""
+"""Error code: an argument cannot be passed on a command line."""
 NOT_SET_UP = "NOT_SET_UP"
-"""The code of the error for an environment of the server that lacks what a program is declared with."""
+"""Error code: the server's environment lacks a variable that the program is declared with."""
 
 _NEWLINE = re.compile(r"[\r\n]")
 _TRUE = frozenset({"1", "true", "yes", "on"})
 _FALSE = frozenset({"0", "false", "no", "off"})
-_EXPANDED = re.compile(
+_EXPANSION = re.compile(
     r"\A~(?=[/\\]|\Z) | \$\$ | \$(?P<plain>[A-Za-z_]\w*) | \$\{(?P<braced>[A-Za-z_]\w*)\}", re.VERBOSE | re.ASCII
 )
+"""`~` in `~/bin`, `$$`, `$HOME` and `${HOME}`."""
 
 
 class UnsafeArgumentError(ToolError):
-    """A value that cannot be passed: of which parameter, why, and what could be sent instead, if that can be said."""
+    """A value cannot be passed on a command line. The message has the parameter, the reason and possibly a fix."""
 
     def __init__(self, name: str, reason: str, advice: str = "") -> None:
-        said = f"{named((name,))} {reason}{': ' if advice else ''}{advice}"
-        super().__init__(said, code=UNSAFE_ARGUMENT)
+        text = f"{named((name,))} {reason}{': ' if advice else ''}{advice}"
+        super().__init__(text, code=UNSAFE_ARGUMENT)
         self.name = name
         self.reason = reason
 
@@ -45,46 +46,66 @@ class UnsafeArgumentError(ToolError):
 def invocation(
     tool: CommandTool, arguments: Mapping[str, Any], *, environ: Mapping[str, str], base: str = ""
 ) -> Invocation:
-    """Build the command line of one call. `arguments` are valid for the tool; `environ` is that of the server.
+    """Build the command line of one call.
 
-    A relative path to the program starts where the program is declared to run, never where a call has it run: that
-    would let the files that are worked on choose the program. `base` is the folder that relative ones start from.
+    A relative path to the program starts from the declared working directory, never from that of the call: otherwise
+    the files of a project could choose the program.
+
+    Args:
+        tool: The tool.
+        arguments: Valid arguments of the tool.
+        environ: The environment of the server.
+        base: The directory that relative working directories start from.
 
     Raises:
         ToolError: a value cannot be passed safely, or `environ` lacks a variable that the program is declared with.
     """
     try:
-        return _invocation(tool, arguments, environ, base)
+        return _build(tool, arguments, environ, base)
     except UnsafeArgumentError as error:
-        if variable := _variable_used(tool, error.name, arguments, environ):
+        if variable := _default_variable(tool, error.name, arguments, environ):
             message = f"the environment variable {variable} of the server cannot be passed: it {error.reason}"
             raise ToolError(f"This tool is not set up: {message}", code=NOT_SET_UP) from error
         raise
 
 
-def _invocation(tool: CommandTool, arguments: Mapping[str, Any], environ: Mapping[str, str], base: str) -> Invocation:
+def _build(tool: CommandTool, arguments: Mapping[str, Any], environ: Mapping[str, str], base: str) -> Invocation:
     program = tool.program
-    values = values_used(tool, arguments, environ=environ)
-    given = [(each, values[each.name]) for each in placements_of(tool) if each.name in values]
-    name, *words = [expanded(part, environ, where=f"the command of {program.name}") for part in program.command]
-    operands = [
-        (name, _operand(name, item))
-        for placement, value in given
-        if placement.place is Place.POSITIONAL
-        for name, item in named_items(placement.name, value)
+    values = effective_values(tool, arguments, environ=environ)
+    values_by_placement = [
+        (placement, values[placement.name]) for placement in placements_of(tool) if placement.name in values
+    ]
+    name, *words = [expand_variables(part, environ, where=f"the command of {program.name}") for part in program.command]
+    positionals = [
+        (name, _positional(name, item))
+        for placement, value in values_by_placement
+        if placement.place is PlacementKind.POSITIONAL
+        for name, item in labelled_items(placement.name, value)
     ]
     options = [
         element
-        for placement, value in given
-        if placement.place is Place.FLAG
+        for placement, value in values_by_placement
+        if placement.place is PlacementKind.FLAG
         for element in _option(placement, value, tool)
     ]
     return Invocation(
-        argv=(_located(name, _own_folder(tool, environ, base) or base), *words, *_ordered(tool, operands, options)),
-        cwd=folder_of(tool, values, environ=environ, base=base),
-        stdin=next((text_of(each.name, value) for each, value in given if each.place is Place.STDIN), None),
+        argv=(
+            _program_path(name, _declared_working_dir(tool, environ, base) or base),
+            *words,
+            *_order_arguments(tool, positionals, options),
+        ),
+        cwd=resolve_working_dir(tool, values, environ=environ, base=base),
+        stdin=next(
+            (
+                argument_text(placement.name, value)
+                for placement, value in values_by_placement
+                if placement.place is PlacementKind.STDIN
+            ),
+            None,
+        ),
         env={
-            name: expanded(text, environ, where=f"env.{name} of {program.name}") for name, text in program.env.items()
+            name: expand_variables(text, environ, where=f"env.{name} of {program.name}")
+            for name, text in program.env.items()
         },
         pass_env=program.pass_env,
         timeout_s=program.timeout_s if tool.timeout_s is None else tool.timeout_s,
@@ -92,69 +113,71 @@ def _invocation(tool: CommandTool, arguments: Mapping[str, Any], environ: Mappin
     )
 
 
-def placements_of(tool: CommandTool) -> tuple[Placement, ...]:
-    """Give the placements of a tool, then those of its program, but for names that the tool places itself."""
-    own = {each.name for each in tool.placements}
-    return (*tool.placements, *(each for each in tool.program.placements if each.name not in own))
+def placements_of(tool: CommandTool) -> tuple[ArgumentPlacement, ...]:
+    """Return the placements of a tool, then those of its program, except names that the tool places itself."""
+    own = {placement.name for placement in tool.placements}
+    return (*tool.placements, *(placement for placement in tool.program.placements if placement.name not in own))
 
 
-def values_used(tool: CommandTool, arguments: Mapping[str, Any], *, environ: Mapping[str, str]) -> dict[str, Any]:
-    """Give the values that are written, defaults included, by parameter. Null is absent, and so is what is unknown.
-
-    Raises:
-        ToolError: the environment variable for a switch is neither true nor false.
-    """
-    found = {each.name: _value(each, arguments, environ) for each in placements_of(tool)}
-    return {name: value for name, value in found.items() if value is not None}
-
-
-def folder_of(tool: CommandTool, values: Mapping[str, Any], *, environ: Mapping[str, str], base: str = "") -> str:
-    """Give the folder to run in, empty for the server's own; `values` are all that are used.
-
-    One that was sent is relative to that of the program, and this to `base`. Empty is as not sent.
+def effective_values(tool: CommandTool, arguments: Mapping[str, Any], *, environ: Mapping[str, str]) -> dict[str, Any]:
+    """Return the values of the command line by parameter, defaults included. Null and unknown names are omitted.
 
     Raises:
-        ToolError: what was sent can be no folder, or `environ` lacks a variable that the program is declared with.
+        ToolError: the environment variable of a switch is neither true nor false.
     """
-    own = _own_folder(tool, environ, base)
-    name = next((each.name for each in tool.placements if each.place is Place.CWD), "")
+    values = {placement.name: _value(placement, arguments, environ) for placement in placements_of(tool)}
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def resolve_working_dir(
+    tool: CommandTool, values: Mapping[str, Any], *, environ: Mapping[str, str], base: str = ""
+) -> str:
+    """Return the working directory of a call; empty means the server's.
+
+    A directory in `values` is relative to the program's, and this to `base`. An empty value counts as absent.
+
+    Raises:
+        ToolError: the value cannot be a directory, or `environ` lacks a variable that the program is declared with.
+    """
+    own = _declared_working_dir(tool, environ, base)
+    name = next((placement.name for placement in tool.placements if placement.place is PlacementKind.CWD), "")
     value = values.get(name, "")
     if value == "":
         return own
     if not isinstance(value, str):
         raise UnsafeArgumentError(name, f"must be the path of a directory; got {shown(value)}")
-    return os.path.join(own or base, _one_line(name, text_of(name, value)))  # noqa: PTH118 a text, never touched
+    return os.path.join(own or base, _one_line(name, argument_text(name, value)))  # noqa: PTH118 a text, never touched
 
 
 def items(value: Any) -> tuple[Any, ...]:
-    """Give what is written of `value` one by one: the items of a list, else the value itself."""
+    """Return the items of a list, or the value itself as the only item."""
     return tuple(value) if isinstance(value, list | tuple) else (value,)
 
 
-def named_items(name: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """Give the `items` of `value`, each with what it is called: `name`, and its place in a list."""
+def labelled_items(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the `items` of `value` with their labels: `name`, or `name[0]` in a list."""
     is_list = isinstance(value, list | tuple)
-    return ((f"{name}[{place}]" if is_list else name, item) for place, item in enumerate(items(value)))
+    return ((f"{name}[{index}]" if is_list else name, item) for index, item in enumerate(items(value)))
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value is a number, which true and false are not."""
+    """Return whether a value is a number; true and false are not."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def text_of(name: str, value: Any) -> str:
-    """Write the value of the parameter `name`, which is no list, as text of any length and any number of lines.
+def argument_text(name: str, value: Any) -> str:
+    """Return the text of a value that is not a list, of any length and any number of lines.
 
-    Numbers are written out, without an exponent.
+    Numbers are written without an exponent. `name` is the parameter, for the error.
 
     Raises:
-        ToolError: there is no such text, or no program could be given it.
+        ToolError: the value has no text, or the text contains NUL.
     """
     match value:
         case bool():
             return "true" if value else "false"
         case str():
-            return _sound(name, str.__str__(value))
+            return _without_nul(name, str.__str__(value))
         case int():
             try:
                 return format(value, "d")
@@ -163,16 +186,16 @@ def text_of(name: str, value: Any) -> str:
         case float():
             text = float.__repr__(value)
             return format(Decimal(text), "f") if "e" in text else text
-    raise UnsafeArgumentError(name, f"must be a text, a number, or true or false; got {shown(value)}")
+    raise UnsafeArgumentError(name, f"must be a string, a number, or true or false; got {shown(value)}")
 
 
-def expanded(text: str, environ: Mapping[str, str], *, where: str) -> str:
-    """Put the home directory for a leading `~`, a variable for `$NAME` or `${NAME}`, and `$` for `$$`.
+def expand_variables(text: str, environ: Mapping[str, str], *, where: str) -> str:
+    """Replace a leading `~` by the home directory, `$NAME` and `${NAME}` by a variable, and `$$` by `$`.
 
-    What comes in so is not looked at again.
+    Inserted text is not expanded again.
 
     Raises:
-        ToolError: a variable is not set; `where` says what asked for it.
+        ToolError: a variable is not set; `where` names the setting that uses it.
     """
 
     def variable(match: re.Match[str]) -> str:
@@ -185,24 +208,23 @@ def expanded(text: str, environ: Mapping[str, str], *, where: str) -> str:
             value = environ.get(name)
         if value is None:
             raise ToolError(
-                f"This tool is not set up: the environment variable {name}, which {where} needs, is not set "
-                f"for the server",
+                f"This tool is not set up: the server's environment variable {name}, used by {where}, is not set",
                 code=NOT_SET_UP,
             )
         return value
 
-    return _EXPANDED.sub(variable, text)
+    return _EXPANSION.sub(variable, text)
 
 
-def _variable_used(tool: CommandTool, name: str, arguments: Mapping[str, Any], environ: Mapping[str, str]) -> str:
-    """Give the variable that says a value which nobody sent; empty if it was sent, or has another source."""
-    variable = next((each.default_env for each in placements_of(tool) if each.name == name), "")
+def _default_variable(tool: CommandTool, name: str, arguments: Mapping[str, Any], environ: Mapping[str, str]) -> str:
+    """Return the variable that the value of a parameter comes from; empty if the value has another source."""
+    variable = next((placement.default_env for placement in placements_of(tool) if placement.name == name), "")
     return variable if arguments.get(name) is None and environ.get(variable) else ""
 
 
-def _value(placement: Placement, arguments: Mapping[str, Any], environ: Mapping[str, str]) -> Any:
-    if (given := arguments.get(placement.name)) is not None:
-        return given
+def _value(placement: ArgumentPlacement, arguments: Mapping[str, Any], environ: Mapping[str, str]) -> Any:
+    if (sent_value := arguments.get(placement.name)) is not None:
+        return sent_value
     text = environ.get(placement.default_env, "") if placement.default_env else ""
     if not text:
         return placement.default
@@ -217,40 +239,40 @@ def _value(placement: Placement, arguments: Mapping[str, Any], environ: Mapping[
     )
 
 
-def _ordered(tool: CommandTool, operands: list[tuple[str, str]], options: list[str]) -> tuple[str, ...]:
-    """Put what follows the command in order.
+def _order_arguments(tool: CommandTool, positionals: list[tuple[str, str]], options: list[str]) -> tuple[str, ...]:
+    """Return subcommand, positionals and options in order.
 
-    A `--` that ends `argv` is the author's own: options go before it. One inside `argv` belongs to a program that
-    this one runs, of which nothing is known, so that no value may look like an option there.
+    If `argv` ends with `--`, options precede it. A `--` inside `argv` belongs to a program that this one starts, with
+    unknown options, so no positional may start with `-`.
     """
-    texts = [text for _, text in operands]
+    texts = [text for _, text in positionals]
     if tool.argv[-1:] == ("--",):
         return (*tool.argv[:-1], *options, "--", *texts)
-    dashed = [name for name, text in operands if _is_dashed(text)]
+    dashed = [name for name, text in positionals if _is_dashed(text)]
     if not dashed:
         return (*tool.argv, *texts, *options)
     if tool.program.ends_options and "--" not in tool.argv:
         return (*tool.argv, *options, "--", *texts)
     raise UnsafeArgumentError(
         dashed[0],
-        f"starts with `-`, so that {tool.program.name} could take it for an option",
-        "send a value that does not (for a file, put ./ before its name)",
+        f"starts with `-`, so {tool.program.name} could parse it as an option",
+        "send another value (for a file, prefix `./`)",
     )
 
 
 def _is_dashed(text: str) -> bool:
-    """Whether a program could read `text` as an option. A lone `-` is a value everywhere: stdin, or a minus sign."""
+    """Return whether a program could parse `text` as an option. A single `-` is always a value: stdin, or minus."""
     return text.startswith("-") and text != "-"
 
 
-def _option(placement: Placement, value: Any, tool: CommandTool) -> Iterator[str]:
+def _option(placement: ArgumentPlacement, value: Any, tool: CommandTool) -> Iterator[str]:
     if placement.switch:
         if not isinstance(value, bool):
             raise UnsafeArgumentError(placement.name, f"must be true or false; got {shown(value)}")
         if value:
             yield placement.flag
         return
-    for name, item in named_items(placement.name, value):
+    for name, item in labelled_items(placement.name, value):
         if placement.flag.endswith("="):
             yield _element(name, item, flag=placement.flag)
             continue
@@ -258,45 +280,45 @@ def _option(placement: Placement, value: Any, tool: CommandTool) -> Iterator[str
         if _is_dashed(text) and not is_number(item):
             raise UnsafeArgumentError(
                 name,
-                f"starts with `-`, so that {tool.program.name} could take it for an option",
-                "send a value that does not",
+                f"starts with `-`, so {tool.program.name} could parse it as an option",
+                "send another value",
             )
         yield from (placement.flag, text)
 
 
-def _own_folder(tool: CommandTool, environ: Mapping[str, str], base: str) -> str:
-    """Give the folder that the program is declared to run in; empty if it is not."""
-    own = expanded(tool.program.working_dir, environ, where=f"the working directory of {tool.program.name}")
+def _declared_working_dir(tool: CommandTool, environ: Mapping[str, str], base: str) -> str:
+    """Return the declared working directory of the program; empty without one."""
+    own = expand_variables(tool.program.working_dir, environ, where=f"the working directory of {tool.program.name}")
     return os.path.join(base, own) if own else ""  # noqa: PTH118 a text, never touched
 
 
-def _located(name: str, folder: str) -> str:
-    """Give the path of a program that is named by one, which starts from `folder`; a name alone is looked for later."""
-    return os.path.join(folder, name) if os.path.dirname(name) else name  # noqa: PTH118, PTH120 texts, never touched
+def _program_path(name: str, directory: str) -> str:
+    """Return the path of a program relative to `directory`; a name without a directory is looked up later."""
+    return os.path.join(directory, name) if os.path.dirname(name) else name  # noqa: PTH118, PTH120 texts, never touched
 
 
 def _element(name: str, value: Any, *, flag: str = "") -> str:
-    """Write an element of the command line: a value, joined to its flag if there is one."""
-    element = flag + text_of(name, value)
+    """Return one argument: a value, joined to its flag if there is one."""
+    element = flag + argument_text(name, value)
     if len(element.encode()) > MAX_ELEMENT_LENGTH:
-        raise UnsafeArgumentError(name, f"is longer than the {MAX_ELEMENT_LENGTH} bytes that a command line can hold")
+        raise UnsafeArgumentError(name, f"exceeds the limit of {MAX_ELEMENT_LENGTH} bytes for one argument")
     return element
 
 
-def _operand(name: str, item: Any) -> str:
+def _positional(name: str, item: Any) -> str:
     if isinstance(item, bool):
-        raise UnsafeArgumentError(name, "cannot be true or false: nothing says what that would be without a flag")
+        raise UnsafeArgumentError(name, "cannot be true or false without a flag")
     return _one_line(name, _element(name, item))
 
 
 def _one_line(name: str, text: str) -> str:
-    if (found := _NEWLINE.search(text)) is not None:
-        raise UnsafeArgumentError(name, f"must be one line; there is a line break at character {found.start() + 1}")
+    if (match := _NEWLINE.search(text)) is not None:
+        raise UnsafeArgumentError(name, f"must be one line; it has a line break at character {match.start() + 1}")
     return text
 
 
-def _sound(name: str, text: str) -> str:
+def _without_nul(name: str, text: str) -> str:
     if "\0" in text:
-        place = text.index("\0") + 1
-        raise UnsafeArgumentError(name, f"holds the character NUL at character {place}, which ends a text")
+        position = text.index("\0") + 1
+        raise UnsafeArgumentError(name, f"contains NUL at character {position}")
     return text

@@ -1,4 +1,4 @@
-"""Which file is run and where, and in what words it is told that this cannot be."""
+"""Find the executable of a program, and describe why it cannot start."""
 
 from __future__ import annotations
 
@@ -13,90 +13,94 @@ from typing import Final
 
 from toolmason_runtime.protocol.errors import ToolError
 
-_MAX_SHOWN_LENGTH: Final = 200
+_MAX_QUOTE_LENGTH: Final = 200
 _REASONS: Final = {
-    errno.ENOENT: ("cannot run: the interpreter that its first line names is missing", "NOT_EXECUTABLE"),
-    errno.ENOEXEC: ("is no program of this system, nor a script whose first line says #!", "NOT_EXECUTABLE"),
+    errno.ENOENT: ("cannot run: the interpreter in its first line is missing", "NOT_EXECUTABLE"),
+    errno.ENOEXEC: ("is neither a program for this system nor a script that starts with #!", "NOT_EXECUTABLE"),
 }
 
 
-def located(name: str, env: Mapping[str, str], *, skipped: Sequence[str] = ()) -> str:
-    """Give the file that runs when `name` is called, where PATH is that of `env`. A path starts at the server's folder.
+def find_executable(name: str, env: Mapping[str, str], *, skipped: Sequence[str] = ()) -> str:
+    """Return the absolute path of a program, found on the PATH of `env` or relative to the server's directory.
 
-    A relative folder on that PATH is not looked into: it would let the files that are worked on choose the program.
-    `skipped` are directories of a project that were on PATH, for the error.
+    Relative directories on PATH are ignored: the files of a project could choose the program there. `skipped` are the
+    directories of PATH inside a project, for the error.
 
     Raises:
-        ToolError: it cannot run.
+        ToolError: it is missing, or cannot be executed.
     """
     if Path(name).name == name:
-        folders = [each for each in env.get("PATH", os.defpath).split(os.pathsep) if Path(each).is_absolute()]
-        path, wanted = os.pathsep.join(folders), name
+        directories = [
+            directory for directory in env.get("PATH", os.defpath).split(os.pathsep) if Path(directory).is_absolute()
+        ]
+        path, target = os.pathsep.join(directories), name
     else:
-        path, wanted = None, str(Path(name).absolute())
-    found = shutil.which(wanted, path=path)
-    if found is None or not Path(found).is_absolute():
-        raise _unlocated(name, wanted, path, skipped)
-    if sys.platform == "win32" and found.lower().endswith((".bat", ".cmd")):
-        message = f"{_shown(name)} is a batch file, which Windows gives to a shell: that is not done here"
+        path, target = None, str(Path(name).absolute())
+    executable = shutil.which(target, path=path)
+    if executable is None or not Path(executable).is_absolute():
+        raise _not_found_error(name, target, path, skipped)
+    if sys.platform == "win32" and executable.lower().endswith((".bat", ".cmd")):
+        message = f"{_quote(name)} is a batch file, which Windows runs with a shell; use an .exe"
         raise ToolError(message, code="NOT_EXECUTABLE")
-    return found
+    return executable
 
 
-def check_folder(cwd: str) -> None:
-    """Make sure that a program can run in a folder.
+def check_directory(cwd: str) -> None:
+    """Check that a program can run in a directory.
 
     Raises:
-        ToolError: it cannot.
+        ToolError: the directory is missing, is a file, or cannot be entered.
     """
     mode = _mode(cwd)
     if mode is None:
         reason, code = "does not exist", "NOT_FOUND"
     elif not stat.S_ISDIR(mode):
-        reason, code = "is not a folder", "NOT_A_DIRECTORY"
+        reason, code = "is not a directory", "NOT_A_DIRECTORY"
     elif not os.access(cwd, os.X_OK):
-        reason, code = "may not be entered by this server", "PERMISSION_DENIED"
+        reason, code = "cannot be entered by this server", "PERMISSION_DENIED"
     else:
         return
-    raise ToolError(f"the working directory {_shown(cwd)} {reason}: name a folder that is there", code=code)
+    raise ToolError(f"the working directory {_quote(cwd)} {reason}; use an existing directory", code=code)
 
 
-def unstarted(argv: Sequence[str], error: OSError) -> ToolError:
-    """Say why the system did not start `argv`, although its program was located."""
+def start_error(argv: Sequence[str], error: OSError) -> ToolError:
+    """Return the error for a program that exists and did not start."""
     if error.errno == errno.E2BIG:
-        size = sum(len(os.fsencode(each)) + 1 for each in argv)
+        size = sum(len(os.fsencode(argument)) + 1 for argument in argv)
         message = (
-            f"{_shown(argv[0])} was given a command line of {size:,} bytes, more than this system takes: send fewer or "
-            f"shorter values, a few at a time, or send the text as standard input if the tool has a parameter for that"
+            f"the command line of {_quote(argv[0])} has {size:,} bytes, which exceeds the limit of this system: send "
+            f"fewer or shorter values, or send the text as standard input if the tool has a parameter for it"
         )
         return ToolError(message, code="TOO_LARGE")
     reason, code = _REASONS.get(error.errno or 0, (f"could not be started: {error.strerror}", "NOT_EXECUTABLE"))
-    return ToolError(f"{_shown(argv[0])} {reason}", code=code)
+    return ToolError(f"{_quote(argv[0])} {reason}", code=code)
 
 
-def _unlocated(name: str, wanted: str, path: str | None, skipped: Sequence[str]) -> ToolError:
-    if path is None and stat.S_ISDIR(_mode(wanted) or 0):
-        return ToolError(f"{_shown(name)} is a folder, not a program", code="NOT_EXECUTABLE")
-    if shutil.which(wanted, mode=os.F_OK, path=path):
-        return ToolError(f"{_shown(name)} is there, but this server may not execute it", code="NOT_EXECUTABLE")
-    if path is not None and (there := next((each for each in skipped if shutil.which(wanted, path=each)), "")):
+def _not_found_error(name: str, target: str, path: str | None, skipped: Sequence[str]) -> ToolError:
+    if path is None and stat.S_ISDIR(_mode(target) or 0):
+        return ToolError(f"{_quote(name)} is a directory, not a program", code="NOT_EXECUTABLE")
+    if shutil.which(target, mode=os.F_OK, path=path):
+        return ToolError(
+            f"{_quote(name)} exists, but this server has no permission to execute it", code="NOT_EXECUTABLE"
+        )
+    if path is not None and (only := next((entry for entry in skipped if shutil.which(target, path=entry)), "")):
         message = (
-            f"program {_shown(name)} was found only in {_shown(there)}; PATH directories inside a project are skipped. "
+            f"program {_quote(name)} was found only in {_quote(only)}; PATH directories inside a project are skipped. "
             f"Ask the user to install it elsewhere or to set an absolute `command`."
         )
         return ToolError(message, code="NOT_INSTALLED")
-    where = "there is no such file" if path is None else "no folder of PATH has it"
-    return ToolError(f"the program {_shown(name)} is not installed on this server: {where}", code="NOT_INSTALLED")
+    where = "no such file" if path is None else "no directory of PATH contains it"
+    return ToolError(f"the program {_quote(name)} is not installed on this server: {where}", code="NOT_INSTALLED")
 
 
 def _mode(path: str) -> int | None:
-    """Give the kind and permissions of a file; None if there is none, or none can have that name."""
+    """Return the mode of a file; None if it does not exist or the path is invalid."""
     try:
         return Path(path).stat().st_mode
     except OSError:
         return None
 
 
-def _shown(name: str) -> str:
-    """Quote a name of bearable length."""
-    return f'"{name}"' if len(name) <= _MAX_SHOWN_LENGTH else f'"{name[:_MAX_SHOWN_LENGTH]}..."'
+def _quote(name: str) -> str:
+    """Quote a name, shortened if necessary."""
+    return f'"{name}"' if len(name) <= _MAX_QUOTE_LENGTH else f'"{name[:_MAX_QUOTE_LENGTH]}..."'

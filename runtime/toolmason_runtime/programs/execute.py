@@ -1,4 +1,15 @@
-"""Runs a command line: no shell, little environment, an end that leaves nothing behind."""
+"""Run a command line without a shell, with a minimal environment, and end all of its processes.
+
+Invariants of the concurrent code:
+
+1. `ended_whole` runs each program in a task of its own. The caller awaits it through a shield: cancelling the caller
+   cancels the scope, never the task, and the caller waits until the task is done.
+2. The scope covers the wait for a slot, the start and the wait for the end. The `finally` of `follow` is outside of
+   `move_on_after` and shielded, so processes are ended after success, timeout, error and cancellation alike.
+3. A slot is released after `follow` has returned, so at most `max_programs` programs run in one event loop.
+4. A command with `kill_argv` is in `_remote_commands` from before its start until after its cleanup. When the server
+   exits, a thread without the event loop runs `kill_argv` for each of them.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +26,10 @@ from weakref import WeakKeyDictionary
 import anyio
 import anyio.to_thread
 from toolmason_runtime.programs.access import isolation, with_program
-from toolmason_runtime.programs.executable import check_folder, located, unstarted
+from toolmason_runtime.programs.executable import check_directory, find_executable, start_error
 from toolmason_runtime.programs.launcher_client import Execution, Limits
 from toolmason_runtime.programs.output_buffer import MAX_IN_FILE, MAX_IN_MEMORY, Capture
-from toolmason_runtime.programs.process_group import Process, apart
+from toolmason_runtime.programs.process_group import Process, new_session_options
 from toolmason_runtime.programs.running_process import RunningProcess
 from toolmason_runtime.programs.sandbox import Access, wrap
 from toolmason_runtime.programs.search_path import SearchPath, working_directory
@@ -28,37 +39,37 @@ from toolmason_runtime.transports.shutdown import before_leaving
 
 Environ = Mapping[str, str]
 
-_NEEDED: Final = {"PATH", "HOME", "LANG", "LANGUAGE", "TZ", "TMPDIR", "USER", "LOGNAME"}
-_NEEDED_BY_WINDOWS: Final = {
+_BASE_VARIABLES: Final = {"PATH", "HOME", "LANG", "LANGUAGE", "TZ", "TMPDIR", "USER", "LOGNAME"}
+_WINDOWS_VARIABLES: Final = {
     *("APPDATA", "COMSPEC", "HOMEDRIVE", "HOMEPATH", "LOCALAPPDATA", "PATH", "PATHEXT", "PROGRAMDATA", "PROGRAMFILES"),
     *("PROGRAMFILES(X86)", "SYSTEMDRIVE", "SYSTEMROOT", "TEMP", "TMP", "USERNAME", "USERPROFILE", "WINDIR"),
 }
-_CLEANING_S: Final = 5.0
-"""Seconds that a command which ends another one has."""
+_CLEANUP_TIMEOUT_S: Final = 5.0
+"""Timeout of a cleanup command, in seconds."""
 
 MAX_PROGRAMS: Final = "TOOLMASON_MAX_PROGRAMS"
-"""Environment variable with the number of programs that run at the same time."""
+"""Environment variable with the maximum number of programs that run at the same time."""
 DEFAULT_MAX_PROGRAMS: Final = 8
 
 Result = TypeVar("Result")
 
 _running: set[asyncio.Task[Any]] = set()
-"""What runs: an event loop alone would forget it."""
+"""References to the running tasks: an event loop has only weak ones."""
 
-
-_killable: dict[int, Command] = {}
-"""What runs where no signal of ours reaches it, by identity."""
+_remote_commands: dict[int, Command] = {}
+"""Running commands whose processes receive no signals of the server, by identity."""
 
 _semaphores: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
+"""The slots for running programs of each event loop: a semaphore is bound to one loop."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
-    """What is started for an invocation, `stdin` and `env` being all it is given.
+    """The program to start for an invocation, with its complete environment.
 
-    `kill` is a command line to run at once when it must end before its time, and `remove` one for when it is gone and
-    `kill` did not succeed; empty where ending the processes is all there is to do. `access` is the sandbox (None: it
-    runs without one). `projects` are as in `Invocation`, and a negative `umask` keeps the server's.
+    `kill_argv` is a command that ends the program elsewhere, run if it must end early; `cleanup_argv` one that runs
+    afterwards if `kill_argv` failed. Both are empty for a local program. `access` is the sandbox (None: no sandbox).
+    `projects` are those of `Invocation`. A negative `umask` keeps the server's.
     """
 
     argv: tuple[str, ...]
@@ -66,21 +77,21 @@ class Command:
     cwd: str = ""
     stdin: str | None = None
     timeout_s: float = 30.0
-    kill: tuple[str, ...] = ()
-    remove: tuple[str, ...] = ()
+    kill_argv: tuple[str, ...] = ()
+    cleanup_argv: tuple[str, ...] = ()
     limits: Limits = field(default_factory=Limits)
     access: Access | None = None
     projects: tuple[str, ...] = ()
     umask: int = -1
 
     def execution(self, executable: str, env: Environ) -> Execution:
-        """Return what the launcher needs to know, with the file that `argv[0]` was found at.
+        """Return the request to the launcher. `executable` is the path of `argv[0]`.
 
-        A program that is confined gets what it cannot run without.
+        The access of a confined program includes the files that it needs to run.
         """
         argv, access, how = self.argv, None, isolation() if self.access else ""
         if self.access is not None and how:
-            access = with_program(self.access, executable, lambda name: located(name, env))
+            access = with_program(self.access, executable, lambda name: find_executable(name, env))
         if access is not None and how == "bwrap":
             argv, access = tuple(wrap(access, [executable, *argv[1:]])), None
             executable = argv[0]
@@ -96,14 +107,14 @@ class Command:
 
 
 Executor = Callable[[Invocation, Environ], Command]
-"""Says what to start for an invocation; the second argument is the server's environment."""
+"""Returns the command to start for an invocation; the second argument is the server's environment."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """How a run ended and what it wrote, to be closed by who has it.
+    """The exit code and the output of a run. The owner closes it.
 
-    `exit_code` is None if it was ended before its end: its time was up, or it had written too much (`is_cut`).
+    `exit_code` is None if the run was ended: by its timeout, or because its output exceeded the limit (`is_cut`).
     """
 
     stdout: Capture
@@ -114,25 +125,25 @@ class Outcome:
 
     @property
     def timed_out(self) -> bool:
-        """Whether it was ended since its time was up."""
+        """Whether the timeout ended it."""
         return self.exit_code is None and not self.is_cut
 
     @property
     def is_failure(self) -> bool:
-        """Whether it ended otherwise than with 0."""
+        """True unless the exit code is 0."""
         return self.exit_code != 0
 
     def close(self) -> None:
-        """Let go of what it wrote."""
+        """Delete the output."""
         self.stdout.close()
         self.stderr.close()
 
 
 def local(invocation: Invocation, environ: Environ) -> Command:
-    """Run on this machine, with the least of the environment and what the program declares."""
+    """Run on this machine, with the base environment and the declared variables."""
     return Command(
         argv=invocation.argv,
-        env={**base_environment(environ), **declared(invocation, environ)},
+        env={**base_environment(environ), **declared_environment(invocation, environ)},
         cwd=invocation.cwd,
         stdin=invocation.stdin,
         timeout_s=invocation.timeout_s,
@@ -143,18 +154,18 @@ def local(invocation: Invocation, environ: Environ) -> Command:
 
 
 def base_environment(environ: Environ) -> dict[str, str]:
-    """Give what any program needs to run, of the server's environment."""
+    """Return the variables of the server's environment that any program needs."""
     if sys.platform == "win32":
-        return {name: value for name, value in environ.items() if name.upper() in _NEEDED_BY_WINDOWS}
+        return {name: value for name, value in environ.items() if name.upper() in _WINDOWS_VARIABLES}
     return {"TERM": "dumb"} | {
-        name: value for name, value in environ.items() if name in _NEEDED or name.startswith("LC_")
+        name: value for name, value in environ.items() if name in _BASE_VARIABLES or name.startswith("LC_")
     }
 
 
-def declared(invocation: Invocation, environ: Environ) -> dict[str, str]:
-    """Give what the program is given by name: variables handed on from the server, and those set for it.
+def declared_environment(invocation: Invocation, environ: Environ) -> dict[str, str]:
+    """Return the declared variables of a program: `pass_env` of the server, and `env`.
 
-    An empty variable counts as not set: clients send one for each that they know by name and the user has not set.
+    An empty variable of the server counts as unset: some clients pass unset variables as empty ones.
     """
     passed = {name: value for name in invocation.pass_env if (value := environ.get(name))}
     return {**passed, **invocation.env}
@@ -169,15 +180,21 @@ async def run(
     most_in_file: int = MAX_IN_FILE,
     most_written: int | None = None,
 ) -> Outcome:
-    """Run a command line to its end, or until its time is up or the caller is cancelled.
+    """Run a command line until it ends, its timeout expires or the caller is cancelled; then end all its processes.
 
-    When it returns, or is cancelled, no process of it runs any more. Only a number of programs run at the same time
-    (`TOOLMASON_MAX_PROGRAMS`); the others wait, no longer than their own timeout, which begins when they start.
-    `environ` is the server's environment (None: that of this process); the limits are in bytes of each stream. What
-    writes more than `most_written` to one is ended (None: it may write on, and what has no room is counted).
+    At most `TOOLMASON_MAX_PROGRAMS` programs run at the same time. The others wait for a slot, at most for their
+    timeout, which then starts again.
+
+    Args:
+        invocation: The command line.
+        executor: Returns the command to start.
+        environ: The server's environment (None: that of this process).
+        most_in_memory: Bytes of each stream in memory.
+        most_in_file: Further bytes of each stream in a file; the rest is counted and dropped.
+        most_written: Bytes of a stream after which the program is ended (None: no limit).
 
     Raises:
-        ToolError: it could not be started, or others ran all the time (`BUSY`).
+        ToolError: it did not start, or no slot was free in time (`BUSY`).
     """
     command = executor(invocation, os.environ if environ is None else environ)
     captures = (
@@ -185,43 +202,43 @@ async def run(
         Capture(most_in_memory=most_in_memory, most_in_file=most_in_file),
     )
     return await ended_whole(
-        lambda scope: _carried_out(command, scope, most_written, *captures), let_go=lambda outcome: outcome.close()
+        lambda scope: _run_in_slot(command, scope, most_written, *captures), release=lambda outcome: outcome.close()
     )
 
 
 async def ended_whole(
     work: Callable[[anyio.CancelScope], Coroutine[Any, Any, Result]],
     *,
-    let_go: Callable[[Result], None] = lambda _: None,
+    release: Callable[[Result], None] = lambda _: None,
 ) -> Result:
-    """Do `work`, which starts a program and ends it when the scope it is given is cancelled.
+    """Await `work`, which starts a program and ends it when its scope is cancelled.
 
-    A caller who is cancelled waits for that end. A result that comes nevertheless goes to `let_go`.
+    If the caller is cancelled, it waits for that end, and a result that still arrives is passed to `release`.
     """
     scope = anyio.CancelScope()
-    # A task of its own: a caller who is cancelled twice, or while it starts, must not leave half of it running.
+    # Invariant 1: a caller that is cancelled twice, or during the start, must not leave processes behind.
     task = asyncio.create_task(work(scope))
     _running.add(task)
     task.add_done_callback(_running.discard)
 
-    def forget(done: asyncio.Task[Result]) -> None:
+    def release_result(done: asyncio.Task[Result]) -> None:
         if not done.cancelled() and done.exception() is None:
-            let_go(done.result())
+            release(done.result())
 
     try:
         return await asyncio.shield(task)
     except asyncio.CancelledError:
-        task.add_done_callback(forget)
+        task.add_done_callback(release_result)
         scope.cancel()
         with anyio.CancelScope(shield=True):
             await asyncio.wait([task])
         raise
 
 
-async def _carried_out(
+async def _run_in_slot(
     command: Command, scope: anyio.CancelScope, most_written: int | None, stdout: Capture, stderr: Capture
 ) -> Outcome:
-    process = Process(stdout.feed, stderr.feed, max_bytes=most_written)
+    process = Process(stdout.write, stderr.write, max_bytes=most_written)
     code = None
     try:
         with scope:
@@ -236,41 +253,41 @@ async def _carried_out(
 
 
 async def follow(process: RunningProcess, command: Command) -> int | None:
-    """Start a command and wait for its end, at most `timeout_s`; then end whatever still runs.
+    """Start a command, wait for its end for at most `timeout_s`, then end its remaining processes.
 
-    Returns the exit code; None if it still ran, because the time was up or `process` was not to be waited for.
+    Returns the exit code; None if it still ran, after the timeout or `process.stop_waiting`.
 
     Raises:
-        ToolError: it could not be started.
+        ToolError: it did not start.
     """
     try:
-        if command.kill:
-            _killable[id(command)] = command
+        if command.kill_argv:
+            _remote_commands[id(command)] = command
         with anyio.move_on_after(command.timeout_s):
-            await _started(process, command)
+            await _start(process, command)
             await process.finished()
     finally:
         code = process.exit_code
         with anyio.CancelScope(shield=True):
-            await _ended(process, command)
-        _killable.pop(id(command), None)
+            await _end(process, command)
+        _remote_commands.pop(id(command), None)
     return code
 
 
 @asynccontextmanager
 async def _slot(wait_s: float) -> AsyncIterator[None]:
-    """Hold one of the slots for running programs, after waiting for it.
+    """Acquire one of the slots for running programs, and release it afterwards.
 
     Raises:
-        ToolError: none was free in time.
+        ToolError: no slot was free in time.
     """
-    most = max_programs(os.environ)
-    semaphore = _semaphores.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(most))
+    limit = max_programs(os.environ)
+    semaphore = _semaphores.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(limit))
     try:
         async with asyncio.timeout(wait_s):
             await semaphore.acquire()
     except TimeoutError:
-        message = f"{most} programs were running all the time for {wait_s:g}s: send fewer calls at once, and this again"
+        message = f"{limit} other programs were running for {wait_s:g}s: send fewer calls at once, and retry this one"
         raise ToolError(message, code="BUSY") from None
     try:
         yield
@@ -284,56 +301,56 @@ def max_programs(environ: Environ) -> int:
     return int(value) if value.isdecimal() and int(value) > 0 else DEFAULT_MAX_PROGRAMS
 
 
-async def _started(process: RunningProcess, command: Command) -> None:
+async def _start(process: RunningProcess, command: Command) -> None:
     # In a thread, because a file system that does not respond must not block the server.
-    execution = await anyio.to_thread.run_sync(_located, command, abandon_on_cancel=True)
+    execution = await anyio.to_thread.run_sync(_resolve_execution, command, abandon_on_cancel=True)
     try:
         await process.start(execution, (command.stdin or "").encode("utf-8", "replace"))
     except OSError as error:
-        raise unstarted(command.argv, error) from error
+        raise start_error(command.argv, error) from error
 
 
-def _located(command: Command) -> Execution:
+def _resolve_execution(command: Command) -> Execution:
     if command.cwd:
-        check_folder(command.cwd)
+        check_directory(command.cwd)
     path = SearchPath.of(command.env, (*command.projects, *filter(None, [command.cwd]), *working_directory()))
     env = path.narrow(command.env) if "PATH" in command.env else command.env
-    return command.execution(located(command.argv[0], env, skipped=path.skipped), env)
+    return command.execution(find_executable(command.argv[0], env, skipped=path.skipped), env)
 
 
-async def _ended(process: RunningProcess, command: Command) -> None:
+async def _end(process: RunningProcess, command: Command) -> None:
     has_ended_itself = process.exit_code is not None and process.exit_code >= 0
-    if has_ended_itself or not command.kill:
+    if has_ended_itself or not command.kill_argv:
         await process.end()
         return
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(process.end)
-        is_killed = await _succeeds(command.kill, command.env)
+        is_killed = await _run_cleanup(command.kill_argv, command.env)
     if not is_killed:
-        await _succeeds(command.remove, command.env)
+        await _run_cleanup(command.cleanup_argv, command.env)
 
 
-async def _succeeds(argv: tuple[str, ...], env: Environ) -> bool:
-    """Run a cleanup command, and return whether it ended with 0 in time."""
-    command = Command(argv=argv, env=env, timeout_s=_CLEANING_S, limits=Limits(memory_mb=0))
+async def _run_cleanup(argv: tuple[str, ...], env: Environ) -> bool:
+    """Run a cleanup command, and return whether it succeeded in time."""
+    command = Command(argv=argv, env=env, timeout_s=_CLEANUP_TIMEOUT_S, limits=Limits(memory_mb=0))
     try:
         return await follow(Process(None), command) == 0
     except ToolError:
         return False
 
 
-def _kill_apart() -> None:
-    """Have what runs elsewhere be killed, by commands that outlive this process. Called by any thread."""
-    for command in list(_killable.values()):
+def _kill_remote() -> None:
+    """Start `kill_argv` of every remote command, as processes that outlive this one. Any thread may call this."""
+    for command in list(_remote_commands.values()):
         with suppress(OSError):
             subprocess.Popen(  # noqa: S603  argv of our own
-                command.kill,
+                command.kill_argv,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 env=command.env,
-                **apart(),
+                **new_session_options(),
             )
 
 
-before_leaving.append(_kill_apart)
+before_leaving.append(_kill_remote)

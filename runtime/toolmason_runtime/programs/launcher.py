@@ -113,6 +113,7 @@ def _serve(server: socket.socket, events: _ChildEvents) -> None:
     poll.register(reader, select.POLLIN)
     poll.register(events.fileno(), select.POLLIN)
     is_open, strays_until = True, 0.0
+    # At most one guardian is idle, and only an idle one reads from `server`: requests are never read twice.
     while is_open or guardians or strays_until:
         if is_open and not idle:
             pid = _fork_guardian(server, writer)
@@ -310,14 +311,14 @@ def _descendants(without: set[int] | frozenset[int] = frozenset()) -> list[int]:
             # The program's name, in parentheses, may contain anything.
             parent = int(file.read().rpartition(b")")[2].split()[1])
             children.setdefault(parent, []).append(int(name))
-    found: list[int] = []
+    descendants: list[int] = []
     pending = [os.getpid()]
     while pending:
         for pid in children.get(pending.pop(), ()):
             if pid not in without:
-                found.append(pid)
+                descendants.append(pid)
                 pending.append(pid)
-    return found
+    return descendants
 
 
 def _send_to(pids: list[int], number: signal.Signals) -> None:
@@ -332,7 +333,10 @@ def _report(control: socket.socket, message: tuple[Any, ...]) -> None:
 
 
 class _ChildEvents:
-    """A pipe that becomes readable when a child ends."""
+    """A pipe that becomes readable when a child ends.
+
+    It is cleared before `waitpid`, so a child that ends in between makes it readable again and is not missed.
+    """
 
     def __init__(self) -> None:
         self._reader, writer = os.pipe()

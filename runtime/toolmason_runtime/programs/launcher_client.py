@@ -1,4 +1,15 @@
-"""Client of the launcher process: starts a program and follows it until all its descendants have ended. Linux only."""
+"""Client of the launcher process: starts a program and follows it until all its descendants have ended. Linux only.
+
+Invariants of the concurrent code:
+
+1. The event loop's thread owns a `Child`; only `kill` may be called by other threads: `send` on a socket is atomic.
+2. The control socket reports the start once ("started" or "failed"), then "exited", then its end. `_receive` accepts
+   the end at any time, if the launcher was killed, and then completes `_started`, `exit_code`, `gone`.
+3. `close` removes the reader before it closes the descriptor, so a reused number never calls `_receive`.
+4. Only this process has our end of the control socket (close-on-exec). If this process ends, even by SIGKILL, the
+   guardian reads the end of file and ends the program.
+5. `_Launcher.send` has no await: two tasks cannot start two launchers.
+"""
 
 from __future__ import annotations
 
@@ -51,12 +62,12 @@ class Limits:
         """Return the pairs for `setrlimit`."""
         import resource
 
-        wanted = (
+        limits = (
             (resource.RLIMIT_DATA, self.memory_mb * 1024**2),
             (resource.RLIMIT_CPU, math.ceil(self.cpu_s)),
             (resource.RLIMIT_FSIZE, self.file_bytes),
         )
-        return (*((kind, limit) for kind, limit in wanted if limit), (resource.RLIMIT_CORE, 0))
+        return (*((kind, limit) for kind, limit in limits if limit), (resource.RLIMIT_CORE, 0))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,7 +194,7 @@ class _Launcher:
         for _ in range(2):
             if self._socket is None:
                 self._socket = self._start()
-            with suppress(BrokenPipeError, ConnectionResetError):  # it was killed: start another one
+            with suppress(BrokenPipeError, ConnectionResetError):  # the launcher was killed: start a new one
                 socket.send_fds(self._socket, [b"r"], list(descriptors))
                 return
             self._forget()
@@ -248,11 +259,11 @@ def launch(execution: Execution, streams: Sequence[int]) -> Child:
     try:
         with theirs, os.fdopen(os.memfd_create("request"), "wb", 0) as file:
             file.write(marshal.dumps(tuple(request)))
-            folder = os.open(execution.cwd or ".", os.O_PATH | os.O_DIRECTORY)
+            directory = os.open(execution.cwd or ".", os.O_PATH | os.O_DIRECTORY)
             try:
-                _launcher.send(Descriptors(theirs.fileno(), file.fileno(), folder, *streams))
+                _launcher.send(Descriptors(theirs.fileno(), file.fileno(), directory, *streams))
             finally:
-                os.close(folder)
+                os.close(directory)
     except BaseException:
         ours.close()
         raise

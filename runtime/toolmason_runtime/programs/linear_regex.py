@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 _HINTS: Final = {
-    "look-around": "say what may be there instead, or list what is allowed with `enum`",
-    "backreferences": "write the text out, or list what is allowed with `enum`",
-    "size limit": r"repeat fewer times, or a class of fewer characters: `[A-Za-z0-9_]` in place of `\w`",
+    "look-around": "match the allowed text instead, or list the allowed values with `enum`",
+    "backreferences": "repeat the expression, or list the allowed values with `enum`",
+    "size limit": r"use fewer repetitions or a smaller class: `[A-Za-z0-9_]` instead of `\w`",
 }
 
 

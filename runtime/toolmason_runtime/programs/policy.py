@@ -1,7 +1,7 @@
-"""What whoever runs a server allows its command tools, and what that says of a call.
+"""Policy of a server: its tables, and the check of a call.
 
-A policy can only narrow what the manifest allows. It is held against the text that is finally written on the command
-line, so that a default, a number or an item of a list is judged as what the program will read.
+A policy can only narrow the manifest. Rules apply to the final text of each argument, including defaults, numbers and
+items of lists.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Any
 
-from toolmason_runtime.programs.argv import is_number, named_items, placements_of, text_of, values_used
+from toolmason_runtime.programs.argv import argument_text, effective_values, is_number, labelled_items, placements_of
 from toolmason_runtime.programs.linear_regex import Pattern, PatternError
 from toolmason_runtime.programs.spec import CommandTool, Risk
 from toolmason_runtime.protocol.errors import ToolError
@@ -22,10 +22,11 @@ from toolmason_runtime.protocol.wording import disabled, named
 from toolmason_runtime.toml.tables import JsonValue, Table, converted, key
 
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,4})?", re.ASCII)
+"""`-1`, `.5`, `1.`, `2e10`; the length of the exponent is limited because `Decimal` writes the number out."""
 
 
 class Approval(StrEnum):
-    """Which calls a person is asked about: those of this risk or of a greater one."""
+    """Calls that need approval: those with this risk or a greater one."""
 
     NONE = "none"
     DESTRUCTIVE = "destructive"
@@ -33,20 +34,20 @@ class Approval(StrEnum):
     ALL = "all"
 
     def covers(self, risk: Risk) -> bool:
-        """Whether a call of that risk is asked about."""
-        least = {Approval.DESTRUCTIVE: Risk.DESTRUCTIVE, Approval.WRITE: Risk.WRITE, Approval.ALL: Risk.READ}
-        return self in least and risk.rank >= least[self].rank
+        """Return whether a call with this risk needs approval."""
+        min_risks = {Approval.DESTRUCTIVE: Risk.DESTRUCTIVE, Approval.WRITE: Risk.WRITE, Approval.ALL: Risk.READ}
+        return self in min_risks and risk.rank >= min_risks[self].rank
 
 
 class Headless(StrEnum):
-    """What becomes of a call that needs approval where nobody can be asked."""
+    """Decision on a call that needs approval if the client cannot prompt the user."""
 
     DENY = "deny"
     APPROVE = "approve"
 
 
 class Listing(StrEnum):
-    """What a tool is that the policy does not list."""
+    """Default for tools without a table in the policy."""
 
     ENABLED = "enabled"
     DISABLED = "disabled"
@@ -117,9 +118,9 @@ class ArgumentRule(Table):
     """Allowed values."""
 
     def problem(self, value: Any, text: str) -> str:
-        """Say what `value`, written as `text`, must be instead; empty if it is allowed."""
-        if self.choices is not None and not any(_is_same(value, text, each) for each in self.choices):
-            return f"must be one of: {', '.join(_plain(each) for each in self.choices)}"
+        """Return the violated condition of `value` with the text `text`; empty if it is allowed."""
+        if self.choices is not None and not any(_is_same(value, text, choice) for choice in self.choices):
+            return f"must be one of: {', '.join(_plain(choice) for choice in self.choices)}"
         if self.pattern is not None and not self.pattern.matches(text):
             return f"must match `{self.pattern.text}` as a whole"
         if self.minimum is None and self.maximum is None:
@@ -142,16 +143,16 @@ class ToolRule(Table):
     enabled: bool = True
     """Whether it may run."""
     require_approval: bool | None = None
-    """Whether a person is asked before each call; otherwise `approval` decides."""
+    """Whether each call needs approval; by default `approval` decides."""
     arguments: Mapping[str, ArgumentRule] = key(name="args", default={})
     """Rules for its arguments."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy(Table):
-    """The policy of a server's command tools. Without arguments it allows all, with approval of those that write.
+    """The policy of a server. The default enables every tool, and those that write need approval.
 
-    `docker` is None where programs run on this machine.
+    `docker` is None if programs run on this machine.
     """
 
     default: Listing = Listing.ENABLED
@@ -168,27 +169,27 @@ class Policy(Table):
     """Rules by the name of the tool."""
 
     def is_enabled(self, name: str) -> bool:
-        """Whether the tool of that name may be run at all."""
+        """Return whether the tool may run."""
         rule = self.tools.get(name)
         return self.default is Listing.ENABLED if rule is None else rule.enabled
 
     def needs_approval(self, name: str, risk: Risk) -> bool:
-        """Whether a person is asked before the tool runs with `risk`. What the policy says of the tool itself wins."""
+        """Return whether a call with `risk` needs approval. The rule of the tool takes precedence."""
         rule = self.tools.get(name)
         required = None if rule is None else rule.require_approval
         return self.approval.covers(risk) if required is None else required
 
     def check(self, tool: CommandTool, arguments: Mapping[str, Any], *, environ: Mapping[str, str]) -> list[str]:
-        """Say all that speaks against a call with these arguments and the defaults of the rest; empty if nothing does.
+        """Return every policy violation of a call, defaults included; empty if it is allowed.
 
         Raises:
-            ToolError: as `values_used`.
+            ToolError: see `effective_values`.
         """
         if not self.is_enabled(tool.name):
             return [disabled(tool.name)]
         rules = self.tools[tool.name].arguments if tool.name in self.tools else {}
-        off = {each.name: False for each in placements_of(tool) if each.switch}
-        values = off | values_used(tool, arguments, environ=environ)
+        off = {placement.name: False for placement in placements_of(tool) if placement.switch}
+        values = off | effective_values(tool, arguments, environ=environ)
         return [
             problem
             for name, rule in rules.items()
@@ -198,20 +199,20 @@ class Policy(Table):
 
 
 def _problems(name: str, value: Any, rule: ArgumentRule, *, is_default: bool) -> Iterator[str]:
-    """Hold each text that is written of a value against its rule."""
-    for called, item in named_items(name, value):
+    """Yield the violations of each text of a value."""
+    for label, item in labelled_items(name, value):
         try:
-            problem = rule.problem(item, text_of(called, item))
+            problem = rule.problem(item, argument_text(label, item))
         except ToolError as error:
             yield error.message
             continue
         if problem:
             source = ", its default" if is_default else ""
-            yield f"{named((called,))} {problem}, by the policy of this server; got {shown(item)}{source}"
+            yield f"{named((label,))} {problem}, by the policy of this server; got {shown(item)}{source}"
 
 
 def _exact(number: float) -> Decimal:
-    """Give a number as it is written: 0.1 is a tenth."""
+    """Return the decimal that the number is written as: 0.1 is a tenth."""
     return Decimal(number) if isinstance(number, int) else Decimal(repr(number))
 
 
@@ -220,5 +221,5 @@ def _plain(choice: str | float) -> str:
 
 
 def _is_same(value: Any, text: str, choice: str | float) -> bool:
-    """Whether a value is the choice: written the same, or the same number."""
+    """Return whether a value has the same text as the choice, or is the same number."""
     return text == _plain(choice) or (is_number(value) and is_number(choice) and bool(value == choice))

@@ -68,22 +68,24 @@ def _unknown(document: TomlDocument, path: KeyPath, message: str, hint: str) -> 
     return Problem(kind=Kind.UNKNOWN_KEY, message=message, position=position, path=path, hint=hint)
 
 
-def _check_policy(here: TableContext) -> None:
-    if "default" not in here.data and not here.data.get("tools"):
-        message = 'no tool is enabled: write default = "enabled", or a table [tools.NAME] for each that is'
-        here.error(Kind.EMPTY, message)
-    uses_docker = here.data.get("executor") == ExecutorName.DOCKER
-    if uses_docker and "docker" not in here.data:
+def _check_policy(table: TableContext) -> None:
+    if "default" not in table.data and not table.data.get("tools"):
+        message = (
+            'the policy enables no tool; set `default = "enabled"` or add a [tools.NAME] table for each permitted tool'
+        )
+        table.error(Kind.EMPTY, message)
+    uses_docker = table.data.get("executor") == ExecutorName.DOCKER
+    if uses_docker and "docker" not in table.data:
         message = 'executor = "docker" needs a table [docker] with an `image`'
-        here.error(Kind.MISSING_KEY, message, "executor", value=False)
-    if "docker" in here.data and not uses_docker and here.data.get("executor", "local") == ExecutorName.LOCAL:
-        here.error(Kind.VALUE, 'only executor = "docker" has a table [docker]', "docker", value=False)
+        table.error(Kind.MISSING_KEY, message, "executor", value=False)
+    if "docker" in table.data and not uses_docker and table.data.get("executor", "local") == ExecutorName.LOCAL:
+        table.error(Kind.VALUE, 'only executor = "docker" has a table [docker]', "docker", value=False)
 
 
-def _check_rule(here: TableContext) -> None:
-    if not here.data:
-        message = f"{table_name(here.at)} has no rule: write `pattern`, `min`, `max` or `enum`"
-        here.error(Kind.EMPTY, message)
-    least, most = here.data.get("min"), here.data.get("max")
-    if isinstance(least, int | float) and isinstance(most, int | float) and least > most:
-        here.error(Kind.VALUE, f"`max` is less than `min`: {most} < {least}", "max")
+def _check_rule(table: TableContext) -> None:
+    if not table.data:
+        message = f"{table_name(table.at)} has no rule; add `pattern`, `min`, `max` or `enum`"
+        table.error(Kind.EMPTY, message)
+    minimum, maximum = table.data.get("min"), table.data.get("max")
+    if isinstance(minimum, int | float) and isinstance(maximum, int | float) and minimum > maximum:
+        table.error(Kind.VALUE, f"`max` is less than `min`: {maximum} < {minimum}", "max")

@@ -1,4 +1,14 @@
-"""Processes: started by the launcher on Linux, by this process elsewhere."""
+"""Programs with their descendants: started by the launcher on Linux, by this process elsewhere.
+
+Invariants of the concurrent code:
+
+1. Every descriptor that `_start` opens has one owner at any time: `ours` and `theirs` until a transport takes it over
+   (`ours.pop`). The `finally` closes the rest, so a cancelled start leaks none.
+2. The server keeps no copy of the program's ends of the pipes. A pipe is at its end when the program's processes are.
+3. A `SpawnedProcess` is in `_running` while its program may run, until `_release`. `kill_running` runs in any thread
+   and only sends signals; it iterates over a copy.
+4. A process group id is not reused while the group has a process, and `_send` checks that before each signal.
+"""
 
 from __future__ import annotations
 
@@ -18,15 +28,15 @@ from toolmason_runtime.programs.running_process import RunningProcess
 from toolmason_runtime.transports.shutdown import before_leaving
 
 GRACE_S: Final = 1.0
-"""Seconds from SIGTERM to SIGKILL. A server that is told to end leaves after two."""
+"""Seconds from SIGTERM to SIGKILL. Less than the two seconds that a server has to shut down."""
 
 _POLL_S: Final = 0.02
 _KILL_S: Final = 1.0
-"""Seconds after SIGKILL: it works at once, unless a process waits for a device."""
+"""Seconds to wait after SIGKILL, which only a process that waits for a device delays."""
 
 
 class _Pipe(asyncio.Protocol):
-    """Passes on what arrives in a pipe."""
+    """Passes on the bytes of a pipe."""
 
     def __init__(self, receive: Callable[[bytes], None], close: Callable[[], None]) -> None:
         self._receive, self._close = receive, close
@@ -39,7 +49,7 @@ class _Pipe(asyncio.Protocol):
 
 
 class LaunchedProcess(RunningProcess):
-    """A program in the care of the launcher, which ends all descendants of it."""
+    """A program of the launcher, which ends all of its descendants."""
 
     _child: Child | None = None
     _transports: tuple[asyncio.BaseTransport, ...] = ()
@@ -104,13 +114,13 @@ class LaunchedProcess(RunningProcess):
 
 
 _running: set[SpawnedProcess] = set()
-"""What was started and not yet ended."""
+"""Programs that were started and not released."""
 
 
 class SpawnedProcess(RunningProcess, asyncio.SubprocessProtocol):
-    """A program that this process starts itself, where there is no launcher. Limits and sandbox do not apply.
+    """A program that this process starts itself, on systems without the launcher and without limits or sandbox.
 
-    It has a group of its own, by which its children are found, unless they have left it.
+    It has its own process group; descendants that leave the group are not ended.
     """
 
     _transport: asyncio.SubprocessTransport | None = None
@@ -133,7 +143,7 @@ class SpawnedProcess(RunningProcess, asyncio.SubprocessProtocol):
                 cwd=execution.cwd or None,
                 env=execution.env,
                 umask=execution.umask,
-                **apart(),
+                **new_session_options(),
             )
         except BaseException:
             if ours is not None:
@@ -156,11 +166,11 @@ class SpawnedProcess(RunningProcess, asyncio.SubprocessProtocol):
         return subprocess.PIPE if stream in self._piped else subprocess.DEVNULL
 
     def kill(self) -> None:
-        """Kill all that runs, now. Any thread may do so."""
+        """Kill all processes. Any thread may call this."""
         self._send("SIGKILL")
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Take note of the program, which runs by now."""
+        """Connect the streams of the program, which runs."""
         if isinstance(transport, asyncio.SubprocessTransport):
             self._transport = transport
             for stream in self._piped:
@@ -168,16 +178,16 @@ class SpawnedProcess(RunningProcess, asyncio.SubprocessProtocol):
             _running.add(self)
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
-        """Pass on what it wrote."""
+        """Pass on output."""
         self._receive(fd, data)
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:  # noqa: ARG002  asyncio names it
-        """Note that nothing more comes on a stream."""
+        """Note the end of a stream."""
         if fd in self._sinks:
             self._note_end_of(fd)
 
     def process_exited(self) -> None:
-        """Note that the program itself has ended, whatever else runs on."""
+        """Note that the program itself has ended; its descendants may run."""
         self._finished.set()
 
     async def _stop(self, *, at_once: bool) -> None:
@@ -195,7 +205,7 @@ class SpawnedProcess(RunningProcess, asyncio.SubprocessProtocol):
         _running.discard(self)
 
     async def _gone(self, seconds: float, *, again: str = "") -> None:
-        """Wait until nothing runs any more; what is forked meanwhile gets the signal `again` too."""
+        """Wait until no process runs; repeat the signal `again` for processes that are forked meanwhile."""
         with anyio.move_on_after(seconds):
             while self._is_alive():
                 if again:
@@ -208,7 +218,7 @@ class SpawnedProcess(RunningProcess, asyncio.SubprocessProtocol):
         return self._transport.get_returncode() is None or _has_group(self._transport.get_pid())
 
     def _send(self, name: str) -> None:
-        """Send a signal to the group. Windows knows only the hard one."""
+        """Send a signal to the group. On Windows only SIGKILL has an effect."""
         if self._transport is None or not self._is_alive():
             return
         leader = self._transport.get_pid()
@@ -240,9 +250,9 @@ def _has_group(leader: int) -> bool:
 
 
 def _input_ends() -> tuple[int, IO[bytes] | None]:
-    """Give what the program reads from and what we write to; Windows makes both when the program starts.
+    """Return the program's end and our end of standard input; on Windows, asyncio creates both at the start.
 
-    asyncio would make a socket of it up to Python 3.11, which no program can open as `/dev/stdin`.
+    Elsewhere asyncio creates a socket (until Python 3.11), which a program cannot open as `/dev/stdin`.
     """
     if sys.platform == "win32":
         return subprocess.PIPE, None
@@ -250,17 +260,17 @@ def _input_ends() -> tuple[int, IO[bytes] | None]:
     return theirs, os.fdopen(ours, "wb", 0)
 
 
-def apart() -> dict[str, Any]:
-    """Give what sets a program apart from the server: no terminal, no signals of it."""
+def new_session_options() -> dict[str, Any]:
+    """Return the options of `Popen` for a new session: without a terminal and without the server's signals."""
     if sys.platform == "win32":
         return {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.CREATE_NO_WINDOW}
     return {"start_new_session": True}
 
 
 def kill_running() -> None:
-    """Kill the programs that this process started itself; called by any thread before the process leaves.
+    """Kill the programs that this process started itself, before it exits. Any thread may call this.
 
-    Those of the launcher need no call: it ends them when this process is gone.
+    The launcher ends its programs when this process ends.
     """
     for process in list(_running):
         process.kill()

@@ -1,4 +1,4 @@
-"""From what a program did to what the model is told: one text, of bounded length, whose rest can be fetched."""
+"""Render the outcome of a program as one text of bounded length; the rest is stored in chunks."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from toolmason_runtime.programs.output_buffer import Capture
 from toolmason_runtime.protocol.answer_size import fitting_length, size_of
 from toolmason_runtime.protocol.content import Reply
 
-_WIDEST = 4
-"""Bytes of a character in UTF-8, at most."""
+_MAX_CHARACTER_BYTES = 4
+"""Maximum bytes of a character in UTF-8."""
 _VISIBLE = {
     **{code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\n\r"},
     0x7F: 0x2421,
@@ -19,54 +19,51 @@ _VISIBLE = {
         [*range(0x80, 0xA0), 0x61C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)], 0xFFFD
     ),
 }
-"""Control characters, which a terminal would obey (ESC sets its title, or worse), to the pictures of them.
-
-Those that change the direction of text can make it read as another, so they are among them.
-"""
+"""Replacements of control characters: a terminal would execute them, and bidirectional controls reorder text."""
 
 
 async def reply(outcome: Outcome, store: ChunkStore, *, ok_exit_codes: Container[int] = (0,)) -> Reply:
-    """Give the result of a run, and close it.
+    """Return the result of a run, and close the outcome.
 
-    The text is what the program wrote, without one line break at its end, and with pictures in place of control
-    characters (U+241B for ESC); then `[stderr]` and what it wrote there, and `[exit code: N]` unless that is 0. A text
-    of more than one part of `store` is cut after the first, and a first line says what is shown and how to get the
-    others. The result is an error unless the exit code is one of `ok_exit_codes`.
+    The text is stdout without its last line break and with visible control characters (U+241B for ESC), then
+    `[stderr]` with that stream, and `[exit code: N]` unless it is 0. A text that needs more than one chunk of `store`
+    is cut after the first; its first line has the sizes and the call for the next chunk. The result is an error unless
+    the exit code is in `ok_exit_codes`.
     """
     try:
-        return Reply(await _bounded(outcome, store), is_error=outcome.exit_code not in ok_exit_codes)
+        return Reply(await _text(outcome, store), is_error=outcome.exit_code not in ok_exit_codes)
     finally:
         outcome.close()
 
 
-async def _bounded(outcome: Outcome, store: ChunkStore) -> str:
-    if outcome.stdout.size + outcome.stderr.size <= store.part_size * _WIDEST:
-        whole = "".join(_texts(outcome))
-        if size_of(whole) <= store.part_size:
-            return whole
+async def _text(outcome: Outcome, store: ChunkStore) -> str:
+    if outcome.stdout.size + outcome.stderr.size <= store.part_size * _MAX_CHARACTER_BYTES:
+        text = "".join(_texts(outcome))
+        if size_of(text) <= store.part_size:
+            return text
     try:
-        text = await store.keep(_texts(outcome))
+        stored = await store.keep(_texts(outcome))
     except OSError as error:
         beginning = _beginning(_texts(outcome), store.part_size)
-        return f"[cut, since the rest could not be kept: {error.strerror}]\n{beginning}"
-    if not text.next_call:  # it has many bytes and few characters
-        return text.first
-    dropped = outcome.stdout.dropped + outcome.stderr.dropped
-    lost = f", {dropped:,} more bytes were not kept" if dropped else ""
+        return f"[cut: the rest could not be stored: {error.strerror}]\n{beginning}"
+    if not stored.next_call:  # many bytes, few characters
+        return stored.first
+    dropped = outcome.stdout.dropped_bytes + outcome.stderr.dropped_bytes
+    lost = f", {dropped:,} more bytes were not stored" if dropped else ""
     failed = f", exit code {outcome.exit_code}" if outcome.exit_code else ""
-    shown = f"{len(text.first):,} of {text.chars:,} characters shown{lost}{failed}"
-    warnings = "".join(f"[{warning}]\n" for warning in text.warnings)
-    return f"[cut: {shown}; {text.next_call} gives the next of {text.total} parts]\n{warnings}{text.first}"
+    summary = f"{len(stored.first):,} of {stored.chars:,} characters shown{lost}{failed}"
+    warnings = "".join(f"[{warning}]\n" for warning in stored.warnings)
+    return f"[cut: {summary}; {stored.next_call} gives the next of {stored.total} parts]\n{warnings}{stored.first}"
 
 
 def _texts(outcome: Outcome) -> Iterator[str]:
-    """Give the whole text, piece by piece."""
-    joint = ""
+    """Yield the text in pieces."""
+    separator = ""
     for section in _sections(outcome):
-        yield joint
+        yield separator
         yield from section
-        joint = "\n"
-    if not joint:
+        separator = "\n"
+    if not separator:
         yield "(no output)"
 
 
@@ -74,38 +71,38 @@ def _sections(outcome: Outcome) -> Iterator[Iterable[str]]:
     if outcome.timed_out:
         yield [f"Command timed out after {outcome.timeout_s:g}s"]
     if not outcome.stdout.is_blank:
-        yield _stream(outcome.stdout, "stdout")
+        yield _stream_text(outcome.stdout, "stdout")
     if not outcome.stderr.is_blank:
-        yield _headed("[stderr]\n", _stream(outcome.stderr, "stderr"))
+        yield _with_heading("[stderr]\n", _stream_text(outcome.stderr, "stderr"))
     if outcome.exit_code:
         yield [f"[exit code: {outcome.exit_code}]"]
 
 
-def _headed(head: str, texts: Iterable[str]) -> Iterator[str]:
+def _with_heading(head: str, texts: Iterable[str]) -> Iterator[str]:
     yield head
     yield from texts
 
 
-def _stream(capture: Capture, name: str) -> Iterator[str]:
-    yield from _without_last_break(capture.texts())
-    if capture.dropped:
-        yield f"\n[{capture.dropped:,} more bytes of {name} were not kept]"
+def _stream_text(capture: Capture, name: str) -> Iterator[str]:
+    yield from _without_last_newline(capture.texts())
+    if capture.dropped_bytes:
+        yield f"\n[{capture.dropped_bytes:,} more bytes of {name} were not stored]"
 
 
-def _without_last_break(texts: Iterable[str]) -> Iterator[str]:
-    held = ""
+def _without_last_newline(texts: Iterable[str]) -> Iterator[str]:
+    pending = ""
     for text in texts:
-        both = held + text
-        yield both[:-2].translate(_VISIBLE)
-        held = both[-2:]
-    last = held[:-1].removesuffix("\r") if held.endswith("\n") else held
+        joined = pending + text
+        yield joined[:-2].translate(_VISIBLE)
+        pending = joined[-2:]
+    last = pending[:-1].removesuffix("\r") if pending.endswith("\n") else pending
     yield last.translate(_VISIBLE)
 
 
 def _beginning(texts: Iterable[str], size: int) -> str:
-    kept = ""
+    beginning = ""
     for text in texts:
-        kept += text[: size - len(kept)]
-        if len(kept) == size:
+        beginning += text[: size - len(beginning)]
+        if len(beginning) == size:
             break
-    return kept[: fitting_length(kept, size)]
+    return beginning[: fitting_length(beginning, size)]

@@ -1,4 +1,13 @@
-"""Base class of a running program: the destinations of its streams, its input, and its end."""
+"""Base class of a running program: the destinations of its streams, its input, and its end.
+
+Invariants of the concurrent code:
+
+1. Only the thread of the event loop changes the state of a `RunningProcess`; callbacks of transports run there too.
+2. `_finished` is set once the program itself has ended or is not waited for (`_is_left`). `_closed` is set once every
+   piped stream is at its end, which is when the last process with the other end of a pipe has closed it.
+3. `end` follows every start, also a failed one; `_release` may run twice.
+4. `OutputFile.follow` reads `is_complete` before the file: bytes written before `is_complete` was set are read.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +25,10 @@ Sink = Callable[[bytes], None] | asyncio.StreamReader | None
 """Destination of a stream: a callback for its bytes, a reader with flow control, or the null device."""
 
 LINGER_S: Final = 1.0
-"""Seconds that what a program left behind may still write after its end."""
+"""Seconds that other processes may still write to the streams after the program ended."""
 
 _DRAIN_S: Final = 0.5
-"""Seconds to read what is left in the pipes: only processes that could not be ended still hold them open."""
+"""Seconds to read the rest of the pipes after all processes were ended; those that cannot be ended keep them open."""
 _PIECE: Final = 256 * 1024
 _FILE_POLL_S: Final = 0.05
 
@@ -28,8 +37,8 @@ class RunningProcess(ABC):
     """A program and the destinations of its streams.
 
     With `stdout_file`, the program writes to this new file, and `stdout` receives its content while it grows: Node
-    drops what a full pipe does not take when it exits. A program that writes more than `max_bytes` to a stream is not
-    waited for (None: no limit). The owner calls `end` whatever happens.
+    loses output that a full pipe does not accept at its exit. A program that writes more than `max_bytes` to a stream
+    is not waited for (None: no limit). The owner calls `end` whatever happens.
     """
 
     def __init__(
@@ -48,9 +57,9 @@ class RunningProcess(ABC):
         self._closed = asyncio.Event()
         self._tail: asyncio.Task[None] | None = None
         self.has_written_too_much = False
-        """Whether there is more on a stream than `max_bytes`."""
+        """Whether a stream has exceeded `max_bytes`."""
         self.stdin: asyncio.StreamWriter | None = None
-        """Its input, if it was started with `stdin=None`."""
+        """Standard input, if it was started with `stdin=None`."""
 
     @property
     @abstractmethod
@@ -74,7 +83,7 @@ class RunningProcess(ABC):
             self.stdin.close()
 
     async def finished(self) -> None:
-        """Wait for its end, and for a short time for other writers to its streams."""
+        """Wait until the program ends, and at most `LINGER_S` for other writers to its streams."""
         await self._finished.wait()
         if self._is_left:
             return
@@ -82,7 +91,7 @@ class RunningProcess(ABC):
             await self._closed.wait()
 
     def stop_waiting(self, within_s: float = 0.0) -> None:
-        """Let `finished` return after this time, even if the program still runs."""
+        """Make `finished` return after this time, even if the program still runs."""
 
         def leave() -> None:
             self._is_left = self._is_left or self.exit_code is None
@@ -101,7 +110,7 @@ class RunningProcess(ABC):
                 self._file.is_complete = True
                 await self._tail
         finally:
-            # Without unsent data it is closed, or about to be, and must not be closed again.
+            # A transport with unsent data would wait for the reader forever; without, `close` is safe to repeat.
             if self.stdin is not None and self.stdin.transport.get_write_buffer_size():
                 self.stdin.transport.abort()
             elif self.stdin is not None:
@@ -124,7 +133,7 @@ class RunningProcess(ABC):
 
     @abstractmethod
     def _release(self) -> None:
-        """Close what belongs to this process alone. It may be called twice."""
+        """Release the resources of this process. It may be called twice."""
 
     def _receive(self, stream: int, data: bytes) -> None:
         sink = self._sinks[stream]
@@ -150,7 +159,7 @@ class RunningProcess(ABC):
             self._closed.set()
 
     def _connect(self, stream: int, transport: asyncio.BaseTransport | None) -> None:
-        """Let a reader pause the transport of its stream."""
+        """Allow a reader to pause the transport of its stream."""
         sink = self._sinks[stream]
         if isinstance(sink, asyncio.StreamReader) and transport is not None:
             sink.set_transport(transport)
@@ -181,7 +190,7 @@ class OutputFile:
         self._reader = self._path.open("rb", buffering=0)
 
     async def follow(self, receive: Callable[[bytes], None]) -> None:
-        """Pass on what is written, until the file is complete."""
+        """Pass on written bytes until the program has ended and the file is read."""
         while self._reader is not None:
             is_complete = self.is_complete
             if data := self._reader.read(_PIECE):

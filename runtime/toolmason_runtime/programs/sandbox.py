@@ -178,7 +178,7 @@ def wrap(access: Access, argv: Sequence[str]) -> list[str]:
     reads = {*LIBRARIES, *FILES, *access.reads, *access.executes} - {"/proc", "/dev/urandom", "/dev/random"} - writes
     binds = [*(("--ro-bind-try", path) for path in reads), *(("--bind-try", path) for path in writes)]
     binds += [("--ro-bind-try", path) for path in _KERNEL_SETTINGS]
-    binds.sort(key=lambda each: each[1])  # a directory before its entries, which it would hide otherwise
+    binds.sort(key=lambda bind: bind[1])  # a directory before its entries, which it would hide otherwise
     return [
         *(_bwrap(), "--die-with-parent", "--unshare-all", *(["--share-net"] if access.network else [])),
         # Root keeps its capabilities otherwise, with which it could mount these directories again to write to them.
@@ -205,8 +205,8 @@ def can_use_bwrap() -> bool:
 @cache
 def _bwrap() -> str:
     """Return the path of `bwrap`. PATH is not searched: it may contain directories of a project."""
-    folders = ("/usr/bin", "/bin", "/usr/local/bin", "/run/current-system/sw/bin")
-    return next((path for path in (f"{each}/bwrap" for each in folders) if os.access(path, os.X_OK)), "")
+    directories = ("/usr/bin", "/bin", "/usr/local/bin", "/run/current-system/sw/bin")
+    return next((path for path in (f"{directory}/bwrap" for directory in directories) if os.access(path, os.X_OK)), "")
 
 
 @cache
@@ -254,7 +254,7 @@ def _libc() -> ctypes.CDLL:
 
 
 def _call(number: int, *arguments: object) -> int:
-    values = [ctypes.c_long(each) if isinstance(each, int) else each for each in arguments]
+    values = [ctypes.c_long(argument) if isinstance(argument, int) else argument for argument in arguments]
     result: int = _libc().syscall(ctypes.c_long(number), *values)
     if result < 0:
         raise _failed()

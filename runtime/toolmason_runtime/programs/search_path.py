@@ -38,28 +38,30 @@ async def project_directories(call: ToolCall) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class SearchPath:
-    """The absolute directories of PATH: `kept` are searched for programs, `skipped` are inside a project."""
+    """The absolute directories of PATH: programs are looked up in `searched`, `skipped` are inside a project."""
 
-    kept: tuple[str, ...]
+    searched: tuple[str, ...]
     skipped: tuple[str, ...]
 
     @classmethod
     def of(cls, environ: Mapping[str, str], projects: Iterable[str | Path]) -> SearchPath:
         """Split the PATH of an environment. Relative directories are in neither part."""
         tops = _tops(projects)
-        named = [each for each in environ.get("PATH", os.defpath).split(os.pathsep) if os.path.isabs(each)]  # noqa: PTH117
-        skipped = {each for each in named if _is_inside(each, tops)}
+        entries = environ.get("PATH", os.defpath).split(os.pathsep)
+        directories = [entry for entry in entries if os.path.isabs(entry)]  # noqa: PTH117  a text
+        skipped = {directory for directory in directories if _is_inside(directory, tops)}
         return cls(
-            tuple(each for each in named if each not in skipped), tuple(each for each in named if each in skipped)
+            tuple(directory for directory in directories if directory not in skipped),
+            tuple(directory for directory in directories if directory in skipped),
         )
 
     def narrow(self, environ: Mapping[str, str]) -> dict[str, str]:
-        """Return the environment with only the kept directories on PATH."""
-        return {**environ, "PATH": os.pathsep.join(self.kept)}
+        """Return the environment with only the searched directories on PATH."""
+        return {**environ, "PATH": os.pathsep.join(self.searched)}
 
     def find(self, name: str) -> str | None:
-        """Return the program `name` in the kept directories; None if no directory has it."""
-        return shutil.which(name, path=os.pathsep.join(self.kept))
+        """Return the program `name` in the searched directories; None if no directory has it."""
+        return shutil.which(name, path=os.pathsep.join(self.searched))
 
 
 def working_directory() -> tuple[Path, ...]:
@@ -83,8 +85,8 @@ def is_too_wide(path: Path) -> bool:
 
 def _tops(projects: Iterable[str | Path]) -> tuple[str, ...]:
     """Return the real paths of the projects, each with a separator at its end."""
-    real = dict.fromkeys(os.path.realpath(each) for each in projects)
-    return tuple(os.path.join(each, "") for each in real if not is_too_wide(Path(each)))  # noqa: PTH118  text
+    real = dict.fromkeys(os.path.realpath(project) for project in projects)
+    return tuple(os.path.join(directory, "") for directory in real if not is_too_wide(Path(directory)))  # noqa: PTH118  text
 
 
 def _is_inside(directory: str, tops: tuple[str, ...]) -> bool:

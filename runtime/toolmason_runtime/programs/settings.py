@@ -1,4 +1,4 @@
-"""What the owner of a server says of the programs it runs. Costs nothing at a start without a policy file."""
+"""Settings of a server for the programs it runs. Without a policy file, loading them imports no other module."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from toolmason_runtime.programs.policy import Policy
 
 POLICY: Final = "TOOLMASON_POLICY"
-"""Environment variable with the policy file, where no flag names one."""
+"""Environment variable with the policy file, used without `--policy`."""
 
 
-class Commands:
-    """How a server runs programs: it stands in the state of every call.
+class ProgramSettings:
+    """How a server runs programs; in the state of every call.
 
-    `policy` is what its owner allows (None: everything, after asking for all that is not only read), and
-    `headless_approve` lets run what nobody can be asked about.
+    Without a `policy`, every tool is enabled and those that write need approval. With `headless_approve`, they also run
+    if the client cannot prompt the user.
     """
 
     def __init__(
@@ -29,24 +29,24 @@ class Commands:
     ) -> None:
         self._policy = policy
         self.unconfined = unconfined
-        """Names of the programs that declare no access, so that no sandbox holds them."""
+        """Names of the programs that declare no access and run without a sandbox."""
         self._headless_approve = headless_approve
 
     @cached_property
     def policy(self) -> Policy:
-        """What may be run, and what is asked before."""
+        """The policy of the server."""
         from toolmason_runtime.programs.policy import Policy
 
         return self._policy or Policy()
 
     @cached_property
     def approves_headless(self) -> bool:
-        """Whether a call that needs approval runs where nobody can be asked."""
+        """Whether a call that needs approval runs if the client cannot prompt the user."""
         return self._headless_approve or self.policy.headless == "approve"
 
     @cached_property
     def executor(self) -> Executor:
-        """What starts a command line: this machine, or a container for each."""
+        """Runs command lines on this machine, or each in a container."""
         if self.policy.docker is None:
             from toolmason_runtime.programs.execute import local
 
@@ -56,7 +56,7 @@ class Commands:
         return in_container(self.policy.docker)
 
     def allowed(self, catalogue: Catalogue) -> Catalogue:
-        """Give `catalogue` without the tools that the policy switches off: they are as if they were not there."""
+        """Return `catalogue` without the tools that the policy disables."""
         if self._policy is None:
             return catalogue
         policy = self._policy
@@ -68,23 +68,23 @@ class Commands:
         return {**catalogue, "tools": tools}
 
 
-def commands_for(catalogue: Catalogue, policy: str = "", *, headless_approve: bool = False) -> Commands | None:
-    """Give the settings of a server; None if it runs no programs.
+def commands_for(catalogue: Catalogue, policy: str = "", *, headless_approve: bool = False) -> ProgramSettings | None:
+    """Return the settings of a server; None if it runs no programs.
 
-    `policy` is the file with its policy; left out, the environment names it, or there is none.
+    `policy` is the path of the policy file; by default `TOOLMASON_POLICY` specifies it.
 
     Raises:
-        ValueError: the policy cannot be used; the text tells each mistake with file and line.
+        ValueError: the policy is invalid; the message lists every error with file and line.
     """
     if not catalogue.get("clis"):
         return None
     path = policy or os.environ.get(POLICY, "")
     unconfined = tuple(name for name, entry in catalogue["clis"].items() if not entry.get("confined"))
-    policy_read = _loaded(path, catalogue) if path else None
-    return Commands(policy_read, headless_approve=headless_approve, unconfined=unconfined)
+    loaded = _load(path, catalogue) if path else None
+    return ProgramSettings(loaded, headless_approve=headless_approve, unconfined=unconfined)
 
 
-def _loaded(path: str, catalogue: Catalogue) -> Policy:
+def _load(path: str, catalogue: Catalogue) -> Policy:
     from toolmason_runtime.programs.handler import command_tools
     from toolmason_runtime.programs.policy_file import PolicyError, load_policy
 

@@ -1,4 +1,4 @@
-"""What a manifest says of a program and of the tools that run it: plain data, made at generation."""
+"""Declarations of programs and command tools: plain data that generated code creates."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import Any, Final
 from toolmason_runtime.programs.sandbox import Access
 
 CONFIRM_PLACEHOLDER: Final = re.compile(r"\{\{|\}\}|\{(?P<name>[A-Za-z_][A-Za-z0-9_.-]*)\}")
-"""A parameter that `confirm` names, or a brace that is written twice."""
+"""A parameter in `confirm`, such as `{path}`, or a doubled brace (`{{`, `}}`)."""
 
 
 class Risk(StrEnum):
-    """What running a command may do, least first."""
+    """Effects that a command may have, weakest first."""
 
     READ = "read"
     WRITE = "write"
@@ -23,12 +23,12 @@ class Risk(StrEnum):
 
     @property
     def rank(self) -> int:
-        """0 for the least."""
+        """0 for the weakest."""
         return list(Risk).index(self)
 
 
-class Place(StrEnum):
-    """Where the value of a parameter goes."""
+class PlacementKind(StrEnum):
+    """How a program receives the value of a parameter."""
 
     FLAG = "flag"
     POSITIONAL = "positional"
@@ -37,17 +37,17 @@ class Place(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Placement:
+class ArgumentPlacement:
     """How one parameter reaches the command line.
 
-    `flag` is written before its value as an argument of its own, or joined to it where it ends in `=`. A `switch`
-    stands alone: there if the value is true, not there if it is false. A list gives the flag once for each item, and
-    a positional for each. `default` is what is used when nothing is given (None: nothing); `default_env` names the
-    environment variable of the server that says it instead, if that is set and not empty.
+    `flag` precedes its value as a separate argument, or is joined to it if it ends with `=`. A `switch` is a flag
+    without a value, present if the value is true. A list repeats the flag, or the positional, for each item. `default`
+    is the value of an absent argument (None: no value). `default_env` is an environment variable of the server that
+    overrides `default` if it is set and not empty.
     """
 
     name: str
-    place: Place
+    place: PlacementKind
     flag: str = ""
     switch: bool = False
     default: Any = None
@@ -56,9 +56,9 @@ class Placement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Permissions:
-    """The files and the network that a program declares, as written: `~`, `$VAR`, `{roots}` and `{cwd}` included.
+    """The files and the network that a program declares, not expanded: with `~`, `$VAR`, `{roots}` and `{cwd}`.
 
-    `writes` holds for calls that change something; those whose risk is `read` only read there.
+    In calls with risk `read`, `writes` can only be read.
     """
 
     reads: tuple[str, ...] = ()
@@ -69,12 +69,11 @@ class Permissions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Program:
-    """`[clis.NAME]`: a program, and what all command lines of it share.
+    """`[clis.NAME]`: a program and the settings that all its command lines share.
 
-    `command` comes first. `env` is set for it, and the variables named in `pass_env` are handed on from the server;
-    nothing else of the server's environment is, but for what a program needs to run at all. `ends_options` says that
-    it takes `--`, after which nothing is an option. One without `permissions` is not confined. `memory_mb` limits the
-    memory of each of its processes, in mebibytes; 0 does not.
+    `command` is the start of each command line. The program receives the variables in `env`, those of the server in
+    `pass_env`, and a minimal base environment. `ends_options` is true if it accepts `--` as the end of options. Without
+    `permissions` it is not confined. `memory_mb` limits each of its processes, in mebibytes (0: no limit).
     """
 
     name: str
@@ -86,28 +85,28 @@ class Program:
     ends_options: bool = False
     memory_mb: int = 1024
     permissions: Permissions | None = None
-    placements: tuple[Placement, ...] = ()
+    placements: tuple[ArgumentPlacement, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandTool:
-    """A tool with `cli`: which sub-command of the program it runs, and what its parameters become.
+    """A tool with `cli`: the subcommand of a program and the placements of its parameters.
 
-    `risk` is that of any call; `risk_by_value` maps a parameter to its values to the risk of a call with that value,
-    and a value that is not listed there counts as destructive.
+    `risk` is the risk of every call. `risk_by_value` maps a parameter to values and these to the risk of a call with
+    that value; an unlisted value is destructive.
     """
 
     name: str
     program: Program
     argv: tuple[str, ...] = ()
-    placements: tuple[Placement, ...] = ()
+    placements: tuple[ArgumentPlacement, ...] = ()
     timeout_s: float | None = None
     risk: Risk = Risk.READ
     risk_by_value: Mapping[str, Mapping[str, Risk]] = field(default_factory=dict)
     confirm: str = ""
-    """The question to the person, above the command line itself; empty for the usual words.
+    """The question above the command line in an approval prompt; empty for the default question.
 
-    `{name}` is replaced by the value of that parameter, `{{` and `}}` by a brace.
+    `{name}` is replaced by the value of a parameter, `{{` and `}}` by a brace.
     """
     ok_exit_codes: tuple[int, ...] = (0,)
     """Exit codes for which the result is not an error."""
@@ -115,10 +114,10 @@ class CommandTool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Invocation:
-    """A command line that is ready to run. `cwd` is empty for the server's own; `stdin` is None for none.
+    """A command line that is ready to run. An empty `cwd` means the server's directory; `stdin` None means no input.
 
-    `projects` are directories that choose no program by lying on PATH, besides `cwd` and the server's own.
-    `access` is None if the program is not confined.
+    Programs in `projects`, in `cwd` and in the server's directory are not used although PATH contains them. `access` is
+    None if the program is not confined.
     """
 
     argv: tuple[str, ...]

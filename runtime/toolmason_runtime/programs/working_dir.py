@@ -1,4 +1,4 @@
-"""The folder that a call runs in, as it is: what is judged, shown to a person and entered is one and the same."""
+"""Resolve the working directory of a call once, so that policy, approval prompt and program use the same path."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from toolmason_runtime.programs.argv import folder_of, values_used
+from toolmason_runtime.programs.argv import effective_values, resolve_working_dir
 from toolmason_runtime.programs.policy import Docker
-from toolmason_runtime.programs.spec import CommandTool, Place
+from toolmason_runtime.programs.spec import CommandTool, PlacementKind
 
 
-def base_of(docker: Docker | None) -> str:
-    """Give the folder that relative ones start from: the server's, or that of containers; empty if there is none."""
+def base_directory(docker: Docker | None) -> str:
+    """Return the directory that relative ones start from, the server's or the container's; empty if it was removed."""
     if docker is not None:
         return docker.working_dir
     try:
@@ -23,26 +23,26 @@ def base_of(docker: Docker | None) -> str:
         return ""
 
 
-def with_folder(
+def with_working_dir(
     tool: CommandTool, values: Mapping[str, Any], *, environ: Mapping[str, str], docker: Docker | None
 ) -> dict[str, Any]:
-    """Give `values` with the folder to run in resolved, if a parameter names one.
+    """Return `values` with a resolved working directory, if a parameter specifies one.
 
     Raises:
-        ToolError: it can be no folder.
+        ToolError: the value cannot be a directory.
     """
-    used = values_used(tool, values, environ=environ)
-    named = next((each.name for each in tool.placements if each.place is Place.CWD), "")
-    if named not in used:
+    used = effective_values(tool, values, environ=environ)
+    parameter = next((placement.name for placement in tool.placements if placement.place is PlacementKind.CWD), "")
+    if parameter not in used:
         return dict(values)
-    base = base_of(docker)
-    folder = folder_of(tool, used, environ=environ, base=base) or base
-    return {**values, named: _resolved(folder, is_here=docker is None)}
+    base = base_directory(docker)
+    directory = resolve_working_dir(tool, used, environ=environ, base=base) or base
+    return {**values, parameter: _normalize(directory, is_local=docker is None)}
 
 
-def _resolved(folder: str, *, is_here: bool) -> str:
-    """Give a folder without `.` and `..`, and on this machine without links: those in a container are not seen."""
-    if is_here and Path(folder).is_absolute():
-        return os.path.realpath(folder)
-    # Two slashes at the start would stay, since POSIX lets them mean something else. Nowhere that we run do they.
-    return posixpath.normpath(folder).replace("//", "/") if folder else ""
+def _normalize(directory: str, *, is_local: bool) -> str:
+    """Return a directory without `.` and `..`; on this machine also without links."""
+    if is_local and Path(directory).is_absolute():
+        return os.path.realpath(directory)
+    # normpath keeps two leading slashes, which POSIX reserves; on Linux, macOS and Windows they mean one.
+    return posixpath.normpath(directory).replace("//", "/") if directory else ""

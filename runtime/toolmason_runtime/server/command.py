@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
-from toolmason_runtime.programs.settings import POLICY, Commands, commands_for
+from toolmason_runtime.programs.settings import POLICY, ProgramSettings, commands_for
 from toolmason_runtime.protocol.catalogue import Catalogue, ToolEntry
 from toolmason_runtime.protocol.selection import STYLES, Selection, visible_tools
 from toolmason_runtime.server.options import OptionSpec, option_values
@@ -333,7 +333,7 @@ def _selection(catalogue: Catalogue, args: argparse.Namespace) -> Selection:
     return Selection(style, args.all or exposes_all, args.toolsets or ())
 
 
-def _commands(catalogue: Catalogue, args: argparse.Namespace) -> Commands | None:
+def _commands(catalogue: Catalogue, args: argparse.Namespace) -> ProgramSettings | None:
     """Return the settings for running programs; None without programs.
 
     Raises:

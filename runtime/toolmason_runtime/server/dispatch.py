@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from toolmason_runtime.discovery import style_for
 from toolmason_runtime.discovery.results import error_result, with_notes
-from toolmason_runtime.programs.settings import Commands, commands_for
+from toolmason_runtime.programs.settings import ProgramSettings, commands_for
 from toolmason_runtime.protocol.arguments import ArgumentValidator
 from toolmason_runtime.protocol.binding import Binding
 from toolmason_runtime.protocol.call import Context, InputRequired, ServerInfo, ToolCall
@@ -72,7 +72,7 @@ class Dispatcher:
         load_index: Callable[[], dict[str, Any]],
         state: Sequence[object] = (),
         options: Options | None = None,
-        commands: Commands | None = None,
+        commands: ProgramSettings | None = None,
     ) -> None:
         self._commands = commands or commands_for(catalogue)
         if self._commands is not None:

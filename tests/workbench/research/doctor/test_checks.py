@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from workbench_handlers.model_backends.choice import without_projects
 
 from workbench_handlers.doctor.checks import Check, git_ignore_check, inspect_setup, program_on_path
-from workbench_handlers.model_backends.choice import without_projects
 
 SECRET = "AIzaSyPlantedSecretThatMustNotLeak012345"
 HEAVY = ("anyio", "asyncio", "jsonschema", "mcp", "pathspec", "pydantic", "redis", "tenacity")

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from toolmason_runtime.serving import (
-    Commands,
+    ProgramSettings,
     Dispatcher,
     Options,
     Selection,
@@ -33,7 +33,7 @@ def build_dispatcher(
     *,
     state: Sequence[object] = (),
     options: Options | None = None,
-    commands: Commands | None = None,
+    commands: ProgramSettings | None = None,
 ) -> Dispatcher:
     """Return a transport-independent dispatcher.
 
@@ -53,7 +53,7 @@ def build_server(
     *,
     state: Sequence[object] = (),
     options: Options | None = None,
-    commands: Commands | None = None,
+    commands: ProgramSettings | None = None,
 ) -> Server[None]:
     """Return a server of the official SDK: for `mcp.Client`, an ASGI app, or a transport of your own."""
     from toolmason_runtime.serving import sdk_server
@@ -61,4 +61,4 @@ def build_server(
     return sdk_server(build_dispatcher(selection, state=state, options=options, commands=commands))
 
 
-# toolmason: sha256 957c08b31807f9c68754a9556c118c7d
+# toolmason: sha256 7b875d387c36f5524c3c47d07d329164

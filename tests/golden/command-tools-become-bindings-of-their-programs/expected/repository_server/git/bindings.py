@@ -8,7 +8,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from toolmason_runtime.serving import Binding, CommandTool, Permissions, Place, Placement, Program, Risk, command
+from toolmason_runtime.serving import (
+    Binding,
+    CommandTool,
+    Permissions,
+    PlacementKind,
+    ArgumentPlacement,
+    Program,
+    Risk,
+    command,
+)
 
 import repository.about
 from repository_server.git import contract, models
@@ -33,11 +42,11 @@ GIT_LOG: Final = CommandTool(
     program=GIT_PROGRAM,
     argv=("log", "--oneline"),
     placements=(
-        Placement(name="max_count", place=Place.FLAG, flag="--max-count", default=20),
-        Placement(name="author", place=Place.FLAG, flag="--author="),
-        Placement(name="graph", place=Place.FLAG, flag="--graph", switch=True),
-        Placement(name="paths", place=Place.POSITIONAL),
-        Placement(name="folder", place=Place.CWD),
+        ArgumentPlacement(name="max_count", place=PlacementKind.FLAG, flag="--max-count", default=20),
+        ArgumentPlacement(name="author", place=PlacementKind.FLAG, flag="--author="),
+        ArgumentPlacement(name="graph", place=PlacementKind.FLAG, flag="--graph", switch=True),
+        ArgumentPlacement(name="paths", place=PlacementKind.POSITIONAL),
+        ArgumentPlacement(name="folder", place=PlacementKind.CWD),
     ),
     risk=Risk.READ,
 )
@@ -46,7 +55,7 @@ GIT_COMMIT: Final = CommandTool(
     name="git_commit",
     program=GIT_PROGRAM,
     argv=("commit", "--file=-"),
-    placements=(Placement(name="message", place=Place.STDIN),),
+    placements=(ArgumentPlacement(name="message", place=PlacementKind.STDIN),),
     timeout_s=60,
     risk=Risk.WRITE,
     confirm="Commit with {message}?",
@@ -61,4 +70,4 @@ BINDINGS: Final[Mapping[str, Binding]] = {
 }
 
 
-# toolmason: sha256 889b68b20264c9c509811115a76a5720
+# toolmason: sha256 0d5a458b64510ede908c1f6cf3aed900

@@ -8,7 +8,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from toolmason_runtime.serving import Binding, CommandTool, Permissions, Place, Placement, Program, Risk, command
+from toolmason_runtime.serving import (
+    Binding,
+    CommandTool,
+    Permissions,
+    PlacementKind,
+    ArgumentPlacement,
+    Program,
+    Risk,
+    command,
+)
 
 from repository_server.web import models
 
@@ -22,9 +31,9 @@ FORGE_PROGRAM: Final = Program(
         network=True,
     ),
     placements=(
-        Placement(name="headers", place=Place.FLAG, flag="-H", default=["Accept: text/plain"]),
-        Placement(name="host", place=Place.FLAG, flag="--host=", default_env="FORGE_HOST"),
-        Placement(name="verbose", place=Place.FLAG, flag="--verbose", switch=True, default=True),
+        ArgumentPlacement(name="headers", place=PlacementKind.FLAG, flag="-H", default=["Accept: text/plain"]),
+        ArgumentPlacement(name="host", place=PlacementKind.FLAG, flag="--host=", default_env="FORGE_HOST"),
+        ArgumentPlacement(name="verbose", place=PlacementKind.FLAG, flag="--verbose", switch=True, default=True),
     ),
 )
 
@@ -33,9 +42,9 @@ FORGE_REQUEST: Final = CommandTool(
     program=FORGE_PROGRAM,
     argv=("api",),
     placements=(
-        Placement(name="path", place=Place.POSITIONAL),
-        Placement(name="method", place=Place.FLAG, flag="--method", default="GET"),
-        Placement(name="force", place=Place.FLAG, flag="overwrite", switch=True),
+        ArgumentPlacement(name="path", place=PlacementKind.POSITIONAL),
+        ArgumentPlacement(name="method", place=PlacementKind.FLAG, flag="--method", default="GET"),
+        ArgumentPlacement(name="force", place=PlacementKind.FLAG, flag="overwrite", switch=True),
     ),
     risk_by_value={
         "method": {
@@ -55,4 +64,4 @@ BINDINGS: Final[Mapping[str, Binding]] = {
 }
 
 
-# toolmason: sha256 68f0b0f9f1541150cf464d23c982d550
+# toolmason: sha256 5bfbecb8ffbaa34b66b05de84523e91e

@@ -1,0 +1,26 @@
+"""The lifespan of the server: shared state of its handlers, created at startup and closed at shutdown."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+
+from toolmason_runtime.programs import Projects
+
+from workbench_handlers.model_backends import logs
+from workbench_handlers.research.state import Research
+from workbench_handlers.state import Workspace, project_paths, workspace
+
+
+@asynccontextmanager
+async def lifespan(
+    options: Mapping[str, str | tuple[str, ...]],
+) -> AsyncIterator[tuple[Workspace, Research, Projects]]:
+    """Yield the state of the handlers for the server's options. Running research ends with the server."""
+    logs.install()
+    roots = options.get("root", ())
+    research = Research()
+    try:
+        yield workspace((roots,) if isinstance(roots, str) else roots), research, Projects(project_paths)
+    finally:
+        await research.aclose()
