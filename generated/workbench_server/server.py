@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from toolmason_runtime.serving import (
-    ProgramSettings,
     Dispatcher,
     Options,
     OptionSpec,
+    ProgramSettings,
     Selection,
     option_values,
 )
@@ -81,4 +81,4 @@ def build_server(
     return sdk_server(build_dispatcher(selection, state=state, options=options, commands=commands))
 
 
-# toolmason: sha256 8c6d74d4604c4b929b462b4acedc146e
+# toolmason: sha256 5a2838dc4c263eac9a9c24c1bac12ed1

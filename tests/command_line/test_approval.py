@@ -16,7 +16,7 @@ from mcp.client.context import ClientRequestContext
 from oracle import LEGACY, MODERN, Oracle, watched
 from toolmason_runtime import ToolError
 from toolmason_runtime.programs.approval import MAX_COMMAND_LENGTH, MAX_INPUT_LENGTH, command_text, question
-from toolmason_runtime.programs.policy import Approval, Docker, Headless, Policy, ToolRule
+from toolmason_runtime.programs.policy import Approval, Docker, HeadlessMode, Policy, ToolRule
 from toolmason_runtime.programs.settings import ProgramSettings
 from toolmason_runtime.programs.spec import ArgumentPlacement, CommandTool, Invocation, PlacementKind, Program, Risk
 from toolmason_runtime.server.sdk import sdk_server
@@ -138,7 +138,7 @@ async def test_where_nobody_can_be_asked_it_says_so_and_does_not_blame_a_user(
     "commands",
     [
         pytest.param(ProgramSettings(headless_approve=True), id="by flag"),
-        pytest.param(ProgramSettings(Policy(headless=Headless.APPROVE)), id="by policy"),
+        pytest.param(ProgramSettings(Policy(headless=HeadlessMode.APPROVE)), id="by policy"),
     ],
 )
 async def test_an_owner_can_let_commands_run_where_nobody_can_be_asked(

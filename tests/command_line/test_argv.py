@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from toolmason_runtime.programs.argv import MAX_ELEMENT_LENGTH, effective_values, expand_variables, invocation
+from toolmason_runtime.programs.argv import MAX_ELEMENT_LENGTH, build_invocation, effective_values, expand_variables
 from toolmason_runtime.programs.spec import ArgumentPlacement, CommandTool, Invocation, PlacementKind, Program
 from toolmason_runtime.protocol.errors import ToolError
 
@@ -48,7 +48,7 @@ def line(which: CommandTool, arguments: Mapping[str, Any], environ: Mapping[str,
 
 
 def built(which: CommandTool, arguments: Mapping[str, Any], environ: Mapping[str, str] | None = None) -> Invocation:
-    return invocation(which, arguments, environ=HOME if environ is None else environ)
+    return build_invocation(which, arguments, environ=HOME if environ is None else environ)
 
 
 def refusal(which: CommandTool, arguments: Mapping[str, Any], environ: Mapping[str, str] | None = None) -> str:
@@ -297,7 +297,7 @@ def test_value_of_the_environment_that_cannot_be_passed_is_for_the_owner_to_mend
     which = tool(positional("path"), of=program(flag("host", default_env="APP_HOST")))
 
     with pytest.raises(ToolError) as refused:
-        invocation(which, {"path": "a"}, environ={"APP_HOST": host})
+        build_invocation(which, {"path": "a"}, environ={"APP_HOST": host})
 
     assert refused.value.message == (
         f"This tool is not set up: the environment variable APP_HOST of the server cannot be passed: it {reason}"
@@ -436,7 +436,7 @@ def test_program_that_is_named_by_its_place_stays_there_whatever_folder_is_sent(
 ) -> None:
     which = tool(CWD, of=program(command=(command,), working_dir=own))
     for sent in ({}, {"folder": "/else"}, {"folder": "sub"}):
-        assert invocation(which, sent, environ=HOME, base=base).argv[0] == expected
+        assert build_invocation(which, sent, environ=HOME, base=base).argv[0] == expected
 
 
 @pytest.mark.parametrize(
@@ -535,7 +535,7 @@ def test_no_value_ever_becomes_an_option(which: CommandTool, arguments: dict[str
     The one exception is a number that the schema typed as one: `-n -5` stays a value of `-n`.
     """
     try:
-        argv = invocation(which, arguments, environ={}).argv
+        argv = build_invocation(which, arguments, environ={}).argv
     except ToolError:
         return
     assert not any("\0" in element for element in argv)
@@ -568,7 +568,7 @@ def test_end_of_options_is_written_only_where_the_program_takes_it(
     which: CommandTool, arguments: dict[str, Any]
 ) -> None:
     try:
-        argv = invocation(which, arguments, environ={}).argv
+        argv = build_invocation(which, arguments, environ={}).argv
     except ToolError:
         return
     if not which.program.ends_options and "--" not in which.argv:
@@ -580,14 +580,14 @@ def test_a_call_gives_a_command_line_or_a_reason_and_nothing_else(
     which: CommandTool, arguments: dict[str, Any]
 ) -> None:
     try:
-        first = invocation(which, arguments, environ={})
+        first = build_invocation(which, arguments, environ={})
     except ToolError:
         return
-    assert first == invocation(which, arguments, environ={})
-    assert first == invocation(which, effective_values(which, arguments, environ={}), environ={})
+    assert first == build_invocation(which, arguments, environ={})
+    assert first == build_invocation(which, effective_values(which, arguments, environ={}), environ={})
 
 
 @given(st.lists(st.text(min_size=1).filter(lambda text: not set(text) & set("\n\r\0")), min_size=1, max_size=4))
 def test_values_of_positionals_arrive_as_they_were_sent(values: list[str]) -> None:
-    argv = invocation(tool(positional("a"), of=ENDING), {"a": values}, environ={}).argv
+    argv = build_invocation(tool(positional("a"), of=ENDING), {"a": values}, environ={}).argv
     assert list(argv[-len(values) :]) == values

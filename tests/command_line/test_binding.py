@@ -19,10 +19,10 @@ import pytest
 from command_sample import DECLARED, Client, Sample, text_of
 from pydantic import BaseModel, Field
 from toolmason_runtime import MethodError, ToolError
-from toolmason_runtime.programs.argv import invocation
-from toolmason_runtime.programs.handler import check_positionals_contiguous, command_tools, given
-from toolmason_runtime.programs.policy import Listing, Policy, ToolRule
-from toolmason_runtime.programs.settings import POLICY, ProgramSettings, commands_for
+from toolmason_runtime.programs.argv import build_invocation
+from toolmason_runtime.programs.handler import check_positionals_contiguous, command_tools, sent_arguments
+from toolmason_runtime.programs.policy import DefaultAccess, Policy, ToolRule
+from toolmason_runtime.programs.settings import POLICY, ProgramSettings, load_program_settings
 from toolmason_runtime.programs.spec import ArgumentPlacement, CommandTool, PlacementKind, Program
 from toolmason_runtime.protocol.answer_size import max_answer_size, size_of, text_budget
 from toolmason_runtime.server.command import main
@@ -106,7 +106,7 @@ async def test_a_policy_can_have_every_program_run_in_a_container(
 ) -> None:
     monkeypatch.setenv("PATH", str(docker.parent), prepend=os.pathsep)
     text = 'default = "enabled"\nexecutor = "docker"\n[docker]\nimage = "alpine:3"\nvolumes = ["/a:/b:ro"]\n'
-    commands = commands_for(sample.catalogue, policy(text))
+    commands = load_program_settings(sample.catalogue, policy(text))
 
     result = await sample.run("say", {"text": "a", "note": "in"}, commands)
 
@@ -158,14 +158,14 @@ def test_arguments_reach_the_command_line_as_the_text_that_was_sent() -> None:
         placements=tuple(ArgumentPlacement(name=name, place=PlacementKind.FLAG, flag=f"--{name}=") for name in shown),
     )
 
-    assert invocation(tool, given(sent), environ={}).argv[1:] == (
+    assert build_invocation(tool, sent_arguments(sent), environ={}).argv[1:] == (
         *("--level=high", "--levels=low", "--levels=high", "--since=2026-01-31", "--at=2026-01-31T04:05:06Z"),
         *("--class=a\nb", "--share=0.0000001", f"--count={10**30}"),
     )
 
 
 def test_null_is_as_not_sent_and_what_is_no_number_is_not_null() -> None:
-    assert given(Sent.model_validate({"since": None, "share": "nan"})).keys() == {"share"}
+    assert sent_arguments(Sent.model_validate({"since": None, "share": "nan"})).keys() == {"share"}
 
 
 def pushing() -> CommandTool:
@@ -175,11 +175,11 @@ def pushing() -> CommandTool:
     return CommandTool(name="push", program=Program(name="git", command=("git",)), placements=(flag, *places))
 
 
-@pytest.mark.parametrize("given", [0, 1, 2, 3])
-def test_positionals_may_be_left_out_from_the_end(given: int) -> None:
+@pytest.mark.parametrize("sent_arguments", [0, 1, 2, 3])
+def test_positionals_may_be_left_out_from_the_end(sent_arguments: int) -> None:
     values = {"remote": "origin", "branch": "main", "paths": ["a"]}
 
-    check_positionals_contiguous(pushing(), dict(list(values.items())[:given]))
+    check_positionals_contiguous(pushing(), dict(list(values.items())[:sent_arguments]))
 
 
 @pytest.mark.parametrize(
@@ -275,19 +275,19 @@ async def test_a_chunk_that_is_not_kept_is_told_as_such(sample: Sample) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "left"),
+    ("sent_arguments", "left"),
     [
         pytest.param(Policy(), {*DECLARED}, id="none is all"),
         pytest.param(Policy(tools={"pour": ToolRule(enabled=False)}), {*DECLARED} - {"pour"}, id="one is off"),
         pytest.param(
-            Policy(default=Listing.DISABLED, tools={"git_log": ToolRule()}), {"git_log"}, id="only what is listed"
+            Policy(default=DefaultAccess.DISABLED, tools={"git_log": ToolRule()}), {"git_log"}, id="only what is listed"
         ),
     ],
 )
 async def test_what_a_policy_switches_off_is_not_listed_found_counted_or_callable(
-    sample: Sample, given: Policy, left: set[str]
+    sample: Sample, sent_arguments: Policy, left: set[str]
 ) -> None:
-    commands = ProgramSettings(given)
+    commands = ProgramSettings(sent_arguments)
     listed = await sample.listed(sample.dispatcher("classic", commands))
     assert {*listed} == left
 
@@ -315,7 +315,7 @@ async def test_what_a_policy_switches_off_is_not_listed_found_counted_or_callabl
 async def test_a_policy_is_held_against_what_is_finally_run(
     sample: Sample, policy: Write, rule: str, args: dict[str, Any], told: str
 ) -> None:
-    commands = commands_for(sample.catalogue, policy(f"[tools.git_show.args]\n{rule}\n"))
+    commands = load_program_settings(sample.catalogue, policy(f"[tools.git_show.args]\n{rule}\n"))
 
     result = await sample.run("git_show", args, commands)
 
@@ -345,7 +345,9 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 async def test_a_folder_that_is_what_the_policy_asks_for_is_taken_however_it_is_named(
     sample: Sample, policy: Write, desk: Path, folder: str
 ) -> None:
-    commands = commands_for(sample.catalogue, policy(f"[tools.say.args]\nfolder = {{ pattern = '{desk}(/.*)?' }}\n"))
+    commands = load_program_settings(
+        sample.catalogue, policy(f"[tools.say.args]\nfolder = {{ pattern = '{desk}(/.*)?' }}\n")
+    )
 
     told = json.loads(text_of(await sample.run("say", {"text": "a", "folder": folder.format(desk=desk)}, commands)))
 
@@ -356,7 +358,9 @@ async def test_a_folder_that_is_what_the_policy_asks_for_is_taken_however_it_is_
 async def test_no_folder_leads_out_of_what_the_policy_asks_for(
     sample: Sample, policy: Write, desk: Path, folder: str
 ) -> None:
-    commands = commands_for(sample.catalogue, policy(f"[tools.say.args]\nfolder = {{ pattern = '{desk}(/.*)?' }}\n"))
+    commands = load_program_settings(
+        sample.catalogue, policy(f"[tools.say.args]\nfolder = {{ pattern = '{desk}(/.*)?' }}\n")
+    )
 
     result = await sample.run("say", {"text": "a", "folder": folder.format(desk=desk)}, commands)
 
@@ -380,7 +384,7 @@ async def test_a_folder_in_a_container_is_judged_without_its_steps_back(
     sample: Sample, policy: Write, contained: Path, folder: str, used: str | None
 ) -> None:
     text = 'executor = "docker"\ndocker = { image = "alpine:3", working_dir = "/work" }\n[tools.say.args]\n'
-    commands = commands_for(sample.catalogue, policy(f"{text}folder = {{ pattern = '/work(/.*)?' }}\n"))
+    commands = load_program_settings(sample.catalogue, policy(f"{text}folder = {{ pattern = '/work(/.*)?' }}\n"))
 
     result = await sample.run("say", {"text": "a", "folder": folder}, commands)
 

@@ -11,8 +11,8 @@ from toolmason_runtime.programs.output_buffer import Capture
 
 
 @given(st.binary(max_size=60), st.integers(0, 20), st.integers(1, 7))
-def test_capture_decodes_alike_however_it_was_fed(data: bytes, most_in_memory: int, step: int) -> None:
-    capture = Capture(most_in_memory=most_in_memory, most_in_file=100)
+def test_capture_decodes_alike_however_it_was_fed(data: bytes, max_memory_bytes: int, step: int) -> None:
+    capture = Capture(max_memory_bytes=max_memory_bytes, max_file_bytes=100)
     for start in range(0, len(data), step):
         capture.write(data[start : start + step])
     text = "".join(capture.texts())
@@ -25,7 +25,7 @@ def test_capture_decodes_alike_however_it_was_fed(data: bytes, most_in_memory: i
 
 
 def test_capture_counts_what_it_drops_and_splits_no_character_where_it_begins_to() -> None:
-    capture = Capture(most_in_memory=4, most_in_file=4)
+    capture = Capture(max_memory_bytes=4, max_file_bytes=4)
     capture.write("\u20ac\u20ac\u20ac\u20ac".encode())
     text = "".join(capture.texts())
     capture.close()
@@ -39,7 +39,7 @@ def test_capture_without_a_place_for_files_keeps_what_is_in_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "missing"))
-    capture = Capture(most_in_memory=4, most_in_file=100)
+    capture = Capture(max_memory_bytes=4, max_file_bytes=100)
     capture.write(b"123456")
     capture.write(b"78")
 

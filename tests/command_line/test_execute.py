@@ -209,7 +209,7 @@ async def test_fifty_megabytes_are_held_in_little_memory_and_can_be_fetched_whol
 
 async def test_what_comes_after_the_limits_is_dropped_and_the_program_goes_on(program: Program) -> None:
     invocation = Invocation(argv=program("flood", 1_000_000, 1))
-    outcome = await run(invocation, environ=PLACES, most_in_memory=1000, most_in_file=10_000)
+    outcome = await run(invocation, environ=PLACES, max_memory_bytes=1000, max_file_bytes=10_000)
     kept = "".join(outcome.stdout.texts())
     outcome.close()
 

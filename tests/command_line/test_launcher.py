@@ -281,9 +281,9 @@ def test_a_child_cannot_read_the_environment_of_a_protected_server(word: str, ex
 
 SERVE = """
 import ctypes, sys
-from toolmason_runtime.transports.shutdown import before_leaving
+from toolmason_runtime.transports.shutdown import exit_hooks
 from workbench_server.__main__ import main
-before_leaving.append(lambda: print("protected:", ctypes.CDLL(None).prctl(3) == 0, file=sys.stderr, flush=True))
+exit_hooks.append(lambda: print("protected:", ctypes.CDLL(None).prctl(3) == 0, file=sys.stderr, flush=True))
 main()
 """
 

@@ -14,7 +14,7 @@ from command_sample import DECLARED, SAMPLE, Client, Sample, git, text_of
 from toolmason_runtime import MethodError
 from toolmason_runtime.discovery import style_for
 from toolmason_runtime.programs.policy_file import load_policy
-from toolmason_runtime.programs.settings import ProgramSettings, commands_for
+from toolmason_runtime.programs.settings import ProgramSettings, load_program_settings
 from toolmason_runtime.protocol.selection import Selection
 
 from toolmason.diagnostics import Diagnostics
@@ -426,7 +426,7 @@ def test_fr_017_sc_003_a_server_without_programs_is_what_it_was() -> None:
 
     # No tools of programs, no way to set them up: `clis` is what both go by.
     assert "clis" not in CATALOGUE
-    assert commands_for(CATALOGUE, "no such policy") is None
+    assert load_program_settings(CATALOGUE, "no such policy") is None
 
 
 def test_fr_017_sc_003_a_manifest_without_programs_gives_nothing_of_them(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ async def store() -> AsyncIterator[ChunkStore]:
 def outcome(
     stdout: bytes = b"", stderr: bytes = b"", exit_code: int | None = 0, *, timeout_s: float = 30.0, most: int = 10_000
 ) -> Outcome:
-    captures = [Capture(most_in_memory=10, most_in_file=most) for _ in range(2)]
+    captures = [Capture(max_memory_bytes=10, max_file_bytes=most) for _ in range(2)]
     captures[0].write(stdout)
     captures[1].write(stderr)
     return Outcome(stdout=captures[0], stderr=captures[1], exit_code=exit_code, timeout_s=timeout_s)

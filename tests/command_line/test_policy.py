@@ -13,15 +13,15 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from pytest_regressions.file_regression import FileRegressionFixture
-from toolmason_runtime.programs.argv import invocation
+from toolmason_runtime.programs.argv import build_invocation
 from toolmason_runtime.programs.linear_regex import Pattern
 from toolmason_runtime.programs.policy import (
     Approval,
     ArgumentRule,
+    DefaultAccess,
     Docker,
     ExecutorName,
-    Headless,
-    Listing,
+    HeadlessMode,
     Policy,
     ToolRule,
 )
@@ -97,9 +97,9 @@ def test_whole_policy_is_read(load: Load) -> None:
     )
 
     assert policy == Policy(
-        default=Listing.ENABLED,
+        default=DefaultAccess.ENABLED,
         approval=Approval.DESTRUCTIVE,
-        headless=Headless.APPROVE,
+        headless=HeadlessMode.APPROVE,
         executor=ExecutorName.DOCKER,
         docker=Docker(
             image="alpine/git:2.47",
@@ -121,7 +121,7 @@ def test_whole_policy_is_read(load: Load) -> None:
 
 
 def test_file_that_lists_a_tool_enables_that_one_and_asks_before_it_writes(load: Load) -> None:
-    assert load("[tools.git_log]") == Policy(default=Listing.DISABLED, tools={"git_log": ToolRule()})
+    assert load("[tools.git_log]") == Policy(default=DefaultAccess.DISABLED, tools={"git_log": ToolRule()})
 
 
 def test_docker_has_no_network_unless_it_is_named(load: Load) -> None:
@@ -199,9 +199,9 @@ def test_a_policy_without_patterns_loads_no_pydantic(tmp_path: Path) -> None:
     ("policy", "name", "is_enabled"),
     [
         (Policy(), "a", True),
-        (Policy(default=Listing.DISABLED), "a", False),
-        (Policy(default=Listing.DISABLED, tools={"a": ToolRule()}), "a", True),
-        (Policy(default=Listing.DISABLED, tools={"a": ToolRule()}), "b", False),
+        (Policy(default=DefaultAccess.DISABLED), "a", False),
+        (Policy(default=DefaultAccess.DISABLED, tools={"a": ToolRule()}), "a", True),
+        (Policy(default=DefaultAccess.DISABLED, tools={"a": ToolRule()}), "b", False),
         (Policy(tools={"a": ToolRule(enabled=False)}), "a", False),
         (Policy(tools={"a": ToolRule(enabled=False)}), "b", True),
     ],
@@ -239,7 +239,7 @@ def test_tool_can_be_left_out_of_approval(approval: Approval) -> None:
 
 def test_without_a_file_everything_runs_here_and_what_writes_is_asked_about() -> None:
     policy = Policy()
-    assert (policy.approval, policy.headless, policy.docker) == (Approval.WRITE, Headless.DENY, None)
+    assert (policy.approval, policy.headless, policy.docker) == (Approval.WRITE, HeadlessMode.DENY, None)
     assert {each.value for each in ExecutorName} == {"local", "docker"}
 
 
@@ -431,7 +431,7 @@ def test_nothing_that_the_policy_refuses_reaches_the_command_line(
     if guarded(x=rule).check(which, {"x": value}, environ={}):
         return
     try:
-        argv = invocation(which, {"x": value}, environ={}).argv[2:]
+        argv = build_invocation(which, {"x": value}, environ={}).argv[2:]
     except ToolError:
         return
     for text in (each for each in argv if each not in {"--x", "--"}):

@@ -21,17 +21,17 @@ from toolmason_runtime.chunks.store import ChunkStore
 from toolmason_runtime.programs import approval, output_buffer, process_group, sandbox
 from toolmason_runtime.programs.access import SANDBOX
 from toolmason_runtime.programs.approval import question
-from toolmason_runtime.programs.argv import MAX_ELEMENT_LENGTH, invocation
+from toolmason_runtime.programs.argv import MAX_ELEMENT_LENGTH, build_invocation
 from toolmason_runtime.programs.docker import in_container
 from toolmason_runtime.programs.execute import base_environment, run
-from toolmason_runtime.programs.handler import Guard
+from toolmason_runtime.programs.handler import PreRunHook
 from toolmason_runtime.programs.policy import (
     Approval,
     ArgumentRule,
+    DefaultAccess,
     Docker,
     ExecutorName,
-    Headless,
-    Listing,
+    HeadlessMode,
     Policy,
     ToolRule,
 )
@@ -104,11 +104,11 @@ def parsed(call: str) -> tuple[str, dict[str, Any]]:
 def test_calls_become_the_command_lines_and_errors_of_the_tables(tools: Mapping[str, CommandTool]) -> None:
     for call, line in PAGE.rows("call", "command line"):
         name, arguments = parsed(call)
-        assert shlex.join(invocation(tools[name], arguments, environ=HOME).argv) == line.strip("`")
+        assert shlex.join(build_invocation(tools[name], arguments, environ=HOME).argv) == line.strip("`")
     for call, message in PAGE.rows("call", "error"):
         name, arguments = parsed(call)
         with pytest.raises(ToolError) as error:
-            invocation(tools[name], arguments, environ=HOME)
+            build_invocation(tools[name], arguments, environ=HOME)
         assert matches(message, error.value.message)
 
 
@@ -134,7 +134,7 @@ def test_parameter_takes_the_place_of_the_table(tmp_path: Path, row: int, name: 
     }
     (tmp_path / "manifest.toml").write_text(tomli_w.dumps(data), encoding="utf-8")
     (tool,) = resolved(tmp_path).values()
-    assert invocation(tool, {name: value}, environ={}).argv == ("p", *quoted(becomes)[0].split())
+    assert build_invocation(tool, {name: value}, environ={}).argv == ("p", *quoted(becomes)[0].split())
 
 
 def test_tables_have_every_key_of_a_program_and_of_its_permissions(tools: Mapping[str, CommandTool]) -> None:
@@ -149,7 +149,7 @@ def test_tables_have_every_key_of_a_program_and_of_its_permissions(tools: Mappin
 
 
 def test_working_directory_and_environment_are_expanded(tools: Mapping[str, CommandTool]) -> None:
-    made = invocation(tools["git_log"], {"repository": "notes"}, environ=HOME)
+    made = build_invocation(tools["git_log"], {"repository": "notes"}, environ=HOME)
     assert (made.cwd, made.env) == ("/home/ada/src/notes", {"GIT_TERMINAL_PROMPT": "0"})
 
 
@@ -160,7 +160,7 @@ def test_risk_follows_the_value_and_the_question_is_that_of_the_page(tools: Mapp
         assert risk_of(tool, values, environ=HOME) is risk
 
     arguments = {"endpoint": "repos/ada/notes", "method": "DELETE"}
-    made = dataclasses.replace(invocation(tool, arguments, environ=HOME), cwd="/home/ada/src")
+    made = dataclasses.replace(build_invocation(tool, arguments, environ=HOME), cwd="/home/ada/src")
     asked = question(tool, made, risk_of(tool, arguments, environ=HOME), ProgramSettings())
     assert asked == PAGE.block("text", "Run this command?").rstrip("\n")
 
@@ -169,7 +169,7 @@ def test_risk_follows_the_value_and_the_question_is_that_of_the_page(tools: Mapp
 async def test_guard_keeps_git_inside_and_ignores_other_programs(tools: Mapping[str, CommandTool]) -> None:
     module: dict[str, Any] = {}
     exec(compile(PAGE.block("python"), "guarding.py", "exec"), module)
-    guard: Guard = module["guard"]
+    guard: PreRunHook = module["guard"]
     call: Any = None
     inside = await guard(tools["git_log"], {"repository": "notes"}, call)
     assert inside == {"repository": str(module["SOURCES"].resolve() / "notes")}
@@ -257,7 +257,7 @@ def test_policy_of_the_page_has_every_key_and_every_choice() -> None:
     keys = set(_keys(tomllib.loads(text)))
     tables = (Policy, Docker, ToolRule, ArgumentRule)
     assert {key for table in tables for key in keys_of(table)} <= keys
-    for choice in (*Approval, *Headless, *Listing, *ExecutorName):
+    for choice in (*Approval, *HeadlessMode, *DefaultAccess, *ExecutorName):
         assert f'"{choice}"' in text
 
 
@@ -296,7 +296,7 @@ def test_container_runs_the_command_line_of_the_page(
     (tmp_path / "docker").write_text("#!/bin/sh\n", encoding="utf-8")
     (tmp_path / "docker").chmod(0o755)
     assert policy.docker is not None
-    made = dataclasses.replace(invocation(tools["git_log"], {}, environ=HOME), cwd="", env={})
+    made = dataclasses.replace(build_invocation(tools["git_log"], {}, environ=HOME), cwd="", env={})
     argv = in_container(policy.docker)(made, {"PATH": str(tmp_path)}).argv
     (shown,) = re.findall(r"`(docker run [^`]+) git \.\.\.`", PAGE.words)
     line = re.sub(r"toolmason-[0-9a-f]+", "NAME", shlex.join(["docker", *argv[1:]]))

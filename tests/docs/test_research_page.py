@@ -25,17 +25,17 @@ from toolmason_runtime.server.logging import LogLines
 
 from workbench_handlers.doctor.checks import INSTALL_GEMINI
 from workbench_handlers.doctor.command import main as doctor
-from workbench_handlers.model_backends import environment, gemini, logs, probing, readonly
+from workbench_handlers.model_backends import detect, environment, gemini, logs, read_only, selection
 from workbench_handlers.model_backends.adapter import Program
-from workbench_handlers.model_backends.choice import COMMANDS
+from workbench_handlers.model_backends.attempt import run_attempt
 from workbench_handlers.model_backends.environment import child_environment
 from workbench_handlers.model_backends.failure_kinds import AttemptError, classify, tool_error
-from workbench_handlers.model_backends.gemini import Gemini
+from workbench_handlers.model_backends.gemini import GeminiAdapter
 from workbench_handlers.model_backends.question import TIMEOUT_S, Question
-from workbench_handlers.model_backends.retrying import RetryConfig
-from workbench_handlers.model_backends.running import attempt
-from workbench_handlers.research import delivery, operations, progress, slots, state, tools
-from workbench_handlers.research.codes import SPECIFIED, STILL_RUNNING
+from workbench_handlers.model_backends.retry import RetryConfig
+from workbench_handlers.model_backends.selection import COMMANDS
+from workbench_handlers.research import delivery, operations, progress, slots, tools
+from workbench_handlers.research.error_codes import SPECIFIED, STILL_RUNNING
 from workbench_server.catalogue import CATALOGUE
 
 PAGE = read("docs/research.md")
@@ -74,7 +74,7 @@ def test_variables_are_those_of_the_manifest_and_of_the_code() -> None:
 
 def test_defaults_and_models_are_those_of_the_code() -> None:
     retry, sizes = RetryConfig.from_environ({}), delivery.limits({})
-    models = {kind: [name or "auto" for name in state.models(kind, {})] for kind in ("flash", "pro")}
+    models = {kind: [name or "auto" for name in selection.models(kind, {})] for kind in ("flash", "pro")}
     defaults = {
         "WORKBENCH_BACKEND": "auto",
         **{variable: command for command, variable in COMMANDS.items()},
@@ -134,15 +134,15 @@ def test_error_codes_and_the_example_are_those_of_the_code() -> None:
     ("sentence", "value"),
     [
         ("at most {} |", delivery.MAX_KB),
-        ("after {:.0f} seconds of silence", progress.SIGN_OF_LIFE_S),
-        ("One attempt may take {:.0f} seconds", TIMEOUT_S),
+        ("after {:.0f} seconds of silence", progress.HEARTBEAT_INTERVAL_S),
+        ("One run_attempt may take {:.0f} seconds", TIMEOUT_S),
         ("the newest {} texts", memory.MAX_TEXTS),
         ("texts of up to {} KiB in memory", text.MAX_BYTES_IN_MEMORY // 1024),
         ("the newest {} larger ones", memory.MAX_FILES),
         ("files of {} MiB together", memory.MAX_FILE_BYTES // 1024**2),
         ("texts of more than {} MiB are always kept", redis.MAX_SHARED_BYTES // 1024**2),
-        ("A prompt has at most {} MiB", gemini.MAX_PROMPT_LENGTH // 1024**2),
-        ("from version {} on", ".".join(map(str, probing.OLDEST_AGY))),
+        ("A prompt has at most {} MiB", gemini.MAX_PROMPT_BYTES // 1024**2),
+        ("from version {} on", ".".join(map(str, detect.OLDEST_AGY))),
         ("varies by up to {:.0f} percent", RetryConfig().jitter_range * 100),
         ("Answers are kept for an {}.", "hour" if text.TTL_S == 3600 else text.TTL_S),
         ("npm install -g {}", INSTALL_GEMINI.rpartition(" ")[2]),
@@ -167,19 +167,19 @@ def restricted(user: Path, directory: Path, **settings: Any) -> dict[str, Any]:
     (user / ".gemini" / "settings.json").write_text(json.dumps(settings), encoding="utf-8")
     directory.mkdir()
     program = Program(path="/gemini", name="gemini", version="0.61.0", features=frozenset({"admin-policy"}))
-    home = readonly.restrict(program, {"HOME": str(user)}, directory).home
+    home = read_only.restrict(program, {"HOME": str(user)}, directory).home
     assert home is not None
     assert not (home / ".env").exists()
-    assert environment.set_by_user(user) == {"GEMINI_API_KEY": "x"}
+    assert environment.user_variables(user) == {"GEMINI_API_KEY": "x"}
     copied: dict[str, Any] = json.loads((home / ".gemini" / "settings.json").read_text(encoding="utf-8"))
     return copied
 
 
 def test_the_policy_allows_the_tools_of_the_page_only() -> None:
     (names,) = re.findall(r"means restrict it to (.+?), within the project", PAGE.words)
-    assert tuple(quoted(names)) == readonly.TOOLS
-    rules = tomllib.loads(readonly.policy(readonly.TOOLS))["rule"]
-    assert [rule["toolName"] for rule in rules if rule["decision"] == "allow"] == [list(readonly.TOOLS)]
+    assert tuple(quoted(names)) == read_only.TOOLS
+    rules = tomllib.loads(read_only.policy(read_only.TOOLS))["rule"]
+    assert [rule["toolName"] for rule in rules if rule["decision"] == "allow"] == [list(read_only.TOOLS)]
 
 
 def test_the_settings_of_the_page_are_copied_and_no_others(user: Path, tmp_path: Path) -> None:
@@ -225,9 +225,9 @@ async def test_notes_of_the_project_and_of_the_user_are_not_sent_automatically(u
             "GEMINI_API_KEY": KEY,
             "GOOGLE_GEMINI_BASE_URL": api.url,
         }
-        program = await probing.find({**environ, "WORKBENCH_GEMINI_COMMAND": str(cli)})
-        question = Question(prompt="Which notes are there?", folder=tmp_path / "project")
-        await attempt(Gemini(), program, question, "", report=ignore, environ=environ)
+        program = await detect.find_program({**environ, "WORKBENCH_GEMINI_COMMAND": str(cli)})
+        question = Question(prompt="Which notes are there?", directory=tmp_path / "project")
+        await run_attempt(GeminiAdapter(), program, question, "", report=ignore, environ=environ)
         (sent,) = [json.dumps(request.body) for request in api.streamed]
     assert "Notes of the project." not in sent
     assert "Notes of the user." not in sent
@@ -246,7 +246,7 @@ def test_the_log_line_of_the_page_is_one_of_the_code() -> None:
     stream = io.StringIO()
     handler = logging.StreamHandler(stream)
     handler.setFormatter(LogLines())
-    handler.addFilter(logs.Redacting({}))
+    handler.addFilter(logs.RedactingFilter({}))
     logger = logging.getLogger(shown["logger"])
     logger.addHandler(handler)
     fields = {name: value for name, value in shown.items() if name not in ("time", "level", "logger", "message")}

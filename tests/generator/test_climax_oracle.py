@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from toolmason_runtime.programs.argv import invocation
-from toolmason_runtime.programs.handler import CommandRun, given
+from toolmason_runtime.programs.argv import build_invocation
+from toolmason_runtime.programs.handler import CommandRun, sent_arguments
 from toolmason_runtime.programs.spec import Invocation
 from toolmason_runtime.protocol.binding import Binding
 
@@ -58,7 +58,7 @@ class Server:
         assert isinstance(binding.run, CommandRun)
         assert binding.params is not None
         params = binding.params.model_validate({names[name]: value for name, value in arguments.items()})
-        return invocation(binding.run.tool, given(params), environ=ENVIRON)
+        return build_invocation(binding.run.tool, sent_arguments(params), environ=ENVIRON)
 
 
 @pytest.fixture(scope="module")

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from toolmason_runtime.programs.argv import invocation
-from toolmason_runtime.programs.policy import Approval, Docker, Headless, Policy
+from toolmason_runtime.programs.argv import build_invocation
+from toolmason_runtime.programs.policy import Approval, Docker, HeadlessMode, Policy
 from toolmason_runtime.programs.policy_file import load_policy
 from toolmason_runtime.programs.spec import CommandTool, Risk
 
@@ -118,16 +118,16 @@ GLOBALS = ("--config-env=a=B", "--super-prefix", "sub/", "--paginate")
 def test_command_lines_are_those_that_climax_runs(
     imported: Mapping[str, CommandTool], tool: str, arguments: dict[str, Any], words: tuple[str, ...]
 ) -> None:
-    assert invocation(imported[tool], arguments, environ=ENVIRON).argv == (*ALWAYS, *words, *GLOBALS)
+    assert build_invocation(imported[tool], arguments, environ=ENVIRON).argv == (*ALWAYS, *words, *GLOBALS)
 
 
 def test_what_is_no_command_line_carries_over_too(imported: Mapping[str, CommandTool]) -> None:
-    ran = invocation(imported["git_commit"], {"message": "Mend it"}, environ=ENVIRON)
+    ran = build_invocation(imported["git_commit"], {"message": "Mend it"}, environ=ENVIRON)
     assert ran.stdin == "Mend it"
     assert ran.cwd == "/srv/repository"
     assert ran.env == {"GIT_TERMINAL_PROMPT": "0", "GREETING": "$HOME"}
     assert ran.timeout_s == 30
-    log = invocation(imported["git_log"], {"directory": "/elsewhere"}, environ=ENVIRON)
+    log = build_invocation(imported["git_log"], {"directory": "/elsewhere"}, environ=ENVIRON)
     assert log.cwd == "/elsewhere"
     assert log.timeout_s == 12.5
     assert {name: each.risk for name, each in imported.items()} == {
@@ -139,7 +139,7 @@ def test_what_is_no_command_line_carries_over_too(imported: Mapping[str, Command
 
 
 def test_a_global_argument_without_its_variable_is_left_out(imported: Mapping[str, CommandTool]) -> None:
-    argv = invocation(imported["git_version"], {}, environ={"HOME": "/home/ada"}).argv
+    argv = build_invocation(imported["git_version"], {}, environ={"HOME": "/home/ada"}).argv
     assert argv == (*ALWAYS, "version", "--super-prefix", "sub/", "--paginate")
 
 
@@ -174,7 +174,7 @@ def test_each_kind_of_argument_is_written_as_climax_writes_it(
         assert any("not a valid option of a manifest" in each for each in told)
         return
     arguments = {params[0]: given} if given is not None else {}
-    assert invocation(tools["tool"], arguments, environ={}).argv == ("prog", "sub", *words)
+    assert build_invocation(tools["tool"], arguments, environ={}).argv == ("prog", "sub", *words)
 
 
 def test_a_variable_of_the_command_is_expanded_and_other_dollars_stay(tmp_path: Path) -> None:
@@ -182,14 +182,14 @@ def test_a_variable_of_the_command_is_expanded_and_other_dollars_stay(tmp_path: 
         "name: p\ncommand: $HOME/bin/p a$$b $5\ntools:\n  - {name: t, description: A tool, risk: read, command: $X}\n"
     )
     _, _, tools = converted(tmp_path, text)
-    argv = invocation(tools["t"], {}, environ={"HOME": "/h", "b": "B"}).argv
+    argv = build_invocation(tools["t"], {}, environ={"HOME": "/h", "b": "B"}).argv
     assert argv == ("/h/bin/p", "a$B", "$5", "$X")
 
 
 def test_a_global_argument_is_written_beside_a_parameter_of_its_name(tmp_path: Path) -> None:
     head = "global_args:\n  - {name: repo, flag: '--repository', default: a}\n"
     _, _, tools = converted(tmp_path, tool_text("name: repo", head=head))
-    argv = invocation(tools["tool"], {"repo": "b"}, environ={}).argv
+    argv = build_invocation(tools["tool"], {"repo": "b"}, environ={}).argv
     assert argv == ("prog", "sub", "--repo", "b", "--repository", "a")
 
 
@@ -377,7 +377,7 @@ def test_anchors_aliases_and_merged_keys_stand_for_what_they_name(tmp_path: Path
     )
     _, _, tools = converted(tmp_path, text)
     assert [tool.risk for tool in tools.values()] == [Risk.READ, Risk.WRITE, Risk.READ]
-    assert [invocation(tool, {"all": True}, environ={}).argv for tool in tools.values()] == [("p", "-a")] * 3
+    assert [build_invocation(tool, {"all": True}, environ={}).argv for tool in tools.values()] == [("p", "-a")] * 3
 
 
 def test_words_that_yaml_takes_for_something_else_stay_words(tmp_path: Path) -> None:
@@ -449,7 +449,7 @@ def test_a_policy_carries_over(tmp_path: Path) -> None:
     assert result.exit_code == 0, result.output
     policy = load_policy(tmp_path / "policy.toml")
     assert policy.approval is Approval.DESTRUCTIVE
-    assert policy.headless is Headless.APPROVE
+    assert policy.headless is HeadlessMode.APPROVE
     assert policy.docker == Docker(image="alpine/git", volumes=("/srv:/srv:ro",), network="bridge", working_dir="/srv")
     assert [name for name in ("git_log", "git_commit", "git_version") if policy.is_enabled(name)] == [
         "git_log",
@@ -612,7 +612,7 @@ def test_a_project_generates_after_an_import_with_a_policy(
     generated = CliRunner().invoke(toolmason, ["generate"])
     assert generated.exit_code == 0, generated.output
     assert (tmp_path / "generated").is_dir()
-    assert load_policy(tmp_path / "policy.toml").headless is Headless.APPROVE
+    assert load_policy(tmp_path / "policy.toml").headless is HeadlessMode.APPROVE
     assert [path.name for path in folder.iterdir()] == ["notes.toml"]
 
 
@@ -705,8 +705,8 @@ def test_a_bare_word_is_a_switch(tmp_path: Path) -> None:
     text = tool_text("name: replace, type: boolean, flag: overwrite, default: true", "name: n, flag: 'content='")
     _, told, tools = converted(tmp_path, text)
 
-    assert invocation(tools["tool"], {"n": "x"}, environ={}).argv == ("prog", "sub", "overwrite", "content=x")
-    assert invocation(tools["tool"], {"replace": False}, environ={}).argv == ("prog", "sub")
+    assert build_invocation(tools["tool"], {"n": "x"}, environ={}).argv == ("prog", "sub", "overwrite", "content=x")
+    assert build_invocation(tools["tool"], {"replace": False}, environ={}).argv == ("prog", "sub")
     assert not [each for each in told if "overwrite" in each]
 
 

@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner, Result
 from hypothesis import given
 from hypothesis import strategies as st
-from toolmason_runtime.programs.argv import invocation
+from toolmason_runtime.programs.argv import build_invocation
 from toolmason_runtime.programs.spec import CommandTool, Risk
 
 from toolmason.commands import toolmason
@@ -142,7 +142,7 @@ def test_real_programs_come_to_tools_that_a_manifest_takes(
     params = data["tools"][tool]["params"]
     assert {name: params[name]["type"] for name in some} == some
     assert not {"help", "version"} & set(params)
-    assert invocation(tools[tool], call, environ={}).argv[: len(words)] == words
+    assert build_invocation(tools[tool], call, environ={}).argv[: len(words)] == words
 
 
 @pytest.mark.parametrize(
@@ -553,7 +553,7 @@ def test_of_a_usage_alone_the_options_are_read(tmp_path: Path) -> None:
     }
     assert [each.name for each in help_.positionals] == ["target", "command"]
     (tool,) = commands_of(fragment(("remote",), Answer(help=help_, option="--help")), tmp_path).values()
-    argv = invocation(tool, {"target": "host", "p": 22, "a": True}, environ={}).argv
+    argv = build_invocation(tool, {"target": "host", "p": 22, "a": True}, environ={}).argv
     assert argv == ("remote", "host", "-A", "-p", "22")
     usage = "usage: p [-Q query_option]\n"
     text = fragment(("p",), Answer(help=parse_help(usage, ["p"]), option="--help"))
@@ -573,7 +573,7 @@ def test_a_value_that_must_be_glued_to_a_short_flag_is_not_written_apart(tmp_pat
     text = fragment(("p",), Answer(help=parse_help("  -i[suffix]  edit in place\n", ["p"]), option="--help"))
     assert "# guess: that it has no value; a joined value" in text
     (tool,) = commands_of(text, tmp_path).values()
-    assert invocation(tool, {"i": True}, environ={}).argv == ("p", "-i")
+    assert build_invocation(tool, {"i": True}, environ={}).argv == ("p", "-i")
 
 
 # What is written
@@ -604,7 +604,7 @@ def test_a_program_that_takes_two_dashes_is_marked(tmp_path: Path) -> None:
     text = fragment(("p",), Answer(help=parse_help("usage: p [--] [<path>...]", ["p"]), option="-h"))
     assert "# guess: `ends_options`; the usage contains `--`\n[clis.p]" in text
     (tool,) = commands_of(text, tmp_path).values()
-    assert invocation(tool, {"path": ["-x"]}, environ={}).argv == ("p", "--", "-x")
+    assert build_invocation(tool, {"path": ["-x"]}, environ={}).argv == ("p", "--", "-x")
 
 
 def test_what_a_manifest_refuses_is_left_out_of_a_proposal(tmp_path: Path) -> None:

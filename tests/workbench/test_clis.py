@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from toolmason_runtime.programs.access import SANDBOX
-from toolmason_runtime.programs.argv import invocation, placements_of
+from toolmason_runtime.programs.argv import build_invocation, placements_of
 from toolmason_runtime.programs.handler import command_tools
 from toolmason_runtime.programs.risk import risk_of
 from toolmason_runtime.programs.sandbox import supported
@@ -135,11 +135,11 @@ LISTED = "--state=open --limit=30"
     ],
 )
 def test_a_call_becomes_this_command_line(tool: str, arguments: dict[str, Any], expected: str) -> None:
-    assert " ".join(invocation(TOOLS[tool], arguments, environ={}).argv) == expected
+    assert " ".join(build_invocation(TOOLS[tool], arguments, environ={}).argv) == expected
 
 
 def test_a_message_goes_to_the_program_and_not_onto_its_command_line() -> None:
-    found = invocation(TOOLS["git_commit"], {"message": "One\n\nTwo"}, environ={})
+    found = build_invocation(TOOLS["git_commit"], {"message": "One\n\nTwo"}, environ={})
 
     assert found.stdin == "One\n\nTwo"
     assert "One" not in " ".join(found.argv)

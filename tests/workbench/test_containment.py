@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from toolmason_runtime import ToolError
 
-from workbench_handlers.workspace.open import existing, open_file, open_folder
+from workbench_handlers.workspace.open import existing, open_directory, open_file
 from workbench_handlers.workspace.roots import RefusedPathError, Root, locate, root_of_uri
 
 
@@ -126,7 +126,7 @@ def test_a_folder_swapped_for_a_link_is_not_listed(room: Any, walk: bool) -> Non
     located = locate("sub", room.roots)
     (room.project / "sub").rmdir()
     (room.project / "sub").symlink_to(room.outside)
-    with pytest.raises(ToolError, match="was replaced by a link"), open_folder(located, walk=walk):
+    with pytest.raises(ToolError, match="was replaced by a link"), open_directory(located, walk=walk):
         pass
 
 
@@ -150,7 +150,7 @@ def test_a_folder_is_no_file_and_a_file_no_folder(room: Any) -> None:
     for path in ("sub", "."):
         with pytest.raises(ToolError, match="is a directory"):
             content(room, path)
-    with pytest.raises(ToolError, match="is a file, not a directory"), open_folder(locate("sub/a.txt", room.roots)):
+    with pytest.raises(ToolError, match="is a file, not a directory"), open_directory(locate("sub/a.txt", room.roots)):
         pass
 
 

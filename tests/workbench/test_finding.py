@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from toolmason_runtime import ToolCall, ToolError
 
-from workbench_handlers.files.find import alternatives_of, find, matches
+from workbench_handlers.files.find import expand_braces, find, matches
 from workbench_handlers.files.list import render_tree
 from workbench_handlers.workspace.open import existing
 from workbench_handlers.workspace.scan import Scan, ScanStoppedError, in_thread
@@ -108,7 +108,7 @@ def test_what_is_no_pattern_is_refused(room: Any, pattern: str, message: str) ->
 
 
 def test_braces_are_written_out() -> None:
-    assert alternatives_of("a{b,c{d,e}}{f}") == ["ab{f}", "acd{f}", "ace{f}"]
+    assert expand_braces("a{b,c{d,e}}{f}") == ["ab{f}", "acd{f}", "ace{f}"]
 
 
 def test_a_file_cannot_be_searched_like_a_folder(project: Any) -> None:

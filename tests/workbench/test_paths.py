@@ -11,7 +11,7 @@ import pytest
 from toolmason_runtime import ToolError
 from toolmason_runtime.suggestions import MAX_CHARS
 
-from workbench_handlers.workspace.open import existing, open_folder
+from workbench_handlers.workspace.open import existing, open_directory
 from workbench_handlers.workspace.roots import locate
 
 
@@ -60,7 +60,7 @@ def test_a_folder_that_is_gone_since_it_was_located_is_not_found(room: Any, walk
     (room.project / "sub").mkdir()
     located = locate("sub", room.roots)
     (room.project / "sub").rmdir()
-    with pytest.raises(ToolError, match=r"no such file or directory: `sub`$"), open_folder(located, walk=walk):
+    with pytest.raises(ToolError, match=r"no such file or directory: `sub`$"), open_directory(located, walk=walk):
         pass
 
 

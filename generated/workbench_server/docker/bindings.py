@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from toolmason_runtime.serving import Binding, CommandTool, PlacementKind, ArgumentPlacement, Program, Risk, command
+from toolmason_runtime.serving import ArgumentPlacement, Binding, CommandTool, PlacementKind, Program, Risk, command
 
 import workbench_handlers.git
 from workbench_server.docker import models
@@ -85,4 +85,4 @@ BINDINGS: Final[Mapping[str, Binding]] = {
 }
 
 
-# toolmason: sha256 3af1c81f880261841bb169d41617141c
+# toolmason: sha256 8d77e1e737a462ad3a893b55bc5e6116

@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from typing import Final
 
 from toolmason_runtime.serving import (
+    ArgumentPlacement,
     Binding,
     CommandTool,
     Permissions,
     PlacementKind,
-    ArgumentPlacement,
     Program,
     Risk,
     command,
@@ -250,4 +250,4 @@ BINDINGS: Final[Mapping[str, Binding]] = {
 }
 
 
-# toolmason: sha256 2492c7f4eac7915b88ef1562c165478e
+# toolmason: sha256 2033456ba0238a7a546704efa08a66bd

@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from typing import Final
 
 from toolmason_runtime.serving import (
+    ArgumentPlacement,
     Binding,
     CommandTool,
     Permissions,
     PlacementKind,
-    ArgumentPlacement,
     Program,
     Risk,
     command,
@@ -163,4 +163,4 @@ BINDINGS: Final[Mapping[str, Binding]] = {
 }
 
 
-# toolmason: sha256 68d3ba699441a37f18522c4f620a2cbb
+# toolmason: sha256 badef4796e8c6663ad04c05343de592d

@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from typing import Final
 
 from toolmason_runtime.serving import (
+    ArgumentPlacement,
     Binding,
     CommandTool,
     Permissions,
     PlacementKind,
-    ArgumentPlacement,
     Program,
     Risk,
     command,
@@ -95,4 +95,4 @@ BINDINGS: Final[Mapping[str, Binding]] = {
 }
 
 
-# toolmason: sha256 6e33760c1176a77b1467247db6270796
+# toolmason: sha256 07793b33a827d5c0f880f8a6fc79829c

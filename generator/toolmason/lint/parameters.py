@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from toolmason_runtime.protocol.patterns import TIMEOUT_S, is_linear
-from toolmason_runtime.protocol.wording import FORWARDED
+from toolmason_runtime.protocol.wording import GEMINI_EXTRA_ARGUMENT
 from toolmason_runtime.toml.positions import KeyPath
 
 from toolmason.clients import VSCODE, clients
@@ -113,11 +113,11 @@ _NOT_PORTABLE: Final = "has a name that some providers reject"
 def check_injected_parameter(server: Server) -> Iterator[Finding]:
     """TM519: Gemini CLI adds a parameter to each tool, replaces one of that name, and sends it to the server."""
     for tool in server.tools:
-        declared = tool.input_schema.get("properties", {}).get(FORWARDED)
+        declared = tool.input_schema.get("properties", {}).get(GEMINI_EXTRA_ARGUMENT)
         if declared is None:
             continue
         is_boolean = isinstance(declared, dict) and declared.get("type") == "boolean"
-        node = _Node({}, ("properties", FORWARDED), (FORWARDED,))
+        node = _Node({}, ("properties", GEMINI_EXTRA_ARGUMENT), (GEMINI_EXTRA_ARGUMENT,))
         yield Finding(
             code="TM519",
             tool=tool.name,

@@ -65,17 +65,16 @@ class Category:
         return tuple({command.program_constant: command.tool.program for command in self.commands}.items())
 
     @property
-    def spec_names(self) -> tuple[str, ...]:
-        """Imports of its bindings for command lines, sorted."""
+    def serving_imports(self) -> tuple[str, ...]:
+        """Names that its bindings import from `toolmason_runtime.serving`: sorted, functions last."""
         if not self.commands:
-            return ()
-        has_places = any(command.tool.placements or command.tool.program.placements for command in self.commands)
-        is_confined = any(command.tool.program.permissions for command in self.commands)
-        optional = (
-            *(("Permissions",) if is_confined else ()),
-            *(("PlacementKind", "ArgumentPlacement") if has_places else ()),
-        )
-        return ("CommandTool", *optional, "Program", "Risk")
+            return ("Binding",)
+        names = {"Binding", "CommandTool", "Program", "Risk"}
+        if any(command.tool.placements or command.tool.program.placements for command in self.commands):
+            names |= {"ArgumentPlacement", "PlacementKind"}
+        if any(command.tool.program.permissions for command in self.commands):
+            names.add("Permissions")
+        return (*sorted(names), "command")
 
     @property
     def siblings(self) -> tuple[str, ...]:

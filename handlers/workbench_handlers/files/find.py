@@ -35,16 +35,16 @@ class SearchResult:
 
 def find(top: Located, pattern: str, scan: Scan) -> SearchResult:
     """Find the entries below `top` that match `pattern`; see `matches`."""
-    alternatives = [glob.strip("/").split("/") for glob in alternatives_of(pattern)]
+    alternatives = [glob.strip("/").split("/") for glob in expand_braces(pattern)]
     is_directory_pattern = pattern.endswith("/")
     walk = Walk(top, scan)
     paths: list[str] = []
     remaining = text_budget()
     for entry in walk.entries():
-        is_folder = entry.kind == "directory"
+        is_directory = entry.kind == "directory"
         below = entry.located.parts[len(top.parts) :]
-        if (is_folder or not is_directory_pattern) and any(matches(below, glob) for glob in alternatives):
-            shown = entry.located.shown + ("/" if is_folder else "")
+        if (is_directory or not is_directory_pattern) and any(matches(below, glob) for glob in alternatives):
+            shown = entry.located.shown + ("/" if is_directory else "")
             remaining -= size_of(json.dumps(shown, ensure_ascii=False) + ",")
             if len(paths) == MAX_FOUND or remaining < 0:
                 return SearchResult(
@@ -74,7 +74,7 @@ def _note(walk: Walk, is_found: bool) -> str:
     return ""
 
 
-def alternatives_of(pattern: str) -> list[str]:
+def expand_braces(pattern: str) -> list[str]:
     """Expand the `{a,b}` of a glob: `*.{c,h}` into `*.c` and `*.h`.
 
     Raises:

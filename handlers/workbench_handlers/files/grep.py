@@ -216,7 +216,7 @@ async def _ripgrep_hits(top: Located, search: GrepRequest, program: str, answer:
 
 def _filter_match(top: Located, below: tuple[str, ...], check: IgnoreCheck) -> Located | None:
     """Locate a file of ripgrep's; None if the rules of a walk ignore it."""
-    if check.leaves_out(below):
+    if check.ignores_file(below):
         return None
     located = top
     for name in below:

@@ -16,7 +16,7 @@ from toolmason_runtime import fitting_length, size_of, text_budget
 from workbench_handlers.files.find import fitting_items
 from workbench_handlers.files.read import MAX_COUNTED_BYTES
 from workbench_handlers.workspace.decode import SAMPLE_BYTES, sniff_encoding, sniff_media_type
-from workbench_handlers.workspace.open import entries_of, open_file, open_folder
+from workbench_handlers.workspace.open import entries_of, open_directory, open_file
 from workbench_handlers.workspace.roots import Located
 from workbench_handlers.workspace.scan import Scan
 from workbench_handlers.workspace.walk import Walk, WalkEntry, kind_of
@@ -56,7 +56,7 @@ class Listing:
 
 def list_directory(directory: Located) -> Listing:
     """List one directory, including ignored entries; not recursive."""
-    with open_folder(directory) as descriptor:
+    with open_directory(directory) as descriptor:
         listed = [_entry(entry) for entry in entries_of(directory, descriptor)]
     listed.sort(key=lambda entry: (_ORDER.index(entry.type), entry.name))
     shown = fitting_items(listed[:MAX_LISTED], lambda entry: json.dumps(asdict(entry), ensure_ascii=False))
@@ -153,7 +153,7 @@ def file_info(located: Located) -> Info:
         ToolError: it is neither, or cannot be read.
     """
     if located.path.is_dir():
-        with open_folder(located) as descriptor:
+        with open_directory(located) as descriptor:
             status = os.fstat(descriptor) if descriptor >= 0 else located.path.stat()
             count = len(entries_of(located, descriptor))
         return Info(str(located.path), "directory", status.st_size, _time(status), _mode(status), entries=count)

@@ -101,7 +101,7 @@ async def _running(
         cwd=str(directory),
         env=bare_environment(),
     )
-    output, errors = asyncio.StreamReader(_MAX_RECORD_LENGTH), Capture(most_in_memory=10_000, most_in_file=0)
+    output, errors = asyncio.StreamReader(_MAX_RECORD_LENGTH), Capture(max_memory_bytes=10_000, max_file_bytes=0)
     process = Process(output, errors.write)
     try:
         await process.start(execution)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from toolmason_runtime import ToolError
-from toolmason_runtime.programs import CommandTool, Program, SearchPath, find_executable, invocation, run
+from toolmason_runtime.programs import CommandTool, Program, SearchPath, build_invocation, find_executable, run
 
 from workbench_handlers.workspace.roots import Root
 
@@ -50,7 +50,7 @@ async def run_git(program: Program, directory: str, *argv: str) -> GitOutput:
         ToolError: git did not start or end in time, or its output is too large.
     """
     tool = CommandTool(name=argv[0], program=program, argv=argv)
-    outcome = await run(replace(invocation(tool, {}, environ=os.environ), cwd=directory))
+    outcome = await run(replace(build_invocation(tool, {}, environ=os.environ), cwd=directory))
     try:
         if outcome.timed_out:
             raise ToolError("git timed out: retry", code="TIMEOUT")

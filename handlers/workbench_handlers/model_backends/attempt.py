@@ -1,4 +1,4 @@
-"""One attempt: start the program, follow its output, and end it with all its child processes."""
+"""One run_attempt: start the program, follow its output, and end it with all its child processes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Final
 import anyio
 import anyio.to_thread
 from toolmason_runtime import ToolError
-from toolmason_runtime.programs import Command, Process, ended_whole, follow
+from toolmason_runtime.programs import Command, Process, follow, run_to_cleanup
 
 from workbench_handlers.model_backends.adapter import Adapter, Program
 from workbench_handlers.model_backends.logs import record
@@ -55,7 +55,7 @@ async def run_attempt(
         ToolError: the program could not be started, or must not be used.
     """
     environ = dict(os.environ if environ is None else environ)
-    return await ended_whole(
+    return await run_to_cleanup(
         lambda scope: _run(adapter, program, question, model, report=report, environ=environ, scope=scope)
     )
 

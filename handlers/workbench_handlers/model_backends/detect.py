@@ -216,7 +216,7 @@ async def _run_flag(path: str, flag: str, home: str, environ: Mapping[str, str])
         return Command(argv=argv, env=env, cwd=Path(path).anchor, timeout_s=PROBE_TIMEOUT_S, limits=limits)
 
     outcome = await run(
-        Invocation(argv=argv), executor=executor, environ=environ, most_in_memory=_MAX_BYTES, most_in_file=0
+        Invocation(argv=argv), executor=executor, environ=environ, max_memory_bytes=_MAX_BYTES, max_file_bytes=0
     )
     try:
         if outcome.timed_out:

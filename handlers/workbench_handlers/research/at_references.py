@@ -213,7 +213,7 @@ class _Resolver:
     def _is_ignored(self, reference: Reference) -> bool:
         parts = reference.located.parts
         try:
-            return self._ignore.leaves_out((*parts, "any name") if reference.is_directory else parts)
+            return self._ignore.ignores_file((*parts, "any name") if reference.is_directory else parts)
         except NotInstalledError:
             return False
 

@@ -12,10 +12,10 @@ from toolmason_runtime import ToolError
 
 from workbench_handlers.workspace.decode import sniff_encoding
 from workbench_handlers.workspace.ignore import ALWAYS_IGNORED, IgnoreRules, rules_above
-from workbench_handlers.workspace.open import entries_of, open_file, open_folder, open_subfolder
+from workbench_handlers.workspace.open import entries_of, open_directory, open_file, open_subdirectory
 from workbench_handlers.workspace.roots import Located
 from workbench_handlers.workspace.scan import Scan
-from workbench_handlers.workspace.walk import DEEPEST, kind_of
+from workbench_handlers.workspace.walk import MAX_DEPTH, kind_of
 
 EXCLUDED_DIRECTORIES: Final = ALWAYS_IGNORED | {"dist", "build", "out", ".next", "coverage"}
 """Directories that are excluded unless the path names them: section 6.3 of the specification, and similar ones."""
@@ -81,10 +81,10 @@ def list_files(top: Located, scan: Scan, *, depth: int | None = None, limit: int
         ScanStoppedError: the scan was stopped.
     """
     max_files = min(limit or DEFAULT_MAX_FILES, MAX_FILES)
-    walk = _Walk(scan, min(depth or DEEPEST, DEEPEST))
+    walk = _Walk(scan, min(depth or MAX_DEPTH, MAX_DEPTH))
     located = list(walk.files(top))
     nearest = heapq.nsmallest(max_files, located, key=lambda file: (len(file.parts), file.parts))
-    warnings = list(walk.warnings(is_limited=bool(depth and depth <= DEEPEST)))
+    warnings = list(walk.warnings(is_limited=bool(depth and depth <= MAX_DEPTH)))
     if len(located) > len(nearest):
         total = f"{len(located):,}" if not walk.is_cut else f"at least {len(located):,}"
         warnings.insert(0, f"Exceeded maxFiles limit; showing first {len(nearest):,} of {total} files")
@@ -112,7 +112,7 @@ class _Walk:
 
     def files(self, top: Located) -> Iterator[Located]:
         rules = rules_above(top)
-        with open_folder(top) as descriptor:
+        with open_directory(top) as descriptor:
             yield from self._walk_directory(top, descriptor, rules.entering(top, descriptor), 1)
 
     def _walk_directory(self, directory: Located, descriptor: int, rules: IgnoreRules, depth: int) -> Iterator[Located]:
@@ -136,7 +136,7 @@ class _Walk:
             self.deeper.append(_display(located))
             return
         try:
-            with open_subfolder(located, parent) as descriptor:
+            with open_subdirectory(located, parent) as descriptor:
                 yield from self._walk_directory(located, descriptor, rules.entering(located, descriptor), depth + 1)
         except ToolError:  # no permission, deleted, or replaced by a link
             self.unreadable.append(_display(located))
@@ -145,7 +145,7 @@ class _Walk:
         name = located.parts[-1]
         if name in ALWAYS_IGNORED or (is_directory and name in EXCLUDED_DIRECTORIES):
             self.excluded.add(name)
-        elif rules.ignores(located.parts, is_folder=is_directory):
+        elif rules.ignores(located.parts, is_directory=is_directory):
             self.excluded.add(_display(located))
         else:
             return False
@@ -158,7 +158,7 @@ class _Walk:
         if self.unreadable:
             yield f"Could not be read: {_join(self.unreadable)}"
         if self.deeper and not is_limited:
-            yield f"Excluded because they are deeper than {DEEPEST} levels: {_join(self.deeper)}"
+            yield f"Excluded because they are deeper than {MAX_DEPTH} levels: {_join(self.deeper)}"
         if self.links:
             yield f"{self.links:,} symbolic {'link was' if self.links == 1 else 'links were'} not followed"
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from toolmason_runtime import ToolError
 
 from workbench_handlers.workspace.decode import decode
-from workbench_handlers.workspace.open import open_child, open_folder
+from workbench_handlers.workspace.open import open_child, open_directory
 from workbench_handlers.workspace.packages import require
 from workbench_handlers.workspace.roots import Located
 
@@ -47,12 +47,12 @@ class IgnoreRules:
 
     levels: tuple[tuple[int, GitIgnoreSpec], ...] = ()
 
-    def ignores(self, parts: tuple[str, ...], *, is_folder: bool) -> bool:
+    def ignores(self, parts: tuple[str, ...], *, is_directory: bool) -> bool:
         """Return whether the entry at `parts` (from the root) is ignored. Its parents are not checked."""
         if parts[-1] in ALWAYS_IGNORED:
             return True
         for depth, spec in reversed(self.levels):
-            relative = "/".join(parts[depth:]) + ("/" if is_folder else "")
+            relative = "/".join(parts[depth:]) + ("/" if is_directory else "")
             decided = spec.check_file(relative).include
             if decided is not None:
                 return decided
@@ -77,11 +77,11 @@ def rules_above(directory: Located) -> IgnoreRules:
     for depth in range(len(directory.parts)):
         parent = Located(directory.root, directory.parts[:depth], "")
         try:
-            with open_folder(parent) as descriptor:
+            with open_directory(parent) as descriptor:
                 rules = rules.entering(parent, descriptor)
         except ToolError:
             return IgnoreRules()
-        if rules.ignores(directory.parts[: depth + 1], is_folder=True):
+        if rules.ignores(directory.parts[: depth + 1], is_directory=True):
             rules = IgnoreRules()
     return rules
 
@@ -93,11 +93,11 @@ class IgnoreCheck:
     top: Located
     known: dict[tuple[str, ...], IgnoreRules] = field(default_factory=dict)
 
-    def leaves_out(self, below: tuple[str, ...]) -> bool:
+    def ignores_file(self, below: tuple[str, ...]) -> bool:
         """Return whether the file at `below`, path parts from `top`, or one of its directories is ignored."""
         parts, start = self.top.parts + below, len(self.top.parts)
         return any(
-            self._rules(below[:depth]).ignores(parts[: start + depth + 1], is_folder=depth < len(below) - 1)
+            self._rules(below[:depth]).ignores(parts[: start + depth + 1], is_directory=depth < len(below) - 1)
             for depth in range(len(below))
         )
 
@@ -107,7 +107,7 @@ class IgnoreCheck:
             directory = Located(self.top.root, self.top.parts + below, "")
             outer = self._rules(below[:-1]) if below else rules_above(self.top)
             try:
-                with open_folder(directory) as descriptor:
+                with open_directory(directory) as descriptor:
                     self.known[below] = outer.entering(directory, descriptor)
             except ToolError:
                 self.known[below] = outer

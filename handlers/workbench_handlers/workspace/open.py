@@ -54,7 +54,7 @@ def similar(located: Located) -> str:
         return ""
     directory = Located(located.root, located.parts[:-1], "")
     try:
-        with open_folder(directory) as descriptor, _scanning(directory, descriptor) as entries:
+        with open_directory(directory) as descriptor, _scanning(directory, descriptor) as entries:
             names = [entry.name for entry in islice(entries, MAX_COMPARED)]
     except (OSError, ToolError):
         return ""
@@ -63,7 +63,7 @@ def similar(located: Located) -> str:
 
 
 @contextmanager
-def open_folder(located: Located, *, walk: bool = CAN_WALK) -> Iterator[int]:
+def open_directory(located: Located, *, walk: bool = CAN_WALK) -> Iterator[int]:
     """Open a directory and yield its descriptor; -1 on platforms without descriptors of directories.
 
     Raises:
@@ -96,7 +96,7 @@ def open_file(located: Located, *, walk: bool = CAN_WALK) -> Iterator[BinaryIO]:
 
 @contextmanager
 def open_child(located: Located, directory: int) -> Iterator[BinaryIO]:
-    """Open a regular file in an open directory; `directory` is the descriptor of `open_folder`."""
+    """Open a regular file in an open directory; `directory` is the descriptor of `open_directory`."""
     if directory < 0:
         with open_file(located, walk=False) as stream:
             yield stream
@@ -108,10 +108,10 @@ def open_child(located: Located, directory: int) -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def open_subfolder(located: Located, directory: int) -> Iterator[int]:
+def open_subdirectory(located: Located, directory: int) -> Iterator[int]:
     """Open a directory in an open directory."""
     if directory < 0:
-        with open_folder(located, walk=False) as descriptor:
+        with open_directory(located, walk=False) as descriptor:
             yield descriptor
         return
     with _translate_errors(located):

@@ -11,11 +11,11 @@ from typing import Final
 from toolmason_runtime import ToolError
 
 from workbench_handlers.workspace.ignore import IgnoreRules, rules_above
-from workbench_handlers.workspace.open import entries_of, open_folder, open_subfolder
+from workbench_handlers.workspace.open import entries_of, open_directory, open_subdirectory
 from workbench_handlers.workspace.roots import Located
 from workbench_handlers.workspace.scan import Scan
 
-DEEPEST: Final = 60
+MAX_DEPTH: Final = 60
 """Maximum depth of directories; each level holds one descriptor."""
 
 
@@ -49,7 +49,7 @@ class Walk:
 
     top: Located
     scan: Scan
-    max_depth: int = DEEPEST
+    max_depth: int = MAX_DEPTH
     exclude: tuple[str, ...] = ()
     """Globs of directory names that are skipped too."""
     ignored: int = 0
@@ -62,7 +62,7 @@ class Walk:
             ScanStoppedError: the call was cancelled.
         """
         rules = rules_above(self.top)
-        with open_folder(self.top) as descriptor:
+        with open_directory(self.top) as descriptor:
             yield from self._folder(self.top, descriptor, rules.entering(self.top, descriptor), 1)
 
     def _folder(self, directory: Located, descriptor: int, rules: IgnoreRules, depth: int) -> Iterator[WalkEntry]:
@@ -71,7 +71,7 @@ class Walk:
             if self.scan.is_over:
                 return
             kind, located = kind_of(entry), directory.child(entry.name)
-            if rules.ignores(located.parts, is_folder=kind == "directory"):
+            if rules.ignores(located.parts, is_directory=kind == "directory"):
                 self.ignored += 1
                 continue
             if kind == "directory" and any(fnmatchcase(entry.name, glob) for glob in self.exclude):
@@ -82,7 +82,7 @@ class Walk:
 
     def _subfolder(self, located: Located, parent: int, rules: IgnoreRules, depth: int) -> Iterator[WalkEntry]:
         try:
-            with open_subfolder(located, parent) as descriptor:
+            with open_subdirectory(located, parent) as descriptor:
                 yield from self._folder(located, descriptor, rules.entering(located, descriptor), depth + 1)
         except ToolError:  # no permission, or it was removed or replaced by a link since it was listed
             return

@@ -13,7 +13,7 @@ from typing import Any, Final, Literal
 
 from toolmason_runtime.protocol.errors import INVALID_ARGUMENT, ToolError
 from toolmason_runtime.protocol.json_boundary import problems_of
-from toolmason_runtime.protocol.wording import FORWARDED, mismatch, required, too_long, unknown, wrong_name
+from toolmason_runtime.protocol.wording import GEMINI_EXTRA_ARGUMENT, mismatch, required, too_long, unknown, wrong_name
 
 _FLAGS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 _INVALID = object()
@@ -105,7 +105,7 @@ def parse_arguments(parameters: Parameters, raw_arguments: Mapping[str, Any] | N
             values[name] = argument[:MAX_TEXT_LENGTH]
             notes.append(too_long((name,), MAX_TEXT_LENGTH))
     container = next((name for name, parameter in parameters.items() if parameter.type == "object"), "")
-    for name in (name for name in arguments if name not in parameters and name != FORWARDED):
+    for name in (name for name in arguments if name not in parameters and name != GEMINI_EXTRA_ARGUMENT):
         right_name = next((right for right, parameter in parameters.items() if name in parameter.misnomers), "")
         if right_name and arguments[name] and not arguments.get(right_name):
             problems.append(wrong_name((name,), right_name))

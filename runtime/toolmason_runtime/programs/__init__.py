@@ -14,15 +14,15 @@ if TYPE_CHECKING:
     from toolmason_runtime.programs.access import describe_isolation as describe_isolation
     from toolmason_runtime.programs.access import isolation as isolation
     from toolmason_runtime.programs.access import isolation_warnings as isolation_warnings
-    from toolmason_runtime.programs.argv import invocation as invocation
+    from toolmason_runtime.programs.argv import build_invocation as build_invocation
     from toolmason_runtime.programs.argv import items as items
     from toolmason_runtime.programs.executable import find_executable as find_executable
     from toolmason_runtime.programs.execute import Command as Command
     from toolmason_runtime.programs.execute import Outcome as Outcome
     from toolmason_runtime.programs.execute import base_environment as base_environment
-    from toolmason_runtime.programs.execute import ended_whole as ended_whole
     from toolmason_runtime.programs.execute import follow as follow
     from toolmason_runtime.programs.execute import run as run
+    from toolmason_runtime.programs.execute import run_to_cleanup as run_to_cleanup
     from toolmason_runtime.programs.launcher_client import Execution as Execution
     from toolmason_runtime.programs.launcher_client import Limits as Limits
     from toolmason_runtime.programs.output_buffer import Capture as Capture
@@ -41,9 +41,9 @@ if TYPE_CHECKING:
 
 EXPORTS: Final = {
     "toolmason_runtime.programs.access": ("Guarded", "describe_isolation", "isolation", "isolation_warnings"),
-    "toolmason_runtime.programs.argv": ("invocation", "items"),
+    "toolmason_runtime.programs.argv": ("build_invocation", "items"),
     "toolmason_runtime.programs.executable": ("find_executable",),
-    "toolmason_runtime.programs.execute": ("Command", "Outcome", "base_environment", "ended_whole", "follow", "run"),
+    "toolmason_runtime.programs.execute": ("Command", "Outcome", "base_environment", "run_to_cleanup", "follow", "run"),
     "toolmason_runtime.programs.launcher_client": ("Execution", "Limits"),
     "toolmason_runtime.programs.output_buffer": ("Capture",),
     "toolmason_runtime.programs.process_group": ("Process",),

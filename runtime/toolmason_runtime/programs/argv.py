@@ -43,7 +43,7 @@ class UnsafeArgumentError(ToolError):
         self.reason = reason
 
 
-def invocation(
+def build_invocation(
     tool: CommandTool, arguments: Mapping[str, Any], *, environ: Mapping[str, str], base: str = ""
 ) -> Invocation:
     """Build the command line of one call.

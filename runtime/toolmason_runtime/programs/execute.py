@@ -2,7 +2,7 @@
 
 Invariants of the concurrent code:
 
-1. `ended_whole` runs each program in a task of its own. The caller awaits it through a shield: cancelling the caller
+1. `run_to_cleanup` runs each program in a task of its own. The caller awaits it through a shield: cancelling the caller
    cancels the scope, never the task, and the caller waits until the task is done.
 2. The scope covers the wait for a slot, the start and the wait for the end. The `finally` of `follow` is outside of
    `move_on_after` and shielded, so processes are ended after success, timeout, error and cancellation alike.
@@ -35,7 +35,7 @@ from toolmason_runtime.programs.sandbox import Access, wrap
 from toolmason_runtime.programs.search_path import SearchPath, working_directory
 from toolmason_runtime.programs.spec import Invocation
 from toolmason_runtime.protocol.errors import ToolError
-from toolmason_runtime.transports.shutdown import before_leaving
+from toolmason_runtime.transports.shutdown import exit_hooks
 
 Environ = Mapping[str, str]
 
@@ -176,9 +176,9 @@ async def run(
     *,
     executor: Executor = local,
     environ: Environ | None = None,
-    most_in_memory: int = MAX_IN_MEMORY,
-    most_in_file: int = MAX_IN_FILE,
-    most_written: int | None = None,
+    max_memory_bytes: int = MAX_IN_MEMORY,
+    max_file_bytes: int = MAX_IN_FILE,
+    max_output_bytes: int | None = None,
 ) -> Outcome:
     """Run a command line until it ends, its timeout expires or the caller is cancelled; then end all its processes.
 
@@ -189,24 +189,24 @@ async def run(
         invocation: The command line.
         executor: Returns the command to start.
         environ: The server's environment (None: that of this process).
-        most_in_memory: Bytes of each stream in memory.
-        most_in_file: Further bytes of each stream in a file; the rest is counted and dropped.
-        most_written: Bytes of a stream after which the program is ended (None: no limit).
+        max_memory_bytes: Bytes of each stream in memory.
+        max_file_bytes: Further bytes of each stream in a file; the rest is counted and dropped.
+        max_output_bytes: Bytes of a stream after which the program is ended (None: no limit).
 
     Raises:
         ToolError: it did not start, or no slot was free in time (`BUSY`).
     """
     command = executor(invocation, os.environ if environ is None else environ)
     captures = (
-        Capture(most_in_memory=most_in_memory, most_in_file=most_in_file),
-        Capture(most_in_memory=most_in_memory, most_in_file=most_in_file),
+        Capture(max_memory_bytes=max_memory_bytes, max_file_bytes=max_file_bytes),
+        Capture(max_memory_bytes=max_memory_bytes, max_file_bytes=max_file_bytes),
     )
-    return await ended_whole(
-        lambda scope: _run_in_slot(command, scope, most_written, *captures), release=lambda outcome: outcome.close()
+    return await run_to_cleanup(
+        lambda scope: _run_in_slot(command, scope, max_output_bytes, *captures), release=lambda outcome: outcome.close()
     )
 
 
-async def ended_whole(
+async def run_to_cleanup(
     work: Callable[[anyio.CancelScope], Coroutine[Any, Any, Result]],
     *,
     release: Callable[[Result], None] = lambda _: None,
@@ -236,9 +236,9 @@ async def ended_whole(
 
 
 async def _run_in_slot(
-    command: Command, scope: anyio.CancelScope, most_written: int | None, stdout: Capture, stderr: Capture
+    command: Command, scope: anyio.CancelScope, max_output_bytes: int | None, stdout: Capture, stderr: Capture
 ) -> Outcome:
-    process = Process(stdout.write, stderr.write, max_bytes=most_written)
+    process = Process(stdout.write, stderr.write, max_bytes=max_output_bytes)
     code = None
     try:
         with scope:
@@ -353,4 +353,4 @@ def _kill_remote() -> None:
             )
 
 
-before_leaving.append(_kill_remote)
+exit_hooks.append(_kill_remote)

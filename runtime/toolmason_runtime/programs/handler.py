@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from toolmason_runtime.chunks.store import ChunkStore
 from toolmason_runtime.programs.access import Guarded, confined, resolve_access
 from toolmason_runtime.programs.approval import approve
-from toolmason_runtime.programs.argv import effective_values, invocation
+from toolmason_runtime.programs.argv import build_invocation, effective_values
 from toolmason_runtime.programs.execute import run
 from toolmason_runtime.programs.result_text import reply
 from toolmason_runtime.programs.risk import risk_of
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
 
-Guard = Callable[[CommandTool, Mapping[str, Any], ToolCall], Awaitable[Mapping[str, Any] | Guarded]]
+PreRunHook = Callable[[CommandTool, Mapping[str, Any], ToolCall], Awaitable[Mapping[str, Any] | Guarded]]
 """Hook of a server that receives the values of each call, defaults included, before the program runs.
 
 It raises `ToolError` to refuse the call, and returns the values to replace; with `Guarded` also further access for the
@@ -38,7 +38,7 @@ program. It may be called twice for one call, so it must have no side effects.
 """
 
 
-def command(params: type[BaseModel], tool: CommandTool, guard: Guard | None = None) -> Binding:
+def command(params: type[BaseModel], tool: CommandTool, guard: PreRunHook | None = None) -> Binding:
     """Bind a tool to its program; `params` validates the arguments, then `guard` checks them."""
     return Binding(params, CommandRun(tool, guard))
 
@@ -48,7 +48,7 @@ class CommandRun:
     """The handler of one tool."""
 
     tool: CommandTool
-    guard: Guard | None = None
+    guard: PreRunHook | None = None
 
     async def __call__(self, params: BaseModel, call: ToolCall) -> Reply:
         """Check guard, policy and approval, then run the program once.
@@ -58,7 +58,7 @@ class CommandRun:
         Raises:
             ToolError: the call is refused or not approved, or the program cannot start.
         """
-        commands, environ, values = call.state(ProgramSettings), dict(os.environ), given(params)
+        commands, environ, values = call.state(ProgramSettings), dict(os.environ), sent_arguments(params)
         guarded = await self._guarded(effective_values(self.tool, values, environ=environ), call)
         values |= guarded.values
         docker = commands.policy.docker
@@ -66,7 +66,7 @@ class CommandRun:
         if problems := commands.policy.check(self.tool, values, environ=environ):
             raise ToolError("\n".join(["Not allowed by the policy of this server:", *problems]), code="POLICY")
         check_positionals_contiguous(self.tool, effective_values(self.tool, values, environ=environ))
-        prepared = invocation(self.tool, values, environ=environ, base=base_directory(docker))
+        prepared = build_invocation(self.tool, values, environ=environ, base=base_directory(docker))
         prepared = replace(prepared, projects=await project_directories(call))
         risk, used = risk_of(self.tool, values, environ=environ), effective_values(self.tool, values, environ=environ)
         await approve(self.tool, prepared, risk, call, commands, values=used)
@@ -86,7 +86,7 @@ class CommandRun:
         return returned if isinstance(returned, Guarded) else Guarded(values=returned)
 
 
-def given(params: BaseModel) -> dict[str, Any]:
+def sent_arguments(params: BaseModel) -> dict[str, Any]:
     """Return the sent arguments as JSON values by their manifest names, without those that are null."""
     dumped = params.model_dump(mode="json", by_alias=True, exclude_unset=True)
     field_values = {field.alias or name: getattr(params, name) for name, field in type(params).model_fields.items()}

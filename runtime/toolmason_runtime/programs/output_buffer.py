@@ -21,9 +21,9 @@ class Capture:
     The file has no name: other processes cannot open it, and the system removes it even after SIGKILL.
     """
 
-    def __init__(self, *, most_in_memory: int = MAX_IN_MEMORY, most_in_file: int = MAX_IN_FILE) -> None:
-        self._max_memory_bytes = most_in_memory
-        self._max_file_bytes = most_in_file
+    def __init__(self, *, max_memory_bytes: int = MAX_IN_MEMORY, max_file_bytes: int = MAX_IN_FILE) -> None:
+        self._max_memory_bytes = max_memory_bytes
+        self._max_file_bytes = max_file_bytes
         self._head = bytearray()
         self._file: IO[bytes] | None = None
         self._file_bytes = 0

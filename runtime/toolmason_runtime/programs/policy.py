@@ -39,14 +39,14 @@ class Approval(StrEnum):
         return self in min_risks and risk.rank >= min_risks[self].rank
 
 
-class Headless(StrEnum):
+class HeadlessMode(StrEnum):
     """Decision on a call that needs approval if the client cannot prompt the user."""
 
     DENY = "deny"
     APPROVE = "approve"
 
 
-class Listing(StrEnum):
+class DefaultAccess(StrEnum):
     """Default for tools without a table in the policy."""
 
     ENABLED = "enabled"
@@ -155,11 +155,11 @@ class Policy(Table):
     `docker` is None if programs run on this machine.
     """
 
-    default: Listing = Listing.ENABLED
+    default: DefaultAccess = DefaultAccess.ENABLED
     """Tools without a table of their own. In a file the default is `disabled`."""
     approval: Approval = Approval.WRITE
     """Calls that need approval."""
-    headless: Headless = Headless.DENY
+    headless: HeadlessMode = HeadlessMode.DENY
     """Calls that need approval from a client that cannot ask."""
     executor: ExecutorName = ExecutorName.LOCAL
     """Where programs run."""
@@ -171,7 +171,7 @@ class Policy(Table):
     def is_enabled(self, name: str) -> bool:
         """Return whether the tool may run."""
         rule = self.tools.get(name)
-        return self.default is Listing.ENABLED if rule is None else rule.enabled
+        return self.default is DefaultAccess.ENABLED if rule is None else rule.enabled
 
     def needs_approval(self, name: str, risk: Risk) -> bool:
         """Return whether a call with `risk` needs approval. The rule of the tool takes precedence."""

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from toolmason_runtime.programs.argv import placements_of
-from toolmason_runtime.programs.policy import ArgumentRule, ExecutorName, Listing, Policy
+from toolmason_runtime.programs.policy import ArgumentRule, DefaultAccess, ExecutorName, Policy
 from toolmason_runtime.programs.spec import CommandTool
 from toolmason_runtime.suggestions import did_you_mean
 from toolmason_runtime.toml.document import TomlDocument, parse_toml
@@ -47,7 +47,7 @@ def load_policy(path: Path, tools: Iterable[CommandTool] | None = None) -> Polic
     if policy is None or problems:
         in_file_order = sorted(problems, key=lambda problem: (problem.position, problem.message))
         raise PolicyError([f"{path}:{problem}" for problem in in_file_order])
-    return policy if "default" in document.data else replace(policy, default=Listing.DISABLED)
+    return policy if "default" in document.data else replace(policy, default=DefaultAccess.DISABLED)
 
 
 def _unknown_names(policy: Policy, document: TomlDocument, tools: Iterable[CommandTool]) -> Iterator[Problem]:

@@ -25,7 +25,7 @@ from typing import IO, Any, Final
 import anyio
 from toolmason_runtime.programs.launcher_client import Child, Execution, launch
 from toolmason_runtime.programs.running_process import RunningProcess
-from toolmason_runtime.transports.shutdown import before_leaving
+from toolmason_runtime.transports.shutdown import exit_hooks
 
 GRACE_S: Final = 1.0
 """Seconds from SIGTERM to SIGKILL. Less than the two seconds that a server has to shut down."""
@@ -276,4 +276,4 @@ def kill_running() -> None:
         process.kill()
 
 
-before_leaving.append(kill_running)
+exit_hooks.append(kill_running)

@@ -68,7 +68,9 @@ class ProgramSettings:
         return {**catalogue, "tools": tools}
 
 
-def commands_for(catalogue: Catalogue, policy: str = "", *, headless_approve: bool = False) -> ProgramSettings | None:
+def load_program_settings(
+    catalogue: Catalogue, policy: str = "", *, headless_approve: bool = False
+) -> ProgramSettings | None:
     """Return the settings of a server; None if it runs no programs.
 
     `policy` is the path of the policy file; by default `TOOLMASON_POLICY` specifies it.

@@ -19,7 +19,7 @@ from toolmason_runtime.protocol.patterns import PatternTimeoutError, time_limit
 from toolmason_runtime.protocol.renaming import renamed
 from toolmason_runtime.protocol.schema_text import without_null
 from toolmason_runtime.protocol.validation import validator
-from toolmason_runtime.protocol.wording import FORWARDED, Path, mismatch, named, required, unknown
+from toolmason_runtime.protocol.wording import GEMINI_EXTRA_ARGUMENT, Path, mismatch, named, required, unknown
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -70,8 +70,8 @@ class ArgumentValidator:
         """
         arguments = renamed(deepcopy(dict(raw_arguments)), self._declared, self._own_names)
         # `inputSchema` lists every argument, also one that `_schema` takes from a reference.
-        if FORWARDED not in self._public_schema.get("properties", {}):
-            arguments.pop(FORWARDED, None)
+        if GEMINI_EXTRA_ARGUMENT not in self._public_schema.get("properties", {}):
+            arguments.pop(GEMINI_EXTRA_ARGUMENT, None)
         notes = tuple(self._drop_unknown(arguments))
         if self._model:
             self._coerce_integer_enums(arguments)

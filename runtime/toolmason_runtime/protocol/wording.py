@@ -10,7 +10,7 @@ from toolmason_runtime.suggestions import closest_match
 
 Path = tuple[str | int, ...]
 """Path of a value inside the arguments: `("files", 0, "path")`."""
-FORWARDED = "wait_for_previous"
+GEMINI_EXTRA_ARGUMENT = "wait_for_previous"
 """An argument that Gemini CLI adds to every call and forwards to the server: dropped silently where undeclared."""
 
 

@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
-from toolmason_runtime.programs.settings import POLICY, ProgramSettings, commands_for
+from toolmason_runtime.programs.settings import POLICY, ProgramSettings, load_program_settings
 from toolmason_runtime.protocol.catalogue import Catalogue, ToolEntry
 from toolmason_runtime.protocol.selection import STYLES, Selection, visible_tools
 from toolmason_runtime.server.options import OptionSpec, option_values
@@ -341,7 +341,7 @@ def _commands(catalogue: Catalogue, args: argparse.Namespace) -> ProgramSettings
     """
     if not catalogue.get("clis"):
         return None
-    return commands_for(catalogue, args.policy or "", headless_approve=args.headless_approve)
+    return load_program_settings(catalogue, args.policy or "", headless_approve=args.headless_approve)
 
 
 def _protect_memory() -> None:

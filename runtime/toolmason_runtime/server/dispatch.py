@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from toolmason_runtime.discovery import style_for
 from toolmason_runtime.discovery.results import error_result, with_notes
-from toolmason_runtime.programs.settings import ProgramSettings, commands_for
+from toolmason_runtime.programs.settings import ProgramSettings, load_program_settings
 from toolmason_runtime.protocol.arguments import ArgumentValidator
 from toolmason_runtime.protocol.binding import Binding
 from toolmason_runtime.protocol.call import Context, InputRequired, ServerInfo, ToolCall
@@ -74,7 +74,7 @@ class Dispatcher:
         options: Options | None = None,
         commands: ProgramSettings | None = None,
     ) -> None:
-        self._commands = commands or commands_for(catalogue)
+        self._commands = commands or load_program_settings(catalogue)
         if self._commands is not None:
             catalogue = self._commands.allowed(catalogue)
             state = (*state, self._commands)

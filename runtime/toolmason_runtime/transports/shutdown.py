@@ -21,7 +21,7 @@ BUSY_GRACE_S = GRACE_S + 3
 SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK") if hasattr(signal, name))
 
 
-before_leaving: list[Callable[[], None]] = []
+exit_hooks: list[Callable[[], None]] = []
 """Functions that run before the process exits, in any thread; they must be short."""
 
 
@@ -106,7 +106,7 @@ def leave() -> NoReturn:
     A flush could wait forever, for a lock of the interrupted code or for a client that does not read.
     """
     try:
-        for hook in before_leaving:
+        for hook in exit_hooks:
             with suppress(Exception):
                 hook()
     finally:

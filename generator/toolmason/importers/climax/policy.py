@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from toolmason_runtime.programs.linear_regex import Pattern, PatternError
-from toolmason_runtime.programs.policy import Approval, ExecutorName, Headless, Listing
+from toolmason_runtime.programs.policy import Approval, DefaultAccess, ExecutorName, HeadlessMode
 from toolmason_runtime.toml.problems import quoted
 
 from toolmason.importers.climax import Imported
@@ -35,14 +35,14 @@ def import_policy(path: Path, imported: Imported, notes: Notes) -> dict[str, Any
         raise ImportFailed(f"{path.as_posix()}:{root.position.line}:{root.position.column}: expected a mapping")
     fields = Fields(node=root, path=path.as_posix(), notes=notes, about="policy", is_strict=True)
     fields.report_unknown(_KEYS)
-    default = fields.choice("default", list(Listing)) or Listing.DISABLED.value
+    default = fields.choice("default", list(DefaultAccess)) or DefaultAccess.DISABLED.value
     policy: dict[str, Any] = {"default": default}
     approval = fields.inner("approval", "policy.approval")
     approved: Mapping[str, bool] = {}
     if approval is not None:
         approval.report_unknown(("global", "headless", "tools"))
         policy["approval"] = approval.choice("global", list(Approval)) or Approval.WRITE.value
-        policy["headless"] = approval.choice("headless", list(Headless)) or Headless.DENY.value
+        policy["headless"] = approval.choice("headless", list(HeadlessMode)) or HeadlessMode.DENY.value
         approved = _required_approvals(approval)
     policy |= _executor(fields)
     if tools := _tools(fields, default, approved, imported):
@@ -99,7 +99,7 @@ def _tools(fields: Fields, default: str, approved: Mapping[str, bool], imported:
         tools[imported.tools[original]] = _tool(inner, original, imported) if node.value else {}
     for original, is_required in approved.items():
         name = imported.tool(original)
-        if not name or (name not in tools and default == Listing.DISABLED):
+        if not name or (name not in tools and default == DefaultAccess.DISABLED):
             about = f"policy.approval.tools.{original}"
             fields.called(about).note("unknown or disabled tool, left out", "approval")
         else:

@@ -87,7 +87,7 @@ def _is_text(output: str) -> bool:
 
 async def _output(invocation: Invocation) -> str:
     outcome = await run(
-        invocation, environ=os.environ, most_in_memory=MAX_BYTES, most_in_file=0, most_written=MAX_BYTES
+        invocation, environ=os.environ, max_memory_bytes=MAX_BYTES, max_file_bytes=0, max_output_bytes=MAX_BYTES
     )
     try:
         if outcome.timed_out:

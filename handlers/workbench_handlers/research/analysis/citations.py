@@ -193,7 +193,7 @@ class CitationChecker:
         if shown in self.refused or any(part.casefold().startswith(DOT_ENV) for part in located.parts):
             return True
         try:
-            return self._ignore.leaves_out(located.parts)
+            return self._ignore.ignores_file(located.parts)
         except NotInstalledError:  # unknown
             return True
 

@@ -11,7 +11,7 @@ from typing import Final
 
 from toolmason_runtime import ToolError
 
-from workbench_handlers.files.find import alternatives_of, matches
+from workbench_handlers.files.find import expand_braces, matches
 from workbench_handlers.workspace.open import existing
 from workbench_handlers.workspace.roots import RefusedPathError, Root
 
@@ -86,7 +86,7 @@ def _glob(pattern: str, kind: str) -> str:
     if glob.startswith("!"):
         message = f"`{glob}` begins with `!`, which is not supported: use the parameter for excluded files"
         raise ToolError(message, code="INVALID_ARGUMENT", details={"pattern": pattern})
-    for alternative in alternatives_of(glob):
+    for alternative in expand_braces(glob):
         if (
             alternative.startswith(("/", "~", "\\"))
             or alternative[1:2] == ":"
@@ -104,7 +104,7 @@ def _is_below(parts: tuple[str, ...], directory: str) -> bool:
 
 def _fits(parts: tuple[str, ...], glob: str) -> bool:
     return any(
-        _matches(parts[:end], alternative) for alternative in alternatives_of(glob) for end in range(1, len(parts) + 1)
+        _matches(parts[:end], alternative) for alternative in expand_braces(glob) for end in range(1, len(parts) + 1)
     )
 
 

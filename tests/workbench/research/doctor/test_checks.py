@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from workbench_handlers.model_backends.choice import without_projects
 
 from workbench_handlers.doctor.checks import Check, git_ignore_check, inspect_setup, program_on_path
+from workbench_handlers.model_backends.selection import without_project_paths
 
 SECRET = "AIzaSyPlantedSecretThatMustNotLeak012345"
 HEAVY = ("anyio", "asyncio", "jsonschema", "mcp", "pathspec", "pydantic", "redis", "tenacity")
@@ -47,7 +47,7 @@ def install(tmp_path: Path) -> Install:
 
 
 def problem(environ: dict[str, str], project: Path) -> Check | None:
-    found = inspect_setup(without_projects(environ, (project,)), project).problem
+    found = inspect_setup(without_project_paths(environ, (project,)), project).problem
     assert SECRET not in repr(found)
     return found
 
