@@ -20,7 +20,7 @@ from toolmason.model.rendered_file import RenderedFile
 from toolmason.project import Project
 from toolmason.write import cache, check, write
 from toolmason.write.changes import Changes
-from toolmason.write.compare import Part, everything
+from toolmason.write.compare import PathFilter, accept_all
 
 if TYPE_CHECKING:
     from toolmason.manifest.document import Document
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class LoadedManifest:
     """A loaded manifest: its TOML document and the resolved model."""
 
     document: Document
     server: Server
 
 
-def read(project: Project, *, diagnostics: Diagnostics, progress: Progress = no_progress) -> Reading | None:
+def read(project: Project, *, diagnostics: Diagnostics, progress: Progress = no_progress) -> LoadedManifest | None:
     """Load the manifest of `project` and resolve it to the model."""
     # Imported late: a run without changes uses the cache and none of these stages.
     from toolmason.manifest.document import load
@@ -56,10 +56,12 @@ def read(project: Project, *, diagnostics: Diagnostics, progress: Progress = no_
         from toolmason.render.plan import check_files
 
         check_files(server, document, templates=project.templates, diagnostics=diagnostics)
-    return None if diagnostics.has_errors else Reading(document, server)
+    return None if diagnostics.has_errors else LoadedManifest(document, server)
 
 
-def read_and_lint(project: Project, *, diagnostics: Diagnostics, progress: Progress = no_progress) -> Reading | None:
+def read_and_lint(
+    project: Project, *, diagnostics: Diagnostics, progress: Progress = no_progress
+) -> LoadedManifest | None:
     """Load the manifest and add the findings of the lint rules."""
     from toolmason.lint import lint
 
@@ -80,13 +82,13 @@ class _RenderResult:
 
     def save_to_cache(self, project: Project) -> None:
         if self.inputs:
-            cache.remember(project, self.files, self.inputs, self.models)
+            cache.store_run(project, self.files, self.inputs, self.models)
 
 
 def _render_project(
     project: Project, *, diagnostics: Diagnostics, only: str | None, progress: Progress
 ) -> _RenderResult | None:
-    if only is None and (files := cache.recall(project)) is not None:
+    if only is None and (files := cache.load_run(project)) is not None:
         return _RenderResult(files)
     inputs = ""
     if only is None:
@@ -150,7 +152,7 @@ def _models(project: Project, server: Server) -> dict[str, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class GenerateResult:
     """Changes of one run and the total number of generated files."""
 
     changes: Changes
@@ -164,16 +166,16 @@ def generate(
     only: str | None = None,
     discard_edits: bool = False,
     progress: Progress = no_progress,
-) -> Outcome | None:
+) -> GenerateResult | None:
     """Update `generated/`, or only one of its `parts.PARTS`.
 
     Raises:
-        EditedFiles: edits would be lost. Nothing was written.
-        MisplacedFolder: `generated/` or the lock is a link. Nothing was written.
-        WriteFailed: a file system error. `generated/` is unchanged, or the next run repairs it.
+        EditedFilesError: edits would be lost. Nothing was written.
+        MisplacedDirectoryError: `generated/` or the lock is a link. Nothing was written.
+        WriteError: a file system error. `generated/` is unchanged, or the next run repairs it.
         SelfCheckError: a rendered file has a syntax error. Nothing was written.
         TemplateError: a template of the project has an error. Nothing was written.
-        TemplateRefused: one cannot be read safely, or takes too much time or memory. Nothing was written.
+        TemplateRefusedError: one cannot be read safely, or takes too much time or memory. Nothing was written.
     """
     result = _render_project(project, diagnostics=diagnostics, only=only, progress=progress)
     if result is None:
@@ -181,20 +183,20 @@ def generate(
     progress("writing")
     changes = write(result.files, project.generated, discard_edits=discard_edits, part=_part(only))
     result.save_to_cache(project)
-    return Outcome(changes, _count(result.files))
+    return GenerateResult(changes, _count(result.files))
 
 
 def compare(
     project: Project, *, diagnostics: Diagnostics, only: str | None = None, progress: Progress = no_progress
-) -> Outcome | None:
+) -> GenerateResult | None:
     """Compare `generated/` with the output of `generate` without writing.
 
     Raises:
-        ReadFailed: `generated/` cannot be read.
-        MisplacedFolder: it is a link.
+        ReadError: `generated/` cannot be read.
+        MisplacedDirectoryError: it is a link.
         SelfCheckError: a rendered file has a syntax error.
         TemplateError: a template of the project has an error.
-        TemplateRefused: one cannot be read safely, or takes too much time or memory.
+        TemplateRefusedError: one cannot be read safely, or takes too much time or memory.
     """
     result = _render_project(project, diagnostics=diagnostics, only=only, progress=progress)
     if result is None:
@@ -203,12 +205,12 @@ def compare(
     changes = check(result.files, project.generated, part=_part(only))
     if changes.is_clean:
         result.save_to_cache(project)
-    return Outcome(changes, _count(result.files))
+    return GenerateResult(changes, _count(result.files))
 
 
-def _part(only: str | None) -> Part:
+def _part(only: str | None) -> PathFilter:
     """Return the filter for the paths of a part; None selects all files."""
-    return everything if only is None else lambda path: part_of(path) == only
+    return accept_all if only is None else lambda path: part_of(path) == only
 
 
 def _count(files: Sequence[RenderedFile]) -> int:

@@ -38,14 +38,14 @@ class Project:
         return self.root / "generated"
 
     @property
-    def override_folder(self) -> Path:
+    def template_directory(self) -> Path:
         """Directory of the project's templates, which may not exist."""
         return self.root / "templates"
 
     @property
     def templates(self) -> Path | None:
         """Directory whose templates override the packaged ones; None if it does not exist."""
-        return self.override_folder if self.override_folder.is_dir() else None
+        return self.template_directory if self.template_directory.is_dir() else None
 
 
 def find_project(start: Path, manifest: Path | None = None) -> Project:

@@ -10,7 +10,7 @@ from pathlib import Path
 from watchfiles import Change, watch
 
 from toolmason.project import Project
-from toolmason.write.cache import named_schemas
+from toolmason.write.cache import schema_files
 
 _DEBOUNCE_MS = 400
 """Maximum time in which the changes of one save are collected."""
@@ -32,14 +32,14 @@ def is_input(path: Path, project: Project) -> bool:
     parts = path.relative_to(project.root).parts
     if any(part in _IGNORED_DIRECTORIES or part.startswith(".") for part in parts) or path.name.endswith(("~", ".pyc")):
         return False
-    directories = (project.override_folder, project.root / "handlers")
+    directories = (project.template_directory, project.root / "handlers")
     return any(path.is_relative_to(directory) for directory in directories) or path in _schemas(project)
 
 
 def _schemas(project: Project) -> frozenset[Path]:
     """Return the schema files of the manifest; empty if it is invalid, since the fix of the manifest starts a run."""
     with suppress(OSError, ValueError, AttributeError, RecursionError):
-        names = named_schemas(project.manifest.read_bytes())
+        names = schema_files(project.manifest.read_bytes())
         return frozenset(Path(os.path.normpath(project.root / name)) for name in names)
     return frozenset()
 

@@ -15,7 +15,7 @@ import signal
 import sys
 from pathlib import Path, PurePosixPath
 
-from toolmason.model.checksum import sign
+from toolmason.model.checksum import add_checksum
 from toolmason.model.rendered_file import RenderedFile
 from toolmason.write import write
 from toolmason.write.journal import Disk
@@ -69,7 +69,7 @@ def main() -> None:
     paths = {PurePosixPath(name): text for name, text in texts.items()}
     disk = MortalDisk(int(sys.argv[3]) if len(sys.argv) > 3 else 0)
     changes = write(
-        (RenderedFile(path, sign(path, text)) for path, text in paths.items()), Path(sys.argv[1]), disk=disk
+        (RenderedFile(path, add_checksum(path, text)) for path, text in paths.items()), Path(sys.argv[1]), disk=disk
     )
     found = "".join(f"{change.kind} {change.path}\n" for change in changes.all)
     sys.stdout.write(f"{disk.count}\n{found}")

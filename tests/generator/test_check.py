@@ -6,7 +6,7 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from toolmason.model.checksum import sign
+from toolmason.model.checksum import add_checksum
 from toolmason.model.rendered_file import RenderedFile
 from toolmason.write import check, write
 from toolmason.write.changes import ChangeKind, Changes
@@ -16,7 +16,7 @@ TEXTS = {"a.py": "A = 1\n", "docs/a.md": "# A\n", "docs/b.md": "---\nname: b\n--
 
 
 def rendered(texts: Mapping[str, str]) -> list[RenderedFile]:
-    return [RenderedFile(PurePosixPath(name), sign(PurePosixPath(name), text)) for name, text in texts.items()]
+    return [RenderedFile(PurePosixPath(name), add_checksum(PurePosixPath(name), text)) for name, text in texts.items()]
 
 
 def names(changes: Changes, kind: ChangeKind) -> list[str]:

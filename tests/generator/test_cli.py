@@ -17,7 +17,7 @@ from toolmason.commands import toolmason
 from toolmason.commands.pipeline_run import CODES, INTERRUPTED, PATH_HINTS
 from toolmason.diagnostics import Diagnostics
 from toolmason.diagnostics.rules import RULES
-from toolmason.diagnostics.terminal import paint, progress, wants_colour
+from toolmason.diagnostics.terminal import paint, progress, supports_colour
 from toolmason.model.parts import PARTS, part_of
 from toolmason.pipeline import read
 from toolmason.project import Project
@@ -290,7 +290,7 @@ def test_each_part_has_files(project: Project) -> None:
 
 
 def override(project: Project, name: str, text: str) -> None:
-    path = project.override_folder / name
+    path = project.template_directory / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8", newline="\n")
 
@@ -333,7 +333,7 @@ def test_template_that_asks_for_what_is_not_there_is_told(run: Toolmason, projec
 def test_mistake_while_a_template_is_rendered_is_told_in_one_line(
     command: str, text: str, told: str, run: Toolmason, project: Project
 ) -> None:
-    path = project.override_folder / "docs" / "index.md.jinja"
+    path = project.template_directory / "docs" / "index.md.jinja"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="latin-1")
     before = tree(project.generated)
@@ -685,7 +685,7 @@ class Terminal(StringIO):
     ids=["terminal", "empty NO_COLOR", "NO_COLOR", "dumb terminal", "pipe"],
 )
 def test_colour_is_for_terminals_whose_users_want_it(stream: StringIO, environ: dict[str, str], wanted: bool) -> None:
-    assert wants_colour(stream, environ) is wanted
+    assert supports_colour(stream, environ) is wanted
 
 
 def test_paint_without_colour_is_the_text_itself() -> None:

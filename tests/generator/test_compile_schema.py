@@ -10,29 +10,46 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft7Validator, Draft202012Validator
 
-from toolmason.model.json_schema import definitions, exact, listed_result, result, unique_paths, without_texts
-from toolmason.model.types import ClassName, JsonSchema, ListOf, MapOf, Named, ObjectType, Primitive, TypeRef, Value
+from toolmason.model.json_schema import (
+    definitions,
+    listed_result,
+    object_schema,
+    result_schema,
+    unique_paths,
+    without_texts,
+)
+from toolmason.model.types import (
+    ArrayType,
+    ClassName,
+    JsonSchema,
+    MapType,
+    NamedType,
+    ObjectType,
+    PrimitiveType,
+    Property,
+    TypeRef,
+)
 from toolmason.schema import advertise
 
 RANGE = ObjectType(
     name=ClassName("Range"),
     description="Years",
     fields=(
-        Value(name="from", type=Primitive("integer"), description="First year"),
-        Value(name="to", type=Primitive("integer"), required=False, constraints={"maximum": 3000}),
+        Property(name="from", type=PrimitiveType("integer"), description="First year"),
+        Property(name="to", type=PrimitiveType("integer"), required=False, constraints={"maximum": 3000}),
     ),
 )
 NODE = ObjectType(
     name=ClassName("Node"),
     description="",
-    fields=(Value(name="kids", type=ListOf(Named(ClassName("Node"))), required=False),),
+    fields=(Property(name="kids", type=ArrayType(NamedType(ClassName("Node"))), required=False),),
 )
 TYPES = {"Range": RANGE, "Node": NODE}
 
 
-def sent(*values: Value) -> JsonSchema:
+def sent(*values: Property) -> JsonSchema:
     """Give what clients are sent of `values`."""
-    return advertise(exact(values) | {"$defs": definitions(tuple(TYPES.values()))}).schema
+    return advertise(object_schema(values) | {"$defs": definitions(tuple(TYPES.values()))}).schema
 
 
 _SAMPLES: dict[str, st.SearchStrategy[Any]] = {
@@ -46,30 +63,30 @@ _SAMPLES: dict[str, st.SearchStrategy[Any]] = {
 
 def sample(ref: TypeRef) -> st.SearchStrategy[Any]:
     match ref:
-        case Primitive(kind):
+        case PrimitiveType(kind):
             return _SAMPLES[kind]
-        case ListOf(item):
+        case ArrayType(item):
             return st.lists(sample(item), max_size=3)
-        case MapOf(value):
+        case MapType(value):
             return st.dictionaries(st.text(max_size=3), sample(value), max_size=2)
-        case Named():
+        case NamedType():
             return st.fixed_dictionaries({"from": st.integers(0, 9)}, optional={"to": st.integers(0, 9)})
 
 
 refs: st.SearchStrategy[TypeRef] = st.recursive(
-    st.sampled_from([*map(Primitive, _SAMPLES), Named(ClassName("Range"))]),  # type: ignore[arg-type]  # keys are kinds
-    lambda inner: inner.map(ListOf) | inner.map(MapOf),
+    st.sampled_from([*map(PrimitiveType, _SAMPLES), NamedType(ClassName("Range"))]),  # type: ignore[arg-type]  # keys are kinds
+    lambda inner: inner.map(ArrayType) | inner.map(MapType),
     max_leaves=3,
 )
 
 
 @st.composite
-def values_and_arguments(draw: st.DrawFn) -> tuple[tuple[Value, ...], dict[str, Any]]:
+def values_and_arguments(draw: st.DrawFn) -> tuple[tuple[Property, ...], dict[str, Any]]:
     """Draw parameters and arguments that fit them."""
     values, arguments = [], {}
     for name in draw(st.lists(st.sampled_from(["a", "class", "lim-it", "type", "properties"]), unique=True)):
         ref, required, nullable = draw(refs), draw(st.booleans()), draw(st.booleans())
-        values.append(Value(name=name, type=ref, required=required, nullable=nullable, description=draw(st.text())))
+        values.append(Property(name=name, type=ref, required=required, nullable=nullable, description=draw(st.text())))
         if required or draw(st.booleans()):
             arguments[name] = draw(sample(ref))
     return tuple(values), arguments
@@ -77,10 +94,10 @@ def values_and_arguments(draw: st.DrawFn) -> tuple[tuple[Value, ...], dict[str, 
 
 @given(values_and_arguments())
 def test_arguments_that_fit_the_exact_schema_fit_what_clients_are_sent(
-    drawn: tuple[tuple[Value, ...], dict[str, Any]],
+    drawn: tuple[tuple[Property, ...], dict[str, Any]],
 ) -> None:
     values, arguments = drawn
-    whole = exact(values) | {"$defs": definitions(tuple(TYPES.values()))}
+    whole = object_schema(values) | {"$defs": definitions(tuple(TYPES.values()))}
     assert Draft202012Validator(whole).is_valid(arguments)
     assert Draft202012Validator(sent(*values)).is_valid(arguments)
     assert Draft7Validator(sent(*values)).is_valid(arguments)
@@ -88,7 +105,7 @@ def test_arguments_that_fit_the_exact_schema_fit_what_clients_are_sent(
 
 @given(values_and_arguments())
 def test_what_clients_are_sent_uses_only_encodings_that_survive(
-    drawn: tuple[tuple[Value, ...], dict[str, Any]],
+    drawn: tuple[tuple[Property, ...], dict[str, Any]],
 ) -> None:
     schema = sent(*drawn[0])
     Draft202012Validator.check_schema(schema)
@@ -114,8 +131,8 @@ def assert_portable(schema: dict[str, Any]) -> None:
         assert_portable(inner)
 
 
-def value(kind: str, **constraints: Any) -> Value:
-    return Value(name="x", type=Primitive(kind), description="It", constraints=constraints)  # type: ignore[arg-type]  # a kind
+def value(kind: str, **constraints: Any) -> Property:
+    return Property(name="x", type=PrimitiveType(kind), description="It", constraints=constraints)  # type: ignore[arg-type]  # a kind
 
 
 @pytest.mark.parametrize(
@@ -130,12 +147,14 @@ def value(kind: str, **constraints: Any) -> Value:
         (value("string", format="uri"), "It. Format: uri."),
         (value("string", enum=["a", "b"]), "It"),
         (
-            Value(name="x", type=ListOf(Primitive("string")), constraints={"minItems": 2, "uniqueItems": True}),
+            Property(
+                name="x", type=ArrayType(PrimitiveType("string")), constraints={"minItems": 2, "uniqueItems": True}
+            ),
             "Items must differ. At least 2 items.",
         ),
     ],
 )
-def test_limits_are_said_in_the_description_too(given_value: Value, said: str) -> None:
+def test_limits_are_said_in_the_description_too(given_value: Property, said: str) -> None:
     schema = sent(given_value)["properties"]["x"]
     assert schema["description"] == said
 
@@ -147,9 +166,9 @@ def test_choices_of_numbers_become_bounds_since_gemini_takes_strings_only() -> N
 
 
 def test_null_is_offered_only_where_a_value_must_be_given() -> None:
-    required = Value(name="x", type=Primitive("string"), nullable=True)
+    required = Property(name="x", type=PrimitiveType("string"), nullable=True)
     assert sent(required)["properties"]["x"] == {"anyOf": [{"type": "string"}, {"type": "null"}]}
-    optional = Value(name="x", type=Primitive("string"), nullable=True, required=False)
+    optional = Property(name="x", type=PrimitiveType("string"), nullable=True, required=False)
     assert sent(optional)["properties"]["x"] == {"type": "string"}
 
 
@@ -158,15 +177,15 @@ def test_a_tool_without_parameters_says_so_with_empty_properties() -> None:
 
 
 def test_optional_is_not_nullable_and_nullable_is_not_optional() -> None:
-    optional = Value(name="a", type=Primitive("string"), required=False)
-    nullable = Value(name="b", type=Primitive("string"), nullable=True)
-    schema = exact((optional, nullable))
+    optional = Property(name="a", type=PrimitiveType("string"), required=False)
+    nullable = Property(name="b", type=PrimitiveType("string"), nullable=True)
+    schema = object_schema((optional, nullable))
     assert schema["required"] == ["b"]
     assert schema["properties"] == {"a": {"type": "string"}, "b": {"type": ["string", "null"]}}
 
 
 def test_a_recursive_result_is_written_out_and_stays_open_below() -> None:
-    schema = result(NODE, TYPES)
+    schema = result_schema(NODE, TYPES)
     assert "$ref" not in json.dumps(schema)
     deep: dict[str, Any] = {}
     for _ in range(9):
@@ -179,11 +198,11 @@ ENTRY = ObjectType(
     name=ClassName("Entry"),
     description="An entry",
     fields=(
-        Value(name="description", type=Primitive("string"), description="What it says"),
-        Value(name="years", type=Named(ClassName("Range")), description="When"),
-        Value(name="maybe", type=Named(ClassName("Range")), nullable=True, description="When, or null"),
-        Value(name="all", type=ListOf(Named(ClassName("Range"))), description="Each time"),
-        Value(name="by_name", type=MapOf(Named(ClassName("Range"))), required=False, description="By name"),
+        Property(name="description", type=PrimitiveType("string"), description="What it says"),
+        Property(name="years", type=NamedType(ClassName("Range")), description="When"),
+        Property(name="maybe", type=NamedType(ClassName("Range")), nullable=True, description="When, or null"),
+        Property(name="all", type=ArrayType(NamedType(ClassName("Range"))), description="Each time"),
+        Property(name="by_name", type=MapType(NamedType(ClassName("Range"))), required=False, description="By name"),
     ),
 )
 
@@ -192,7 +211,7 @@ def test_a_listed_result_has_no_texts_and_no_members_of_single_objects() -> None
     bounds = {"from": {"type": "integer"}, "to": {"type": "integer", "maximum": 3000}}
     members = {"type": "object", "properties": bounds, "required": ["from"]}
 
-    assert listed_result(result(ENTRY, TYPES)) == {
+    assert listed_result(result_schema(ENTRY, TYPES)) == {
         "type": "object",
         "properties": {
             "description": {"type": "string"},
@@ -215,14 +234,14 @@ RANGES = st.fixed_dictionaries({"from": st.integers(0, 9)}, optional={"to": st.i
     )
 )
 def test_a_result_fits_its_schema_without_texts_and_as_it_is_listed(value: dict[str, Any]) -> None:
-    schema = result(ENTRY, TYPES)
+    schema = result_schema(ENTRY, TYPES)
 
     for each in (schema, without_texts(schema), listed_result(schema)):
         Draft202012Validator(each).validate(value)
 
 
 def test_a_result_schema_without_texts_keeps_every_rule() -> None:
-    schema = without_texts(result(ENTRY, TYPES))
+    schema = without_texts(result_schema(ENTRY, TYPES))
 
     assert schema["properties"]["years"] == schema["properties"]["all"]["items"]
     assert not Draft202012Validator(schema).is_valid({"description": "", "years": {}, "maybe": None, "all": []})
@@ -231,23 +250,27 @@ def test_a_result_schema_without_texts_keeps_every_rule() -> None:
 
 def test_a_nullable_result_may_be_null_and_an_optional_one_may_not() -> None:
     fields = (
-        Value(name="a", type=Primitive("string"), nullable=True, constraints={"enum": ["x"]}),
-        Value(name="b", type=Primitive("string"), required=False),
-        Value(name="c", type=Named(ClassName("Range")), nullable=True),
+        Property(name="a", type=PrimitiveType("string"), nullable=True, constraints={"enum": ["x"]}),
+        Property(name="b", type=PrimitiveType("string"), required=False),
+        Property(name="c", type=NamedType(ClassName("Range")), nullable=True),
     )
-    validator = Draft202012Validator(result(ObjectType(name=ClassName("R"), description="", fields=fields), TYPES))
+    validator = Draft202012Validator(
+        result_schema(ObjectType(name=ClassName("R"), description="", fields=fields), TYPES)
+    )
     assert validator.is_valid({"a": None, "c": None})
     assert not validator.is_valid({"a": None, "b": None, "c": None})
     assert not validator.is_valid({"a": "y", "c": None})
 
 
 def test_lists_whose_items_must_differ_are_found_wherever_they_stand() -> None:
-    tags = Value(name="tags", type=ListOf(Primitive("string")), constraints={"uniqueItems": True})
+    tags = Property(name="tags", type=ArrayType(PrimitiveType("string")), constraints={"uniqueItems": True})
     labelled = ObjectType(name=ClassName("Labelled"), description="", fields=(tags,))
     values = (
-        Value(name="one", type=Named(ClassName("Labelled")), nullable=True),
-        Value(name="many", type=ListOf(MapOf(Named(ClassName("Labelled")))), constraints={"uniqueItems": True}),
-        Value(name="none", type=ListOf(Primitive("string"))),
+        Property(name="one", type=NamedType(ClassName("Labelled")), nullable=True),
+        Property(
+            name="many", type=ArrayType(MapType(NamedType(ClassName("Labelled")))), constraints={"uniqueItems": True}
+        ),
+        Property(name="none", type=ArrayType(PrimitiveType("string"))),
     )
-    whole = exact(values) | {"$defs": definitions((labelled,))}
+    whole = object_schema(values) | {"$defs": definitions((labelled,))}
     assert unique_paths(whole) == [["one", "tags"], ["many"], ["many", "*", "*", "tags"]]

@@ -41,8 +41,8 @@ def rows(project: Project) -> Project:
     """A project whose manifest adds two files."""
     manifest = project.manifest.read_text(encoding="utf-8")
     put(project.manifest, manifest + ROWS)
-    put(project.override_folder / "docs" / "reference.md.jinja", PAGE)
-    put(project.override_folder / "editor.json.jinja", '{"tools": {{ server.tools | length }}}')
+    put(project.template_directory / "docs" / "reference.md.jinja", PAGE)
+    put(project.template_directory / "editor.json.jinja", '{"tools": {{ server.tools | length }}}')
     return project
 
 
@@ -59,7 +59,7 @@ def test_added_files_are_written_signed_and_up_to_date(rows: Project, run: Toolm
 def test_an_edit_of_an_added_file_or_of_its_template_is_noticed(rows: Project, run: Toolmason) -> None:
     assert run("generate").exit_code == 0
     page = rows.generated / "docs/reference/count_words.md"
-    put(rows.override_folder / "docs" / "reference.md.jinja", PAGE + "\nMore.\n")
+    put(rows.template_directory / "docs" / "reference.md.jinja", PAGE + "\nMore.\n")
     assert run("check").exit_code == 3
     page.write_text(page.read_text(encoding="utf-8").replace("# count_words", "# mine"), encoding="utf-8")
 
@@ -77,7 +77,7 @@ def test_a_file_whose_row_is_gone_is_removed(rows: Project, run: Toolmason) -> N
 
 
 def test_a_template_of_an_added_file_runs_in_the_sandbox(rows: Project, run: Toolmason) -> None:
-    put(rows.override_folder / "docs" / "reference.md.jinja", "Fine.\n{{ server.__class__.__mro__ }}\n")
+    put(rows.template_directory / "docs" / "reference.md.jinja", "Fine.\n{{ server.__class__.__mro__ }}\n")
     result = run("generate")
 
     assert result.exit_code == 1

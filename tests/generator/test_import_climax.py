@@ -22,7 +22,7 @@ from toolmason.importers.climax import import_climax
 from toolmason.importers.climax.yaml_nodes import MAX_DEPTH, MAX_NODES, read_yaml
 from toolmason.importers.manifest_writer import manifest_text
 from toolmason.importers.names import cut, snake, summary_of, unique
-from toolmason.importers.notes import ImportFailed, Notes
+from toolmason.importers.notes import ImporterError, Notes
 from toolmason.manifest.document import load
 from toolmason.manifest.validate import validate
 from toolmason.model.server import Server
@@ -807,7 +807,7 @@ def test_a_file_that_says_nothing_sensible_is_refused_with_its_place(tmp_path: P
 )
 def test_a_few_aliases_cannot_stand_for_billions(tmp_path: Path, repeat: str) -> None:
     lines = ["l0: &l0 {a: 1}"] + [f"l{n}: &l{n} {repeat.format(f'l{n - 1}')}" for n in range(1, 30)]
-    with pytest.raises(ImportFailed, match=f"more than {MAX_NODES:,} values"):
+    with pytest.raises(ImporterError, match=f"more than {MAX_NODES:,} values"):
         read_yaml(written(tmp_path, "\n".join(lines)), Notes())
 
 
@@ -826,7 +826,7 @@ def test_aliases_and_merges_are_read_as_yaml_means_them(tmp_path: Path) -> None:
 def test_what_is_no_text_of_a_sensible_size_is_refused(tmp_path: Path, raw: bytes, why: str) -> None:
     path = tmp_path / "tools.yaml"
     path.write_bytes(raw)
-    with pytest.raises(ImportFailed, match=why):
+    with pytest.raises(ImporterError, match=why):
         read_yaml(path, Notes())
 
 

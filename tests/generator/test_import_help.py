@@ -23,7 +23,7 @@ from toolmason.importers.help.fragment import fragment
 from toolmason.importers.help.parser import Help, Option, parse_help
 from toolmason.importers.help.runner import Answer, program_help
 from toolmason.importers.help.usage import Positional, parse_usage
-from toolmason.importers.notes import ImportFailed
+from toolmason.importers.notes import ImporterError
 from toolmason.manifest.document import load
 from toolmason.manifest.validate import validate
 from toolmason.resolve import resolve
@@ -220,7 +220,7 @@ def test_a_manual_is_better_than_nothing(tmp_path: Path) -> None:
 
 def test_a_program_that_does_not_end_is_ended(tmp_path: Path) -> None:
     name = program(tmp_path, "time.sleep(600)")
-    with pytest.raises(ImportFailed, match=r"took more than 0\.2 seconds"):
+    with pytest.raises(ImporterError, match=r"took more than 0\.2 seconds"):
         program_help([name], timeout_s=0.2)
 
 
@@ -236,7 +236,7 @@ def test_a_program_that_writes_without_end_is_ended_and_read_in_part(tmp_path: P
 
 def test_a_program_that_complains_without_end_is_ended(tmp_path: Path) -> None:
     name = program(tmp_path, "while True: print('x' * 60, file=sys.stderr)")
-    with pytest.raises(ImportFailed, match="shows no options"):
+    with pytest.raises(ImporterError, match="shows no options"):
         program_help([name], timeout_s=60)
 
 
@@ -617,7 +617,7 @@ def test_what_a_manifest_refuses_is_left_out_of_a_proposal(tmp_path: Path) -> No
 
 def test_nothing_left_is_told() -> None:
     help_ = Help(commands=(("x" * 80, "too long"),))
-    with pytest.raises(ImportFailed, match=r"left out: tools\.p_x+: (?s:.*)can be a tool"):
+    with pytest.raises(ImporterError, match=r"left out: tools\.p_x+: (?s:.*)can be a tool"):
         fragment(("p",), Answer(help=help_, option="--help"))
 
 
@@ -645,7 +645,7 @@ def test_any_text_is_read_and_comes_to_a_manifest_or_to_nothing(lines: list[str]
     found = parse_help("usage: p " + "\n".join(lines), ["p"])
     try:
         text = fragment(("p",), Answer(help=found, option="--help"))
-    except ImportFailed:
+    except ImporterError:
         return
     assert re.search(r"^risk = \"destructive\"$", text, re.MULTILINE)
     tomllib.loads(text)

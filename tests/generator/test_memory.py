@@ -14,23 +14,23 @@ import pytest
 from click.testing import Result
 
 from toolmason.diagnostics import Diagnostics
-from toolmason.model.checksum import sign
+from toolmason.model.checksum import add_checksum
 from toolmason.pipeline import read
 from toolmason.project import Project
 from toolmason.render.renderer import render
-from toolmason.write.cache import fingerprint, named_schemas, recall, record_path, remember
+from toolmason.write.cache import fingerprint, load_run, record_path, schema_files, store_run
 
 
 @pytest.fixture
 def known(project: Project, run: Callable[..., Result]) -> Project:
     """A project whose last run is remembered."""
     assert run("generate").exit_code == 0
-    assert recall(project) is not None
+    assert load_run(project) is not None
     return project
 
 
 def test_what_is_recalled_is_what_a_run_would_render(known: Project) -> None:
-    recalled = recall(known)
+    recalled = load_run(known)
     record(known).unlink()
     reading = read(known, diagnostics=Diagnostics())
     assert reading is not None
@@ -81,7 +81,7 @@ def test_models_on_disk_are_used_again_where_the_record_has_them(known: Project,
 def test_a_changed_input_is_not_recalled(known: Project, name: str) -> None:
     assert known.handlers
     handler = next(path for path in sorted(known.handlers.rglob("*.py")) if path.stat().st_size)
-    template = known.override_folder / "python" / "init.py.jinja"
+    template = known.template_directory / "python" / "init.py.jinja"
     changed = {
         "manifest": known.manifest,
         "handler": handler,
@@ -91,7 +91,7 @@ def test_a_changed_input_is_not_recalled(known: Project, name: str) -> None:
     changed.parent.mkdir(parents=True, exist_ok=True)
     with changed.open("a", encoding="utf-8") as file:
         file.write("# changed\n")
-    assert recall(known) is None
+    assert load_run(known) is None
 
 
 def test_a_changed_schema_that_the_manifest_names_is_not_recalled(known: Project, run: Callable[..., Result]) -> None:
@@ -101,11 +101,11 @@ def test_a_changed_schema_that_the_manifest_names_is_not_recalled(known: Project
     start = text.index("params.")
     known.manifest.write_text(without_params(text, start, 'input_schema = "a.json"\n'), encoding="utf-8")
     assert run("generate").exit_code == 0
-    assert recall(known) is not None
+    assert load_run(known) is not None
     schema.write_text('{"type": "object", "properties": {"b": {"type": "string"}}}', encoding="utf-8")
-    assert recall(known) is None
+    assert load_run(known) is None
     schema.unlink()
-    assert recall(known) is None
+    assert load_run(known) is None
 
 
 def without_params(text: str, start: int, instead: str) -> str:
@@ -117,7 +117,7 @@ def without_params(text: str, start: int, instead: str) -> str:
 
 
 def test_an_input_changed_while_the_run_was_under_way_leaves_nothing_to_recall(known: Project) -> None:
-    files = recall(known)
+    files = load_run(known)
     assert files
     record(known).unlink()
     before = fingerprint(known)
@@ -125,18 +125,18 @@ def test_an_input_changed_while_the_run_was_under_way_leaves_nothing_to_recall(k
     newer.write_text(known.manifest.read_text(encoding="utf-8") + "# later\n", encoding="utf-8")
     os.utime(newer, ns=(0, 0))
     newer.rename(known.manifest)
-    remember(known, files, before)
+    store_run(known, files, before)
     assert not record(known).exists()
-    remember(known, files, fingerprint(known))
-    assert recall(known) == files
+    store_run(known, files, fingerprint(known))
+    assert load_run(known) == files
 
 
 @pytest.mark.parametrize("suffix", [".txt", ".jinja", ""])
 def test_whatever_a_template_may_include_counts(known: Project, suffix: str) -> None:
-    part = known.override_folder / f"part{suffix}"
+    part = known.template_directory / f"part{suffix}"
     part.parent.mkdir(exist_ok=True)
     part.write_text("mine\n", encoding="utf-8")
-    assert recall(known) is None
+    assert load_run(known) is None
 
 
 @pytest.mark.parametrize("folder", ["handlers", "templates"])
@@ -148,15 +148,15 @@ def test_what_stands_behind_a_link_counts(folder: str, known: Project, run: Call
     (known.root / folder / "linked").symlink_to(elsewhere)
     (elsewhere / "round").symlink_to(elsewhere)
     assert run("generate").exit_code == 0
-    assert recall(known) is not None
+    assert load_run(known) is not None
     (elsewhere / "part.py").write_text("a = 2\n", encoding="utf-8")
-    assert recall(known) is None
+    assert load_run(known) is None
 
 
 def test_schemas_are_those_that_tools_give_by_file_name() -> None:
     manifest = b'[tools.a]\ninput_schema = "a.json"\n[tools.b]\ninput_schema = { type = "object" }\n[tools.c]\n'
-    assert named_schemas(manifest) == ["a.json"]
-    assert named_schemas(b"") == []
+    assert schema_files(manifest) == ["a.json"]
+    assert schema_files(b"") == []
 
 
 def test_a_record_that_vouches_for_an_edit_is_not_believed(known: Project) -> None:
@@ -166,7 +166,7 @@ def test_a_record_that_vouches_for_an_edit_is_not_believed(known: Project) -> No
     name = edited.relative_to(known.generated).as_posix()
     said["files"][name] = sha256(edited.read_bytes()).hexdigest()
     record(known).write_text(json.dumps(said), encoding="utf-8")
-    assert recall(known) is None
+    assert load_run(known) is None
 
 
 @pytest.mark.parametrize("name", ["../manifest/{}.toml", "{}/etc/hostname"])
@@ -176,20 +176,20 @@ def test_a_record_cannot_name_what_lies_outside(known: Project, name: str) -> No
     target = known.generated / path
     said["files"][str(path)] = sha256(target.read_bytes()).hexdigest() if target.is_file() else ""
     record(known).write_text(json.dumps(said), encoding="utf-8")
-    assert recall(known) is None
+    assert load_run(known) is None
 
 
 def test_a_pipe_in_the_place_of_a_file_is_not_opened(known: Project) -> None:
     page = next(known.generated.rglob("index.md"))
     page.unlink()
     os.mkfifo(page)
-    assert recall(known) is None
+    assert load_run(known) is None
 
 
 def test_a_hand_edit_is_still_refused_after_a_remembered_run(known: Project, run: Callable[..., Result]) -> None:
     edited = next(known.generated.rglob("catalogue.py"))
     edited.write_text(edited.read_text(encoding="utf-8") + "# mine\n", encoding="utf-8")
-    assert recall(known) is None
+    assert load_run(known) is None
     assert run("generate").exit_code == 4
     assert edited.read_text(encoding="utf-8").endswith("# mine\n")
 
@@ -205,14 +205,14 @@ def test_a_missing_file_is_made_again_and_a_stale_one_is_pruned(known: Project, 
 @pytest.mark.parametrize("text", ["", "{}", "[]", "{", '{"inputs": 1, "files": {}}', "\x00", "[" * 100_000])
 def test_a_broken_record_is_worth_nothing(known: Project, text: str) -> None:
     record(known).write_text(text, encoding="utf-8")
-    assert recall(known) is None
+    assert load_run(known) is None
 
 
 def test_crlf_line_ends_are_recalled_as_they_were_made(known: Project) -> None:
-    made = recall(known)
+    made = load_run(known)
     page = next(known.generated.rglob("index.md"))
     page.write_bytes(page.read_bytes().replace(b"\n", b"\r\n"))
-    assert recall(known) == made
+    assert load_run(known) == made
 
 
 def test_one_part_alone_is_not_taken_for_the_whole(known: Project, run: Callable[..., Result]) -> None:
@@ -235,7 +235,7 @@ def test_a_record_that_the_project_brings_along_turns_no_check_green(
     path = next(known.generated.rglob("server.py"))
     body = "\n".join(line for line in path.read_text(encoding="utf-8").split("\n") if "toolmason: sha256" not in line)
     tampered = body.rstrip("\n").replace("import annotations", "import annotations\nimport os", 1) + "\n"
-    path.write_text(sign(PurePosixPath("notes_server/server.py"), tampered), encoding="utf-8")
+    path.write_text(add_checksum(PurePosixPath("notes_server/server.py"), tampered), encoding="utf-8")
     files = {
         made.relative_to(known.generated).as_posix(): sha256(made.read_bytes()).hexdigest()
         for made in known.generated.rglob("*")
@@ -278,7 +278,7 @@ def test_a_cache_directory_that_the_project_could_have_brought_is_not_used(
     before = tree(known.root)
 
     assert record_path(known) is None
-    assert recall(known) is None
+    assert load_run(known) is None
     assert run("check").exit_code == 0
     assert tree(known.root) == before
 
@@ -299,11 +299,11 @@ def test_a_cache_directory_in_the_repository_of_the_project_is_not_used(
     (tmp_path / ".cache").mkdir(mode=0o700)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / ".cache"))
     assert run("check").exit_code == 0
-    assert recall(project) is not None
+    assert load_run(project) is not None
     (tmp_path / ".git").mkdir()
 
     assert record_path(project) is None
-    assert recall(project) is None
+    assert load_run(project) is None
 
 
 @pytest.mark.parametrize("mode", [0o755, 0o750, 0o701])
@@ -311,46 +311,46 @@ def test_a_cache_directory_that_others_can_open_is_not_used(known: Project, mode
     directory = record(known).parent
     directory.chmod(mode)
     try:
-        assert recall(known) is None
+        assert load_run(known) is None
     finally:
         directory.chmod(0o700)
 
 
 def test_a_cache_directory_that_others_may_write_to_is_not_used(known: Project) -> None:
-    assert recall(known) is not None
+    assert load_run(known) is not None
     directory = record(known).parent
     directory.chmod(0o777)
     try:
-        assert recall(known) is None
+        assert load_run(known) is None
     finally:
         directory.chmod(0o700)
 
 
 def test_in_ci_no_record_is_read_or_written(known: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    files = recall(known)
+    files = load_run(known)
     assert files
     monkeypatch.setenv("CI", "true")
-    assert recall(known) is None
+    assert load_run(known) is None
     monkeypatch.delenv("CI")
     record(known).unlink()
     monkeypatch.setenv("CI", "true")
-    remember(known, files, fingerprint(known))
+    store_run(known, files, fingerprint(known))
     monkeypatch.delenv("CI")
-    assert recall(known) is None
+    assert load_run(known) is None
 
 
 def test_an_input_that_no_stage_reads_is_not_hashed_either(known: Project, run: Callable[..., Result]) -> None:
     assert known.handlers
     (known.handlers / "processes").symlink_to("/proc")
-    (known.override_folder / "zero").symlink_to("/dev/zero")
-    os.mkfifo(known.override_folder / "pipe")
-    with (known.override_folder / "huge").open("wb") as file:
+    (known.template_directory / "zero").symlink_to("/dev/zero")
+    os.mkfifo(known.template_directory / "pipe")
+    with (known.template_directory / "huge").open("wb") as file:
         file.truncate(6 * 1024**3)
     with (known.handlers / "huge.bin").open("wb") as file:
         file.truncate(6 * 1024**3)
 
     assert run("check").exit_code == 0
-    assert recall(known) is not None
+    assert load_run(known) is not None
 
 
 def tree(root: Path) -> dict[str, tuple[int, bytes]]:

@@ -9,15 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolmason.model.identifiers import class_name, constant_name, identifier
-from toolmason.model.type_expression import MalformedTypeError, parse, spell
-from toolmason.model.types import ListOf, MapOf, Named, Primitive, TypeRef
+from toolmason.model.type_expression import MalformedTypeError, format_type, parse
+from toolmason.model.types import ArrayType, MapType, NamedType, PrimitiveType, TypeRef
 from toolmason.resolve.call_expression import invocation
-from toolmason.resolve.tool_names import refusal
+from toolmason.resolve.tool_names import tool_name_problem
 
 PRIMITIVES = ["string", "integer", "number", "boolean", "object"]
 type_refs: st.SearchStrategy[TypeRef] = st.recursive(
-    st.sampled_from(PRIMITIVES).map(Primitive) | st.sampled_from(["Book", "Req_2"]).map(Named),  # type: ignore[arg-type]  # they are kinds
-    lambda inner: inner.map(ListOf) | inner.map(MapOf),
+    st.sampled_from(PRIMITIVES).map(PrimitiveType) | st.sampled_from(["Book", "Req_2"]).map(NamedType),  # type: ignore[arg-type]  # they are kinds
+    lambda inner: inner.map(ArrayType) | inner.map(MapType),
     max_leaves=4,
 )
 
@@ -47,7 +47,7 @@ def test_every_form_of_any_text_is_legal_python(text: str) -> None:
 
 @given(type_refs)
 def test_a_type_reads_back_as_it_is_spelt(ref: TypeRef) -> None:
-    assert parse(spell(ref)) == ref
+    assert parse(format_type(ref)) == ref
 
 
 @pytest.mark.parametrize("text", ["", "list of string", "string[", "map<", "map<string", "a.b", "string[]]", "map<>"])
@@ -74,8 +74,8 @@ def test_lists_nest_only_as_deep_as_providers_take() -> None:
     ],
 )
 def test_tool_name_is_counted_with_the_prefix_of_clients(tool: str, reason: str) -> None:
-    assert reason in refusal(tool, "catalog")
-    assert bool(refusal(tool, "catalog")) == bool(reason)
+    assert reason in tool_name_problem(tool, "catalog")
+    assert bool(tool_name_problem(tool, "catalog")) == bool(reason)
 
 
 def test_a_call_is_written_as_python_and_odd_names_go_behind_two_stars() -> None:

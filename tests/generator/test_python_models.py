@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from toolmason.model.server import Category
-from toolmason.model.types import ClassName, Identifier, ListOf, ObjectType, Primitive, Value
+from toolmason.model.types import ArrayType, ClassName, Identifier, ObjectType, PrimitiveType, Property
 from toolmason.render import pydantic_models
 from toolmason.render.pydantic_models import (
     OPTIONS,
@@ -24,7 +24,7 @@ from toolmason.render.pydantic_models import (
 SOURCE: dict[str, Any] = {"$defs": {"Note": {"type": "object"}}}
 
 
-def category(*fields: Value) -> Category:
+def category(*fields: Property) -> Category:
     return Category(
         name="notes",
         module=Identifier("notes"),
@@ -39,7 +39,7 @@ def category(*fields: Value) -> Category:
     )
 
 
-def source_of(*fields: Value) -> dict[str, Any]:
+def source_of(*fields: Property) -> dict[str, Any]:
     return schemas(category(*fields), "notes_server")
 
 
@@ -86,11 +86,11 @@ def test_another_way_to_make_models_makes_them_anew(monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize("name", ["list", "bool", "int", "str", "float", "dict"])
 def test_field_named_as_a_builtin_stands_beside_one_that_uses_it(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     fields = [
-        Value(name=name, type=Primitive("boolean")),
-        Value(name="texts", type=ListOf(Primitive("string"))),
-        Value(name="numbers", type=ListOf(Primitive("number"))),
-        Value(name="counts", type=ListOf(Primitive("integer"))),
-        Value(name="free", type=Primitive("object")),
+        Property(name=name, type=PrimitiveType("boolean")),
+        Property(name="texts", type=ArrayType(PrimitiveType("string"))),
+        Property(name="numbers", type=ArrayType(PrimitiveType("number"))),
+        Property(name="counts", type=ArrayType(PrimitiveType("integer"))),
+        Property(name="free", type=PrimitiveType("object")),
     ]
     text = models(source_of(*fields))
     made = ModuleType("made_models")
@@ -101,7 +101,7 @@ def test_field_named_as_a_builtin_stands_beside_one_that_uses_it(name: str, monk
 
 
 def test_description_that_reads_like_an_import_stays_where_it_is() -> None:
-    note = Value(name="a", type=Primitive("string"), description="One\nfrom os import path\nimport re")
+    note = Property(name="a", type=PrimitiveType("string"), description="One\nfrom os import path\nimport re")
     assert "from os import path" in models(source_of(note)).partition("class Note")[2]
 
 

@@ -18,7 +18,7 @@ from filelock import FileLock
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from toolmason.model.checksum import sign
+from toolmason.model.checksum import add_checksum
 from toolmason.model.parts import STAGING
 from toolmason.model.rendered_file import RenderedFile
 from toolmason.write import LOCK, EditedFilesError, LockTimeoutError, WriteError, check, write
@@ -33,7 +33,7 @@ OTHER = {"a.py": "A = 3\n", "docs/a.md": "# Ö\n", "old/b.py": "B = 2\n"}
 
 
 def rendered(texts: Mapping[str, str]) -> list[RenderedFile]:
-    return [RenderedFile(PurePosixPath(name), sign(PurePosixPath(name), text)) for name, text in texts.items()]
+    return [RenderedFile(PurePosixPath(name), add_checksum(PurePosixPath(name), text)) for name, text in texts.items()]
 
 
 def names(changes: Changes, kind: ChangeKind) -> list[str]:
@@ -165,7 +165,7 @@ def test_a_journal_that_no_run_of_this_user_wrote_is_not_carried_out(name: str, 
     folder = tmp_path / "generated"
     write(rendered(OLD), folder)
     (folder / "notes.md").write_bytes(b"mine")
-    broken = sign(PurePosixPath("a.py"), "A = 666\n").encode()
+    broken = add_checksum(PurePosixPath("a.py"), "A = 666\n").encode()
     (folder / "a.py").write_bytes(broken)
     for staged in ("new", "old"):
         (folder / STAGING / staged).mkdir(parents=True)
@@ -286,8 +286,8 @@ def test_version_control_sees_neither_lock_nor_staging(tmp_path: Path) -> None:
 def test_a_merge_that_keeps_one_side_s_body_and_the_other_s_signature_is_refused(tmp_path: Path, kept: str) -> None:
     folder = tmp_path / "generated"
     write(rendered(OLD), folder)
-    ours = sign(PurePosixPath("a.py"), OLD["a.py"]).splitlines(keepends=True)
-    theirs = sign(PurePosixPath("a.py"), NEW["a.py"]).splitlines(keepends=True)
+    ours = add_checksum(PurePosixPath("a.py"), OLD["a.py"]).splitlines(keepends=True)
+    theirs = add_checksum(PurePosixPath("a.py"), NEW["a.py"]).splitlines(keepends=True)
     body, line = (ours[:-1], theirs[-1]) if kept == "ours" else (theirs[:-1], ours[-1])
     (folder / "a.py").write_text("".join([*body, line]), encoding="utf-8")
 

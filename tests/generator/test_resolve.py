@@ -10,7 +10,7 @@ import pytest
 from toolmason.diagnostics import Diagnostics
 from toolmason.manifest.document import Document
 from toolmason.manifest.validate import validate
-from toolmason.model.identifiers import MODELS_TAKEN, is_type_name
+from toolmason.model.identifiers import RESERVED_MODEL_NAMES, is_type_name
 from toolmason.model.server import Server
 from toolmason.render.pydantic_models import models, schemas
 from toolmason.resolve import resolve
@@ -59,7 +59,7 @@ def test_a_type_name_is_one_that_its_class_keeps(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["file_result", "date", "_Private", "aB", "A_b", "None", "True", *sorted(MODELS_TAKEN)]
+    "name", ["file_result", "date", "_Private", "aB", "A_b", "None", "True", *sorted(RESERVED_MODEL_NAMES)]
 )
 def test_a_type_name_that_generated_code_changes_or_needs_is_refused(name: str) -> None:
     assert codes(manifest(f'[types.{name}]\nfields.a = {{ type = "string" }}\n')) == ["TM303"]

@@ -7,7 +7,7 @@ import tomllib
 from pathlib import Path, PurePosixPath
 
 import pytest
-from toolmason_runtime.programs.handler import command_tools
+from toolmason_runtime.programs.settings import command_tools
 from toolmason_runtime.programs.spec import PlacementKind, Risk
 from toolmason_runtime.protocol.fetch_chunk import FETCH_CHUNK
 
@@ -17,10 +17,10 @@ from toolmason.diagnostics import Diagnostics
 from toolmason.manifest.document import Document
 from toolmason.manifest.validate import validate
 from toolmason.model.server import Server
-from toolmason.model.tool import CommandLine, Hints, Tool
+from toolmason.model.tool import CliBinding, Hints, Tool
 from toolmason.render.renderer import render
 from toolmason.resolve import resolve
-from toolmason.resolve.clis import automatic_flag
+from toolmason.resolve.clis import default_flag
 
 HEAD = """
 edition = 1
@@ -66,7 +66,7 @@ def tool_of(params: str, *, risk: str = READ, cli: str = CLI) -> Tool:
     return server_of(HEAD + cli + TOOL + risk + params).tools[0]
 
 
-def line_of(params: str, *, risk: str = READ, cli: str = CLI) -> CommandLine:
+def line_of(params: str, *, risk: str = READ, cli: str = CLI) -> CliBinding:
     command = tool_of(params, risk=risk, cli=cli).command
     assert command is not None
     return command
@@ -84,7 +84,7 @@ def line_of(params: str, *, risk: str = READ, cli: str = CLI) -> CommandLine:
     ],
 )
 def test_a_parameter_without_a_place_becomes_an_option_of_its_name(name: str, flag: str) -> None:
-    assert automatic_flag(name) == flag
+    assert default_flag(name) == flag
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ from toolmason.commands.schema import SEVERITIES, TARGETS
 from toolmason.diagnostics import Diagnostics, Location
 from toolmason.model.server import Server
 from toolmason.model.tool import Tool
-from toolmason.pipeline import Reading, read
+from toolmason.pipeline import LoadedManifest, read
 from toolmason.project import Project, find_project
 from toolmason.schema import Severity, Target, advertise, check
 from toolmason.schema import project as projected
@@ -525,7 +525,7 @@ def library(tmp_path: Path) -> Project:
     return find_project(tmp_path, Path("library.toml"))
 
 
-def reading_of(library: Project) -> Reading:
+def reading_of(library: Project) -> LoadedManifest:
     diagnostics = Diagnostics()
     reading = read(library, diagnostics=diagnostics)
     assert reading is not None, "\n".join(map(str, diagnostics))

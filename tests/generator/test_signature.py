@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ruff import find_ruff_bin
 
-from toolmason.model.checksum import LISTING, State, listing, parse_listing, sign, verify
+from toolmason.model.checksum import CHECKSUM_FILE, State, add_checksum, checksum_file, parse_checksums, verify
 from toolmason.model.rendered_file import RenderedFile
 
 NAMES = ["a.py", "a.toml", "a.yaml", "a.yml", "a.txt", "a.md", "a.mdc", "SHA256SUMS"]
@@ -37,7 +37,7 @@ TEXTS = st.one_of(
 
 
 def signed(name: str, body: str) -> bytes:
-    return sign(PurePosixPath(name), body).encode("utf-8")
+    return add_checksum(PurePosixPath(name), body).encode("utf-8")
 
 
 def state(name: str, data: bytes) -> State:
@@ -46,21 +46,21 @@ def state(name: str, data: bytes) -> State:
 
 @pytest.mark.parametrize("name", ["a.py", "a.toml", "a.yaml", "a.yml", "a.txt"])
 def test_code_is_signed_by_a_last_line_that_is_a_comment(name: str) -> None:
-    text = sign(PurePosixPath(name), "x = 1\n")
+    text = add_checksum(PurePosixPath(name), "x = 1\n")
 
     assert text.startswith("x = 1\n")
     assert HASH_LINE.fullmatch(text.splitlines(keepends=True)[-1])
 
 
 def test_markdown_is_signed_by_a_last_line_that_is_not_shown() -> None:
-    text = sign(PurePosixPath("a.md"), "# Title\n\nText.\n")
+    text = add_checksum(PurePosixPath("a.md"), "# Title\n\nText.\n")
 
     assert text.startswith("# Title\n\nText.\n\n<!-- ")
     assert COMMENT_LINE.fullmatch(text.splitlines(keepends=True)[-1])
 
 
 def test_a_prompt_is_signed_in_its_front_matter_and_stays_as_it_is() -> None:
-    text = sign(PurePosixPath("a.md"), "---\ndescription: Look\n---\nDo $ARGUMENTS.\n")
+    text = add_checksum(PurePosixPath("a.md"), "---\ndescription: Look\n---\nDo $ARGUMENTS.\n")
     _, front_matter, prompt = text.split("---\n")
 
     assert prompt == "Do $ARGUMENTS.\n"
@@ -69,27 +69,27 @@ def test_a_prompt_is_signed_in_its_front_matter_and_stays_as_it_is() -> None:
 
 
 def test_empty_front_matter_takes_the_signature_too() -> None:
-    text = sign(PurePosixPath("a.md"), "---\n---\nText.\n")
+    text = add_checksum(PurePosixPath("a.md"), "---\n---\nText.\n")
 
     assert HASH_LINE.fullmatch(text.split("---\n")[1])
     assert state("a.md", text.encode("utf-8")) is State.VALID
 
 
 def test_a_rule_that_is_never_closed_is_no_front_matter() -> None:
-    assert sign(PurePosixPath("a.md"), "---\nText.\n").endswith(" -->\n")
+    assert add_checksum(PurePosixPath("a.md"), "---\nText.\n").endswith(" -->\n")
 
 
 @pytest.mark.parametrize("name", ["a.json", "py.typed", "a.sh"])
 def test_a_file_that_cannot_carry_a_comment_is_left_as_it_is(name: str) -> None:
-    assert sign(PurePosixPath(name), '{"a": 1}\n') == '{"a": 1}\n'
+    assert add_checksum(PurePosixPath(name), '{"a": 1}\n') == '{"a": 1}\n'
 
 
 def test_signed_toml_and_yaml_mean_what_they_meant() -> None:
     toml = 'prompt = """\nOne\ntwo\n"""\n[a]\nb = 1\n'
     block = "a: |+\n  one\n\n  two\n\n"
 
-    assert tomllib.loads(sign(PurePosixPath("a.toml"), toml)) == tomllib.loads(toml)
-    assert yaml.safe_load(sign(PurePosixPath("a.yaml"), block)) == yaml.safe_load(block)
+    assert tomllib.loads(add_checksum(PurePosixPath("a.toml"), toml)) == tomllib.loads(toml)
+    assert yaml.safe_load(add_checksum(PurePosixPath("a.yaml"), block)) == yaml.safe_load(block)
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_signed_toml_and_yaml_mean_what_they_meant() -> None:
     ids=["docstring", "assignment", "imports", "class", "stub", "empty"],
 )
 def test_signed_python_is_as_its_formatter_wants_it(body: str) -> None:
-    text = sign(PurePosixPath("a.py"), body)
+    text = add_checksum(PurePosixPath("a.py"), body)
     command = [find_ruff_bin(), "format", "--isolated", "-"]
     run = subprocess.run(command, input=text, capture_output=True, encoding="utf-8", check=True)
 
@@ -161,9 +161,9 @@ def test_a_text_without_any_signature_is_unsigned(data: bytes) -> None:
 
 def test_a_listed_file_is_judged_by_its_entry() -> None:
     path = PurePosixPath("schemas/a.json")
-    file = listing([RenderedFile(path, "{}\n")])
+    file = checksum_file([RenderedFile(path, "{}\n")])
     assert file is not None
-    listed = parse_listing(file.text.encode("utf-8"))
+    listed = parse_checksums(file.text.encode("utf-8"))
 
     assert verify(path, b"{}\n", listed) is State.VALID
     assert verify(path, b"{}\r\n", listed) is State.VALID
@@ -173,24 +173,24 @@ def test_a_listed_file_is_judged_by_its_entry() -> None:
 
 def test_the_list_is_sorted_signed_and_holds_only_what_cannot_be_signed() -> None:
     files = [RenderedFile(PurePosixPath(name), "{}\n") for name in ("b.json", "c.py", "a.json", "d/a.json")]
-    file = listing(files)
+    file = checksum_file(files)
 
     assert file is not None
-    assert file.path == LISTING
-    assert file == listing(reversed(files))
+    assert file.path == CHECKSUM_FILE
+    assert file == checksum_file(reversed(files))
     assert state("SHA256SUMS", file.text.encode("utf-8")) is State.VALID
     names = [line.partition("  ")[2] for line in file.text.splitlines() if not line.startswith("#")]
     assert names == ["a.json", "b.json", "d/a.json"]
 
 
 def test_there_is_no_list_when_there_is_nothing_to_list() -> None:
-    assert listing([RenderedFile(PurePosixPath("a.py"), "")]) is None
+    assert checksum_file([RenderedFile(PurePosixPath("a.py"), "")]) is None
 
 
 def test_sha256sum_understands_the_list(tmp_path: Path) -> None:
     sha256sum = shutil.which("sha256sum")
     assert sha256sum is not None
-    file = listing([RenderedFile(PurePosixPath("a b.json"), "{}\n")])
+    file = checksum_file([RenderedFile(PurePosixPath("a b.json"), "{}\n")])
     assert file is not None
     (tmp_path / "a b.json").write_bytes(b"{}\n")
     (tmp_path / "SHA256SUMS").write_bytes(file.text.encode("utf-8"))

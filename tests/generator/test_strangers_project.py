@@ -18,7 +18,7 @@ from click.testing import CliRunner, Result
 from toolmason.commands import toolmason
 from toolmason.diagnostics import Diagnostics
 from toolmason.diagnostics.printers import MAX_SHOWN
-from toolmason.model.checksum import sign
+from toolmason.model.checksum import add_checksum
 from toolmason.model.parts import STAGING
 from toolmason.model.server import Server
 from toolmason.pipeline import read
@@ -51,7 +51,7 @@ def put(path: Path, text: str) -> Path:
 
 
 def override(project: Project, text: str) -> None:
-    put(project.override_folder / "docs" / "index.md.jinja", text)
+    put(project.template_directory / "docs" / "index.md.jinja", text)
 
 
 # Nothing is executed
@@ -231,7 +231,7 @@ def test_a_reference_in_a_value_of_the_manifest_is_not_followed(key: str, run: T
 def test_templates_in_the_sandbox_print_the_same(project: Project) -> None:
     reading = read(project, diagnostics=Diagnostics())
     assert reading is not None
-    put(project.override_folder / "own.jinja", "")
+    put(project.template_directory / "own.jinja", "")
 
     assert render(reading.server, templates=project.templates) == render(reading.server)
 
@@ -288,7 +288,7 @@ TAKES_TOO_LONG = "it is nested too deep or too large to be formatted|formatting 
 def test_output_of_a_template_that_cannot_be_laid_out_or_parsed_is_told(
     template: str, text: str, told: str, run: Toolmason, project: Project
 ) -> None:
-    put(project.override_folder / template, text)
+    put(project.template_directory / template, text)
     result = run("check")
 
     assert result.exit_code == 1
@@ -318,7 +318,7 @@ def test_a_template_that_leads_out_of_the_project_is_refused(
     kind: str, command: str, run: Toolmason, project: Project, tmp_path: Path
 ) -> None:
     secret = put(tmp_path / "outside" / "index.md.jinja", SECRET)
-    page = project.override_folder / "docs" / "index.md.jinja"
+    page = project.template_directory / "docs" / "index.md.jinja"
     page.parent.mkdir(parents=True, exist_ok=True)
     shown = "templates/docs/index.md.jinja"
     match kind:
@@ -331,7 +331,7 @@ def test_a_template_that_leads_out_of_the_project_is_refused(
             page.symlink_to("../../../outside/index.md.jinja")
         case _:
             page.write_text('{% include "part.txt" %}', encoding="utf-8")
-            (project.override_folder / "part.txt").symlink_to(secret)
+            (project.template_directory / "part.txt").symlink_to(secret)
             shown = "templates/part.txt"
     before = tree(project.generated)
     result = run(command)
@@ -347,7 +347,7 @@ def test_a_template_that_leads_out_of_the_project_is_refused(
 @needs_links
 @pytest.mark.parametrize("kind", ["pipe", "large"])
 def test_a_template_that_is_a_pipe_or_too_large_is_refused(kind: str, run: Toolmason, project: Project) -> None:
-    page = project.override_folder / "docs" / "index.md.jinja"
+    page = project.template_directory / "docs" / "index.md.jinja"
     page.parent.mkdir(parents=True, exist_ok=True)
     spoil(page, kind)
     result = run("check")
@@ -441,7 +441,7 @@ def test_a_generated_file_that_is_a_pipe_or_too_large_is_not_read(project: Proje
 def test_planted_files_are_read_up_to_a_limit(project: Project) -> None:
     for number in range(40):
         path = PurePosixPath(f"copy{number}.md")
-        put(project.generated / path, sign(path, "x" * 15 * 1024**2))
+        put(project.generated / path, add_checksum(path, "x" * 15 * 1024**2))
     put(project.generated / "docs" / "index.md", "x" * 17 * 1024**2)
     snapshot = take_snapshot(project.generated)
     contents = [snapshot.read(f"copy{number}.md") for number in range(40)]
@@ -576,7 +576,7 @@ def tampered(project: Project) -> Path:
         pydantic_models.schemas(category, server(project).package), f'{body}\n\nos.system("id")\n'
     )
     whole = text.replace(found, hostile).rpartition("# toolmason: sha256")[0]
-    path.write_text(sign(PurePosixPath(path.relative_to(project.generated)), whole), encoding="utf-8")
+    path.write_text(add_checksum(PurePosixPath(path.relative_to(project.generated)), whole), encoding="utf-8")
     return path
 
 
@@ -606,7 +606,7 @@ def test_models_with_code_of_a_pull_request_and_right_hashes_are_stale(
 def test_models_that_a_template_printed_do_not_outlive_it(run: Toolmason, project: Project) -> None:
     path = tampered(project)
     printed = path.read_text(encoding="utf-8").rpartition("# toolmason: sha256")[0]
-    template = put(project.override_folder / "python" / "models.py.jinja", f"{{% raw %}}\n{printed}{{% endraw %}}\n")
+    template = put(project.template_directory / "python" / "models.py.jinja", f"{{% raw %}}\n{printed}{{% endraw %}}\n")
     assert run("generate").exit_code == 0
     assert run("check").exit_code == 0
     assert "os.system" in path.read_text(encoding="utf-8")

@@ -19,7 +19,7 @@ CHECKED = {
     "category.module",
     "category.name",
     "category.siblings",
-    "category.spec_names",
+    "category.spec_imports",
     "command.name",
     "constant",
     "each.place.name",

@@ -40,13 +40,13 @@ def test_every_packaged_template_but_those_of_init_is_listed() -> None:
 
 def test_ejected_template_changes_nothing_in_the_output(run: Callable[..., Result], project: Project) -> None:
     for name in packaged():
-        eject(name, project.override_folder)
+        eject(name, project.template_directory)
 
     assert run("check").exit_code == 0
 
 
 def test_ejected_template_is_the_one_that_is_used(run: Callable[..., Result], project: Project) -> None:
-    path = eject(NAME, project.override_folder)
+    path = eject(NAME, project.template_directory)
     with path.open("a", encoding="utf-8") as file:
         file.write("\nAsk us anything.\n")
 

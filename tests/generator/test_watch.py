@@ -161,20 +161,20 @@ def test_mistake_is_shown_and_the_watch_goes_on(watch: Watch, project: Project) 
 
 
 def test_new_template_is_used_at_once(watch: Watch, project: Project) -> None:
-    (project.override_folder / "docs").mkdir()
-    (project.override_folder / "docs" / "index.md.jinja").write_text("# Ours\n", encoding="utf-8")
+    (project.template_directory / "docs").mkdir()
+    (project.template_directory / "docs" / "index.md.jinja").write_text("# Ours\n", encoding="utf-8")
     watch.wait_for("1 written")
 
     assert (project.generated / "docs" / "index.md").read_text(encoding="utf-8").startswith("# Ours\n")
 
 
 def test_folder_of_templates_that_comes_later_is_noticed(project: Project) -> None:
-    shutil.rmtree(project.override_folder)
+    shutil.rmtree(project.template_directory)
     watch = Watch(project)
     try:
         watch.wait_for("press Ctrl-C to stop")
-        (project.override_folder / "docs").mkdir(parents=True)
-        (project.override_folder / "docs" / "index.md.jinja").write_text("# Ours\n", encoding="utf-8")
+        (project.template_directory / "docs").mkdir(parents=True)
+        (project.template_directory / "docs" / "index.md.jinja").write_text("# Ours\n", encoding="utf-8")
         watch.wait_for("1 written")
     finally:
         watch.close()
@@ -184,7 +184,7 @@ def test_folder_of_templates_that_comes_later_is_noticed(project: Project) -> No
     "text", ["{{ 1 / 0 }}", '{% extends "docs/index.md.jinja" %}', "\N{LATIN SMALL LETTER SHARP S}"]
 )
 def test_mistake_in_a_template_is_shown_and_the_watch_goes_on(text: str, watch: Watch, project: Project) -> None:
-    template = project.override_folder / "docs" / "index.md.jinja"
+    template = project.template_directory / "docs" / "index.md.jinja"
     template.parent.mkdir()
     template.write_text(text, encoding="latin-1")
     watch.wait_for("templates/docs/index.md.jinja:1: ")

@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from toolmason.model.checksum import sign
+from toolmason.model.checksum import add_checksum
 from toolmason.model.parts import STAGING
 from toolmason.model.rendered_file import RenderedFile
 from toolmason.write import LOCK, EditedFilesError, MisplacedDirectoryError, WriteError, check, write
@@ -66,7 +66,7 @@ class FailingDisk(Disk):
 
 
 def rendered(texts: Mapping[str, str]) -> list[RenderedFile]:
-    return [RenderedFile(PurePosixPath(name), sign(PurePosixPath(name), text)) for name, text in texts.items()]
+    return [RenderedFile(PurePosixPath(name), add_checksum(PurePosixPath(name), text)) for name, text in texts.items()]
 
 
 def state_of(folder: Path) -> dict[str, tuple[int, int, int, bytes]]:

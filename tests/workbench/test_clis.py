@@ -13,10 +13,9 @@ from typing import Any
 import pytest
 from toolmason_runtime.programs.access import SANDBOX
 from toolmason_runtime.programs.argv import build_invocation, placements_of
-from toolmason_runtime.programs.handler import command_tools
 from toolmason_runtime.programs.risk import risk_of
 from toolmason_runtime.programs.sandbox import supported
-from toolmason_runtime.programs.settings import POLICY
+from toolmason_runtime.programs.settings import POLICY, command_tools
 from toolmason_runtime.programs.spec import PlacementKind
 from toolmason_runtime.protocol.selection import Selection
 

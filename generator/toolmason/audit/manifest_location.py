@@ -13,7 +13,7 @@ from typing import Final
 from toolmason_runtime.toml.positions import KeyPath
 
 from toolmason.model.tool import Tool
-from toolmason.model.types import ListOf, MapOf, Named, ObjectType, TypeRef, Value
+from toolmason.model.types import ArrayType, MapType, NamedType, ObjectType, Property, TypeRef
 from toolmason.resolve.types import KEYWORDS
 from toolmason.schema import pointer_parts
 
@@ -48,7 +48,7 @@ def _in_object(parts: Sequence[str], object_type: ObjectType, types: Types) -> K
     return _in_values(parts, object_type.fields, types) or object_type.at
 
 
-def _in_values(parts: Sequence[str], values: Sequence[Value], types: Types) -> KeyPath:
+def _in_values(parts: Sequence[str], values: Sequence[Property], types: Types) -> KeyPath:
     """Follow `parts` from an object with properties `values`; return an empty path if there is no such property."""
     match parts:
         case ["properties", name, *rest]:
@@ -61,7 +61,7 @@ def _in_values(parts: Sequence[str], values: Sequence[Value], types: Types) -> K
             return ()
 
 
-def _in_value(parts: Sequence[str], value: Value, types: Types) -> KeyPath:
+def _in_value(parts: Sequence[str], value: Property, types: Types) -> KeyPath:
     match parts:
         case []:
             return value.at
@@ -75,9 +75,9 @@ def _in_value(parts: Sequence[str], value: Value, types: Types) -> KeyPath:
 
 def _in_type(parts: Sequence[str], ref: TypeRef, types: Types) -> KeyPath:
     match ref, parts:
-        case (ListOf(inner), ["items", *rest]) | (MapOf(inner), ["additionalProperties", *rest]):
+        case (ArrayType(inner), ["items", *rest]) | (MapType(inner), ["additionalProperties", *rest]):
             return _in_type(rest, inner, types)
-        case Named(name), [_, *_] if parts != ["$ref"] and name in types:
+        case NamedType(name), [_, *_] if parts != ["$ref"] and name in types:
             return _in_object(parts, types[name], types)
         case _:
             return ()

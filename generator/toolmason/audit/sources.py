@@ -22,7 +22,7 @@ from toolmason.manifest.input_files import read_input
 if TYPE_CHECKING:
     from toolmason.model.tool import Tool
     from toolmason.model.types import ObjectType
-    from toolmason.pipeline import Reading
+    from toolmason.pipeline import LoadedManifest
 
 STDIN: Final = "-"
 _MAX_SUGGESTIONS: Final = 5
@@ -55,7 +55,7 @@ class Source:
 # The manifest
 
 
-def load_manifest(reading: Reading, root: Path) -> Source:
+def load_manifest(reading: LoadedManifest, root: Path) -> Source:
     """Return the enabled tools of a manifest as clients receive them."""
     from toolmason.audit.manifest_location import manifest_location
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import click
 
 from toolmason.commands.options import (
-    Exit,
-    end_with,
+    ExitCode,
+    exit_with,
+    find_current_project,
     format_option,
     manifest_option,
-    project_here,
 )
 from toolmason.model.parts import PARTS
 
@@ -58,13 +58,13 @@ def generate(  # noqa: PLR0917 - click passes options by name
         raise click.UsageError("--check cannot be combined with --watch or --discard-edits")
     from toolmason.commands.pipeline_run import Run
 
-    run = Run(project_here(manifest), layout, only, show_diff=show_diff)
+    run = Run(find_current_project(manifest), layout, only, show_diff=show_diff)
     if is_check:
-        end_with(run.check())
+        exit_with(run.check())
     if watch:
         _watch(run.project, lambda: run.generate(discard_edits=discard_edits))
     else:
-        end_with(run.generate(discard_edits=discard_edits))
+        exit_with(run.generate(discard_edits=discard_edits))
 
 
 @click.command()
@@ -79,10 +79,10 @@ def check(show_diff: bool, only: str | None, layout: Layout, manifest: Path | No
     """
     from toolmason.commands.pipeline_run import Run
 
-    end_with(Run(project_here(manifest), layout, only, show_diff=show_diff).check())
+    exit_with(Run(find_current_project(manifest), layout, only, show_diff=show_diff).check())
 
 
-def _watch(project: Project, task: Callable[[], Exit]) -> None:
+def _watch(project: Project, task: Callable[[], ExitCode]) -> None:
     from toolmason.watch import run_on_changes
 
     def ready() -> None:

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from toolmason.commands.options import Command, CommandLineError, Exit, Refused, end_with
+from toolmason.commands.options import Command, CommandLineError, ExitCode, OverwriteRefusedError, exit_with
 from toolmason.project import MANIFESTS
 
 if TYPE_CHECKING:
-    from toolmason.importers.notes import ImportFailed, Notes
+    from toolmason.importers.notes import ImporterError, Notes
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 
@@ -79,7 +79,7 @@ def climax(
     from toolmason.importers.climax import import_climax
     from toolmason.importers.climax.policy import import_policy
     from toolmason.importers.manifest_writer import manifest_text, toml_text
-    from toolmason.importers.notes import ImportFailed, Notes
+    from toolmason.importers.notes import ImporterError, Notes
 
     notes = Notes()
     try:
@@ -88,7 +88,7 @@ def climax(
         rules = (
             toml_text(import_policy(policy, imported, notes), f"Imported from {policy.as_posix()}.") if policy else ""
         )
-    except ImportFailed as error:
+    except ImporterError as error:
         _fail(error, notes, is_json=is_json)
     targets = {output: text} if output else {}
     if rules and (output or policy_output):
@@ -121,7 +121,7 @@ def _default_policy_path(output: Path | None) -> Path:
     return directory / "policy.toml"
 
 
-def _fail(error: ImportFailed, notes: Notes, *, is_json: bool) -> Any:
+def _fail(error: ImporterError, notes: Notes, *, is_json: bool) -> Any:
     """Print the notes so far and the errors, and exit."""
     if is_json:
         document = {"errors": list(error.mistakes), "notes": [note.as_data() for note in notes]}
@@ -129,7 +129,7 @@ def _fail(error: ImportFailed, notes: Notes, *, is_json: bool) -> Any:
     else:
         _print_lines(str(note) for note in notes)
     _print_lines(error.mistakes)
-    end_with(Exit.FINDINGS)
+    exit_with(ExitCode.FINDINGS)
 
 
 def _print_notes(notes: Notes) -> None:
@@ -152,7 +152,7 @@ def _write(targets: dict[Path, str], *, force: bool) -> None:
 
     existing = [path for path in targets if path.exists() or path.is_symlink()]
     if existing and not force:
-        raise Refused(f"{existing[0]} exists; nothing was written; use --force to overwrite it")
+        raise OverwriteRefusedError(f"{existing[0]} exists; nothing was written; use --force to overwrite it")
     for path, text in targets.items():
         try:
             write_text(path, text, force=force)
@@ -181,10 +181,10 @@ def help_(command: tuple[str, ...], timeout: int) -> None:
     """
     from toolmason.importers.help.fragment import fragment
     from toolmason.importers.help.runner import program_help
-    from toolmason.importers.notes import ImportFailed, Notes
+    from toolmason.importers.notes import ImporterError, Notes
 
     try:
         text = fragment(command, program_help(command, timeout_s=timeout))
-    except ImportFailed as error:
+    except ImporterError as error:
         _fail(error, Notes(), is_json=False)
     click.echo(text, nl=False)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from toolmason.commands.options import CommandLineError, Refused, working_folder
+from toolmason.commands.options import CommandLineError, OverwriteRefusedError, working_directory
 
 if TYPE_CHECKING:
     from toolmason.project import Project
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 @click.option("--name", help="Name of the server. Default: the name of DIR.")
 def init(directory: Path, name: str | None) -> None:
     """Create a project in DIR, with a working server and its tests."""
-    from toolmason.scaffold import InitError, NotEmpty, init, project_names
+    from toolmason.scaffold import DirectoryNotEmptyError, InitError, init, project_names
 
-    working_folder()
+    working_directory()
     try:
         names = project_names(name or directory.resolve().name)
         init(directory, names, generate=_generate)
-    except NotEmpty as error:
-        raise Refused(str(error)) from error
+    except DirectoryNotEmptyError as error:
+        raise OverwriteRefusedError(str(error)) from error
     except InitError as error:
         raise CommandLineError(str(error)) from error
     click.echo(

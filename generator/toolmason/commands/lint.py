@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from toolmason.commands.options import Exit, end_with, format_option, manifest_option, print_findings, project_here
+from toolmason.commands.options import (
+    ExitCode,
+    exit_with,
+    find_current_project,
+    format_option,
+    manifest_option,
+    print_findings,
+)
 
 if TYPE_CHECKING:
     from toolmason.diagnostics.terminal import Layout
@@ -26,12 +33,12 @@ def lint(layout: Layout, manifest: Path | None) -> None:
     from toolmason.pipeline import read_and_lint
 
     diagnostics = Diagnostics()
-    project = project_here(manifest)
+    project = find_current_project(manifest)
     with progress() as show:
         reading = read_and_lint(project, diagnostics=diagnostics, progress=show)
     print_findings(diagnostics, layout)
     if any(diagnostic.severity is not Severity.NOTE for diagnostic in diagnostics):
-        end_with(Exit.FINDINGS)
+        exit_with(ExitCode.FINDINGS)
     if layout == "text" and reading is not None and not diagnostics.found:
         count = len(reading.server.tools)
         click.echo(f"{project.shown_manifest}: no problems in {count} tool{'' if count == 1 else 's'}")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
-from toolmason.diagnostics.terminal import LAYOUTS, wants_colour
+from toolmason.diagnostics.terminal import LAYOUTS, supports_colour
 from toolmason.project import Project, ProjectError, find_project
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
-class Exit(IntEnum):
+class ExitCode(IntEnum):
     """Exit codes of all commands."""
 
     FINE = 0
@@ -35,16 +35,16 @@ class Exit(IntEnum):
     REFUSED = 4
 
 
-class Refused(click.ClickException):
+class OverwriteRefusedError(click.ClickException):
     """A file that would be overwritten exists."""
 
-    exit_code = Exit.REFUSED
+    exit_code = ExitCode.REFUSED
 
 
 class CommandLineError(click.ClickException):
     """The command cannot run here, although its syntax is right."""
 
-    exit_code = Exit.COMMAND_LINE
+    exit_code = ExitCode.COMMAND_LINE
 
 
 def _print_version(context: click.Context, _option: click.Parameter, is_set: bool) -> None:
@@ -76,7 +76,7 @@ class OutputSafeGroup(click.Group):
             _discard_stdout()
             with suppress(OSError):
                 click.echo(f"toolmason: the output cannot be written: {error.strerror or error}", err=True)
-            sys.exit(Exit.FINDINGS)
+            sys.exit(ExitCode.FINDINGS)
 
 
 def _open_missing_streams() -> None:
@@ -134,7 +134,7 @@ def format_option(command: Command) -> Command:
     )(command)
 
 
-def working_folder() -> Path:
+def working_directory() -> Path:
     """Return the working directory, or exit if it has been deleted."""
     try:
         return Path.cwd()
@@ -142,24 +142,24 @@ def working_folder() -> Path:
         raise CommandLineError("the working directory has been deleted; go to one that exists") from error
 
 
-def project_here(manifest: Path | None) -> Project:
+def find_current_project(manifest: Path | None) -> Project:
     """Return the project of the working directory, or exit with a hint."""
     try:
-        return find_project(working_folder(), manifest)
+        return find_project(working_directory(), manifest)
     except ProjectError as error:
         raise CommandLineError(str(error)) from error
 
 
-def server_here(manifest: Path | None) -> Server:
+def load_current_server(manifest: Path | None) -> Server:
     """Return the model of the project's manifest, or print its errors and exit."""
     from toolmason.diagnostics import Diagnostics
     from toolmason.pipeline import read
 
     diagnostics = Diagnostics()
-    reading = read(project_here(manifest), diagnostics=diagnostics)
+    reading = read(find_current_project(manifest), diagnostics=diagnostics)
     if reading is None:
         print_findings(diagnostics, "text")
-        end_with(Exit.FINDINGS)
+        exit_with(ExitCode.FINDINGS)
     return reading.server
 
 
@@ -169,9 +169,9 @@ def print_findings(diagnostics: Diagnostics, layout: Layout) -> None:
 
     to_stderr = layout == "text"
     stream = sys.stderr if to_stderr else sys.stdout
-    click.echo(report(diagnostics, layout, colour=wants_colour(stream)), nl=False, err=to_stderr, color=True)
+    click.echo(report(diagnostics, layout, colour=supports_colour(stream)), nl=False, err=to_stderr, color=True)
 
 
-def end_with(code: Exit) -> NoReturn:
+def exit_with(code: ExitCode) -> NoReturn:
     """Exit with `code`."""
     click.get_current_context().exit(code)

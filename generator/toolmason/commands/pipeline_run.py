@@ -11,12 +11,12 @@ from typing import Final
 import click
 
 from toolmason import pipeline
-from toolmason.commands.options import Exit, print_findings
+from toolmason.commands.options import ExitCode, print_findings
 from toolmason.diagnostics import Diagnostic, Diagnostics, Location
 from toolmason.diagnostics.printers import MAX_SHOWN
-from toolmason.diagnostics.terminal import Layout, Progress, paint, progress, wants_colour
-from toolmason.model.checksum import LISTING
-from toolmason.pipeline import Outcome
+from toolmason.diagnostics.terminal import Layout, Progress, paint, progress, supports_colour
+from toolmason.model.checksum import CHECKSUM_FILE
+from toolmason.pipeline import GenerateResult
 from toolmason.project import Project
 from toolmason.render.self_check import SelfCheckError
 from toolmason.write import EditedFilesError, LockTimeoutError
@@ -50,7 +50,9 @@ PATH_HINTS: Final = {
 }
 """Hints for rejected paths."""
 
-_RESTORE_LIST: Final = f"restore {LISTING}, the list of hashes, from version control; or generate with --discard-edits"
+_RESTORE_LIST: Final = (
+    f"restore {CHECKSUM_FILE}, the list of hashes, from version control; or generate with --discard-edits"
+)
 _EDIT_ALTERNATIVES: Final = """\
 To keep the edit, make it elsewhere:
   contents   edit {manifest}
@@ -69,31 +71,31 @@ class Run:
     only: str | None
     show_diff: bool = False
 
-    def generate(self, *, discard_edits: bool = False) -> Exit:
+    def generate(self, *, discard_edits: bool = False) -> ExitCode:
         """Write `generated/` and print a summary."""
 
-        def task(diagnostics: Diagnostics, show: Progress) -> Outcome | None:
+        def task(diagnostics: Diagnostics, show: Progress) -> GenerateResult | None:
             return pipeline.generate(
                 self.project, diagnostics=diagnostics, only=self.only, discard_edits=discard_edits, progress=show
             )
 
-        def print_result(outcome: Outcome, diagnostics: Diagnostics) -> Exit:
+        def print_result(outcome: GenerateResult, diagnostics: Diagnostics) -> ExitCode:
             self._print_findings(diagnostics)
             if self.show_diff:
                 self._print_diff(outcome.changes.all)
             if self.layout == "text":
                 click.echo(summarize(outcome))
-            return Exit.FINE
+            return ExitCode.FINE
 
         return self._run_and_report(task, print_result)
 
-    def check(self) -> Exit:
+    def check(self) -> ExitCode:
         """Compare `generated/` and print the differences."""
 
-        def task(diagnostics: Diagnostics, show: Progress) -> Outcome | None:
+        def task(diagnostics: Diagnostics, show: Progress) -> GenerateResult | None:
             return pipeline.compare(self.project, diagnostics=diagnostics, only=self.only, progress=show)
 
-        def print_result(outcome: Outcome, diagnostics: Diagnostics) -> Exit:
+        def print_result(outcome: GenerateResult, diagnostics: Diagnostics) -> ExitCode:
             changes = outcome.changes
             if changes.is_interrupted and self.layout != "text":
                 diagnostics.add(_interrupted(self.project))
@@ -103,15 +105,15 @@ class Run:
                     click.echo(summarize(outcome))
                 else:
                     self._print_drift(changes)
-            return Exit.FINE if changes.is_clean else Exit.DRIFT
+            return ExitCode.FINE if changes.is_clean else ExitCode.DRIFT
 
         return self._run_and_report(task, print_result)
 
     def _run_and_report(
         self,
-        task: Callable[[Diagnostics, Progress], Outcome | None],
-        print_result: Callable[[Outcome, Diagnostics], Exit],
-    ) -> Exit:
+        task: Callable[[Diagnostics, Progress], GenerateResult | None],
+        print_result: Callable[[GenerateResult, Diagnostics], ExitCode],
+    ) -> ExitCode:
         """Run `task` and print its result, or its error; return the exit code."""
         diagnostics = Diagnostics()
         try:
@@ -121,14 +123,14 @@ class Run:
             self._print_findings(diagnostics, error.changes.blocking)
             if self.layout == "text":
                 self._print_refusal(error.changes)
-            return Exit.REFUSED
+            return ExitCode.REFUSED
         except (FileSystemError, LockTimeoutError) as error:
             return _fail(f"{error}; generated/ is unchanged, or the next run repairs it")
         except SelfCheckError as error:
             return _fail(_format_self_check(error, has_overrides=self.project.templates is not None))
         except MisplacedDirectoryError as error:
             self._report_path(diagnostics, MISPLACED, PurePosixPath(error.path.name), error.reason)
-            return Exit.REFUSED
+            return ExitCode.REFUSED
         except Exception as error:
             # Imported here, with jinja2: a run without changes needs neither.
             from toolmason.render.environment import TemplateRefusedError
@@ -138,11 +140,11 @@ class Run:
                 return _fail(f"{error}; nothing was written")
             if isinstance(error, TemplateRefusedError):
                 self._report_path(diagnostics, error.code, error.path, error.reason)
-                return Exit.FINDINGS
+                return ExitCode.FINDINGS
             raise
         if outcome is None:
             self._print_findings(diagnostics)
-            return Exit.FINDINGS
+            return ExitCode.FINDINGS
         return print_result(outcome, diagnostics)
 
     def _report_path(self, diagnostics: Diagnostics, code: str, path: PurePosixPath, reason: str) -> None:
@@ -186,14 +188,14 @@ class Run:
         shown = lines if self.show_diff else lines[:MAX_DIFF_LINES]
         # In other formats, stdout is a document for programs.
         to_stderr = self.layout != "text"
-        colour = wants_colour(sys.stderr if to_stderr else sys.stdout)
+        colour = supports_colour(sys.stderr if to_stderr else sys.stdout)
         for line in shown:
             click.echo(_paint_diff_line(line, colour=colour), err=to_stderr, color=True)
         if len(shown) < len(lines):
             click.echo(f"... and {len(lines) - len(shown):,} more lines; use --diff to show them", err=True)
 
 
-def summarize(outcome: Outcome) -> str:
+def summarize(outcome: GenerateResult) -> str:
     """Return the numbers of files as one line: `generated/: 3 written, 41 unchanged`."""
     changes = outcome.changes.all
     written = sum(change.rendered is not None for change in changes)
@@ -258,6 +260,6 @@ def _format_self_check(error: SelfCheckError, *, has_overrides: bool) -> str:
     return f"internal error: the output does not parse; nothing was written\n{faults}\n{note}"
 
 
-def _fail(text: str) -> Exit:
+def _fail(text: str) -> ExitCode:
     click.echo(f"toolmason: {text}", err=True)
-    return Exit.FINDINGS
+    return ExitCode.FINDINGS

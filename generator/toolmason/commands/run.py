@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from toolmason.commands.options import CommandLineError, project_here
+from toolmason.commands.options import CommandLineError, find_current_project
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
@@ -24,7 +24,7 @@ def run(manifest: Path, arguments: tuple[str, ...]) -> None:
     from toolmason.commands.serve import ServeError, serve
 
     try:
-        code = serve(project_here(manifest), arguments)
+        code = serve(find_current_project(manifest), arguments)
     except ServeError as error:
         raise CommandLineError(str(error)) from error
     sys.exit(code)

@@ -16,13 +16,13 @@ import click
 from toolmason.commands.options import (
     Command,
     CommandLineError,
-    Exit,
-    end_with,
+    ExitCode,
+    exit_with,
+    find_current_project,
     manifest_option,
     print_findings,
-    project_here,
 )
-from toolmason.diagnostics.terminal import LAYOUTS, wants_colour
+from toolmason.diagnostics.terminal import LAYOUTS, supports_colour
 
 if TYPE_CHECKING:
     from toolmason.audit.audit import AuditedTool
@@ -133,11 +133,11 @@ class Request:
         from toolmason.pipeline import read
 
         diagnostics = Diagnostics()
-        project = project_here(manifest)
+        project = find_current_project(manifest)
         reading = read(project, diagnostics=diagnostics)
         if reading is None:
             print_findings(diagnostics, self.layout if self.layout in {"github", "sarif"} else "text")
-            end_with(Exit.COMMAND_LINE)
+            exit_with(ExitCode.COMMAND_LINE)
         return load_manifest(reading, project.root)
 
 
@@ -231,7 +231,7 @@ def check(layout: Layout, is_json: bool, timestamp: bool, fail_on: str, output: 
     threshold = Severity.REFUSED if fail_on == NEVER else Severity(fail_on)
     _print(_format(tools, request, threshold, timestamp=timestamp, output=output), output)
     if fail_on != NEVER and not all(tool.is_compatible(threshold) for tool in tools):
-        end_with(Exit.FINDINGS)
+        exit_with(ExitCode.FINDINGS)
 
 
 def _format(
@@ -321,7 +321,7 @@ def _terminal(output: Path | None) -> Terminal:
 
     has_width = output is None and (sys.stdout.isatty() or "COLUMNS" in os.environ)
     width = shutil.get_terminal_size((DEFAULT_WIDTH, 24)).columns if has_width else DEFAULT_WIDTH
-    return Terminal(width=width, colour=output is None and wants_colour(sys.stdout))
+    return Terminal(width=width, colour=output is None and supports_colour(sys.stdout))
 
 
 def _print(text: str, output: Path | None) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from toolmason.commands.options import manifest_option, server_here
+from toolmason.commands.options import load_current_server, manifest_option
 
 if TYPE_CHECKING:
     from toolmason.model.server import Server
@@ -59,7 +59,7 @@ def search(words: tuple[str, ...], limit: int, manifest: Path | None) -> None:
 
     Shows the reason for each hit: the words that match, and the fields that contain them.
     """
-    server = server_here(manifest)
+    server = load_current_server(manifest)
     click.echo(report_search(server, " ".join(words), limit=limit), nl=False)
 
 

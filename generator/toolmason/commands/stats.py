@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from toolmason.commands.options import manifest_option, server_here
+from toolmason.commands.options import load_current_server, manifest_option
 
 
 @click.command()
@@ -16,7 +16,7 @@ def stats(manifest: Path | None) -> None:
 
     In bytes on the wire and estimated tokens, for each tool and for `tools/list` in each style.
     """
-    server = server_here(manifest)
+    server = load_current_server(manifest)
 
     from toolmason.catalogue.stats import report_stats
 

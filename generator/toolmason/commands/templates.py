@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 from click.shell_completion import CompletionItem
 
-from toolmason.commands.options import CommandLineError, Refused, manifest_option, project_here
+from toolmason.commands.options import CommandLineError, OverwriteRefusedError, find_current_project, manifest_option
 
 
 @click.group()
@@ -42,16 +42,16 @@ def eject(name: str, manifest: Path | None) -> None:
 
     from toolmason.render.overrides import EjectError, TemplateExistsError, UnknownTemplateError, eject, packaged
 
-    project = project_here(manifest)
+    project = find_current_project(manifest)
     try:
-        target = eject(name, project.override_folder)
+        target = eject(name, project.template_directory)
     except UnknownTemplateError as error:
         hint = did_you_mean(name, packaged()) or "`toolmason templates list` shows them"
         raise CommandLineError(f"no template `{name}`: {hint}") from error
     except TemplateExistsError as error:
-        raise Refused(f"templates/{name} exists; nothing was written") from error
+        raise OverwriteRefusedError(f"templates/{name} exists; nothing was written") from error
     except EjectError as error:
-        raise Refused(f"{error}; nothing was written") from error
+        raise OverwriteRefusedError(f"{error}; nothing was written") from error
     click.echo(f"{target.relative_to(project.root).as_posix()}: created; `toolmason generate` uses it")
 
 
@@ -61,7 +61,7 @@ def status(manifest: Path | None) -> None:
     """Compare the project's templates with the packaged ones."""
     from toolmason.render.overrides import overrides
 
-    templates = overrides(project_here(manifest).override_folder)
+    templates = overrides(find_current_project(manifest).template_directory)
     if not templates:
         click.echo("no project templates: all files use the packaged ones")
     width = max((len(template.name) for template in templates), default=0)

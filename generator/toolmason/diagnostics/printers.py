@@ -45,7 +45,7 @@ def report(
     `rules`.
     """
     findings = list(diagnostics)
-    printed = bounded(findings)
+    printed = most_severe(findings)
     if len(printed) < len(findings):
         printed.append(_omission(len(findings) - len(printed), printed[-1].location))
     if layout == "sarif":
@@ -55,7 +55,7 @@ def report(
     return _format_text(printed, _summary(findings), colour=colour) if findings else ""
 
 
-def bounded(findings: list[Diagnostic]) -> list[Diagnostic]:
+def most_severe(findings: list[Diagnostic]) -> list[Diagnostic]:
     """Return the `MAX_SHOWN` most severe findings, in their order."""
     ranks = list(Severity)
     worst = sorted(range(len(findings)), key=lambda index: ranks.index(findings[index].severity))[:MAX_SHOWN]

@@ -32,7 +32,7 @@ def is_terminal(stream: TextIO, environ: Mapping[str, str] = os.environ) -> bool
     return stream.isatty() and environ.get("TERM") != "dumb"
 
 
-def wants_colour(stream: TextIO, environ: Mapping[str, str] = os.environ) -> bool:
+def supports_colour(stream: TextIO, environ: Mapping[str, str] = os.environ) -> bool:
     """Return whether `stream` is a terminal and `NO_COLOR` is unset (https://no-color.org)."""
     return is_terminal(stream, environ) and not environ.get("NO_COLOR")
 

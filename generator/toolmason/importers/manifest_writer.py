@@ -12,7 +12,7 @@ from toolmason_runtime.toml.positions import KeyPath, Position, dotted, key_posi
 
 from toolmason.diagnostics import Diagnostic, Diagnostics, Severity
 from toolmason.importers.names import one_line
-from toolmason.importers.notes import ImportFailed, Notes
+from toolmason.importers.notes import ImporterError, Notes
 from toolmason.manifest.document import Document
 from toolmason.manifest.validate import validate
 from toolmason.resolve import resolve
@@ -24,7 +24,7 @@ def manifest_text(data: dict[str, Any], notes: Notes, *, sources: Iterable[Path]
     """Return a manifest as TOML. Invalid parts are removed from `data` with a note.
 
     Raises:
-        ImportFailed: an error belongs to no removable part, no tool is left, or a default would be lost.
+        ImporterError: an error belongs to no removable part, no tool is left, or a default would be lost.
     """
     paths = [path.as_posix() for path in sources]
     original = copy.deepcopy(data)
@@ -36,7 +36,7 @@ def manifest_text(data: dict[str, Any], notes: Notes, *, sources: Iterable[Path]
             notes.add(paths[0], Position(1, 1), dotted(part), f"left out, since it is invalid in a manifest: {message}")
     notes.check()
     if not data["tools"]:
-        raise ImportFailed(f"{paths[0]}: none of its tools is valid in a manifest")
+        raise ImporterError(f"{paths[0]}: none of its tools is valid in a manifest")
     return toml_text(data, f"Imported from {', '.join(paths)}.")
 
 
@@ -44,7 +44,7 @@ def remove_invalid(data: dict[str, Any]) -> list[tuple[KeyPath, str]]:
     """Remove the invalid parts of a manifest and return each with the error.
 
     Raises:
-        ImportFailed: an error belongs to no removable part.
+        ImporterError: an error belongs to no removable part.
     """
     removed: dict[KeyPath, str] = {}
     # Each round removes at least one part: its first error concerns an existing part.
@@ -93,7 +93,7 @@ def _remove_part(data: dict[str, Any], path: KeyPath, error: Diagnostic) -> KeyP
     elif path[:1] == ("tools",) and len(path) > 1:
         part = path[:2]
     else:
-        raise ImportFailed(f"the result is not a valid manifest: {error.message}")
+        raise ImporterError(f"the result is not a valid manifest: {error.message}")
     table = data
     for key in part[:-1]:
         table = table.get(str(key), {})

@@ -11,7 +11,7 @@ from typing import Final
 from toolmason_runtime.toml.problems import unprintable
 
 from toolmason.manifest.tables import DiscoveryTable
-from toolmason.model.identifiers import CONSTANTS_TAKEN, CONTRACT_TAKEN, class_name, constant_name
+from toolmason.model.identifiers import RESERVED_CONSTANTS, RESERVED_CONTRACT_NAMES, class_name, constant_name
 from toolmason.resolve.tool_names import meta_tool_names
 
 MAX_SUMMARY_LENGTH: Final = 80
@@ -43,8 +43,8 @@ def is_reserved(name: str) -> bool:
     """Return whether generated code or a meta-tool reserves the name of a tool."""
     return (
         name in meta_tool_names(DiscoveryTable())
-        or class_name(name) in CONTRACT_TAKEN
-        or constant_name(name) in CONSTANTS_TAKEN
+        or class_name(name) in RESERVED_CONTRACT_NAMES
+        or constant_name(name) in RESERVED_CONSTANTS
     )
 
 

@@ -45,10 +45,10 @@ class Notes:
         self._stops.setdefault(*self._order(path, position, about, message))
 
     def check(self) -> None:
-        """Raise `ImportFailed` with all reasons to stop."""
+        """Raise `ImporterError` with all reasons to stop."""
         if self._stops:
             stops = sorted(self._stops, key=lambda note: (self._stops[note], note))
-            raise ImportFailed(*map(str, stops))
+            raise ImporterError(*map(str, stops))
 
     def _order(self, path: str, position: Position, about: str, message: str) -> tuple[Note, int]:
         order = self._files.setdefault(path, len(self._files))
@@ -61,7 +61,7 @@ class Notes:
         return len(self._notes)
 
 
-class ImportFailed(Exception):  # noqa: N818
+class ImporterError(Exception):
     """The import failed. `mistakes` are lines, each with file, line and column if known."""
 
     def __init__(self, *mistakes: str) -> None:

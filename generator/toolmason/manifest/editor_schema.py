@@ -14,8 +14,8 @@ from toolmason_runtime.toml.tables import Table, is_required, keys_of
 
 from toolmason.manifest import tables
 from toolmason.manifest.tables import (
+    CliParamTable,
     CliTable,
-    GlobalTable,
     ManifestTables,
     ParamTable,
     ServerTable,
@@ -82,7 +82,7 @@ _RULES: Final[Mapping[type[Table], dict[str, Any]]] = {
         "not": {"anyOf": [{"required": list(pair)} for pair in combinations(ARGUMENT_LOCATIONS, 2)]},
         **_BARE_WORDS,
     },
-    GlobalTable: _BARE_WORDS,
+    CliParamTable: _BARE_WORDS,
 }
 """Rules of later stages that a dataclass cannot express."""
 

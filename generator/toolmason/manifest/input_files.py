@@ -23,7 +23,7 @@ _OPEN_FLAGS: Final = (
 )
 
 
-class RefusedInput(OSError):  # noqa: N818
+class UnsafeInputError(OSError):
     """A file that must not be read, reported like other unreadable files. `reason` equals `strerror`."""
 
     def __init__(self, path: Path, reason: str) -> None:
@@ -35,7 +35,7 @@ def read_input(path: Path, root: Path, *, max_bytes: int = MAX_INPUT_BYTES) -> b
     """Return the content of the file at `path`, which must be inside `root`.
 
     Raises:
-        RefusedInput: it is outside `root`, is not a regular file, or has more than `max_bytes`.
+        UnsafeInputError: it is outside `root`, is not a regular file, or has more than `max_bytes`.
         OSError: it cannot be read.
         ValueError: `path` contains a null byte.
     """
@@ -68,11 +68,11 @@ def is_inside(path: Path, root: Path) -> bool:
 def _open_input(path: Path, root: Path, max_bytes: int) -> Iterator[BinaryIO]:
     real = Path(os.path.realpath(path))
     if not real.is_relative_to(os.path.realpath(root)):
-        raise RefusedInput(path, "it is outside the project")
+        raise UnsafeInputError(path, "it is outside the project")
     with open(real, "rb", opener=_open_nonblocking) as file:
         status = os.fstat(file.fileno())
         if not S_ISREG(status.st_mode):
-            raise RefusedInput(path, "it is not a regular file")
+            raise UnsafeInputError(path, "it is not a regular file")
         if status.st_size > max_bytes:
             raise _too_large(path, max_bytes)
         yield file
@@ -82,9 +82,9 @@ def _open_nonblocking(name: str, _flags: int) -> int:
     descriptor = os.open(name, _OPEN_FLAGS)
     if S_ISDIR(os.fstat(descriptor).st_mode):
         os.close(descriptor)
-        raise RefusedInput(Path(name), "it is a directory")
+        raise UnsafeInputError(Path(name), "it is a directory")
     return descriptor
 
 
-def _too_large(path: Path, max_bytes: int) -> RefusedInput:
-    return RefusedInput(path, f"it is larger than {max_bytes // 1024 // 1024} MiB")
+def _too_large(path: Path, max_bytes: int) -> UnsafeInputError:
+    return UnsafeInputError(path, f"it is larger than {max_bytes // 1024 // 1024} MiB")

@@ -208,7 +208,7 @@ class ParamTable(ValueTable):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GlobalTable(Table):
+class CliParamTable(Table):
     """`[clis.NAME.params.NAME]`: an argument of every command line, set by the operator and hidden from models."""
 
     type: str = key(advised(type_hint), default="string")
@@ -257,7 +257,7 @@ class CliTable(PartialTable):
     """Programs that it may start: paths, or names that are looked up like its own."""
     network: bool | None = None
     """Whether it may use the network. Default: `open_world`."""
-    params: Mapping[str, GlobalTable] = key(default={})
+    params: Mapping[str, CliParamTable] = key(default={})
     """Arguments of every command line, hidden from models."""
 
 

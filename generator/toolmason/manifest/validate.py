@@ -16,8 +16,8 @@ from toolmason_runtime.toml.tables import Table
 from toolmason.diagnostics import Diagnostics
 from toolmason.manifest.document import Document
 from toolmason.manifest.tables import (
+    CliParamTable,
     CliTable,
-    GlobalTable,
     ManifestTables,
     ParamTable,
     ServerTable,
@@ -238,7 +238,7 @@ TABLE_CHECKS: Final[Mapping[type[Table], TableCheck]] = types.MappingProxyType(
         ServerTable: _check_server,
         SubcommandTable: _check_subcommand,
         CliTable: check_cli,
-        GlobalTable: check_cli_param,
+        CliParamTable: check_cli_param,
         ToolTable: _check_tool,
         ValueTable: check_value,
         ParamTable: check_param,

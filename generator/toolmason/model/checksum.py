@@ -15,7 +15,7 @@ from types import MappingProxyType
 
 from toolmason.model.rendered_file import RenderedFile
 
-LISTING = PurePosixPath("SHA256SUMS")
+CHECKSUM_FILE = PurePosixPath("SHA256SUMS")
 """Checksums of files that cannot contain a comment, relative to `generated/`, in the format of `sha256sum -c`."""
 
 _HASH_COMMENTS = frozenset({".py", ".toml", ".txt", ".yaml", ".yml"})
@@ -39,16 +39,16 @@ class State(StrEnum):
     UNSIGNED = "unsigned"
 
 
-Listing = Mapping[str, frozenset[str]]
+Checksums = Mapping[str, frozenset[str]]
 """Path relative to `generated/` -> its hashes; several after a bad merge."""
 
 
 def is_signable(path: PurePosixPath) -> bool:
     """Return whether files of this kind contain their checksum."""
-    return path == LISTING or path.suffix in _HASH_COMMENTS | _MARKDOWN
+    return path == CHECKSUM_FILE or path.suffix in _HASH_COMMENTS | _MARKDOWN
 
 
-def sign(path: PurePosixPath, body: str) -> str:
+def add_checksum(path: PurePosixPath, body: str) -> str:
     """Return `body` with its checksum line, LF line ends and a final newline.
 
     Files that cannot contain a comment get no checksum line.
@@ -63,7 +63,7 @@ def sign(path: PurePosixPath, body: str) -> str:
     return before + _line(path, digest, fenced=bool(after)) + after
 
 
-def verify(path: PurePosixPath, data: bytes, listed: Listing = MappingProxyType({})) -> State:
+def verify(path: PurePosixPath, data: bytes, listed: Checksums = MappingProxyType({})) -> State:
     """Compare `data` of the file at `path` with its checksum line or with `listed`. CRLF line ends count as LF."""
     text = data.replace(b"\r\n", b"\n")
     if not is_signable(path):
@@ -78,7 +78,7 @@ def verify(path: PurePosixPath, data: bytes, listed: Listing = MappingProxyType(
     return State.EDITED if _MARK in data else State.UNSIGNED
 
 
-def listing(files: Iterable[RenderedFile], *, kept: Listing = MappingProxyType({})) -> RenderedFile | None:
+def checksum_file(files: Iterable[RenderedFile], *, kept: Checksums = MappingProxyType({})) -> RenderedFile | None:
     """Return `SHA256SUMS` for the `files` that cannot contain a comment and the entries `kept`; None if empty."""
     entries = {(name, digest) for name, digests in kept.items() for digest in digests}
     for file in files:
@@ -87,10 +87,10 @@ def listing(files: Iterable[RenderedFile], *, kept: Listing = MappingProxyType({
     if not entries:
         return None
     lines = "".join(f"{digest}  {name}\n" for name, digest in sorted(entries))
-    return RenderedFile(LISTING, sign(LISTING, _HEADER + lines))
+    return RenderedFile(CHECKSUM_FILE, add_checksum(CHECKSUM_FILE, _HEADER + lines))
 
 
-def parse_listing(data: bytes) -> Listing:
+def parse_checksums(data: bytes) -> Checksums:
     """Parse `SHA256SUMS`, including files with merge conflicts."""
     hashes: dict[str, set[str]] = {}
     for digest, name in _ENTRY.findall(data.replace(b"\r\n", b"\n")):

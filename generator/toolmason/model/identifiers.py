@@ -8,7 +8,7 @@ from typing import Final
 
 from toolmason.model.types import ClassName, Identifier
 
-MODELS_TAKEN: Final = frozenset(
+RESERVED_MODEL_NAMES: Final = frozenset(
     {
         "Annotated",
         "Any",
@@ -28,9 +28,9 @@ MODELS_TAKEN: Final = frozenset(
     }
 )
 """Classes that generated modules import. A model of that name would replace one of them."""
-CONTRACT_TAKEN: Final = frozenset({"Any", "Awaitable", "Content", "Protocol", "Reply", "ToolCall"})
+RESERVED_CONTRACT_NAMES: Final = frozenset({"Any", "Awaitable", "Content", "Protocol", "Reply", "ToolCall"})
 """Classes that a contract imports in addition to its protocols."""
-CONSTANTS_TAKEN: Final = frozenset({"BINDINGS"})
+RESERVED_CONSTANTS: Final = frozenset({"BINDINGS"})
 """Constants of a generated module that belong to no tool."""
 
 _TYPE = re.compile(r"[A-Z][A-Za-z0-9]*")
@@ -77,7 +77,7 @@ def _pascal(text: str) -> str:
 
 def is_type_name(text: str) -> bool:
     """Return whether a type may have this name: a class name that stays unchanged and is not reserved."""
-    return bool(_TYPE.fullmatch(text)) and class_name(text) == text and text not in MODELS_TAKEN
+    return bool(_TYPE.fullmatch(text)) and class_name(text) == text and text not in RESERVED_MODEL_NAMES
 
 
 def constant_name(text: str) -> Identifier:

@@ -8,15 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from toolmason.model.types import JsonSchema, ListOf, MapOf, Named, ObjectType, Primitive, TypeRef, Value
+from toolmason.model.types import (
+    ArrayType,
+    JsonSchema,
+    MapType,
+    NamedType,
+    ObjectType,
+    PrimitiveType,
+    Property,
+    TypeRef,
+)
 
 Types = Mapping[str, ObjectType]
 
-RESULT_LEVELS = 3
+MAX_RECURSION = 3
 """Maximum expansions of a recursive result type; deeper levels are open objects."""
 
 
-def exact(values: Sequence[Value], description: str = "", *, formats: bool = True) -> JsonSchema:
+def object_schema(values: Sequence[Property], description: str = "", *, formats: bool = True) -> JsonSchema:
     """Return the object schema for `values` with references to `#/$defs`.
 
     `formats=False` omits `format`: validators differ too much for a check.
@@ -24,13 +33,13 @@ def exact(values: Sequence[Value], description: str = "", *, formats: bool = Tru
     schema: JsonSchema = {"type": "object"}
     if description:
         schema["description"] = description
-    schema["properties"] = {value.name: exact_value(value, formats=formats) for value in values}
+    schema["properties"] = {value.name: property_schema(value, formats=formats) for value in values}
     if required := [value.name for value in values if value.required]:
         schema["required"] = required
     return schema
 
 
-def exact_value(value: Value, *, formats: bool = True) -> JsonSchema:
+def property_schema(value: Property, *, formats: bool = True) -> JsonSchema:
     """Return the schema of one parameter or field with references to `#/$defs`."""
     node = _type_schema(value.type)
     if "$ref" in node and (value.nullable or value.constraints):
@@ -53,28 +62,28 @@ def _or_null(node: JsonSchema) -> JsonSchema:
 
 def _type_schema(ref: TypeRef) -> JsonSchema:
     match ref:
-        case Primitive(kind):
+        case PrimitiveType(kind):
             return {"type": kind}
-        case ListOf(item):
+        case ArrayType(item):
             return {"type": "array", "items": _type_schema(item)}
-        case MapOf(inner):
+        case MapType(inner):
             return {"type": "object", "additionalProperties": _type_schema(inner)}
-        case Named(name):
+        case NamedType(name):
             return {"$ref": f"#/$defs/{name}"}
 
 
 def definitions(types: Sequence[ObjectType], *, formats: bool = True) -> dict[str, JsonSchema]:
     """Return the `$defs` of `types`."""
-    return {named.name: exact(named.fields, named.description, formats=formats) for named in types}
+    return {named.name: object_schema(named.fields, named.description, formats=formats) for named in types}
 
 
-def result(named: ObjectType, types: Types) -> JsonSchema:
+def result_schema(named: ObjectType, types: Types) -> JsonSchema:
     """Return the schema of a structured type with references inlined; deeper recursion is an open object."""
     return _result_object(named, types, {})
 
 
 def _result_object(named: ObjectType, types: Types, open_levels: Mapping[str, int]) -> JsonSchema:
-    if open_levels.get(named.name, 0) > RESULT_LEVELS:
+    if open_levels.get(named.name, 0) > MAX_RECURSION:
         return {"type": "object"}
     levels = {**open_levels, named.name: open_levels.get(named.name, 0) + 1}
     schema: JsonSchema = {"type": "object"}
@@ -86,7 +95,7 @@ def _result_object(named: ObjectType, types: Types, open_levels: Mapping[str, in
     return schema
 
 
-def _result_value(value: Value, types: Types, levels: Mapping[str, int]) -> JsonSchema:
+def _result_value(value: Property, types: Types, levels: Mapping[str, int]) -> JsonSchema:
     node = _result_type(value.type, types, levels)
     if value.nullable:
         node = _or_null(node)
@@ -100,13 +109,13 @@ def _result_value(value: Value, types: Types, levels: Mapping[str, int]) -> Json
 
 def _result_type(ref: TypeRef, types: Types, levels: Mapping[str, int]) -> JsonSchema:
     match ref:
-        case Primitive(kind):
+        case PrimitiveType(kind):
             return {"type": kind}
-        case ListOf(item):
+        case ArrayType(item):
             return {"type": "array", "items": _result_type(item, types, levels)}
-        case MapOf(inner):
+        case MapType(inner):
             return {"type": "object", "additionalProperties": _result_type(inner, types, levels)}
-        case Named(name):
+        case NamedType(name):
             return _result_object(types[name], types, levels)
 
 

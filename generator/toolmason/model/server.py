@@ -10,7 +10,7 @@ from toolmason_runtime.programs.spec import Program
 from toolmason_runtime.protocol.answer_size import VARIABLE as MAX_ANSWER_CHARS
 from toolmason_runtime.toml.positions import KeyPath
 
-from toolmason.model.tool import CommandLine, Handler, Tool
+from toolmason.model.tool import CliBinding, Handler, Tool
 from toolmason.model.types import ClassName, Identifier, ObjectType
 
 
@@ -55,7 +55,7 @@ class Category:
         return any(not tool.result_class for tool in self.handled)
 
     @property
-    def commands(self) -> tuple[CommandLine, ...]:
+    def commands(self) -> tuple[CliBinding, ...]:
         """Command lines of its tools."""
         return tuple(tool.command for tool in self.tools if tool.command)
 
@@ -132,7 +132,7 @@ class Discovery:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Command:
+class SlashCommand:
     """A slash command. `prompt` contains `{arguments}`."""
 
     name: str
@@ -216,7 +216,7 @@ class Server:
     types: tuple[ObjectType, ...]
     shared_types: tuple[ObjectType, ...]
     """Those of `types` that several categories use; `types.py` defines their classes."""
-    commands: tuple[Command, ...]
+    commands: tuple[SlashCommand, ...]
     workflows: tuple[Workflow, ...]
     skill_description: str
     """When a model should load the skill of this server; 1,024 characters at most (Agent Skills)."""

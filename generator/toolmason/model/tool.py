@@ -9,7 +9,7 @@ from typing import Any, Literal
 from toolmason_runtime.programs.spec import CommandTool
 from toolmason_runtime.toml.positions import KeyPath
 
-from toolmason.model.types import ClassName, Identifier, JsonSchema, Value
+from toolmason.model.types import ClassName, Identifier, JsonSchema, Property
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +50,7 @@ class Handler:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CommandLine:
+class CliBinding:
     """The command line of a tool. `program_constant` is its program in generated code; the rest is for docs."""
 
     tool: CommandTool
@@ -87,8 +87,8 @@ class Tool:
     since: str
     ext: Mapping[str, Any]
     handler: Handler | None
-    command: CommandLine | None
-    params: tuple[Value, ...]
+    command: CliBinding | None
+    params: tuple[Property, ...]
     schema: JsonSchema
     input_schema: JsonSchema
     renamed: Mapping[str, str]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from toolmason.model.types import ClassName, ListOf, MapOf, Named, Primitive, TypeRef
+from toolmason.model.types import ArrayType, ClassName, MapType, NamedType, PrimitiveType, TypeRef
 
 PRIMITIVES = ("string", "integer", "number", "boolean", "object")
 MAX_DEPTH = 8
@@ -30,35 +30,35 @@ def _parse(part: str, whole: str, level: int) -> TypeRef:
     if level > MAX_DEPTH:
         raise MalformedTypeError(f"`{whole}` nests more than {MAX_DEPTH} levels")
     if part.endswith("[]"):
-        return ListOf(_parse(part[:-2].rstrip(), whole, level + 1))
+        return ArrayType(_parse(part[:-2].rstrip(), whole, level + 1))
     if part.startswith("map<") and part.endswith(">"):
-        return MapOf(_parse(part[4:-1].strip(), whole, level + 1))
+        return MapType(_parse(part[4:-1].strip(), whole, level + 1))
     if not _NAME.fullmatch(part):
         raise MalformedTypeError(f"`{whole}` is not a type; use a name, `T[]` or `map<T>`")
     if part in PRIMITIVES:
-        return Primitive(part)  # type: ignore[arg-type]  # just looked up
-    return Named(ClassName(part))
+        return PrimitiveType(part)  # type: ignore[arg-type]  # just looked up
+    return NamedType(ClassName(part))
 
 
-def spell(ref: TypeRef) -> str:
+def format_type(ref: TypeRef) -> str:
     """Return a type as an expression of the manifest."""
     match ref:
-        case Primitive(kind):
+        case PrimitiveType(kind):
             return kind
-        case Named(name):
+        case NamedType(name):
             return name
-        case ListOf(item):
-            return f"{spell(item)}[]"
-        case MapOf(value):
-            return f"map<{spell(value)}>"
+        case ArrayType(item):
+            return f"{format_type(item)}[]"
+        case MapType(value):
+            return f"map<{format_type(value)}>"
 
 
 def names(ref: TypeRef) -> frozenset[str]:
     """Return the `[types]` that `ref` refers to directly."""
     match ref:
-        case Named(name):
+        case NamedType(name):
             return frozenset({name})
-        case ListOf(inner) | MapOf(inner):
+        case ArrayType(inner) | MapType(inner):
             return names(inner)
-        case Primitive():
+        case PrimitiveType():
             return frozenset()

@@ -21,38 +21,38 @@ JsonSchema = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Primitive:
+class PrimitiveType:
     """A type of JSON Schema without parameters."""
 
     kind: Literal["string", "integer", "number", "boolean", "object"]
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class NamedType:
     """A reference to `[types.NAME]`."""
 
     name: ClassName
 
 
 @dataclass(frozen=True, slots=True)
-class ListOf:
+class ArrayType:
     """`T[]`."""
 
     item: TypeRef
 
 
 @dataclass(frozen=True, slots=True)
-class MapOf:
+class MapType:
     """`map<T>`: any keys, values of one type."""
 
     value: TypeRef
 
 
-TypeRef = Primitive | Named | ListOf | MapOf
+TypeRef = PrimitiveType | NamedType | ArrayType | MapType
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Value:
+class Property:
     """A parameter or field. `default` is valid only with `has_default`."""
 
     name: str
@@ -73,5 +73,5 @@ class ObjectType:
 
     name: ClassName
     description: str
-    fields: tuple[Value, ...]
+    fields: tuple[Property, ...]
     at: KeyPath = ()

@@ -22,7 +22,7 @@ from jinja2 import (
 from jinja2.loaders import split_template_path
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from toolmason.manifest.input_files import RefusedInput, read_input
+from toolmason.manifest.input_files import UnsafeInputError, read_input
 from toolmason.render.filters import FILTERS
 
 PACKAGED_PREFIX: Final = "toolmason"
@@ -81,7 +81,7 @@ class ProjectLoader(BaseLoader):
             raise TemplateNotFound(template)
         try:
             data = read_input(path, self._directory.parent)
-        except RefusedInput as error:
+        except UnsafeInputError as error:
             raise TemplateRefusedError("TM608", PurePosixPath(self._directory.name, template), error.reason) from error
         try:
             return data.decode(), str(path), None

@@ -36,7 +36,7 @@ def describe_override_error(error: Exception, project: Project) -> str | None:
 
 def _reason(error: Exception, template: Path, project: Project) -> str:
     if isinstance(error, RecursionError):
-        name = template.relative_to(project.override_folder).as_posix()
+        name = template.relative_to(project.template_directory).as_posix()
         if name in _EXTENDS.findall(template.read_text(encoding="utf-8")):
             return f'it extends itself; to extend the packaged template: {{% extends "{PACKAGED_PREFIX}/{name}" %}}'
         return "it includes itself"
@@ -66,7 +66,7 @@ def _one_line(text: str) -> str:
 
 
 def _is_own(filename: str, project: Project) -> bool:
-    return Path(filename).is_relative_to(project.override_folder)
+    return Path(filename).is_relative_to(project.template_directory)
 
 
 def _relative(path: Path, project: Project) -> str:

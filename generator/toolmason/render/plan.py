@@ -19,7 +19,7 @@ from toolmason_runtime.suggestions import did_you_mean
 from toolmason.clients import clients
 from toolmason.diagnostics import Diagnostics
 from toolmason.manifest.document import Document
-from toolmason.model.checksum import LISTING
+from toolmason.model.checksum import CHECKSUM_FILE
 from toolmason.model.parts import SKIPPED_NAMES, part_of
 from toolmason.model.server import FileRow, Server
 from toolmason.render.overrides import packaged
@@ -107,7 +107,7 @@ class _Owners:
     """The owner of each planned path. Paths are compared without case, as some file systems do."""
 
     def __init__(self, paths: Iterable[PurePosixPath]) -> None:
-        self._files: dict[str, str] = {LISTING.as_posix().casefold(): _PACKAGED}
+        self._files: dict[str, str] = {CHECKSUM_FILE.as_posix().casefold(): _PACKAGED}
         self._directories: set[str] = set()
         for path in paths:
             self.claim(path, _PACKAGED)

@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from jinja2 import Environment
 
 from toolmason.catalogue.facts import Facts
-from toolmason.model.checksum import sign
+from toolmason.model.checksum import add_checksum
 from toolmason.model.rendered_file import RenderedFile
 from toolmason.model.server import Category, Server
 from toolmason.model.types import JsonSchema
@@ -110,7 +110,7 @@ def finish(texts: Mapping[PurePosixPath, str], *, timeout_s: float | None = None
     """
     code = {path: text for path, text in texts.items() if path.suffix == ".py"}
     formatted = {**texts, **format_python(code, timeout_s=timeout_s)}
-    return tuple(RenderedFile(path, sign(path, text)) for path, text in formatted.items())
+    return tuple(RenderedFile(path, add_checksum(path, text)) for path, text in formatted.items())
 
 
 def _render_template(environment: Environment, planned: PlannedFile, server: Server, facts: TemplateFacts) -> str:

@@ -115,7 +115,7 @@ def _files(result: Mapping[str, Any], errors: bytes) -> tuple[RenderedFile, ...]
 
 
 def _exceeded(project: Project, template: str, reason: str) -> TemplateRefusedError:
-    directory = project.override_folder
+    directory = project.template_directory
     # If a packaged template was being rendered, the template of the project that it includes is unknown.
     path = PurePosixPath(directory.name, template if (directory / template).exists() else "")
     return TemplateRefusedError("TM609", path, f"rendering was stopped: {reason}")

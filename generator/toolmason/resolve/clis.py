@@ -19,8 +19,8 @@ from toolmason_runtime.programs.spec import (
 from toolmason_runtime.toml.positions import KeyPath
 
 from toolmason.manifest.tables import (
+    CliParamTable,
     CliTable,
-    GlobalTable,
     ManifestTables,
     ParamTable,
     ToolTable,
@@ -28,9 +28,9 @@ from toolmason.manifest.tables import (
 )
 from toolmason.model.identifiers import program_constant_name
 from toolmason.model.server import Cli
-from toolmason.model.tool import CommandLine, Hints
-from toolmason.model.type_expression import spell
-from toolmason.model.types import ListOf, Primitive, TypeRef, Value
+from toolmason.model.tool import CliBinding, Hints
+from toolmason.model.type_expression import format_type
+from toolmason.model.types import ArrayType, PrimitiveType, Property, TypeRef
 from toolmason.resolve import types
 from toolmason.resolve.context import ResolveContext
 from toolmason.resolve.risk import base_risk, check_risk, format_risk, possible_risks, risk_by_value
@@ -90,12 +90,12 @@ def _permissions(table: CliTable) -> Permissions | None:
     )
 
 
-def _as_value(table: GlobalTable) -> ValueTable:
+def _as_value(table: CliParamTable) -> ValueTable:
     return ValueTable(at=table.at, type=table.type, default=table.default, required=False)
 
 
-def _cli_param(value: Value, table: GlobalTable) -> ArgumentPlacement:
-    flag = table.flag or automatic_flag(value.name)
+def _cli_param(value: Property, table: CliParamTable) -> ArgumentPlacement:
+    flag = table.flag or default_flag(value.name)
     return ArgumentPlacement(
         name=value.name,
         place=PlacementKind.FLAG,
@@ -106,7 +106,7 @@ def _cli_param(value: Value, table: GlobalTable) -> ArgumentPlacement:
     )
 
 
-def command_line(context: ResolveContext, name: str, table: ToolTable, params: Sequence[Value]) -> CommandLine | None:
+def command_line(context: ResolveContext, name: str, table: ToolTable, params: Sequence[Property]) -> CliBinding | None:
     """Return the command line of a tool with `cli`, or None with its errors reported."""
     program = context.programs.get(table.cli)
     if program is None:
@@ -139,7 +139,7 @@ def command_line(context: ResolveContext, name: str, table: ToolTable, params: S
     )
     check_risk(context, table, tool, params)
     check_values(context, tool, params)
-    return CommandLine(
+    return CliBinding(
         tool=tool,
         program_constant=program_constant_name(table.cli),
         usage=_usage(tool, params),
@@ -172,31 +172,31 @@ def command_params(table: ToolTable) -> Mapping[str, ParamTable]:
     }
 
 
-def automatic_flag(name: str) -> str:
+def default_flag(name: str) -> str:
     """Return the flag of a parameter without a location in the manifest: `--max-count` for `max_count`."""
     return f"--{name.strip('_').replace('_', '-') or name}"
 
 
-def _placement(value: Value, table: ParamTable) -> ArgumentPlacement:
+def _placement(value: Property, table: ParamTable) -> ArgumentPlacement:
     default = value.default if value.has_default else None
     for place in (PlacementKind.POSITIONAL, PlacementKind.STDIN, PlacementKind.CWD):
         if getattr(table, place.value):
             return ArgumentPlacement(name=value.name, place=place, default=default)
-    flag = table.flag or automatic_flag(value.name)
+    flag = table.flag or default_flag(value.name)
     return ArgumentPlacement(
         name=value.name, place=PlacementKind.FLAG, flag=flag, switch=_is_boolean_flag(value.type, flag), default=default
     )
 
 
 def _is_boolean_flag(ref: TypeRef, flag: str) -> bool:
-    return ref == Primitive("boolean") and not flag.endswith("=")
+    return ref == PrimitiveType("boolean") and not flag.endswith("=")
 
 
-def _check_location(context: ResolveContext, value: Value, place: PlacementKind) -> bool:
+def _check_location(context: ResolveContext, value: Property, place: PlacementKind) -> bool:
     """Return whether a value of this type can be passed at `place`; report it if not."""
     problem = _location_problem(value.type, place)
     if problem:
-        message = f"`{value.name}` is `{spell(value.type)}`: {problem}"
+        message = f"`{value.name}` is `{format_type(value.type)}`: {problem}"
         context.error("TM324", message, (*value.at, "type"), hint=_LOCATION_HINTS[place])
     elif value.nullable:
         problem = f"`{value.name}` is nullable, but a command line has no null"
@@ -215,33 +215,33 @@ _LOCATION_HINTS: Final = {
 def _location_problem(ref: TypeRef, place: PlacementKind) -> str:
     """Return why a value of type `ref` cannot be passed at `place`, empty if it can."""
     if place in _SINGLE_USE:
-        return "" if ref == Primitive("string") else f"`{place.value}` requires a string"
+        return "" if ref == PrimitiveType("string") else f"`{place.value}` requires a string"
     match ref:
-        case Primitive("boolean"):
+        case PrimitiveType("boolean"):
             return "" if place is PlacementKind.FLAG else "a boolean needs a flag"
-        case Primitive(kind) | ListOf(Primitive(kind)) if kind in _SCALARS:
+        case PrimitiveType(kind) | ArrayType(PrimitiveType(kind)) if kind in _SCALARS:
             return ""
         case _:
             return "this type cannot be written on a command line"
 
 
-def _check_positionals(context: ResolveContext, placed: Sequence[tuple[Value, ArgumentPlacement]]) -> None:
+def _check_positionals(context: ResolveContext, placed: Sequence[tuple[Property, ArgumentPlacement]]) -> None:
     """Report positionals after an optional or repeatable one, whose positions would depend on its values."""
-    previous: Value | None = None
+    previous: Property | None = None
     for value, placement in placed:
         if placement.place is not PlacementKind.POSITIONAL:
             continue
-        if previous is not None and isinstance(previous.type, ListOf):
+        if previous is not None and isinstance(previous.type, ArrayType):
             message = f"positional `{value.name}` comes after `{previous.name}`, which takes several values"
             context.error("TM325", message, value.at, hint=f"move `{previous.name}` to the end", value=False)
         elif previous is not None and value.required:
             message = f"positional `{value.name}` is required but comes after `{previous.name}`, which is optional"
             context.error("TM325", message, value.at, hint=f"move `{previous.name}` behind it", value=False)
-        if isinstance(value.type, ListOf) or not (value.required or value.has_default):
+        if isinstance(value.type, ArrayType) or not (value.required or value.has_default):
             previous = value
 
 
-def _check_single(context: ResolveContext, placed: Sequence[tuple[Value, ArgumentPlacement]]) -> None:
+def _check_single(context: ResolveContext, placed: Sequence[tuple[Property, ArgumentPlacement]]) -> None:
     for place, reason in _SINGLE_USE.items():
         values = [value for value, placement in placed if placement.place is place]
         for value in values[1:]:
@@ -262,7 +262,7 @@ def _check_flags(context: ResolveContext, placements: Iterable[tuple[ArgumentPla
         owners.setdefault(flag, placement.name)
 
 
-def hints_of(context: ResolveContext, table: ToolTable, tool: CommandTool | None, params: Sequence[Value]) -> Hints:
+def hints_of(context: ResolveContext, table: ToolTable, tool: CommandTool | None, params: Sequence[Property]) -> Hints:
     """Return the hints of a tool: those of its table, else those that follow from its risk."""
     if (hints := table.hints) is not None:
         return Hints(
@@ -312,7 +312,7 @@ _VARIABLE: Final = re.compile(r"\$\$|\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})", r
 """A variable as the runtime expands it: `$HOME` or `${HOME}`; `$$` is a dollar sign."""
 
 
-def _usage(tool: CommandTool, params: Sequence[Value]) -> str:
+def _usage(tool: CommandTool, params: Sequence[Property]) -> str:
     """Return the usage line: `git log [--max-count=<max_count>] [<paths>...]`."""
     values = {param.name: param for param in params}
     operands, options = (
@@ -325,9 +325,9 @@ def _usage(tool: CommandTool, params: Sequence[Value]) -> str:
     return " ".join((*tool.program.command, *line))
 
 
-def _format_argument(placement: ArgumentPlacement, value: Value) -> str:
+def _format_argument(placement: ArgumentPlacement, value: Property) -> str:
     space = "" if placement.flag.endswith("=") or not placement.flag else " "
     text = placement.flag if placement.switch else f"{placement.flag}{space}<{value.name}>"
-    if isinstance(value.type, ListOf):
+    if isinstance(value.type, ArrayType):
         text += "..."
     return text if value.required else f"[{text}]"

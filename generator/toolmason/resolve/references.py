@@ -11,8 +11,8 @@ from toolmason_runtime.toml.positions import KeyPath
 
 from toolmason.manifest.tables import ToolTable
 from toolmason.model.identifiers import (
-    CONSTANTS_TAKEN,
-    CONTRACT_TAKEN,
+    RESERVED_CONSTANTS,
+    RESERVED_CONTRACT_NAMES,
     class_name,
     constant_name,
     identifier,
@@ -23,7 +23,7 @@ from toolmason.model.tool import Tool
 from toolmason.resolve import clis
 from toolmason.resolve.context import ResolveContext
 from toolmason.resolve.handlers import HandlerIndex
-from toolmason.resolve.tool_names import meta_tool_names, refusal
+from toolmason.resolve.tool_names import meta_tool_names, tool_name_problem
 
 RESERVED_MODULES: Final = frozenset(
     {"catalogue", "server", "types", "__init__", "__main__", "__pycache__", "search_index"}
@@ -65,9 +65,9 @@ def check_names(context: ResolveContext) -> None:
         for index, alias in enumerate(tool.aliases):
             at = (*tool.at, "aliases", index)
             _reserve_name(context, callable_names, alias, f"alias `{alias}`", at)
-            if problem := refusal(alias, tables.server.name):
+            if problem := tool_name_problem(alias, tables.server.name):
                 context.error("TM311", problem.replace("tool name", "alias"), at)
-        if class_name(name) in CONTRACT_TAKEN or constant_name(name) in CONSTANTS_TAKEN:
+        if class_name(name) in RESERVED_CONTRACT_NAMES or constant_name(name) in RESERVED_CONSTANTS:
             message = f"tool `{name}` has a name that generated code uses"
             context.error("TM317", message, tool.at, hint="choose another name", value=False)
         generated = (constants, constant_name(name)), (classes, class_name(name)), (classes, params_class_name(name))
@@ -75,7 +75,7 @@ def check_names(context: ResolveContext) -> None:
         all(_reserve_name(context, owners, output, f"tool `{name}`", tool.at) for owners, output in generated)
     _check_file_names(context)
     prefix = tables.discovery.prefix
-    if prefix and (problem := refusal(f"{prefix}call_read", tables.server.name)):
+    if prefix and (problem := tool_name_problem(f"{prefix}call_read", tables.server.name)):
         hint = "choose a shorter prefix that starts with a letter"
         context.error("TM311", problem, ("discovery", "prefix"), hint=hint)
     if not (tables.is_uncertain("discovery") or tables.discovery.is_uncertain("prefix")):

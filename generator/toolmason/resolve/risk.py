@@ -12,8 +12,8 @@ from toolmason_runtime.toml.problems import either, quoted
 
 from toolmason.manifest.tables import ToolTable
 from toolmason.manifest.validate_clis import RISKS
-from toolmason.model.type_expression import spell
-from toolmason.model.types import ListOf, Primitive, TypeRef, Value
+from toolmason.model.type_expression import format_type
+from toolmason.model.types import ArrayType, PrimitiveType, Property, TypeRef
 from toolmason.resolve.context import ResolveContext
 
 _NOTHING: Final = "(none)"
@@ -50,7 +50,7 @@ def format_risk(tool: CommandTool) -> str:
     )
 
 
-def possible_risks(tool: CommandTool, params: Sequence[Value]) -> set[Risk]:
+def possible_risks(tool: CommandTool, params: Sequence[Property]) -> set[Risk]:
     """Return the risks that calls of the tool can have."""
     risks = {tool.risk}
     for param in params:
@@ -59,14 +59,14 @@ def possible_risks(tool: CommandTool, params: Sequence[Value]) -> set[Risk]:
     return risks
 
 
-def _param_risks(tool: CommandTool, param: Value, risks: Mapping[str, Risk]) -> Iterator[Risk]:
+def _param_risks(tool: CommandTool, param: Property, risks: Mapping[str, Risk]) -> Iterator[Risk]:
     yield from risks.values()
     possible = _possible_values(tool, param)
     if possible is None or _unlisted_values(risks, possible):
         yield Risk.DESTRUCTIVE
 
 
-def check_risk(context: ResolveContext, table: ToolTable, tool: CommandTool, params: Sequence[Value]) -> None:
+def check_risk(context: ResolveContext, table: ToolTable, tool: CommandTool, params: Sequence[Property]) -> None:
     """Report a risk by value that lists impossible values or omits possible ones."""
     params_by_name = {param.name: param for param in params}
     for name, risks in tool.risk_by_value.items():
@@ -80,7 +80,7 @@ def check_risk(context: ResolveContext, table: ToolTable, tool: CommandTool, par
             _report_impossible_values(context, at, name, risks, allowed)
             _report_unlisted_values(context, at, name, _unlisted_values(risks, possible))
         elif _item_type(param.type) != "string":
-            message = f"`risk` depends on `{name}`, which is `{spell(param.type)}` without `enum`"
+            message = f"`risk` depends on `{name}`, which is `{format_type(param.type)}` without `enum`"
             hint = "use a parameter with `enum`, a string or a boolean"
             context.error("TM326", message, at, hint=hint, value=False)
         else:
@@ -89,7 +89,7 @@ def check_risk(context: ResolveContext, table: ToolTable, tool: CommandTool, par
 
 
 def _check_all_flags_off(
-    context: ResolveContext, table: ToolTable, tool: CommandTool, params: Mapping[str, Value]
+    context: ResolveContext, table: ToolTable, tool: CommandTool, params: Mapping[str, Property]
 ) -> None:
     """Report a risk that depends on boolean flags only and omits calls without any of them."""
     by_value = tool.risk_by_value
@@ -133,17 +133,17 @@ def _toml_key(value: str) -> str:
 
 
 def _item_type(ref: TypeRef) -> str:
-    return spell(ref.item if isinstance(ref, ListOf) else ref)
+    return format_type(ref.item if isinstance(ref, ArrayType) else ref)
 
 
-def _possible_values(tool: CommandTool, param: Value) -> list[str] | None:
+def _possible_values(tool: CommandTool, param: Property) -> list[str] | None:
     """Return the possible values as text (`""` for an omitted one), or None if there is no finite set.
 
     A boolean flag that is off is left out: it adds nothing to the command line, and no risk unless one is listed.
     """
     if _is_boolean_flag(tool, param):
         return ["true"]
-    if param.type == Primitive("boolean"):
+    if param.type == PrimitiveType("boolean"):
         values = ["true", "false"]
     elif "enum" in param.constraints:
         values = [str(choice) for choice in param.constraints["enum"]]
@@ -152,10 +152,10 @@ def _possible_values(tool: CommandTool, param: Value) -> list[str] | None:
     return [*values, ""] if _may_be_absent(param) else values
 
 
-def _may_be_absent(param: Value) -> bool:
+def _may_be_absent(param: Property) -> bool:
     """Return whether the program can be run without any value for `param`."""
     return not (param.required or param.has_default)
 
 
-def _is_boolean_flag(tool: CommandTool, param: Value) -> bool:
+def _is_boolean_flag(tool: CommandTool, param: Property) -> bool:
     return any(placement.switch for placement in tool.placements if placement.name == param.name)

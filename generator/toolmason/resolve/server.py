@@ -9,7 +9,17 @@ from typing import Final
 
 from toolmason.clients import CODEX, clients
 from toolmason.model.identifiers import identifier
-from toolmason.model.server import Category, Command, Discovery, FileRow, Option, Server, Step, Subcommand, Workflow
+from toolmason.model.server import (
+    Category,
+    Discovery,
+    FileRow,
+    Option,
+    Server,
+    SlashCommand,
+    Step,
+    Subcommand,
+    Workflow,
+)
 from toolmason.model.tool import Handler, Tool
 from toolmason.model.types import ClassName, Identifier
 from toolmason.resolve import clis, types
@@ -173,9 +183,9 @@ def _contract_models(tools: Sequence[Tool]) -> tuple[ClassName, ...]:
     return tuple(ClassName(name) for name in sorted(names))
 
 
-def _commands(context: ResolveContext) -> tuple[Command, ...]:
+def _commands(context: ResolveContext) -> tuple[SlashCommand, ...]:
     return tuple(
-        Command(
+        SlashCommand(
             name=name,
             summary=table.summary,
             argument_hint=table.argument_hint,

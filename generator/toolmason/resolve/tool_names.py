@@ -17,7 +17,7 @@ def client_name(tool: str, server: str) -> str:
     return shown_name(names_of(CLAUDE_CODE), server, tool)
 
 
-def refusal(tool: str, server: str) -> str:
+def tool_name_problem(tool: str, server: str) -> str:
     """Return the reason why clients reject the name `tool`, empty if they accept it."""
     if not re.fullmatch(r"[a-zA-Z0-9_-]+", tool):
         return f"tool name `{tool}` contains characters that clients reject"

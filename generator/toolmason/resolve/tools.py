@@ -11,19 +11,19 @@ from toolmason.manifest.tables import ToolTable
 from toolmason.model import json_schema
 from toolmason.model.identifiers import class_name, constant_name, params_class_name
 from toolmason.model.tool import Deprecation, Example, Tool
-from toolmason.model.types import ClassName, JsonSchema, ObjectType, Value
+from toolmason.model.types import ClassName, JsonSchema, ObjectType, Property
 from toolmason.resolve import clis, types
 from toolmason.resolve.call_expression import invocation
 from toolmason.resolve.context import ResolveContext
 from toolmason.resolve.examples import SchemaChecker
 from toolmason.resolve.raw_schema import RawSchemaError, read_raw_schema
-from toolmason.resolve.tool_names import refusal
+from toolmason.resolve.tool_names import tool_name_problem
 from toolmason.schema import Projection, Severity, advertise
 
 
 def resolve_tool(context: ResolveContext, checker: SchemaChecker, name: str, table: ToolTable) -> Tool | None:
     """Return the tool of `table`, or None if it has errors, which are reported here or were by an earlier stage."""
-    if problem := refusal(name, context.tables.server.name):
+    if problem := tool_name_problem(name, context.tables.server.name):
         context.error("TM311", problem, table.at, value=False)
     params = types.values(context, clis.command_params(table))
     # `validate` has reported these keys on a tool with `cli`.
@@ -42,7 +42,7 @@ def resolve_tool(context: ResolveContext, checker: SchemaChecker, name: str, tab
     if table.cli and command is None:
         return None
     context.hints[name] = clis.hints_of(context, table, command.tool if command else None, params)
-    exact = json_schema.exact(params) if raw is None else raw
+    exact = json_schema.object_schema(params) if raw is None else raw
     if not types.has_gaps(context, params):
         _check_examples(context, checker, name, table, exact)
     schema = exact if raw is not None or not context.types else {**exact, "$defs": context.definitions}
@@ -71,7 +71,7 @@ def resolve_tool(context: ResolveContext, checker: SchemaChecker, name: str, tab
         schema=schema,
         input_schema=sent.schema,
         renamed=sent.renamed,
-        output_schema=json_schema.result(result, context.types) if result else None,
+        output_schema=json_schema.result_schema(result, context.types) if result else None,
         examples=_examples(name, table, sent),
         protocol=class_name(name),
         constant=constant_name(name),
@@ -94,7 +94,7 @@ def _advertise(context: ResolveContext, table: ToolTable, schema: JsonSchema) ->
 
 
 def _report_large_types(
-    context: ResolveContext, table: ToolTable, params: Sequence[Value], result: ObjectType | None
+    context: ResolveContext, table: ToolTable, params: Sequence[Property], result: ObjectType | None
 ) -> bool:
     reported = [types.report_large_types(context, (param,), param.at) for param in params]
     if result:

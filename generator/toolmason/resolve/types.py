@@ -15,11 +15,11 @@ from toolmason_runtime.toml.positions import KeyPath
 
 from toolmason.manifest.idioms import type_hint
 from toolmason.manifest.tables import ToolTable, ValueTable
-from toolmason.model.identifiers import MODELS_TAKEN, class_name, is_type_name
-from toolmason.model.json_schema import RESULT_LEVELS, exact_value
+from toolmason.model.identifiers import RESERVED_MODEL_NAMES, class_name, is_type_name
+from toolmason.model.json_schema import MAX_RECURSION, property_schema
 from toolmason.model.tool import Tool
-from toolmason.model.type_expression import PRIMITIVES, MalformedTypeError, names, parse, spell
-from toolmason.model.types import ClassName, ListOf, MapOf, Named, ObjectType, Primitive, TypeRef, Value
+from toolmason.model.type_expression import PRIMITIVES, MalformedTypeError, format_type, names, parse
+from toolmason.model.types import ArrayType, ClassName, MapType, NamedType, ObjectType, PrimitiveType, Property, TypeRef
 from toolmason.resolve.context import ResolveContext
 from toolmason.resolve.examples import SchemaChecker
 from toolmason.schema.emit import MAX_NODES
@@ -72,14 +72,14 @@ def object_types(context: ResolveContext) -> dict[str, ObjectType]:
 
 
 def _better_name(name: str) -> str:
-    if name in MODELS_TAKEN:
+    if name in RESERVED_MODEL_NAMES:
         return "choose another name: generated code has a class of this name"
     better = class_name(name)
     example = better if is_type_name(better) and name not in PRIMITIVES else "FileRequest"
     return f"use a Python class name such as `{example}`"
 
 
-def values(context: ResolveContext, tables: Mapping[str, ValueTable]) -> tuple[Value, ...]:
+def values(context: ResolveContext, tables: Mapping[str, ValueTable]) -> tuple[Property, ...]:
     """Resolve parameters or fields. Invalid ones are left out, and reported unless an earlier stage did."""
     typed = {name: table for name, table in tables.items() if not table.is_uncertain("type")}
     refs = {name: ref for name, table in typed.items() if (ref := _type(context, table))}
@@ -91,7 +91,7 @@ def values(context: ResolveContext, tables: Mapping[str, ValueTable]) -> tuple[V
     return tuple(value for value, unread in resolved if value and not unread)
 
 
-def has_gaps(context: ResolveContext, params: Sequence[Value]) -> bool:
+def has_gaps(context: ResolveContext, params: Sequence[Property]) -> bool:
     """Return whether a type that the parameters reach lacks an invalid field."""
     pending = {name for param in params for name in names(param.type)}
     seen: set[str] = set()
@@ -121,7 +121,7 @@ def _type(context: ResolveContext, table: ValueTable) -> TypeRef | None:
     return ref if names(ref) <= context.tables.types.keys() else None
 
 
-def _value(context: ResolveContext, name: str, table: ValueTable, ref: TypeRef) -> Value | None:
+def _value(context: ResolveContext, name: str, table: ValueTable, ref: TypeRef) -> Property | None:
     if not PROPERTY_NAME.fullmatch(name):
         hint = "use up to 64 letters, digits and underscores, not starting with a digit"
         context.error("TM316", f"providers reject the name `{name}`", table.at, hint=hint, value=False)
@@ -130,7 +130,7 @@ def _value(context: ResolveContext, name: str, table: ValueTable, ref: TypeRef) 
     if constraints is None:
         return None
     has_default = table.default is not None
-    value = Value(
+    value = Property(
         name=name,
         type=ref,
         description=table.description.strip(),
@@ -146,9 +146,9 @@ def _value(context: ResolveContext, name: str, table: ValueTable, ref: TypeRef) 
 
 def _json_type(ref: TypeRef) -> str:
     match ref:
-        case Primitive(kind):
+        case PrimitiveType(kind):
             return kind
-        case ListOf():
+        case ArrayType():
             return "array"
         case _:
             return "object"
@@ -166,7 +166,7 @@ def _constraints(context: ResolveContext, table: ValueTable, ref: TypeRef) -> di
         if kind not in _APPLICABLE_TYPES[name] or (name, kind) in _UNSUPPORTED_HINTS:
             applicable = f"it applies to {' and '.join(_APPLICABLE_TYPES[name])}"
             hint = _UNSUPPORTED_HINTS.get((name, kind), applicable)
-            context.error("TM308", f"`{name}` does not apply to `{spell(ref)}`", at, hint=hint, value=False)
+            context.error("TM308", f"`{name}` does not apply to `{format_type(ref)}`", at, hint=hint, value=False)
             is_valid = False
             continue
         constraints[keyword] = list(rule) if name == "enum" else rule
@@ -217,7 +217,7 @@ def _check_enum(context: ResolveContext, table: ValueTable, ref: TypeRef) -> boo
     for index, choice in enumerate(table.enum):
         text = f"`{json.dumps(choice, ensure_ascii=False, default=str)}`"
         if _json_type(ref) in _APPLICABLE_TYPES["enum"] and not _has_type(choice, _json_type(ref)):
-            context.error("TM314", f"choice {text} is not of type {spell(ref)}", (*at, index))
+            context.error("TM314", f"choice {text} is not of type {format_type(ref)}", (*at, index))
             return False
         if choice == "":
             context.error("TM314", "Gemini rejects an empty choice", (*at, index), hint="make the parameter optional")
@@ -242,11 +242,11 @@ def _has_type(value: Any, kind: str) -> bool:
 def _normalize_integers(ref: TypeRef, value: Any) -> Any:
     """Convert floats such as `1.0` to integers, as JSON does, where the type is `integer`."""
     match ref:
-        case Primitive("integer") if isinstance(value, float) and value.is_integer():
+        case PrimitiveType("integer") if isinstance(value, float) and value.is_integer():
             return int(value)
-        case ListOf(inner) if isinstance(value, list):
+        case ArrayType(inner) if isinstance(value, list):
             return [_normalize_integers(inner, item) for item in value]
-        case MapOf(inner) if isinstance(value, dict):
+        case MapType(inner) if isinstance(value, dict):
             return {name: _normalize_integers(inner, item) for name, item in value.items()}
         case _:
             return value
@@ -255,11 +255,11 @@ def _normalize_integers(ref: TypeRef, value: Any) -> Any:
 def _find_typed_object(ref: TypeRef, value: Any, at: KeyPath) -> KeyPath:
     """Return the key path of an object of a type from `[types]` in `value`, else (). Python has no literal for it."""
     match ref:
-        case Named() if isinstance(value, dict):
+        case NamedType() if isinstance(value, dict):
             return at
-        case ListOf(inner) if isinstance(value, list):
+        case ArrayType(inner) if isinstance(value, list):
             items = ((inner, item, (*at, index)) for index, item in enumerate(value))
-        case MapOf(inner) if isinstance(value, dict):
+        case MapType(inner) if isinstance(value, dict):
             items = ((inner, item, (*at, name)) for name, item in value.items())
         case _:
             return ()
@@ -268,17 +268,17 @@ def _find_typed_object(ref: TypeRef, value: Any, at: KeyPath) -> KeyPath:
 
 def _without_names(ref: TypeRef) -> TypeRef:
     match ref:
-        case ListOf(inner):
-            return ListOf(_without_names(inner))
-        case MapOf(inner):
-            return MapOf(_without_names(inner))
-        case Named():
-            return Primitive("object")
-        case Primitive():
+        case ArrayType(inner):
+            return ArrayType(_without_names(inner))
+        case MapType(inner):
+            return MapType(_without_names(inner))
+        case NamedType():
+            return PrimitiveType("object")
+        case PrimitiveType():
             return ref
 
 
-def _check_default(context: ResolveContext, value: Value) -> bool:
+def _check_default(context: ResolveContext, value: Property) -> bool:
     if not value.has_default:
         return True
     if at := _find_typed_object(value.type, value.default, (*value.at, "default")):
@@ -290,14 +290,14 @@ def _check_default(context: ResolveContext, value: Value) -> bool:
         return False
     if names(value.type):
         value = replace(value, type=_without_names(value.type))
-    problems = SchemaChecker({}).find_problems(exact_value(value), value.default)
+    problems = SchemaChecker({}).find_problems(property_schema(value), value.default)
     for problem in problems:
         at = (*value.at, "default", *problem.path)
         context.error("TM309", f"default of `{value.name}` is invalid: {problem.message}", at, hint=problem.hint)
     return not problems
 
 
-def report_recursive_types(context: ResolveContext, params: Sequence[Value]) -> bool:
+def report_recursive_types(context: ResolveContext, params: Sequence[Property]) -> bool:
     """Report a parameter whose type contains itself and return True. No provider accepts references."""
     for param in params:
         if cycle := _cycle(context, names(param.type), ()):
@@ -313,14 +313,14 @@ MAX_TYPE_DEPTH = 8
 
 
 def report_large_types(
-    context: ResolveContext, values: Sequence[Value], at: KeyPath, result: ObjectType | None = None
+    context: ResolveContext, values: Sequence[Property], at: KeyPath, result: ObjectType | None = None
 ) -> bool:
     """Report types that nest too deep or are too large without references, and return True.
 
     Clients get no references. A `result` may contain itself: it is expanded as often as its schema expands it.
     """
     left = MAX_NODES
-    repeats = RESULT_LEVELS if result else 0
+    repeats = MAX_RECURSION if result else 0
     pending = [(value, Counter[str]([result.name] if result else [])) for value in values]
     while pending:
         value, enclosing = pending.pop()

@@ -10,7 +10,7 @@ from toolmason_runtime.programs.argv import UnsafeArgumentError, build_invocatio
 from toolmason_runtime.programs.spec import CommandTool, PlacementKind
 from toolmason_runtime.toml.problems import quoted
 
-from toolmason.model.types import Value
+from toolmason.model.types import Property
 from toolmason.resolve.context import ResolveContext
 
 _HINTS: Final = {
@@ -21,7 +21,7 @@ _HINTS: Final = {
 }
 
 
-def check_values(context: ResolveContext, tool: CommandTool, params: Sequence[Value]) -> None:
+def check_values(context: ResolveContext, tool: CommandTool, params: Sequence[Property]) -> None:
     """Report each default and each choice that the runtime rejects in every call."""
     placements = {placement.name: placement for placement in tool.placements}
     # A tool with one parameter and no environment, so that any rejection is due to the value.
@@ -35,7 +35,7 @@ def check_values(context: ResolveContext, tool: CommandTool, params: Sequence[Va
                 context.error("TM327", message, (*param.at, key), hint=_HINTS[placement.place])
 
 
-def _manifest_values(param: Value) -> Iterator[tuple[str, str, Any]]:
+def _manifest_values(param: Property) -> Iterator[tuple[str, str, Any]]:
     """Yield each value that the manifest gives a parameter, with its key and its label in messages."""
     choices = param.constraints.get("enum", ())
     for choice in choices:

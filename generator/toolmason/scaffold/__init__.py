@@ -59,7 +59,7 @@ class InitError(Exception):
     """The project cannot be created. Nothing was written."""
 
 
-class NotEmpty(InitError):  # noqa: N818 - says what is the case, as FileExistsError does
+class DirectoryNotEmptyError(InitError):
     """The directory of the new project is not empty."""
 
 
@@ -204,7 +204,7 @@ def init(directory: Path, names: ProjectNames, *, generate: Callable[[Project], 
     The project is built in a temporary directory, so a failure leaves `directory` unchanged.
 
     Raises:
-        NotEmpty: `directory` is not empty.
+        DirectoryNotEmptyError: `directory` is not empty.
         InitError: `directory` is a file.
     """
     _require_empty(directory)
@@ -235,4 +235,4 @@ def _require_empty(directory: Path) -> None:
     names = [name for name in names if name not in _IGNORED]
     if names:
         listing = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-        raise NotEmpty(f"{directory} is not empty: it contains {listing}; nothing was written")
+        raise DirectoryNotEmptyError(f"{directory} is not empty: it contains {listing}; nothing was written")

@@ -11,7 +11,7 @@ from typing import Final
 from toolmason.model.checksum import State, is_signable, verify
 from toolmason.model.rendered_file import RenderedFile
 from toolmason.write.changes import Change, ChangeKind, Changes
-from toolmason.write.compare import Part, compare, everything
+from toolmason.write.compare import PathFilter, accept_all, compare
 from toolmason.write.journal import (
     Disk,
     Operation,
@@ -73,7 +73,7 @@ def write(
     directory: Path,
     *,
     discard_edits: bool = False,
-    part: Part = everything,
+    part: PathFilter = accept_all,
     disk: Disk = _LOCAL_DISK,
     lock_timeout_s: float = LOCK_TIMEOUT_S,
 ) -> Changes:
@@ -115,7 +115,7 @@ def write(
         return changes
 
 
-def check(files: Iterable[RenderedFile], directory: Path, *, part: Part = everything) -> Changes:
+def check(files: Iterable[RenderedFile], directory: Path, *, part: PathFilter = accept_all) -> Changes:
     """Return the differences that `write` would remove. Reads only.
 
     The work of an interrupted run is shown as finished, as `write` finishes it first.

@@ -25,8 +25,8 @@ import toolmason_runtime
 
 import toolmason
 import toolmason_templates
-from toolmason.manifest.input_files import RefusedInput, hash_input, is_inside, read_input
-from toolmason.model.checksum import LISTING, Listing, State, parse_listing, verify
+from toolmason.manifest.input_files import UnsafeInputError, hash_input, is_inside, read_input
+from toolmason.model.checksum import CHECKSUM_FILE, Checksums, State, parse_checksums, verify
 from toolmason.model.client_launch import PYPROJECT
 from toolmason.model.rendered_file import RenderedFile
 from toolmason.project import Project
@@ -41,7 +41,7 @@ MAX_HASHED_ENTRIES = 50_000
 """Maximum size and number of hashed files of a project. Beyond them no record is written."""
 
 
-def recall(project: Project) -> tuple[RenderedFile, ...] | None:
+def load_run(project: Project) -> tuple[RenderedFile, ...] | None:
     """Return the files on disk if no input has changed and all files match their recorded hashes, else None."""
     with suppress(OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         path = record_path(project)
@@ -65,7 +65,7 @@ def recorded_models(project: Project) -> frozenset[str]:
     return frozenset()
 
 
-def remember(project: Project, files: Sequence[RenderedFile], before: str, models: Iterable[str] = ()) -> None:
+def store_run(project: Project, files: Sequence[RenderedFile], before: str, models: Iterable[str] = ()) -> None:
     """Record the `files` and the Pydantic `models` of a run. `before` is the fingerprint of its inputs at its start.
 
     If the inputs have changed during the run, nothing is recorded: either state may have been read. Errors of the file
@@ -103,17 +103,17 @@ def fingerprint(project: Project) -> str:
     for name, path, root in _inputs(project):
         try:
             size, digest = hash_input(path, root) if root else _hash_trusted(path)
-        except (RefusedInput, FileNotFoundError):
+        except (UnsafeInputError, FileNotFoundError):
             # The stages cannot read it either.
             size, digest = 0, "none"
         total += size
         if total > MAX_HASHED_BYTES:
-            raise RefusedInput(project.root, "its inputs are too large for a record")
+            raise UnsafeInputError(project.root, "its inputs are too large for a record")
         whole.update(f"\0{name}\0{size} {digest}\0".encode("utf-8", "surrogateescape"))
     return whole.hexdigest()
 
 
-def named_schemas(manifest: bytes) -> list[str]:
+def schema_files(manifest: bytes) -> list[str]:
     """Return the files that the tools of a manifest name as their `input_schema`."""
     # Most manifests name none. Parsing a large one takes longer than the rest of a run without changes.
     if b"input_schema" not in manifest:
@@ -122,12 +122,12 @@ def named_schemas(manifest: bytes) -> list[str]:
     return [tool["input_schema"] for tool in tools if isinstance(tool.get("input_schema"), str)]
 
 
-def _load_listing(directory: Path) -> Listing:
-    path = directory / LISTING
-    return parse_listing(read_input(path, directory, max_bytes=MAX_FILE_BYTES)) if path.exists() else {}
+def _load_listing(directory: Path) -> Checksums:
+    path = directory / CHECKSUM_FILE
+    return parse_checksums(read_input(path, directory, max_bytes=MAX_FILE_BYTES)) if path.exists() else {}
 
 
-def _read_recorded_file(directory: Path, name: str, digest: str, hashes: Listing) -> RenderedFile | None:
+def _read_recorded_file(directory: Path, name: str, digest: str, hashes: Checksums) -> RenderedFile | None:
     path = PurePosixPath(name)
     # The record is not trusted: its files must be in the directory and have a valid signature.
     if path.is_absolute() or ".." in path.parts:
@@ -160,7 +160,7 @@ def _inputs(project: Project) -> Iterator[tuple[str, Path, Path | None]]:
     yield PYPROJECT, root / PYPROJECT, root
     # A later stage reports a manifest that cannot be parsed.
     with suppress(OSError, ValueError, AttributeError, RecursionError):
-        for name in named_schemas(read_input(project.manifest, root)):
+        for name in schema_files(read_input(project.manifest, root)):
             yield f"schema {name}", root / name, root
     for package in (toolmason, toolmason_runtime, toolmason_templates):
         # Some installers link each file to their own store.
@@ -192,7 +192,7 @@ def _files_under(top: Path, *, inside: Path | None = None, suffix: str = "") -> 
             children = sorted(entries, key=lambda entry: entry.name)
         count += len(children)
         if count > MAX_HASHED_ENTRIES:
-            raise RefusedInput(top, "it has too many files for a record")
+            raise UnsafeInputError(top, "it has too many files for a record")
         pending += [directory / entry.name for entry in children if entry.is_dir() and entry.name != "__pycache__"]
         for entry in children:
             path = directory / entry.name

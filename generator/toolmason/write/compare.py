@@ -6,12 +6,20 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import PurePosixPath
 from typing import Final
 
-from toolmason.model.checksum import LISTING, Listing, State, is_signable, listing, parse_listing, verify
+from toolmason.model.checksum import (
+    CHECKSUM_FILE,
+    Checksums,
+    State,
+    checksum_file,
+    is_signable,
+    parse_checksums,
+    verify,
+)
 from toolmason.model.rendered_file import RenderedFile
 from toolmason.write.changes import Change, ChangeKind
 from toolmason.write.snapshot import MAX_FILE_BYTES, Kind, Snapshot, is_hidden
 
-Part = Callable[[PurePosixPath], bool]
+PathFilter = Callable[[PurePosixPath], bool]
 """Selects the paths of a run. Other files are not written, pruned or reported."""
 
 _NOTES: Final = {
@@ -22,16 +30,16 @@ _NOTES: Final = {
     Kind.SKIPPED: "a directory that toolmason does not read",
 }
 
-CHECKSUMS_MISSING: Final = f"cannot be identified as generated, because {LISTING} is missing"
+CHECKSUMS_MISSING: Final = f"cannot be identified as generated, because {CHECKSUM_FILE} is missing"
 """Note on a file of a kind that cannot contain its own hash."""
 
 
-def everything(_path: PurePosixPath) -> bool:
+def accept_all(_path: PurePosixPath) -> bool:
     """Select every path."""
     return True
 
 
-def compare(files: Iterable[RenderedFile], snapshot: Snapshot, part: Part = everything) -> tuple[Change, ...]:
+def compare(files: Iterable[RenderedFile], snapshot: Snapshot, part: PathFilter = accept_all) -> tuple[Change, ...]:
     """Return the differences between `snapshot` and `files` in path order.
 
     The list of hashes is computed here: from `files`, and from the list on disk for paths outside `part`.
@@ -43,7 +51,7 @@ def compare(files: Iterable[RenderedFile], snapshot: Snapshot, part: Part = ever
         for name, kind in snapshot.kinds.items()
         if name not in rendered
         and kind not in {Kind.DIRECTORY, Kind.SKIPPED}
-        and (name == LISTING.as_posix() or part(PurePosixPath(name)))
+        and (name == CHECKSUM_FILE.as_posix() or part(PurePosixPath(name)))
     }
     directories = {parent.as_posix() for name in rendered for parent in PurePosixPath(name).parents[:-1]}
     changes: dict[str, Change] = {}
@@ -58,23 +66,23 @@ def compare(files: Iterable[RenderedFile], snapshot: Snapshot, part: Part = ever
     return tuple(changes[name] for name in sorted(changes))
 
 
-def _listing_on_disk(snapshot: Snapshot) -> Listing:
-    name = LISTING.as_posix()
+def _listing_on_disk(snapshot: Snapshot) -> Checksums:
+    name = CHECKSUM_FILE.as_posix()
     data = snapshot.read(name) if snapshot.kinds.get(name) is Kind.FILE else None
-    return parse_listing(data or b"")
+    return parse_checksums(data or b"")
 
 
-def _contents(files: Iterable[RenderedFile], listed: Listing, part: Part) -> dict[str, bytes]:
+def _contents(files: Iterable[RenderedFile], listed: Checksums, part: PathFilter) -> dict[str, bytes]:
     """Return the content of each file in `part`, the list of hashes included."""
-    selected = [file for file in files if file.path != LISTING and part(file.path)]
+    selected = [file for file in files if file.path != CHECKSUM_FILE and part(file.path)]
     other_hashes = {name: hashes for name, hashes in listed.items() if not part(PurePosixPath(name))}
-    hashes_file = listing(selected, kept=other_hashes)
+    hashes_file = checksum_file(selected, kept=other_hashes)
     if hashes_file is not None:
         selected.append(hashes_file)
     return {file.path.as_posix(): file.text.encode("utf-8") for file in selected}
 
 
-def _classify_extra(name: str, kind: Kind, snapshot: Snapshot, listed: Listing, *, is_needed: bool) -> Change | None:
+def _classify_extra(name: str, kind: Kind, snapshot: Snapshot, listed: Checksums, *, is_needed: bool) -> Change | None:
     """Return the change for an entry that is not a rendered file. `is_needed`: the path is a rendered directory."""
     path = PurePosixPath(name)
     data = None
@@ -94,7 +102,7 @@ def _classify_extra(name: str, kind: Kind, snapshot: Snapshot, listed: Listing, 
 
 
 def _classify_rendered(
-    name: str, rendered: bytes, snapshot: Snapshot, listed: Listing, pruned: set[str]
+    name: str, rendered: bytes, snapshot: Snapshot, listed: Checksums, pruned: set[str]
 ) -> Change | None:
     """Return the change for the path of a rendered file, None if its content is right."""
     path = PurePosixPath(name)
@@ -102,7 +110,7 @@ def _classify_rendered(
     if kind is None:
         return Change(path=path, kind=ChangeKind.CREATED, rendered=rendered)
     if kind is Kind.FILE:
-        is_list_missing = LISTING.as_posix() not in snapshot.kinds and not is_signable(path)
+        is_list_missing = CHECKSUM_FILE.as_posix() not in snapshot.kinds and not is_signable(path)
         note = CHECKSUMS_MISSING if is_list_missing else _NOTES[Kind.FILE]
         # A rendered file may exceed the limit for other files. With CRLF line ends, it has up to twice its size.
         on_disk = snapshot.read(name, max_bytes=max(MAX_FILE_BYTES, 2 * len(rendered)))
@@ -117,7 +125,7 @@ def _classify_rendered(
 
 
 def _classify_file(
-    path: PurePosixPath, rendered: bytes, on_disk: bytes | None, listed: Listing, unsigned_note: str
+    path: PurePosixPath, rendered: bytes, on_disk: bytes | None, listed: Checksums, unsigned_note: str
 ) -> Change | None:
     if on_disk is None:
         note = "a file that cannot be read"

@@ -26,7 +26,7 @@ from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from stat import S_IMODE, S_ISDIR, S_ISLNK, S_ISREG
 
-from toolmason.manifest.input_files import RefusedInput, read_input
+from toolmason.manifest.input_files import UnsafeInputError, read_input
 from toolmason.model.parts import STAGING
 from toolmason.write.snapshot import MAX_FILE_BYTES, FileSystemError, ReadError, Snapshot, locate
 from toolmason.write.user_cache import user_key
@@ -319,7 +319,7 @@ def _load_journal(staging: Path, name: str) -> list[_Step] | None:
         return None
     try:
         mac, _, body = read_input(staging / name, staging, max_bytes=MAX_FILE_BYTES).partition(b"\n")
-    except RefusedInput:
+    except UnsafeInputError:
         return None
     if not mac or not hmac.compare_digest(mac, _compute_mac(staging, body)):
         return None

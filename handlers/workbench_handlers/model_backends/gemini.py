@@ -1,4 +1,4 @@
-"""Adapter of the GeminiAdapter CLI: the question as stdin, the answer as events, read-only tools."""
+"""Adapter of the Gemini CLI: the question as stdin, the answer as events, read-only tools."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ ALLOWED_TOOLS: Final = {*TOOLS, "read_many_files", "search_file_content", "updat
 
 
 class GeminiAdapter:
-    """The GeminiAdapter CLI."""
+    """The Gemini CLI."""
 
     name: Final = "gemini"
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
 import os
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +20,6 @@ from toolmason_runtime.programs.spec import CommandTool, PlacementKind
 from toolmason_runtime.programs.working_dir import base_directory, with_working_dir
 from toolmason_runtime.protocol.binding import Binding
 from toolmason_runtime.protocol.call import ToolCall
-from toolmason_runtime.protocol.catalogue import Catalogue
 from toolmason_runtime.protocol.content import Reply
 from toolmason_runtime.protocol.errors import INVALID_ARGUMENT, ToolError
 from toolmason_runtime.protocol.wording import named
@@ -118,12 +116,3 @@ def check_positionals_contiguous(tool: CommandTool, values: Mapping[str, Any]) -
                 f"as '{missing}'",
                 code=INVALID_ARGUMENT,
             )
-
-
-def command_tools(catalogue: Catalogue) -> Iterator[CommandTool]:
-    """Yield every command tool of a generated server. Imports the bindings of their categories."""
-    entries = [entry for entry in catalogue["tools"].values() if "cli" in entry]
-    modules = dict.fromkeys(catalogue["categories"][entry["category"]]["module"] for entry in entries)
-    for module in modules:
-        bindings = importlib.import_module(f"{catalogue['server']['package']}.{module}.bindings").BINDINGS
-        yield from (binding.run.tool for binding in bindings.values() if isinstance(binding.run, CommandRun))

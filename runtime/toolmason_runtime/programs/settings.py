@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import os
+from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -12,6 +14,7 @@ from toolmason_runtime.protocol.catalogue import Catalogue
 if TYPE_CHECKING:
     from toolmason_runtime.programs.execute import Executor
     from toolmason_runtime.programs.policy import Policy
+    from toolmason_runtime.programs.spec import CommandTool
 
 POLICY: Final = "TOOLMASON_POLICY"
 """Environment variable with the policy file, used without `--policy`."""
@@ -87,10 +90,19 @@ def load_program_settings(
 
 
 def _load(path: str, catalogue: Catalogue) -> Policy:
-    from toolmason_runtime.programs.handler import command_tools
     from toolmason_runtime.programs.policy_file import PolicyError, load_policy
 
     try:
         return load_policy(Path(path).expanduser(), command_tools(catalogue))
     except PolicyError as error:
         raise ValueError(str(error)) from error
+
+
+def command_tools(catalogue: Catalogue) -> Iterator[CommandTool]:
+    """Yield every command tool of a generated server. Imports the bindings of their categories."""
+    entries = [entry for entry in catalogue["tools"].values() if "cli" in entry]
+    modules = dict.fromkeys(catalogue["categories"][entry["category"]]["module"] for entry in entries)
+    for module in modules:
+        bindings = importlib.import_module(f"{catalogue['server']['package']}.{module}.bindings").BINDINGS
+        # The handler of a command tool has its declaration as `tool`; see `handler.CommandRun`.
+        yield from (binding.run.tool for binding in bindings.values() if hasattr(binding.run, "tool"))

@@ -29,11 +29,11 @@ from toolmason.importers.names import (
     summary_of,
     unique,
 )
-from toolmason.importers.notes import ImportFailed, Notes
+from toolmason.importers.notes import ImporterError, Notes
 from toolmason.manifest.validate_clis import RISKS
 from toolmason.model.identifiers import class_name, constant_name, program_constant_name
 from toolmason.resolve import RESERVED_MODULES
-from toolmason.resolve.tool_names import refusal
+from toolmason.resolve.tool_names import tool_name_problem
 from toolmason.scaffold import MAX_NAME_LENGTH
 
 DEFAULT_NAME: Final = "climax"
@@ -91,14 +91,14 @@ def import_climax(
     `unstated_risk` is the risk of tools without `risk`, which CLImax treats as `read`.
 
     Raises:
-        ImportFailed: a file cannot be read, has no tools, or has a default that would be lost.
+        ImporterError: a file cannot be read, has no tools, or has a default that would be lost.
     """
     clis: list[_Cli] = []
     categories: dict[str, Any] = {}
     for path in paths:
         root = read_yaml(path, notes)
         if not isinstance(root.value, dict):
-            raise ImportFailed(f"{path.as_posix()}:{root.position.line}:{root.position.column}: expected a mapping")
+            raise ImporterError(f"{path.as_posix()}:{root.position.line}:{root.position.column}: expected a mapping")
         fields = Fields(node=root, path=path.as_posix(), notes=notes)
         clis.append(_cli(fields, categories, {program_constant_name(cli.name) for cli in clis}))
     server = _server_name(name or (clis[0].original if len(clis) == 1 else DEFAULT_NAME))
@@ -107,7 +107,7 @@ def import_climax(
         for fields in cli.fields.mappings("tools"):
             tools.add(cli, fields)
     if not tools.tables:
-        raise ImportFailed(f"{paths[0].as_posix()}: the file has no tools")
+        raise ImporterError(f"{paths[0].as_posix()}: the file has no tools")
     notes.check()
     return Imported(
         data={
@@ -132,7 +132,7 @@ def _cli(fields: Fields, categories: dict[str, Any], used: set[str]) -> _Cli:
     command = fields.text("command").split()
     if not command:
         position = fields.node.position
-        raise ImportFailed(f"{fields.path}:{position.line}:{position.column}: missing `command`")
+        raise ImporterError(f"{fields.path}:{position.line}:{position.column}: missing `command`")
     original = fields.text("name") or DEFAULT_NAME
     plain = re.sub(r"[^A-Za-z0-9_-]+", "-", original).strip("-_")
     name = unique(plain if plain[:1].isalpha() else snake(original, "cli"), used, program_constant_name)
@@ -249,7 +249,7 @@ class _Tools:
         if is_reserved(name):
             reason = "since that name is reserved"
             name = f"{snake(cli.name, 'cli')}_{name}"
-        if refusal(name, self._server):
+        if tool_name_problem(name, self._server):
             reason = "since clients limit the length of names"
         name = _shorten_name(name, self._server)
         if not self._used.isdisjoint(_derived_names(name)):
@@ -268,7 +268,7 @@ def _derived_names(name: str) -> set[str]:
 
 def _shorten_name(name: str, server: str, end: str = "") -> str:
     """Shorten a name until clients accept it with the suffix `end`."""
-    while refusal(name + end, server):
+    while tool_name_problem(name + end, server):
         name = name[:-1].rstrip("_")
     return name + end
 

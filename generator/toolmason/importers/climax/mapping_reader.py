@@ -12,7 +12,7 @@ from toolmason_runtime.toml.positions import Position
 from toolmason_runtime.toml.problems import either, quoted
 
 from toolmason.importers.climax.yaml_nodes import Node
-from toolmason.importers.notes import ImportFailed, Notes
+from toolmason.importers.notes import ImporterError, Notes
 
 _KINDS: Final = {dict: "a mapping", tuple: "a list"}
 """Types of values; all others are scalars."""
@@ -129,10 +129,10 @@ class Fields:
         self.note(f"{message}; left out", key)
         return None
 
-    def error(self, key: str, message: str) -> ImportFailed:
+    def error(self, key: str, message: str) -> ImporterError:
         """Return the error that stops the import at the value of a key."""
         position = self.get(key).position
-        return ImportFailed(f"{self.path}:{position.line}:{position.column}: {message}")
+        return ImporterError(f"{self.path}:{position.line}:{position.column}: {message}")
 
 
 def is_scalar(value: object) -> bool:

@@ -14,7 +14,7 @@ from toolmason.importers.climax.mapping_reader import Fields
 from toolmason.importers.names import one_line, snake, unique
 from toolmason.importers.notes import Notes
 from toolmason.manifest.tables import ParamTable
-from toolmason.resolve.clis import automatic_flag
+from toolmason.resolve.clis import default_flag
 
 _KEYS: Final = (
     *("name", "description", "type", "required", "default"),
@@ -70,7 +70,7 @@ def global_params(fields: Fields) -> list[Global]:
         table: dict[str, Any] = {} if value["type"] == "string" else {"type": value["type"]}
         if description := argument.text("description").strip():
             table["description"] = description
-        if flag != automatic_flag(name):
+        if flag != default_flag(name):
             table["flag"] = flag
         params[name] = Global(name=name, flag=flag, table=table | {k: v for k, v in value.items() if k != "type"})
     return list(params.values())
@@ -123,7 +123,7 @@ def tool_params(fields: Fields, globals_: Sequence[Global]) -> Params:
         names[original] = name
         if name != original:
             inner.note(f"the argument is renamed to `{name}`", "name")
-        if location == "flag" and (flag := _flag(inner, original)) != automatic_flag(name):
+        if location == "flag" and (flag := _flag(inner, original)) != default_flag(name):
             table["flag"] = flag
         tables[name] = table
     _order_positionals(fields, tables)

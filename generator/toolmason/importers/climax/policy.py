@@ -16,7 +16,7 @@ from toolmason_runtime.toml.problems import quoted
 from toolmason.importers.climax import Imported
 from toolmason.importers.climax.mapping_reader import Fields
 from toolmason.importers.climax.yaml_nodes import read_yaml
-from toolmason.importers.notes import ImportFailed, Notes
+from toolmason.importers.notes import ImporterError, Notes
 
 _KEYS: Final = ("executor", "default", "tools", "approval")
 _EXECUTOR_KEYS: Final = ("type", "image", "volumes", "working_dir", "network")
@@ -28,11 +28,11 @@ def import_policy(path: Path, imported: Imported, notes: Notes) -> dict[str, Any
     """Return the policy for the imported tools.
 
     Raises:
-        ImportFailed: it cannot be read, or an invalid rule would allow more than the file does.
+        ImporterError: it cannot be read, or an invalid rule would allow more than the file does.
     """
     root = read_yaml(path, notes)
     if not isinstance(root.value, dict):
-        raise ImportFailed(f"{path.as_posix()}:{root.position.line}:{root.position.column}: expected a mapping")
+        raise ImporterError(f"{path.as_posix()}:{root.position.line}:{root.position.column}: expected a mapping")
     fields = Fields(node=root, path=path.as_posix(), notes=notes, about="policy", is_strict=True)
     fields.report_unknown(_KEYS)
     default = fields.choice("default", list(DefaultAccess)) or DefaultAccess.DISABLED.value
@@ -67,7 +67,7 @@ def _executor(fields: Fields) -> dict[str, Any]:
     image = executor.text("image")
     if not image:
         position = executor.node.position
-        raise ImportFailed(f"{fields.path}:{position.line}:{position.column}: an executor `docker` needs an `image`")
+        raise ImporterError(f"{fields.path}:{position.line}:{position.column}: an executor `docker` needs an `image`")
     docker: dict[str, Any] = {"image": image, "network": executor.text("network") or _DEFAULT_NETWORK}
     if not executor.has("network"):
         executor.note(f"no `network`: docker uses `{_DEFAULT_NETWORK}`; `none` is safer")

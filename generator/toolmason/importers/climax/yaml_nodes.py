@@ -10,7 +10,7 @@ from typing import Any, Final
 import yaml
 from toolmason_runtime.toml.positions import Position
 
-from toolmason.importers.notes import ImportFailed, Notes
+from toolmason.importers.notes import ImporterError, Notes
 
 MAX_BYTES: Final = 4 * 1024 * 1024
 MAX_NODES: Final = 100_000
@@ -38,7 +38,7 @@ def read_yaml(path: Path, notes: Notes) -> Node:
     """Parse the single document of a file.
 
     Raises:
-        ImportFailed: it cannot be read, is not YAML, or exceeds a limit.
+        ImporterError: it cannot be read, is not YAML, or exceeds a limit.
     """
     display_path = path.as_posix()
     loader: Any = None
@@ -47,23 +47,23 @@ def read_yaml(path: Path, notes: Notes) -> Node:
         with path.open("rb") as file:
             raw = file.read(MAX_BYTES + 1)
         if len(raw) > MAX_BYTES:
-            raise ImportFailed(f"{display_path}: more than {MAX_BYTES:,} bytes")
+            raise ImporterError(f"{display_path}: more than {MAX_BYTES:,} bytes")
         text = raw.decode("utf-8-sig")
         loader = yaml.SafeLoader(text)
         root = loader.get_single_node()
         if root is None:
-            raise ImportFailed(f"{display_path}:1:1: the file is empty")
+            raise ImporterError(f"{display_path}:1:1: the file is empty")
         return _Reader(display_path, loader, notes).node(root, _position(root), 0)
     except OSError as error:
-        raise ImportFailed(f"{display_path}: cannot read: {(error.strerror or str(error)).lower()}") from error
+        raise ImporterError(f"{display_path}: cannot read: {(error.strerror or str(error)).lower()}") from error
     except UnicodeDecodeError as error:
-        raise ImportFailed(f"{display_path}: not UTF-8 at byte {error.start}") from error
+        raise ImporterError(f"{display_path}: not UTF-8 at byte {error.start}") from error
     except yaml.reader.ReaderError as error:
-        raise ImportFailed(_format_invalid_character(display_path, text, error.position)) from error
+        raise ImporterError(_format_invalid_character(display_path, text, error.position)) from error
     except yaml.MarkedYAMLError as error:
-        raise ImportFailed(_format_syntax_error(display_path, error)) from error
+        raise ImporterError(_format_syntax_error(display_path, error)) from error
     except RecursionError as error:
-        raise ImportFailed(f"{display_path}: nested too deeply") from error
+        raise ImporterError(f"{display_path}: nested too deeply") from error
     finally:
         if loader is not None:
             loader.dispose()
@@ -141,8 +141,8 @@ class _Reader:
             raise self.error(_position(node), f"not YAML: {error}") from error
         return _join_surrogates(value) if isinstance(value, str) else value
 
-    def error(self, position: Position, message: str) -> ImportFailed:
-        return ImportFailed(f"{self.display_path}:{position.line}:{position.column}: {message}")
+    def error(self, position: Position, message: str) -> ImporterError:
+        return ImporterError(f"{self.display_path}:{position.line}:{position.column}: {message}")
 
 
 def _join_surrogates(text: str) -> str:

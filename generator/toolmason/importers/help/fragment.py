@@ -28,9 +28,9 @@ from toolmason.importers.names import (
     summary_of,
     unique,
 )
-from toolmason.importers.notes import ImportFailed
+from toolmason.importers.notes import ImporterError
 from toolmason.resolve import RESERVED_MODULES
-from toolmason.resolve.clis import automatic_flag
+from toolmason.resolve.clis import default_flag
 
 MAX_TOOLS: Final = 200
 """Maximum subcommands proposed."""
@@ -57,7 +57,7 @@ def fragment(command: Sequence[str], answer: Answer) -> str:
     """Return the proposed tools of a program as TOML to review.
 
     Raises:
-        ImportFailed: no tool can be proposed.
+        ImporterError: no tool can be proposed.
     """
     program, argv = _program(command)
     cli = snake(PurePath(program[-1]).name, "cli")
@@ -86,7 +86,7 @@ def fragment(command: Sequence[str], answer: Answer) -> str:
     }
     left_out = [f"left out: {dotted(part)}: {message}" for part, message in remove_invalid(data)]
     if not tools:
-        raise ImportFailed(*left_out, f"nothing in the help of `{' '.join(command)}` can be a tool")
+        raise ImporterError(*left_out, f"nothing in the help of `{' '.join(command)}` can be a tool")
     if help_.usage.ends_options:
         data["clis"][cli]["ends_options"] = True
     head = [
@@ -155,7 +155,7 @@ def _option(option: Option, name: str, answer: Answer) -> _Proposal:
         table = {"type": f"{kind}[]" if option.several else kind}
     table["description"] = one_line(option.description) or _words(option.metavar) or option.flag.lstrip("-")
     flag = f"{option.flag}=" if option.metavar and option.joined and option.flag.startswith("--") else option.flag
-    if flag != automatic_flag(name):
+    if flag != default_flag(name):
         table["flag"] = flag
     if not (option.several or is_value_joined):
         table |= _limits(option, str(table["type"]))

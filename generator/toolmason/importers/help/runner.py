@@ -16,7 +16,7 @@ from toolmason_runtime.protocol.errors import ToolError
 from toolmason_runtime.toml.problems import quoted
 
 from toolmason.importers.help.parser import Help, parse_help
-from toolmason.importers.notes import ImportFailed
+from toolmason.importers.notes import ImporterError
 
 MAX_BYTES: Final = 512 * 1024
 """Maximum bytes of a help text. A program that writes more is terminated."""
@@ -47,11 +47,11 @@ def program_help(command: Sequence[str], *, timeout_s: float) -> Answer:
     """Return the help of a program or subcommand.
 
     Raises:
-        ImportFailed: the program cannot be run, or its help is empty.
+        ImporterError: the program cannot be run, or its help is empty.
     """
     _check_words(command)
     if shutil.which(command[0]) is None:
-        raise ImportFailed(f"program {quoted(command[0])} not found")
+        raise ImporterError(f"program {quoted(command[0])} not found")
     answers = []
     for option in ("--help", "-h"):
         text = _run((*command, option), timeout_s)
@@ -61,7 +61,7 @@ def program_help(command: Sequence[str], *, timeout_s: float) -> Answer:
         answers.append(answer)
     best = max(answers, key=lambda answer: answer.help.weight)
     if not best.help.weight:
-        raise ImportFailed(f"{quoted(' '.join(command))} shows no options with --help or -h")
+        raise ImporterError(f"{quoted(' '.join(command))} shows no options with --help or -h")
     return best
 
 
@@ -70,14 +70,14 @@ def _check_words(command: Sequence[str]) -> None:
     for index, word in enumerate(command[1:], 1):
         names_module = word == "-m" and index == 1 and len(command) > index + 1
         if not names_module and not _WORD.fullmatch(word):
-            raise ImportFailed(f"{quoted(word)} is not a subcommand: write a program and its subcommands only")
+            raise ImporterError(f"{quoted(word)} is not a subcommand: write a program and its subcommands only")
 
 
 def _run(argv: tuple[str, ...], timeout_s: float) -> str:
     try:
         return anyio.run(_output, Invocation(argv=argv, env=_ENVIRONMENT, timeout_s=timeout_s), backend="asyncio")
     except ToolError as error:
-        raise ImportFailed(error.message) from error
+        raise ImporterError(error.message) from error
 
 
 def _is_text(output: str) -> bool:
@@ -91,7 +91,7 @@ async def _output(invocation: Invocation) -> str:
     )
     try:
         if outcome.timed_out:
-            raise ImportFailed(f"{quoted(' '.join(invocation.argv))} took more than {invocation.timeout_s:g} seconds")
+            raise ImporterError(f"{quoted(' '.join(invocation.argv))} took more than {invocation.timeout_s:g} seconds")
         texts = ["".join(stream.texts()) for stream in (outcome.stdout, outcome.stderr)]
         # Git and others print help on stderr.
         return next((text for text in texts if text.strip() and _is_text(text)), "")

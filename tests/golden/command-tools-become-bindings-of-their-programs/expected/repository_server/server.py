@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from toolmason_runtime.serving import (
-    ProgramSettings,
     Dispatcher,
     Options,
+    ProgramSettings,
     Selection,
 )
 
@@ -61,4 +61,4 @@ def build_server(
     return sdk_server(build_dispatcher(selection, state=state, options=options, commands=commands))
 
 
-# toolmason: sha256 7b875d387c36f5524c3c47d07d329164
+# toolmason: sha256 e534c22d9d72998a199def11f41ad6de

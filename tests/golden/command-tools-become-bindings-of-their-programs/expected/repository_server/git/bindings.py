@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from typing import Final
 
 from toolmason_runtime.serving import (
+    ArgumentPlacement,
     Binding,
     CommandTool,
     Permissions,
     PlacementKind,
-    ArgumentPlacement,
     Program,
     Risk,
     command,
@@ -70,4 +70,4 @@ BINDINGS: Final[Mapping[str, Binding]] = {
 }
 
 
-# toolmason: sha256 0d5a458b64510ede908c1f6cf3aed900
+# toolmason: sha256 af70599b92e9f38b97dfcf74c0d3494c

@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from typing import Final
 
 from toolmason_runtime.serving import (
+    ArgumentPlacement,
     Binding,
     CommandTool,
     Permissions,
     PlacementKind,
-    ArgumentPlacement,
     Program,
     Risk,
     command,
@@ -64,4 +64,4 @@ BINDINGS: Final[Mapping[str, Binding]] = {
 }
 
 
-# toolmason: sha256 5bfbecb8ffbaa34b66b05de84523e91e
+# toolmason: sha256 6768c6c6e632f2367591247aae80f243
