@@ -92,7 +92,7 @@ def test_every_code_of_a_manifest_has_a_case_and_every_code_in_a_case_is_registe
         for word in path.read_text(encoding="utf-8").replace("[", " ").replace("]", " ").split()
         if word.startswith("TM") and word[2:].isdigit()
     }
-    # TM6xx is about the folder that is written, not the manifest: see tests/generator/test_cli.py.
+    # TM6xx is about the folder that is written, not the manifest: see tests/generator/commands/test_commands.py.
     of_manifests = {code for code in RULES if not code.startswith("TM6")}
     assert shown == of_manifests
 

@@ -1,4 +1,4 @@
-"""The server of `tests/command_line/sample/manifest.toml`, generated once, and a repository for it to look at."""
+"""The server of `tests/runtime/programs/sample/manifest.toml`, generated once, and a repository for it to look at."""
 
 # ruff: noqa: ARG002  a client is told what it may not need
 
@@ -23,7 +23,7 @@ from toolmason.manifest.validate import validate
 from toolmason.render.renderer import render
 from toolmason.resolve import resolve
 
-SAMPLE = Path(__file__).parents[1] / "command_line" / "sample"
+SAMPLE = Path(__file__).parents[0] / "programs" / "sample"
 DECLARED: tuple[str, ...] = (
     *("git_status", "git_log", "git_show", "git_branch", "git_commit", "git_reset"),
     *("echo_hello", "say", "fail", "pour", "wait", "linger", "repeat", "send"),

@@ -16,7 +16,7 @@ from toolmason.render.plan import FIELDS, MAX_PATH, PathError, expand_path
 
 Toolmason = Callable[..., Result]
 
-DOCUMENTATION = (Path(__file__).parents[2] / "docs" / "templates.md").read_text(encoding="utf-8")
+DOCUMENTATION = (Path(__file__).parents[3] / "docs" / "templates.md").read_text(encoding="utf-8")
 """Its first rows and its template are those of the tests."""
 
 

@@ -18,7 +18,7 @@ from toolmason.manifest.document import Document
 from toolmason.manifest.validate import validate
 from toolmason.resolve import resolve
 
-GOLDEN = Path(__file__).parents[1] / "golden"
+GOLDEN = Path(__file__).parents[2] / "golden"
 GOOD = (
     "command-tools-become-bindings-of-their-programs",
     "every-field-of-a-tool-reaches-the-catalogue",

@@ -28,7 +28,7 @@ from toolmason.manifest.document import load
 from toolmason.manifest.validate import validate
 from toolmason.resolve import resolve
 
-FIXTURES = Path(__file__).parent / "importing"
+FIXTURES = Path(__file__).parent / "fixtures"
 HEAD = 'edition = 1\n[server]\nname = "tried"\npackage = "tried_server"\n'
 
 

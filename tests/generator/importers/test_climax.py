@@ -28,7 +28,7 @@ from toolmason.manifest.validate import validate
 from toolmason.model.server import Server
 from toolmason.resolve import resolve
 
-FIXTURES = Path(__file__).parent / "importing"
+FIXTURES = Path(__file__).parent / "fixtures"
 GIT = FIXTURES / "git.yaml"
 ODD = FIXTURES / "odd.yaml"
 POLICY = FIXTURES / "policy.yaml"

@@ -23,7 +23,7 @@ from toolmason.render.pydantic_models import find_cached_models, schemas
 from toolmason.render.renderer import render
 from toolmason.resolve import resolve
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 GOLDEN = ROOT / "tests" / "golden"
 HOSTILE_HANDLER = """\
 from toolmason_runtime import ToolCall

@@ -9,7 +9,7 @@ from jsonschema import Draft7Validator
 
 from toolmason.manifest.editor_schema import manifest_schema
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 MANIFESTS = [
     ROOT / "manifest" / "workbench.toml",
     *(each.parent / "manifest.toml" for each in sorted((ROOT / "tests" / "golden").glob("*/expected"))),

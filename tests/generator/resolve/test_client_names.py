@@ -160,7 +160,7 @@ def test_every_row_says_where_it_comes_from_and_compiles() -> None:
 
 
 def test_every_client_has_a_source_and_the_page_on_output_has_its_limit() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "command-tools.md").read_text(encoding="utf-8").casefold()
+    page = (Path(__file__).parents[3] / "docs" / "command-tools.md").read_text(encoding="utf-8").casefold()
 
     for client in clients().values():
         assert client.source

@@ -37,7 +37,7 @@ from toolmason.schema import project as projected
 
 HERE = Path(__file__).parent
 FIXTURES = HERE / "schema_sources"
-REPOSITORY = HERE.parents[1]
+REPOSITORY = HERE.parents[2]
 DUMP = FIXTURES / "tools_list.json"
 ODD_SERVER = shlex.join([sys.executable, str(FIXTURES / "odd_server.py")])
 REF_LINE, REF_COLUMN = next(

@@ -29,7 +29,7 @@ from toolmason.manifest.validate import validate
 from toolmason.render.renderer import render
 from toolmason.resolve import resolve
 
-CALLS = Path(__file__).parent / "importing" / "climax_calls.py"
+CALLS = Path(__file__).parent / "fixtures" / "climax_calls.py"
 ENVIRON = {"HOME": "/home/ada", "PATH": "/usr/bin", "OBSIDIAN_VAULT": "Notes of Ada", "OBSIDIAN_VAULT_NAME": "Ada"}
 
 

@@ -21,7 +21,7 @@ from toolmason.commands import toolmason
 from toolmason.project import Project
 from toolmason.scaffold import OWN_PACKAGES, InitError, lay_out, project_names, reserved_names
 
-REPOSITORY = Path(__file__).parents[2]
+REPOSITORY = Path(__file__).parents[3]
 PYPROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))
 SOURCES = [path for path in sys.path if path]
 

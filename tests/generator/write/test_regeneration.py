@@ -26,7 +26,7 @@ from toolmason.write.changes import ChangeKind, Changes
 from toolmason.write.journal import Disk, recover
 
 RUN = Path(__file__).with_name("regeneration_run.py")
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 OLD = {"a.py": "A = 1\n", "docs/a.md": "# Ä\n", "old/b.py": "B = 1\n", "a.json": "{}\n", "flat": "1\n"}
 NEW = {"a.py": "A = 2\n", "docs/a.md": "# Ä\n", "new/c.py": "C = 1\n", "a.json": "[]\n", "flat/deep.py": "D = 1\n"}
 OTHER = {"a.py": "A = 3\n", "docs/a.md": "# Ö\n", "old/b.py": "B = 2\n"}

@@ -31,7 +31,7 @@ from toolmason.schema import json_pointer
 
 HERE = Path(__file__).parent
 FIXTURES = HERE / "schema_sources"
-REPOSITORY = HERE.parents[1]
+REPOSITORY = HERE.parents[2]
 NODE_MODULES = REPOSITORY / "tests" / "node_modules"
 TIMEOUT_S = 30
 SCHEMA = {"type": "object", "properties": {"path": {"type": "string"}}}
