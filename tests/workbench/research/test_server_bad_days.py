@@ -37,10 +37,10 @@ MakeFake = Callable[..., Fake]
 
 LOOP = event("error", severity="warning", message="Loop detected, stopping execution")
 FAULTS: dict[str, tuple[Script, str, str]] = {
-    "killed in mid-answer": (half_an_answer(), "ended by signal 9 before its answer was complete", "no answer"),
+    "killed in mid-answer": (half_an_answer(), "ended by signal 9 before its answer was complete", "not an answer"),
     "killed at once": ([killed()], "ended by signal 9", "signal 9"),
     "half a line and a good end": ([started(), out('{"type":"mess')], "without a readable answer", "not an answer: "),
-    "no word": (silent(), "without a readable answer", "without a word"),
+    "no word": (silent(), "without a readable answer", "ended without output"),
     "no answer behind a good start": ([started()], "without a readable answer", "without an answer"),
     "garbage": (invalid_output(), "without a readable answer", "<html>"),
     "a good end behind no answer": ([started(), result(tokens=0)], "name fewer or smaller files", "without an answer"),

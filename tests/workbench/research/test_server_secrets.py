@@ -197,7 +197,7 @@ async def test_log_tells_what_was_called_and_asked_and_how_it_went_but_not_in_wh
 
     called = [line for line in lines if line["message"] == "called"]
     assert called[0]["tool"] == "quick_query"
-    began = [(line["tool"], line["operation"]) for line in lines if line["message"] == "began"]
+    began = [(line["tool"], line["operation"]) for line in lines if line["message"] == "started"]
     assert began[0] == ("quick_query", answer.data["meta"]["operationId"])
     assert called[0]["arguments"] == {
         "prompt": f"{len(MARK)} characters",

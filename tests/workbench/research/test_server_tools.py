@@ -393,7 +393,7 @@ async def test_files_that_the_model_asked_for_and_was_not_given_are_named(
     async with inside(app) as server:
         found = (await server.call(tool, **arguments)).data
 
-    ignored, refused = (each for each in found["meta"]["warnings"] if "the model was not given" in each)
+    ignored, refused = (each for each in found["meta"]["warnings"] if "denied" in each)
     assert ignored.endswith(": `build.log`")
     assert "context.fileFiltering.respectGitIgnore = false" in ignored
     assert refused.endswith(": `/etc/passwd`")

@@ -178,7 +178,7 @@ async def test_notes_above_the_project_are_not_sent(api: GeminiApi, ask: Asks, p
 async def test_notes_without_an_end_hold_nothing_up(ask: Asks, project: Path) -> None:
     os.mkfifo(project / "GEMINI.md")
 
-    with anyio.fail_after(30), pytest.raises(ToolError, match="no regular file"):
+    with anyio.fail_after(30), pytest.raises(ToolError, match="not a regular file"):
         await ask()
 
 
@@ -296,7 +296,7 @@ async def test_variables_without_an_end_are_refused_at_once(ask: Asks, project: 
     (project / ".gemini").mkdir()
     os.mkfifo(project / place)
 
-    with anyio.fail_after(5), pytest.raises(ToolError, match="no regular file"):
+    with anyio.fail_after(5), pytest.raises(ToolError, match="not a regular file"):
         await ask()
 
 
