@@ -116,7 +116,7 @@ def test_help_says_what_classic_lists_and_what_the_variable_stands_for() -> None
     assert (
         "--classic list every `core` tool (with --all: every tool) directly; same as --discovery classic" in said
     )
-    assert "GEMINI_EXPOSE_ALL_TOOLS=true in the environment stands for --classic --all" in said
+    assert "Setting GEMINI_EXPOSE_ALL_TOOLS=true is the same as --classic --all" in said
 
 
 def test_version_is_the_server_s() -> None:

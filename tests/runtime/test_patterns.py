@@ -302,7 +302,7 @@ def test_very_many_slow_values_share_one_limit() -> None:
 def test_result_that_cannot_be_matched_in_time_is_a_mistake_of_the_server() -> None:
     writer = ResultWriter({"type": "object", "properties": {"x": {"pattern": BACKTRACKING}}})
     with pytest.raises(ResultError, match="in time"):
-        writer.wire({"x": HOSTILE})
+        writer.to_wire({"x": HOSTILE})
 
 
 def test_additional_properties_are_those_that_nothing_names() -> None:
