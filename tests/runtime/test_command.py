@@ -74,7 +74,7 @@ def test_a_subcommand_after_a_flag_is_told_to_come_first() -> None:
     done = run("--log-level", "debug", "greet")
 
     assert (done.stdout, done.returncode) == ("", 2)
-    assert done.stderr == "sample: `greet` comes first: sample greet ...\n"
+    assert done.stderr == "sample: `greet` must be the first argument: sample greet ...\n"
 
 
 def started(tmp_path: Path, env: Mapping[str, str], until: str) -> str:
@@ -114,9 +114,9 @@ def test_help_says_what_classic_lists_and_what_the_variable_stands_for() -> None
     said = " ".join(run("--help").stdout.split())
 
     assert (
-        "--classic list every tool of the tier `core`, with --all of each tier: the same as --discovery classic" in said
+        "--classic list every `core` tool (with --all: every tool) directly; same as --discovery classic" in said
     )
-    assert "GEMINI_EXPOSE_ALL_TOOLS=true in the environment stands for --classic --all" in said
+    assert "Setting GEMINI_EXPOSE_ALL_TOOLS=true is the same as --classic --all" in said
 
 
 def test_version_is_the_server_s() -> None:
@@ -130,7 +130,7 @@ def test_version_is_the_server_s() -> None:
         (["--discovery", "clasic"], "did you mean `classic`?\n"),
         (
             ["--http", "--host", "0.0.0.0"],
-            "sample: --host 0.0.0.0 is reachable from other machines: name the hosts that clients may use",
+            "sample: --host 0.0.0.0 is reachable from other machines: list the host names of the server",
         ),
         (
             ["--http", "--host", "192.0.2.1", "--allow-host", "a.example", "--token-file", TOKEN_FILE],
@@ -160,7 +160,7 @@ def test_version_is_the_server_s() -> None:
         (["--toolsets", " "], "sample: argument --toolsets: expected names between commas, got ' '\n"),
         (
             ["--classic", "--discovery", "search-call"],
-            "sample: --classic and --discovery search-call contradict each other: give one of them\n",
+            "sample: --classic and --discovery search-call contradict each other; remove one of them\n",
         ),
     ],
 )

@@ -337,7 +337,7 @@ def test_malformed_answer_fails_the_call_that_waits_for_it_and_is_refused(result
     assert asked["method"] == "elicitation/create"
     assert refused.status == 400
     assert answer["id"] == 1
-    assert "did not answer elicitation/create: its answer is malformed" in answer["result"]["content"][0]["text"]
+    assert "did not answer elicitation/create: malformed response" in answer["result"]["content"][0]["text"]
 
 
 MALFORMED = [*((line, -32700, None) for line in NO_JSON), *((line, -32600, number) for line, number in REFUSED)]

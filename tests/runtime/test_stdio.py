@@ -317,7 +317,7 @@ def test_reason_says_what_a_message_needs_and_repeats_nothing_of_it() -> None:
         said = peer.stderr()
 
     assert refused == "Invalid Request: params must be an object"
-    assert too_long == "Invalid Request: a message has at most 4194304 bytes"
+    assert too_long == "Invalid Request: message exceeds the limit of 4194304 bytes"
     assert "password" not in said
 
 
@@ -355,7 +355,7 @@ def test_request_that_is_too_long_is_refused_without_an_id(version: str) -> None
         result = peer.call("shout", {"text": "still here"})
 
     assert refused["id"] is None
-    assert refused["error"] == {"code": -32600, "message": "Invalid Request: a message has at most 4194304 bytes"}
+    assert refused["error"] == {"code": -32600, "message": "Invalid Request: message exceeds the limit of 4194304 bytes"}
     assert result["content"][0]["text"] == "STILL HERE"
 
 
