@@ -148,7 +148,7 @@ def _signed_content(change: Change) -> bytes | None:
 
 @contextmanager
 def _lock(directory: Path, timeout_s: float) -> Iterator[None]:
-    """Hold the lock on `directory`: at most one run writes it at a time.
+    """Lock `directory`, so that one run at a time writes it.
 
     The lock file is beside the directory, so that users can delete the directory. The operating system releases the
     lock when the process ends, however it ends.

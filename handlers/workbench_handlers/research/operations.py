@@ -138,7 +138,7 @@ class Operations:
 
     @asynccontextmanager
     async def acquire_slot(self, operation: Operation) -> AsyncIterator[None]:
-        """Hold a slot for a program of this operation; wait until one is free."""
+        """Reserve a slot for a program of this operation; wait until one is free."""
         # It enters the queue in its next step; only then an idle operation may have to make room.
         asyncio.get_running_loop().call_soon(self._evict_idle)
         async with self._slots.acquire(operation):

@@ -53,7 +53,7 @@ class Slots:
 
     @asynccontextmanager
     async def acquire(self, owner: SlotOwner) -> AsyncIterator[None]:
-        """Hold a slot for `owner`. While it waits, its position in the queue is reported."""
+        """Reserve a slot for `owner`. While it waits, its position in the queue is reported."""
         if self._queue or self._acquired.total() >= self._size:
             await self._wait(owner)
         else:
