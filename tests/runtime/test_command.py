@@ -113,9 +113,7 @@ def test_a_check_that_fails_stops_nothing(tmp_path: Path) -> None:
 def test_help_says_what_classic_lists_and_what_the_variable_stands_for() -> None:
     said = " ".join(run("--help").stdout.split())
 
-    assert (
-        "--classic list every `core` tool (with --all: every tool) directly; same as --discovery classic" in said
-    )
+    assert "--classic list every `core` tool (with --all: every tool) directly; same as --discovery classic" in said
     assert "Setting GEMINI_EXPOSE_ALL_TOOLS=true is the same as --classic --all" in said
 
 

@@ -11,10 +11,11 @@ from quiet_context import QuietContext
 from sample_server.catalogue import CATALOGUE
 from sample_server.server import load_index
 from toolmason_runtime.chunks.fetch import FetchChunkParams
-from toolmason_runtime.chunks.store import ChunkStore, KeptText
+from toolmason_runtime.chunks.store import ChunkStore
 from toolmason_runtime.protocol.catalogue import Catalogue
 from toolmason_runtime.protocol.fetch_chunk import FETCH_CHUNK, FETCH_CHUNK_ENTRY
 from toolmason_runtime.protocol.selection import STYLES, Selection
+from toolmason_runtime.protocol.text_store import KeptText
 from toolmason_runtime.server.dispatch import Dispatcher
 
 pytestmark = pytest.mark.anyio

@@ -355,7 +355,10 @@ def test_request_that_is_too_long_is_refused_without_an_id(version: str) -> None
         result = peer.call("shout", {"text": "still here"})
 
     assert refused["id"] is None
-    assert refused["error"] == {"code": -32600, "message": "Invalid Request: message exceeds the limit of 4194304 bytes"}
+    assert refused["error"] == {
+        "code": -32600,
+        "message": "Invalid Request: message exceeds the limit of 4194304 bytes",
+    }
     assert result["content"][0]["text"] == "STILL HERE"
 
 
