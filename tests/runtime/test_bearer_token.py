@@ -59,7 +59,7 @@ def test_link_in_place_of_the_token_is_not_followed(state: Path) -> None:
     elsewhere.chmod(0o600)
     (state / "sample" / "http-token").symlink_to(elsewhere)
 
-    with pytest.raises(AccessError, match=r"cannot create a token file: .*; give one with --token-file"):
+    with pytest.raises(AccessError, match=r"cannot create a token file: .*; set one with --token-file"):
         own_token("sample")
 
 
