@@ -13,6 +13,7 @@ if __name__ == "__main__" and not sys.flags.safe_path:
         pass
 
 import signal
+from importlib.util import find_spec
 
 EXTRA = frozenset(
     {"click", "datamodel_code_generator", "filelock", "jinja2", "jsonref", "ruff", "tomli_w", "watchfiles"}
@@ -22,24 +23,20 @@ EXTRA = frozenset(
 
 def main() -> None:
     """Run the command line and exit with its code."""
+    if missing := [module for module in sorted(EXTRA) if find_spec(module) is None]:
+        sys.exit(
+            f"toolmason: the module `{missing[0]}` is not installed; authors of servers need the toolkit:\n"
+            '  python3 -m pip install "toolmason[toolkit]"'
+        )
     try:
-        # An interrupt ends the process at once while there is nothing to tidy up: Python's own handler would print
-        # where it was in the imports.
-        usual = signal.getsignal(signal.SIGINT)
-        if usual is signal.default_int_handler:
+        # During the imports an interrupt ends the process at once: Python's own handler would print a traceback.
+        handler = signal.getsignal(signal.SIGINT)
+        if handler is signal.default_int_handler:
             signal.signal(signal.SIGINT, signal.SIG_DFL)
         from toolmason.commands import toolmason
 
-        signal.signal(signal.SIGINT, usual)
+        signal.signal(signal.SIGINT, handler)
         toolmason(prog_name="toolmason")
-    except ModuleNotFoundError as error:
-        module = (error.name or "").partition(".")[0]
-        if module not in EXTRA:
-            raise
-        sys.exit(
-            f"toolmason: the module `{module}` is not installed; authors of servers need the toolkit:\n"
-            '  python3 -m pip install "toolmason[toolkit]"'
-        )
     except KeyboardInterrupt:
         sys.exit(128 + signal.SIGINT)
 
