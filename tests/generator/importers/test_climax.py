@@ -295,7 +295,7 @@ def test_notes_of_text_stand_on_stderr_and_the_manifest_on_stdout() -> None:
     result = climax(ODD)
     assert tomllib.loads(result.stdout)["edition"] == 1
     assert re.search(r"odd\.yaml:4:1: unknown key `colour`, left out\n", result.stderr)
-    assert re.search(r"\n\d+ notes on what did not carry over\.\n", result.stderr)
+    assert re.search(r"\n\d+ notes on settings that were not converted\.\n", result.stderr)
 
 
 def test_a_part_that_the_toolkit_refuses_is_left_out_with_its_reason(tmp_path: Path) -> None:
@@ -648,7 +648,7 @@ def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
         (tool_text("name: a, default: [1, 2]"), "tool.a", "`default` is not a scalar"),
         (tool_text("name: a", "name: a, flag: --b, default: x"), "tool.a", "duplicate argument"),
         (tool_text("name: a", "name: b, flag: --a, default: x"), "tool.b", "`--a` is already the option of `a`"),
-        (tool_text("name: a, default: -x"), "tools.tool.params.a", "can never be passed"),
+        (tool_text("name: a, default: -x"), "tools.tool.params.a", "is always rejected"),
         (
             tool_text("name: a", head="global_args:\n  - {name: g, flag: two words, default: x}\n"),
             "global_args.g",

@@ -267,7 +267,7 @@ def test_a_file_that_is_no_program_is_told(tmp_path: Path) -> None:
     path = tmp_path / "prog"
     path.write_bytes(b"\x00\x01")
     path.chmod(0o755)
-    assert "is no program of this system" in import_help("--", str(path)).stderr
+    assert "is neither a program for this system nor a script" in import_help("--", str(path)).stderr
 
 
 def test_a_program_that_tells_nothing_is_told(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ CHECKED = {
     "category.module",
     "category.name",
     "category.siblings",
-    "category.spec_imports",
+    "category.serving_imports",
     "command.name",
     "constant",
     "each.place.name",

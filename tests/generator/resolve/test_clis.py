@@ -114,37 +114,37 @@ def test_a_parameter_goes_where_the_manifest_says(param: str, place: PlacementKi
     [
         pytest.param(
             '{ type = "string", positional = true, default = "-x" }',
-            "the default of `value` is always rejected: it starts with `-`, so that git could take it for an option",
+            "the default of `value` is always rejected: it starts with `-`, so git could parse it as an option",
             id="a positional",
         ),
         pytest.param(
             '{ type = "string", flag = "--value", default = "-x" }',
-            "the default of `value` is always rejected: it starts with `-`, so that git could take it for an option",
+            "the default of `value` is always rejected: it starts with `-`, so git could parse it as an option",
             id="a separate value",
         ),
         pytest.param(
             '{ type = "string", positional = true, default = "a\\nb" }',
-            "the default of `value` is always rejected: it must be one line; there is a line break at character 2",
+            "the default of `value` is always rejected: it must be one line; it has a line break at character 2",
             id="two lines",
         ),
         pytest.param(
             '{ type = "string[]", positional = true, default = ["a", "-b"] }',
-            "the default of `value` is always rejected: it starts with `-`, so that git could take it for an option",
+            "the default of `value` is always rejected: it starts with `-`, so git could parse it as an option",
             id="an item",
         ),
         pytest.param(
             '{ type = "string", flag = "--value", enum = ["-a", "b"] }',
-            "`-a` of `value` is always rejected: it starts with `-`, so that git could take it for an option",
+            "`-a` of `value` is always rejected: it starts with `-`, so git could parse it as an option",
             id="a choice",
         ),
         pytest.param(
             '{ type = "string", positional = true, enum = ["-a", "b"], default = "-a" }',
-            "`-a` of `value` is always rejected: it starts with `-`, so that git could take it for an option",
+            "`-a` of `value` is always rejected: it starts with `-`, so git could parse it as an option",
             id="a choice that is the default as well, told once",
         ),
         pytest.param(
             '{ type = "string", cwd = true, default = "a\\nb" }',
-            "the default of `value` is always rejected: it must be one line; there is a line break at character 2",
+            "the default of `value` is always rejected: it must be one line; it has a line break at character 2",
             id="a folder",
         ),
     ],
@@ -179,7 +179,7 @@ def test_a_default_of_a_program_that_no_call_could_pass_is_refused_once() -> Non
     second = TOOL.replace("git_log", "git_show")
 
     assert found(HEAD + cli + TOOL + READ + second + READ)[1] == [
-        "TM327 the default of `host` is always rejected: it starts with `-`, so that git could take it for an option"
+        "TM327 the default of `host` is always rejected: it starts with `-`, so git could parse it as an option"
     ]
 
 

@@ -275,7 +275,7 @@ def test_run_refuses_a_manifest_that_names_no_package(bare: Project, text: str) 
 def test_help_of_run_says_that_it_runs_the_project() -> None:
     shown = CliRunner().invoke(toolmason, ["run", "--help"]).output
 
-    assert "This runs the code of the project" in " ".join(shown.split())
+    assert "This runs the project's code" in " ".join(shown.split())
 
 
 def test_paths_of_client_files_have_slashes(bare: Project) -> None:
