@@ -15,7 +15,7 @@ from workbench_server.server import OPTIONS, load_index
 SUBCOMMANDS = (
     serving.Subcommand(
         "doctor",
-        "Check what the research tools need, and show how to register the server",
+        "Check the setup of the research tools and print the client configuration",
         "workbench_handlers.doctor.command:main",
     ),
     serving.Subcommand("init", "Alias of `doctor`", "workbench_handlers.doctor.command:main"),
@@ -39,4 +39,4 @@ if __name__ == "__main__":
     sys.exit(main())
 
 
-# toolmason: sha256 5c29deb6f94dafc581bedcea889e4a8b
+# toolmason: sha256 65bdf5ca8d96148c9a2bca12629f1349

@@ -1,7 +1,7 @@
 """The stages in order: `load -> validate -> resolve -> (lint) -> plan, render -> self-check -> write | check`.
 
-`resolve` checks the valid parts of a manifest, so that one run reports the errors of both stages. After an error the
-functions return None, and the findings are in `diagnostics`.
+`resolve` also checks the valid parts of an invalid manifest, so one run reports the errors of both. After an
+error the functions return None, and the findings are in `diagnostics`.
 """
 
 from __future__ import annotations

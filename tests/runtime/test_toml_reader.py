@@ -128,7 +128,7 @@ def test_a_missing_key_has_its_default() -> None:
             Kind.UNKNOWN_KEY,
             23,
             "unknown key `at` in [part]",
-            "known here: label, size",
+            "valid keys: label, size",
         ),
         ("part = {}", Kind.MISSING_KEY, 1, "missing key `label` in [part]", 'add `label = "..."`'),
         ("parts = [{}]", Kind.MISSING_KEY, 10, "missing key `label` in [[parts]]", 'add `label = "..."`'),
@@ -184,7 +184,13 @@ def test_a_missing_key_has_its_default() -> None:
             "`a\n` does not fit `name` at the top level: expected lower-case letters",
             "",
         ),
-        ("mode = 'fats'", Kind.CHOICE, 8, "`fats` is no `mode`: expected `fast` or `thorough`", "did you mean `fast`?"),
+        (
+            "mode = 'fats'",
+            Kind.CHOICE,
+            8,
+            "`fats` is not a valid `mode`; use `fast` or `thorough`",
+            "did you mean `fast`?",
+        ),
         ("part = { label = 'x', size = 0 }", Kind.MINIMUM, 30, "`size` in [part] is 0: it must be at least 1", ""),
         ("part = { label = ' ' }", Kind.EMPTY, 18, "`label` in [part] is empty", ""),
         ("free = 2026-01-31", Kind.NOT_JSON, 8, "`free` at the top level is a date", "put it in quotes"),
@@ -194,7 +200,7 @@ def test_a_missing_key_has_its_default() -> None:
             "ext.a = { b = [07:32:00] }",
             Kind.NOT_JSON,
             16,
-            "`a` in [ext] holds a time",
+            "`a` in [ext] contains a time",
             "put it in quotes",
         ),
         ("ratio = inf", Kind.NOT_JSON, 9, "`ratio` at the top level is no finite number", ""),
@@ -209,7 +215,7 @@ def test_a_missing_key_has_its_default() -> None:
             f"free = {'[' * (MAX_DEPTH + 1)}{']' * (MAX_DEPTH + 1)}",
             Kind.NOT_JSON,
             8,
-            "`free` at the top level holds more than 64 levels of arrays and tables",
+            "`free` at the top level contains more than 64 levels of arrays and tables",
             "flatten it",
         ),
     ],
@@ -262,7 +268,7 @@ def test_a_long_or_odd_key_is_shortened_and_not_compared() -> None:
 
     assert problem.kind == Kind.UNKNOWN_KEY
     assert len(problem.message) < 120
-    assert problem.hint.startswith("known here: text, name, import,")
+    assert problem.hint.startswith("valid keys: text, name, import,")
 
 
 def test_checks_see_raw_values_even_beside_problems() -> None:
@@ -314,11 +320,11 @@ def test_values_are_converted() -> None:
 @pytest.mark.parametrize(
     ("text", "message", "hint"),
     [
-        ("colour = 'rde'", "`rde` is no `colour`: expected `red`", "did you mean `red`?"),
+        ("colour = 'rde'", "`rde` is not a valid `colour`; use `red`", "did you mean `red`?"),
         ("odd = 2", "`odd` at the top level is even: 2", ""),
         ("odd = 'x'", "`odd` at the top level must be an integer, not a string", ""),
-        ('line = "a\\nb"', "`line` at the top level holds a line break", "one line"),
-        ('line = "a\\u0007b"', "`line` at the top level holds the control character U+0007", "leave it out"),
+        ('line = "a\\nb"', "`line` at the top level contains a line break", "one line"),
+        ('line = "a\\u0007b"', "`line` at the top level contains the control character U+0007", "leave it out"),
         ("items = []", "`items` at the top level is empty", "add one"),
         ("type = ['a']", "`type` at the top level must be a string, not an array", "write one of them"),
         ("type = 1", "`type` at the top level must be a string, not an integer", "put it in quotes"),

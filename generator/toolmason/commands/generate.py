@@ -34,7 +34,7 @@ def _only_option(command: Callable[..., None]) -> Callable[..., None]:
     "--diff",
     "show_diff",
     is_flag=True,
-    help="Show the whole diff, on stdout; on stderr unless --format is text.",
+    help="Show the whole diff: on stdout with --format text, otherwise on stderr.",
 )
 @_only_option
 @click.option("--discard-edits", is_flag=True, help="Overwrite edited files.")

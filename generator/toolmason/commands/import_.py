@@ -40,7 +40,7 @@ def _force_option(command: Command) -> Command:
     "--policy-output",
     metavar="FILE",
     type=_FILE,
-    help="Write the policy to FILE. Default: policy.toml beside the manifest, or beside its directory `manifest`.",
+    help="Write the policy to FILE. Default: policy.toml next to manifest/, or next to the manifest file.",
 )
 @click.option(
     "--unstated-risk",

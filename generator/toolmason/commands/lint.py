@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def lint(layout: Layout, manifest: Path | None) -> None:
     """Check the manifest for likely mistakes.
 
-    Turn a rule off for one tool with [[tools.NAME.allow]], `rule` and `reason`. Notes do not affect the exit code.
+    To disable a rule for a tool, add [[tools.NAME.allow]] with `rule` and `reason`. Notes do not affect the exit code.
     """
     from toolmason.diagnostics import Diagnostics, Severity
     from toolmason.diagnostics.terminal import progress

@@ -41,7 +41,7 @@ DEFAULT_WIDTH = 100
 
 @click.group()
 def schema() -> None:
-    """Find the parts of tool schemas that providers refuse or lose, for any MCP server.
+    """Check the tool schemas of any MCP server against the rules of model providers.
 
     \b
     Tools are loaded from
@@ -213,9 +213,9 @@ _output_option: Callable[[Command], Command] = click.option(
 )
 @_output_option
 def check(layout: Layout, is_json: bool, timestamp: bool, fail_on: str, output: Path | None, **options: Any) -> None:
-    """Report the parts of the schemas that targets refuse or lose.
+    """Report the parts of schemas that a target rejects or ignores.
 
-    The report also shows the schema to send instead.
+    The report also proposes a schema that the target accepts.
 
     Exit codes: 0 fine, 1 a tool is incompatible, 2 wrong command line or no tools available.
     """
@@ -259,9 +259,9 @@ def _format(
 @_source_options
 @_output_option
 def diff(output: Path | None, **options: Any) -> None:
-    """Show a unified diff from each schema to the one to send instead.
+    """Show a unified diff between each schema and its replacement.
 
-    With one --target that is the schema for this provider, otherwise the schema for an MCP server.
+    With exactly one --target, the replacement is for that provider, otherwise for an MCP server.
     """
     from toolmason.audit.report import text_diff
 
@@ -273,7 +273,7 @@ def diff(output: Path | None, **options: Any) -> None:
 @_source_options
 @_output_option
 def transform(output: Path | None, **options: Any) -> None:
-    """Print the schemas to send instead, as JSON.
+    """Print the replacement schemas as JSON.
 
     For one tool it prints the schema. For several it prints a `tools/list` result, or with --target a list in the
     provider's format. Losses are reported on stderr.

@@ -14,7 +14,7 @@ from toolmason.commands.options import load_current_server, manifest_option
 def stats(manifest: Path | None) -> None:
     """Show the cost of each tool and style.
 
-    In bytes on the wire and estimated tokens, for each tool and for `tools/list` in each style.
+    Prints bytes on the wire and estimated tokens of each tool, and of `tools/list` in each style.
     """
     server = load_current_server(manifest)
 

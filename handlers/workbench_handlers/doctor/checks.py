@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 COMMAND: Final = "toolmason-workbench doctor"
 INSTALL_GEMINI: Final = "npm install -g @google/gemini-cli"
-RUN_DOCTOR: Final = f"`{COMMAND}` checks the setup and prints what to do"
+RUN_DOCTOR: Final = f"`{COMMAND}` checks the setup and prints each fix"
 TEST_PROMPT: Final = "This is a test of the connection. Use no tools. Answer with the one word: ready"
 TEST_TIMEOUT_S: Final = 120.0
 

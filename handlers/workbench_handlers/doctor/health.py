@@ -86,7 +86,7 @@ class _Findings:
         try:
             check()
         except ToolError as error:
-            self.problems.append(f"research tools cannot answer, as {error.message}")
+            self.problems.append(f"research tools cannot answer: {error.message}")
 
     async def run(
         self, name: str, check: Callable[[], Awaitable[Value]], timeout_s: float, *, is_refusal_a_problem: bool = False

@@ -1,4 +1,4 @@
-"""Refuse repositories with which git could run a program or leave the roots, if no sandbox confines it.
+"""Refuse repositories in which git, without a sandbox, could run a program or leave the roots.
 
 This is an allow list: a setting that is neither known to be harmless nor in the user's own config is refused.
 """

@@ -3,8 +3,8 @@
 The policy denies every tool that is not on a short list, and arguments that lead out of the project. The home, in the
 directory of the run, has none of the user's hooks, extensions, MCP servers, agents and commands, and its settings offer
 the model the same short list. The user's settings for sign-in, file filters and models are copied to it, and the files
-with an account's keys are linked. One of the two is required. Where the machine has a sandbox, the CLI can moreover
-read only the project, write only to the directory of the run, and start only itself and ripgrep.
+with an account's keys are linked. The policy or the home must be effective. If the machine has a sandbox, it also
+limits the CLI to reading the project, writing to the directory of the run, and starting itself and ripgrep.
 
 An administrator's settings and policies stay in force.
 """
@@ -126,7 +126,7 @@ _NAMED_FILES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Restriction:
-    """The means against writing. `policy` and `home` are None where they have no effect, `access` without a sandbox.
+    """How the program is restricted: `policy` and `home` are None if ineffective, `access` is None without a sandbox.
 
     `tools` are those of `TOOLS` that are offered. In an untrusted project, the CLI reads neither settings, variables
     nor a `GEMINI.md` by itself; older versions only answer with `--skip-trust`, and send `GEMINI.md`.

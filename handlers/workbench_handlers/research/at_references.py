@@ -201,13 +201,13 @@ class _Resolver:
         """Return the reason why an existing file is not attached; empty if it is."""
         parts = reference.located.parts
         if _GLOB.search(reference.path):
-            return "the Gemini CLI takes its name for a pattern; the model can open it by itself"
+            return "the Gemini CLI reads its name as a pattern; the model can still open it"
         if not reference.path.isprintable():
             return "its name contains characters that a prompt cannot contain"
         if any(part.casefold().startswith(".env") for part in parts):
             return "it may contain secrets"
         if not ALWAYS_IGNORED.isdisjoint(parts) or (self.obeys_git and self._is_ignored(reference)):
-            return "it is ignored by .gitignore, or belongs to version control or installed packages"
+            return "it is ignored by .gitignore, or is part of version control or of an installed package"
         return ""
 
     def _is_ignored(self, reference: Reference) -> bool:
@@ -266,7 +266,7 @@ def _problem(located: Located) -> str:
 
 
 def _is_not_local(path: str, error: RefusedPathError) -> bool:
-    """Return whether an absolute path is unknown to this machine, such as the alias `@/components/Button`."""
+    """Return whether the top directory of an absolute path is missing, as in the alias `@/components/Button`."""
     first = PurePosixPath(path).parts[:2]
     return bool(error.resolved) and path.startswith("/") and len(first) > 1 and not os.path.lexists("/" + first[1])
 

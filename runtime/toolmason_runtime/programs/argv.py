@@ -134,7 +134,7 @@ def resolve_working_dir(
 ) -> str:
     """Return the working directory of a call; empty means the server's.
 
-    A directory in `values` is relative to the program's, and this to `base`. An empty value counts as absent.
+    A directory in `values` is relative to the program's `working_dir`, which is relative to `base`. Empty means absent.
 
     Raises:
         ToolError: the value cannot be a directory, or `environ` lacks a variable that the program is declared with.

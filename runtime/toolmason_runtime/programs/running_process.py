@@ -3,7 +3,7 @@
 Invariants of the concurrent code:
 
 1. Only the thread of the event loop changes the state of a `RunningProcess`; callbacks of transports run there too.
-2. `_finished` is set once the program itself has ended or is not waited for (`_is_left`). `_closed` is set once every
+2. `_finished` is set once the program itself has ended or is no longer awaited. `_closed` is set once every
    piped stream is at its end, which is when the last process with the other end of a pipe has closed it.
 3. `end` follows every start, also a failed one; `_release` may run twice.
 4. `OutputFile.follow` reads `is_complete` before the file: bytes written before `is_complete` was set are read.
@@ -38,7 +38,7 @@ class RunningProcess(ABC):
 
     With `stdout_file`, the program writes to this new file, and `stdout` receives its content while it grows: Node
     loses output that a full pipe does not accept at its exit. A program that writes more than `max_bytes` to a stream
-    is not waited for (None: no limit). The owner calls `end` whatever happens.
+    is no longer awaited (None: no limit). The owner must always call `end`.
     """
 
     def __init__(

@@ -10,7 +10,7 @@ What Landlock leaves open:
 - Files outside of the declared directories: names, sizes and times can be read (`stat`); mode, owner, times and
   extended attributes of the user's own files can be changed (`chmod`, `chown`, `utime`, `setxattr`). Before 6.2, these
   files can also be truncated.
-- Programs: any file that can be read is started through the ELF loader, or from a copy in memory (`memfd_create`).
+- Programs: any file that can be read can be started, through the ELF loader or from a copy in memory (`memfd_create`).
 - Processes: `prlimit` changes the limits of the user's other processes. Before 6.12, these also get signals, and
   abstract sockets can be reached. `/proc` shows the processes that it shows any user.
 - The kernel's key rings.
@@ -44,7 +44,7 @@ class Access:
     executes: tuple[str, ...]
     network: bool
     lists: bool = False
-    """Whether Landlock lets it list every directory, for a program that looks up its files from `/` on."""
+    """Whether Landlock allows listing every directory: some programs resolve paths from `/`."""
 
 
 LIBRARIES: Final = ("/usr", "/lib", "/lib32", "/lib64", "/libx32", "/bin", "/sbin")

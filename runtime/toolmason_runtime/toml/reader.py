@@ -108,7 +108,7 @@ class _TableSpec:
     """Required key in TOML -> its empty value."""
 
     def meant(self, key: str) -> str:
-        """Return the key that an unknown one means, or the empty string."""
+        """Return the key that an unknown key probably stands for, or the empty string."""
         idiom = self.table.idioms.get(key)
         return idiom.key if idiom else closest_match(key, self.readers)
 
@@ -175,7 +175,7 @@ def _report_keys(run: _Run, spec: _TableSpec, data: Mapping[str, Any], at: KeyPa
     for key in [each for each in data if each not in spec.readers]:
         idiom, match = spec.table.idioms.get(key), spec.meant(key)
         meant.add(match)
-        guess = f"did you mean `{match}`?" if match else f"known here: {', '.join(spec.readers)}"
+        guess = f"did you mean `{match}`?" if match else f"valid keys: {', '.join(spec.readers)}"
         message = f"unknown key {quoted(key)} {within(at)}"
         run.error(Kind.UNKNOWN_KEY, message, (*at, key), idiom.hint if idiom else guess, value=False)
     for key, sample in spec.required.items():
@@ -288,7 +288,7 @@ def _choice(choices: tuple[str, ...], make: Callable[[str], str]) -> _Reader:
             return _mistyped(run, value, "a string", at, key)
         if value in choices:
             return make(value)
-        message = f"{quoted(value)} is no {quoted(str(key))}: expected {either(choices)}"
+        message = f"{quoted(value)} is not a valid {quoted(str(key))}; use {either(choices)}"
         return run.error(Kind.CHOICE, message, (*at, key), did_you_mean(value, choices))
 
     return choice
@@ -334,7 +334,7 @@ def _read_json_value(run: _Run, value: Any, at: KeyPath, key: str | int) -> Any:
     if problem is None:
         return value
     path, reason = problem
-    verb = "holds" if path[len(at) + 1 :] or reason is TOO_DEEP else "is"
+    verb = "contains" if path[len(at) + 1 :] or reason is TOO_DEEP else "is"
     return run.error(Kind.NOT_JSON, f"{_name(key, at)} {verb} {reason}", path, HINTS.get(reason, ""))
 
 

@@ -62,7 +62,7 @@ def _one_line_check(rules: Mapping[str, Any]) -> ValueCheck:
     return ValueCheck(
         Kind.UNPRINTABLE,
         lambda text: not unprintable(text),
-        lambda text, name: f"{name} holds {unprintable(text)}",
+        lambda text, name: f"{name} contains {unprintable(text)}",
         lambda text: rules["one_line"] if unprintable(text) == LINE_BREAK else "leave it out",
     )
 
