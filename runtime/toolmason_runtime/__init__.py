@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from toolmason_runtime.protocol.content import Text as Text
     from toolmason_runtime.protocol.errors import MethodError as MethodError
     from toolmason_runtime.protocol.errors import ToolError as ToolError
+    from toolmason_runtime.protocol.text_store import KeptText as KeptText
     from toolmason_runtime.protocol.tokens import estimate_tokens as estimate_tokens
     from toolmason_runtime.server.logging import FIELDS as FIELDS
     from toolmason_runtime.server.logging import LogLines as LogLines
@@ -44,6 +45,7 @@ EXPORTS: Final = {
     "toolmason_runtime.protocol.call": ("ServerInfo", "ToolCall"),
     "toolmason_runtime.protocol.content": ("Audio", "Content", "Image", "Reply", "Resource", "ResourceLink", "Text"),
     "toolmason_runtime.protocol.errors": ("MethodError", "ToolError"),
+    "toolmason_runtime.protocol.text_store": ("KeptText",),
     "toolmason_runtime.protocol.tokens": ("estimate_tokens",),
     "toolmason_runtime.server.logging": ("FIELDS", "LogLines"),
     "toolmason_runtime.server.package_files": ("server_files",),

@@ -15,9 +15,6 @@ NO_JSON = [
     b"\xff\xfe",
     b"1" * 5000,
     b'{"a":"\x00"}',
-    # Too deep for any parser to find the id.
-    b'{"jsonrpc":"2.0","id":"r","method":"ping","params":{"a":%b}}' % nested(100_000),
-    b'{"jsonrpc":"2.0","id":1,"result":{"a":%b}}' % nested(100_000),
 ]
 REFUSED = [
     (b"[]", None),
@@ -39,7 +36,9 @@ REFUSED = [
     (b'{"jsonrpc":"2.0","id":"r","method":"ping","params":{"a":%b}}' % nested(300), "r"),
     (b'{"params":{"a":%b,"id":"s"},"method":"ping","jsonrpc":"2.0","id":"r"}' % nested(300), "r"),
     (b'{"jsonrpc":"2.0","id":"r","method":"ping","params":{"a":NaN}}', "r"),
-    (b'{"jsonrpc":"2.0","id":"r","method":"ping","params":{"a":"%b"}}' % (b"x" * MAX_MESSAGE_BYTES), None),
+    (b'{"jsonrpc":"2.0","id":"r","method":"ping","params":{"a":"%b"}}' % (b"x" * MAX_MESSAGE_BYTES), "r"),
+    (b'{"params":{"a":"%b"},"method":"ping","jsonrpc":"2.0","id":"r"}' % (b"x" * MAX_MESSAGE_BYTES), "r"),
+    (b'{"jsonrpc":"2.0","id":"r","method":"ping","params":{"a":%b}}' % nested(100_000), "r"),
     (b"x" * (MAX_MESSAGE_BYTES + 1), None),
 ]
 UNANSWERED = [
@@ -49,6 +48,7 @@ UNANSWERED = [
     b'{"jsonrpc":"2.0","method":"notifications/initialized","params":[1]}',
     b'{"jsonrpc":"2.0","method":"notifications/initialized","params":{"a":%b}}' % nested(300),
     b'{"jsonrpc":"2.0","id":1,"result":5}',
+    b'{"jsonrpc":"2.0","id":1,"result":{"a":%b}}' % nested(100_000),
     b'{"jsonrpc":"2.0","id":true,"result":5}',
     b'{"id":1,"error":{"code":1,"message":"x"}}',
 ]

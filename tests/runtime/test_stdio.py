@@ -15,7 +15,7 @@ from malformed import NO_JSON, REFUSED, UNANSWERED, nested
 from mcp.types import JSONRPCError, JSONRPCMessage, JSONRPCRequest
 from oracle import ERAS, LEGACY, MODERN
 from stdio_peer import PATIENCE_S, SAMPLE, Peer, talking
-from toolmason_runtime.transports.framing import MAX_MESSAGE_BYTES, MalformedError, lines, receive
+from toolmason_runtime.transports.framing import EDGE_BYTES, MAX_MESSAGE_BYTES, MalformedError, lines, receive
 
 JSON_LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.just("2.0")
 NAMES = st.sampled_from(["jsonrpc", "id", "method", "params", "result", "error", "other"])
@@ -348,13 +348,14 @@ def test_request_that_is_not_utf_8_is_refused_to_who_waits_for_it(version: str) 
 
 
 @both_eras
-def test_request_that_is_too_long_is_refused_without_an_id(version: str) -> None:
+@pytest.mark.parametrize("length", [MAX_MESSAGE_BYTES, 3 * MAX_MESSAGE_BYTES])
+def test_request_that_is_too_long_is_refused_under_its_id(version: str, length: int) -> None:
     with talking(version) as peer:
-        peer.send("tools/call", name="shout", arguments={"text": "x" * MAX_MESSAGE_BYTES})
+        identity = peer.send("tools/call", name="shout", arguments={"text": "x" * length})
         refused = peer.next_message()
         result = peer.call("shout", {"text": "still here"})
 
-    assert refused["id"] is None
+    assert refused["id"] == identity
     assert refused["error"] == {
         "code": -32600,
         "message": "Invalid Request: message exceeds the limit of 4194304 bytes",
@@ -388,7 +389,7 @@ def test_line_that_is_too_long_is_passed_over_whole_and_those_about_it_are_kept(
         source.seek(0)
         found = list(lines(source.fileno()))
 
-    assert found == [b"before", b"x" * MAX_MESSAGE_BYTES, b"y" * (MAX_MESSAGE_BYTES + 1), b"after"]
+    assert found == [b"before", b"x" * MAX_MESSAGE_BYTES, b"y" * (MAX_MESSAGE_BYTES + EDGE_BYTES), b"after"]
 
 
 def read_or_refused(line: bytes) -> JSONRPCMessage | MalformedError:

@@ -89,7 +89,7 @@ def test_links_in_a_circle_are_not_there_and_not_allowed_and_dangling_ones_just_
     (room.project / "good").symlink_to("a.txt")
     results = room.call("validate_paths", paths=["loop", "loop/x", "dangling", "good"]).data["results"]
     told = [(result["exists"], result["allowed"], result.get("reason")) for result in results]
-    circle = "Path leads in a circle of links"
+    circle = "Path is a loop of symbolic links"
     assert told[:2] == [(False, False, circle), (False, False, circle)]
     assert told[2:] == [(False, True, "No such file or directory"), (True, True, None)]
 

@@ -83,7 +83,8 @@ class ReservedNames:
 
     def allow_module(self, name: str) -> bool:
         """Return whether a new package may have this name."""
-        return not (name in self.modules or name in sys.stdlib_module_names or keyword.iskeyword(name))
+        is_ours = name.startswith("toolmason")
+        return not (is_ours or name in self.modules or name in sys.stdlib_module_names or keyword.iskeyword(name))
 
 
 def project_names(text: str) -> ProjectNames:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from toolmason_runtime.programs.settings import POLICY, ProgramSettings, load_program_settings
 from toolmason_runtime.protocol.catalogue import Catalogue, ToolEntry
+from toolmason_runtime.protocol.fetch_chunk import FETCH_CHUNK, FETCH_CHUNK_ENTRY
 from toolmason_runtime.protocol.selection import STYLES, Selection, visible_tools
 from toolmason_runtime.server.options import OptionSpec, option_values
 from toolmason_runtime.transports.shutdown import Shutdown
@@ -89,6 +90,8 @@ def main(
         selection = _selection(catalogue, args)
         commands = _commands(catalogue, args)
         tools = visible_tools(commands.allowed(catalogue) if commands else catalogue, selection)
+        if catalogue["discovery"].get("list_fetch_chunk"):
+            tools = {**tools, FETCH_CHUNK: FETCH_CHUNK_ENTRY}
     except (argparse.ArgumentError, ValueError) as error:
         return _usage_error(prog, str(error))
     if args.list_tools:

@@ -27,6 +27,9 @@ CHUNK_BYTES = 65_536
 MAX_MESSAGE_BYTES: Final = 4 * 1024 * 1024
 """Maximum size of a message. HTTP answers a larger one with 413."""
 
+EDGE_BYTES: Final = 512
+"""Bytes at each end of a message that is not parsed, in which its id is looked for."""
+
 RequestId = int | str
 _log = logging.getLogger(__name__)
 
@@ -68,17 +71,24 @@ def _error(code: int, text: str, request: RequestId | None) -> JSONRPCError:
 def lines(source: int) -> Iterator[bytes]:
     """Yield the lines of a file descriptor that are not blank; the last one needs no line end.
 
-    A line that is too long is cut one byte after the maximum, so that `receive` rejects it.
+    A line that is too long is shortened in its middle, to more than the maximum, so that `receive` rejects it.
     """
     line = bytearray()
     while chunk := os.read(source, CHUNK_BYTES):
         *ended, rest = chunk.split(b"\n")
         for piece in ended:
-            line += piece[: MAX_MESSAGE_BYTES + 1 - len(line)]
+            _extend(line, piece)
             yield from _unless_blank(line)
             line.clear()
-        line += rest[: MAX_MESSAGE_BYTES + 1 - len(line)]
+        _extend(line, rest)
     yield from _unless_blank(line)
+
+
+def _extend(line: bytearray, piece: bytes) -> None:
+    """Append `piece`; keep at most the maximum and the last bytes of a line, which may contain its id."""
+    line += piece
+    if len(line) > MAX_MESSAGE_BYTES + EDGE_BYTES:
+        del line[MAX_MESSAGE_BYTES:-EDGE_BYTES]
 
 
 def _unless_blank(line: bytearray) -> Iterator[bytes]:
@@ -90,11 +100,10 @@ def receive(data: bytes) -> Received:
     """Return the message in `data`.
 
     Raises:
-        MalformedError: it is invalid. A message that is too long or nested too deeply is not parsed to its end, so the
-            error response has no id.
+        MalformedError: it is invalid.
     """
     if len(data) > MAX_MESSAGE_BYTES:
-        raise MalformedError(INVALID_REQUEST, f"message exceeds the limit of {MAX_MESSAGE_BYTES} bytes")
+        raise _malformed(_edge_members(data), f"message exceeds the limit of {MAX_MESSAGE_BYTES} bytes")
     value, is_exact = _decode(data)
     if not isinstance(value, dict):
         raise MalformedError(INVALID_REQUEST, "message must be a JSON object; batches are not supported")
@@ -135,7 +144,7 @@ def _decode_slowly(data: bytes, *, is_deep: bool) -> Any:
         value = json.loads(data.decode("utf-8", "replace"))
         safe = value if is_deep else _sanitize(value)
     except RecursionError as error:
-        raise MalformedError(PARSE_ERROR, _TOO_DEEP) from error
+        raise _malformed(_edge_members(data), _TOO_DEEP) from error
     except ValueError as error:
         raise MalformedError(PARSE_ERROR, str(error)) from error
     if is_deep:
@@ -145,6 +154,23 @@ def _decode_slowly(data: bytes, *, is_deep: bool) -> Any:
     except UnicodeDecodeError as error:
         raise _malformed(value, f"not UTF-8 at byte {error.start + 1}") from error
     return safe
+
+
+_FIRST_ID: Final = re.compile(rb'\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(-?\d+|"[^"\\]*")\s*,')
+"""As in `{"jsonrpc":"2.0","id":1,"method":...`."""
+_LAST_ID: Final = re.compile(rb',\s*"id"\s*:\s*(-?\d+|"[^"\\]*")\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*\Z')
+"""As in `...,"jsonrpc":"2.0","id":1}`. The last brace closes the message, so this `id` is its own."""
+
+
+def _edge_members(data: bytes) -> dict[str, Any]:
+    """Return the members of a message that is too large to parse, as far as its first and last bytes contain them.
+
+    A client that gets no error with the id of its request waits for ever.
+    """
+    head, tail = data[:EDGE_BYTES], data[-EDGE_BYTES:]
+    members = {name: "" for name in ("method", "result", "error") if f'"{name}"'.encode() in head + tail}
+    match = _FIRST_ID.match(head) or _LAST_ID.search(tail)
+    return members | ({"id": json.loads(match[1])} if match else {})
 
 
 def _fault(value: dict[str, Any]) -> str:

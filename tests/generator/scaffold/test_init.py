@@ -202,6 +202,7 @@ def test_name_that_cannot_be_one_says_what_to_do(wanted: str, tmp_path: Path) ->
         "workbench",
         "Workbench Server",
         "toolmason",
+        "toolmason-extras",
         "mcp",
         "jinja2",
         "jq",
