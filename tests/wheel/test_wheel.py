@@ -258,7 +258,7 @@ def test_without_extras_each_tool_works_or_names_the_missing_package(
 def test_without_extras_health_check_names_the_missing_package(
     environment: Callable[[str], Environment], converse: Converse
 ) -> None:
-    missing = "research tools cannot answer, as the package `tenacity` is not installed"
+    missing = "research tools cannot answer: the package `tenacity` is not installed"
     _, health, diagnostics = converse(
         environment(""),
         ("health_check", {}),

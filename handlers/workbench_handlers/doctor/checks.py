@@ -124,7 +124,7 @@ def inspect_setup(environ: Environ, directory: Path, program: ProgramPath | None
     auth = find_auth(environ, directory, backend=program.name if program else "gemini")
     problem = None
     if program is None:
-        message = f"research tools cannot answer, as {_missing_program(environ)}"
+        message = f"research tools cannot answer: {_missing_program(environ)}"
         problem = Check(
             "program",
             "error",
@@ -133,7 +133,7 @@ def inspect_setup(environ: Environ, directory: Path, program: ProgramPath | None
             "GEMINI_CLI_NOT_FOUND",
         )
     elif auth.configured is False:
-        message = f"research tools cannot answer, as `{program.name}` is not authenticated"
+        message = f"research tools cannot answer: `{program.name}` is not authenticated"
         problem = Check("authentication", "error", message, f"{auth.hint}; {RUN_DOCTOR}", "AUTH_MISSING")
     return Setup(program, auth, problem)
 

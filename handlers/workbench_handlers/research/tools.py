@@ -112,7 +112,7 @@ async def health_check(params: research.HealthCheckParams, call: ToolCall) -> re
         projects = [root.path for root in await roots_for(call)]
     except ToolError as error:  # the other checks still apply
         projects = [call.state(Workspace).working_directory]
-        problems.append(f"research tools cannot answer, as {error.message}")
+        problems.append(f"research tools cannot answer: {error.message}")
     environ = without_project_paths(os.environ, projects)
     parts = HealthParts(
         server_name=server.name,

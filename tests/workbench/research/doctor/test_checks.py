@@ -53,8 +53,8 @@ def problem(environ: dict[str, str], project: Path) -> Check | None:
 
 
 PROBLEMS: dict[str, tuple[tuple[str, ...], dict[str, str], str, str]] = {
-    "nothing is installed": ((), {}, "GEMINI_CLI_NOT_FOUND", "as `gemini` is not on PATH"),
-    "agy is missing": ((), {"WORKBENCH_BACKEND": "agy"}, "GEMINI_CLI_NOT_FOUND", "as `agy` is not on PATH"),
+    "nothing is installed": ((), {}, "GEMINI_CLI_NOT_FOUND", "`gemini` is not on PATH"),
+    "agy is missing": ((), {"WORKBENCH_BACKEND": "agy"}, "GEMINI_CLI_NOT_FOUND", "`agy` is not on PATH"),
     "agy is not asked for": (("agy",), {}, "GEMINI_CLI_NOT_FOUND", "used only with WORKBENCH_BACKEND=agy"),
     "a command is missing": (
         ("gemini",),
@@ -68,7 +68,7 @@ PROBLEMS: dict[str, tuple[tuple[str, ...], dict[str, str], str, str]] = {
         "GEMINI_CLI_NOT_FOUND",
         "WORKBENCH_BACKEND must be gemini, agy or auto",
     ),
-    "no account": (("gemini",), {"GOOGLE_API_KEY": SECRET}, "AUTH_MISSING", "as `gemini` is not authenticated"),
+    "no account": (("gemini",), {"GOOGLE_API_KEY": SECRET}, "AUTH_MISSING", "`gemini` is not authenticated"),
 }
 
 
@@ -90,9 +90,9 @@ def test_a_problem_has_the_code_of_the_error_and_a_way_out(
 
     assert found is not None
     assert (found.status, found.code) == ("error", code)
-    assert found.message.startswith("research tools cannot answer, as ")
+    assert found.message.startswith("research tools cannot answer: ")
     assert text in found.message
-    assert str(found).endswith("`toolmason-workbench doctor` checks the setup and prints what to do")
+    assert str(found).endswith("`toolmason-workbench doctor` checks the setup and prints each fix")
     assert not (tmp_path / "was-run").exists()
 
 
