@@ -23,18 +23,18 @@ EXTRA = frozenset(
 
 def main() -> None:
     """Run the command line and exit with its code."""
+    # During the imports an interrupt ends the process at once: Python's own handler would print a traceback.
+    handler = signal.getsignal(signal.SIGINT)
+    if handler is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
     if missing := [module for module in sorted(EXTRA) if find_spec(module) is None]:
         sys.exit(
             f"toolmason: the module `{missing[0]}` is not installed; authors of servers need the toolkit:\n"
             '  python3 -m pip install "toolmason[toolkit]"'
         )
-    try:
-        # During the imports an interrupt ends the process at once: Python's own handler would print a traceback.
-        handler = signal.getsignal(signal.SIGINT)
-        if handler is signal.default_int_handler:
-            signal.signal(signal.SIGINT, signal.SIG_DFL)
-        from toolmason.commands import toolmason
+    from toolmason.commands import toolmason
 
+    try:
         signal.signal(signal.SIGINT, handler)
         toolmason(prog_name="toolmason")
     except KeyboardInterrupt:

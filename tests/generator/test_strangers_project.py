@@ -626,7 +626,7 @@ def test_a_schema_that_nests_too_deep_is_told_where_it_stands(command: list[str]
     result = CliRunner().invoke(toolmason, arguments)
 
     assert result.exit_code in {1, 2}
-    assert "error[TM214]: `input_schema` in [tools.count_words] holds more than 64 levels" in result.stderr
+    assert "error[TM214]: `input_schema` in [tools.count_words] contains more than 64 levels" in result.stderr
     assert len(result.stderr) < 2000
 
 
