@@ -184,15 +184,20 @@ def tool_call(client: Client) -> ToolCall:
 
 
 class Children:
-    """The programs that this process has started, by itself or through the launcher, and that have not ended."""
+    """The running programs that this process started after this object was created, itself or through the launcher."""
+
+    def __init__(self) -> None:
+        # A server that several tests share may run already.
+        self._earlier = frozenset[str]()
+        self._earlier = frozenset(self.now())
 
     def now(self) -> list[str]:
-        """Give their ids."""
+        """Return their process ids."""
         parents = {process.name: _parent(process) for process in Path("/proc").iterdir()}
         found = [str(os.getpid())]
         for pid in found:
             found += [name for name, parent in parents.items() if parent == int(pid)]
-        return [pid for pid in found[1:] if _is_program(pid)]
+        return [pid for pid in found[1:] if pid not in self._earlier and _is_program(pid)]
 
     async def some(self) -> None:
         """Let other tasks go on until there is one."""

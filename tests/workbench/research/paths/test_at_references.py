@@ -240,10 +240,7 @@ def test_a_name_that_the_program_takes_for_a_pattern_is_text_with_a_warning(rout
     assert (checked.found, taken(checked.prompt)) == ((), [])
     assert written[1:] in checked.prompt
     assert checked.warnings == (
-        (
-            "not attached, since the Gemini CLI takes its name for a pattern; "
-            f"the model can open it by itself: `{written}`"
-        ),
+        (f"not attached, since the Gemini CLI reads its name as a pattern; the model can still open it: `{written}`"),
     )
 
 
@@ -343,7 +340,7 @@ def test_an_absolute_path_within_the_project_is_written_relative(root: Root) -> 
     assert checked.prompt == "see @src/app.py"
 
 
-IGNORED = "not attached, since it is ignored by .gitignore, or belongs to version control or installed packages"
+IGNORED = "not attached, since it is ignored by .gitignore, or is part of version control or of an installed package"
 
 
 def test_ignored_files_and_secrets_are_text_with_a_warning(tmp_path: Path) -> None:
