@@ -27,8 +27,6 @@ CHARACTERS_PER_TOKEN: Final = 3.6
 """36,000 characters / 10,000 tokens."""
 OVERHEAD: Final = 1_500
 """Size reserved for the wrapper of a result, its first line and the server's notes."""
-MAX_CHARACTER_SIZE: Final = 15
-"""Maximum size of one character: JSON escapes a control character with six characters, which are four tokens."""
 BLOCK_OVERHEAD: Final = 40
 """Size of `{"type": "text", "text": ""},` around one more block."""
 
