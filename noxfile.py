@@ -156,7 +156,8 @@ def wheel(session: nox.Session) -> None:
     # Not session.create_tmp(): the tests would create their own directories in it, inside this project.
     directory = Path(session.virtualenv.location).resolve() / "wheels"
     shutil.rmtree(directory, ignore_errors=True)
-    session.install("build", *_group("tests"))
+    # The tests of the wheel create their environments with uv.
+    session.install("build", "uv", *_group("tests"))
     session.run("python", "-m", "build", "--wheel", "--outdir", str(directory), ".")
     built = next(directory.glob("*.whl"))
     # `--force-reinstall`, because an installed wheel of the same version would be kept.

@@ -91,4 +91,5 @@ def test_no_schema_in_the_list_has_a_portability_problem(inspector: Inspector) -
     run = inspector.run("tools/list", "--strict")
 
     assert run.returncode == 0, run.stderr
-    assert not run.stderr
+    # The Inspector prints the log of the server too, one JSON object per line: a machine may have no research backend.
+    assert not [line for line in run.stderr.splitlines() if not line.startswith('{"time": ')]
