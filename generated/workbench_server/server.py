@@ -42,8 +42,9 @@ OPTIONS: Final = (
     OptionSpec(
         name="auto_approve",
         flag="--auto-approve",
-        description="Write proposals for files that match GLOB, relative to the root, without a review",
+        description="Write proposals without a review, for all files or those that match GLOB, relative to the root",
         many=True,
+        implicit="**",
         metavar="GLOB",
     ),
     OptionSpec(
@@ -96,4 +97,4 @@ def build_server(
     return sdk_server(build_dispatcher(selection, state=state, options=options, commands=commands))
 
 
-# toolmason: sha256 90a7a4c73ca19741641153170dde4356
+# toolmason: sha256 c34c0ac262c5d21f6ae5359d6ac0ce77
