@@ -8,7 +8,6 @@ import io
 import os
 import sys
 from collections.abc import Sequence
-
 from typing import Final
 
 from toolmason_runtime import ToolError
@@ -63,7 +62,11 @@ def _parser() -> argparse.ArgumentParser:
     action.add_argument("--list", action="store_true", help="list the pending reviews")
     action.add_argument("--web", action="store_true", help="review on a web page of this machine; Ctrl-C ends it")
     action.add_argument(
-        "--undo", nargs="?", const="", metavar="ID", help="restore the file of a committed review; without ID, list them"
+        "--undo",
+        nargs="?",
+        const="",
+        metavar="ID",
+        help="restore the file of a committed review; without ID, list them",
     )
     parser.add_argument("--port", type=_port, default=0, metavar="N", help="port of --web; default: a free one")
     parser.add_argument("-y", "--yes", action="store_true", help="undo without confirmation")

@@ -85,11 +85,7 @@ async def review_in_editor(store: ReviewStore, review: Review, command: tuple[st
     """
     new = store.editor_file(review)
     with tempfile.TemporaryDirectory(prefix="review-", ignore_cleanup_errors=True) as directory:
-        # The name of the directory is a part of the tab's title in VS Code.
-        old = Path(directory, "current", new.name)
-        old.parent.mkdir()
-        old.write_bytes(store.original(review) or b"")
-        old.chmod(0o400)
+        old = _write_current(Path(directory), new.name, store.original(review) or b"")
         before = file_stamp(new)
         sides = {"old": str(old), "new": str(new)}
         code = await _run([_SIDE.sub(lambda match: sides[match[1]], word) for word in command])
@@ -97,6 +93,15 @@ async def review_in_editor(store: ReviewStore, review: Review, command: tuple[st
         _log.warning("the editor of review %s ended with exit code %s: nothing was decided", review.id, code)
     elif (after := file_stamp(new)) is not None and after != before:
         await asyncio.to_thread(_decide, store, review, new.read_bytes())
+
+
+def _write_current(directory: Path, name: str, data: bytes) -> Path:
+    """Write the read-only side. The name of its directory is a part of the tab's title in VS Code."""
+    path = directory / "current" / name
+    path.parent.mkdir()
+    path.write_bytes(data)
+    path.chmod(0o400)
+    return path
 
 
 def _decide(store: ReviewStore, review: Review, saved: bytes) -> None:

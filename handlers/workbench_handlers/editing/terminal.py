@@ -143,5 +143,3 @@ def _edit(terminal: Terminal, store: ReviewStore, review: Review) -> Decision | 
         terminal.line("The text was not changed.")
         return None
     return Decision("edit", "terminal", edited=saved)
-
-

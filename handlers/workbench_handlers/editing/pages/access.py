@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hmac
-from http.cookies import SimpleCookie
 from typing import Final
+from urllib.parse import quote
 
 from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
@@ -35,12 +35,16 @@ class AccessMiddleware:
         self._hosts = {f"{HOST}:{pages.port}", f"localhost:{pages.port}"}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or pass it on."""
+
         async def send_isolated(message: Message) -> None:
             if message["type"] == "http.response.start":
                 MutableHeaders(scope=message).update(HEADERS)
             await send(message)
 
-        app = (self._refusal(Request(scope)) or self._app) if scope["type"] == "http" else _refused("No such page.", 404)
+        app = (
+            (self._refusal(Request(scope)) or self._app) if scope["type"] == "http" else _refused("No such page.", 404)
+        )
         await app(scope, receive, send_isolated)
 
     def _refusal(self, request: Request) -> Response | None:
@@ -63,13 +67,9 @@ class AccessMiddleware:
 
         A redirect would not do: browsers do not send a strict cookie after a click in a page of another site.
         """
-        known = path if path.startswith(self._pages.path()) and path.isascii() and path.isprintable() else ""
-        target = known if not set(known) & set("\"'<>&;") else ""
-        html = f'<!doctype html><meta http-equiv="refresh" content="0; url={target or self._pages.path()}"><p>Opening the review ...'
-        response = HTMLResponse(html)
-        cookie: SimpleCookie = SimpleCookie({COOKIE: self._pages.token})
-        cookie[COOKIE].update({"path": self._pages.path(), "httponly": True, "samesite": "Strict"})
-        response.headers["Set-Cookie"] = cookie[COOKIE].OutputString()
+        target = quote(path) if path.startswith(self._pages.path()) else self._pages.path()
+        response = HTMLResponse(f'<!doctype html><meta http-equiv="refresh" content="0; url={target}"><p>Opening ...')
+        response.set_cookie(COOKIE, self._pages.token, path=self._pages.path(), httponly=True, samesite="strict")
         return response
 
 

@@ -86,7 +86,9 @@ class _App:
         except FileNotFoundError:
             raise HTTPException(404, "This review was removed.") from None
         state = self._state_of(review)
-        return HTMLResponse(review_page(review, original, proposed, form_text(proposed, review.shown), state, self._pages))
+        return HTMLResponse(
+            review_page(review, (original, proposed), form_text(proposed, review.shown), state, self._pages)
+        )
 
     def _state(self, request: Request) -> Response:
         """Return the pending reviews, and the state of the review that a page shows."""

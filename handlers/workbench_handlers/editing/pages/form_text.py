@@ -20,11 +20,11 @@ def form_text(data: bytes, shown: str) -> str | None:
 
 
 def edited_bytes(data: bytes, edited: str, shown: str) -> bytes:
-    """Return the bytes of a text that was edited in a form. Lines that were not edited keep their line breaks.
+    r"""Return the bytes of a text that was edited in a form. Lines that were not edited keep their line breaks.
 
     Args:
         data: the bytes from which `form_text` was made.
-        edited: the text of the form, with `\\n` as line break.
+        edited: the text of the form, with `\n` as line break.
         shown: the file's name in errors.
 
     Raises:

@@ -39,20 +39,20 @@ def list_page(reviews: Sequence[Review], pages: ReviewPages) -> str:
 
 
 def review_page(
-    review: Review, original: bytes | None, proposed: bytes, text: str | None, state: dict[str, Any], pages: ReviewPages
+    review: Review, sides: tuple[bytes | None, bytes], text: str | None, state: dict[str, Any], pages: ReviewPages
 ) -> str:
     """Return the page of one review.
 
     Args:
         review: the review.
-        original: the bytes of the file; None if it is missing.
-        proposed: the proposed bytes.
+        sides: the bytes of the file, None if it is missing, and the proposed bytes.
         text: the text for the form; None if a form would change it.
         state: `open`, `text` and `pending` at this moment.
         pages: the address of the pages.
     """
     name = _shown(PurePath(review.path).name)
     rows = "".join(f"<dt>{label}</dt><dd>{escape(value)}</dd>" for label, value in facts(review))
+    locked = ' disabled title="A form would change this text"' if text is None else ""
     status = "" if state["open"] else escape(state["text"])
     body = f"""
 <header>
@@ -66,7 +66,7 @@ def review_page(
 <a id="next" hidden></a></div>
 <section aria-label="Changes" class="diff">
 <div class="columns" aria-hidden="true"><span>Current</span><span>Proposed</span></div>
-{diff_html(diff_rows(original, proposed))}
+{diff_html(diff_rows(*sides))}
 </section>
 <form id="edit" hidden>
 <label for="text">Proposed text</label>
@@ -82,11 +82,14 @@ def review_page(
 </main>
 <nav aria-label="Decision">
 <button type="button" data-key="a" class="approve">Approve <kbd>a</kbd></button>
-<button type="button" data-key="e"{' disabled title="A form would change this text"' if text is None else ""}>Edit <kbd>e</kbd></button>
+<button type="button" data-key="e"{locked}>Edit <kbd>e</kbd></button>
 <button type="button" data-key="c">Comment <kbd>c</kbd></button>
 <button type="button" data-key="r" class="reject">Reject <kbd>r</kbd></button>
 </nav>
-<dialog id="help" aria-label="Keys"><dl>{_keys()}</dl><p><button type="button" data-key="Escape">Close</button></p></dialog>"""
+<dialog id="help" aria-label="Keys">
+<dl>{_keys()}</dl>
+<p><button type="button" data-key="Escape">Close</button></p>
+</dialog>"""
     return _document(name, body, pages)
 
 
@@ -113,7 +116,8 @@ def _side(side: str, number: int | None, text: str, tag: str) -> str:
     mark = {"del": "&minus;", "ins": "+"}.get(tag, "")
     shown = _shown(text, keep="\t")
     code = f"<{tag}>{shown}</{tag}>" if tag else shown
-    return f'<div class="side {side}"><span class="number">{number}</span><span class="mark">{mark}</span><code>{code}</code></div>'
+    numbered = f'<span class="number">{number}</span><span class="mark">{mark}</span>'
+    return f'<div class="side {side}">{numbered}<code>{code}</code></div>'
 
 
 def _list_item(review: Review, pages: ReviewPages) -> str:
