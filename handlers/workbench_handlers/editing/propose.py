@@ -119,9 +119,8 @@ def _continue(
     if outcome is not None and SUPERSEDED in outcome.message:
         raise ToolError(f"session_path: {before.id} was {outcome.message}; use that id", code="SUPERSEDED")
     if outcome is not None or status != "REVIEW":
-        message = (
-            f"session_path: {before.id} is {status}, and only a REVIEW can be continued. "
-            + ("Send the same call as before to wait for it" if status == "PENDING" else "Leave session_path out")
+        message = f"session_path: {before.id} is {status}, and only a REVIEW can be continued. " + (
+            "Send the same call as before to wait for it" if status == "PENDING" else "Leave session_path out"
         )
         raise ToolError(message, code="NOT_IN_REVIEW")
     original = store.original(before)
