@@ -280,7 +280,7 @@ class ReviewStore:
 
     def _names(self) -> list[str]:
         with suppress(FileNotFoundError):
-            return os.listdir(self.directory)
+            return [path.name for path in self.directory.iterdir()]
         return []
 
     def _load(self, review_id: str, name: str) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """The end of a review: write the approved text, or report a conflict.
 
-`settle` may run in any process and any number of times: a file that already has the text is committed, a file that still
-has its base is written, and any other file is a conflict. So a kill between a decision and its outcome loses nothing.
+`settle` may run in any process and any number of times: a file that already has the text is committed, a file that
+still has its base is written, and any other file is a conflict. So a kill between a decision and its outcome loses
+nothing.
 """
 
 from __future__ import annotations
