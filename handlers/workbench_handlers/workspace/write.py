@@ -36,7 +36,7 @@ _GIT_NAMES: Final = {".git", "git~1"}
 _IGNORED_IN_NAMES: Final = re.compile("[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]")
 """Characters that HFS+ ignores in names; git refuses them in `.git` for the same reason."""
 _NO_SPACE: Final = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG} if hasattr(errno, "EDQUOT") else {errno.ENOSPC}
-_PATH_CHANGED: Final = {errno.ENOENT, errno.ELOOP, errno.ENOTDIR}
+_PATH_CHANGED: Final = {errno.ENOENT, errno.ELOOP, errno.ENOTDIR, errno.EEXIST}
 
 
 class FileChangedError(ToolError):
