@@ -107,7 +107,14 @@ class Option:
     env: str
     many: bool
     default: str
+    implicit: str
+    """Value of the flag without one; empty if it needs one."""
     metavar: str
+
+    @property
+    def placeholder(self) -> str:
+        """The value after the flag in the documentation: `DIR`, or `[DIR]` if it may be left out."""
+        return f"[{self.metavar}]" if self.implicit else self.metavar
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -254,8 +261,9 @@ class Server:
 
     @property
     def example_arguments(self) -> tuple[str, ...]:
-        """Options with placeholders, for clients that start servers outside a project."""
-        return tuple(argument for option in self.options for argument in (option.flag, f"<{option.metavar}>"))
+        """Options that need a value, with placeholders, for clients that start servers outside a project."""
+        options = (option for option in self.options if not (option.default or option.implicit))
+        return tuple(argument for option in options for argument in (option.flag, f"<{option.metavar}>"))
 
     @property
     def tools(self) -> tuple[Tool, ...]:

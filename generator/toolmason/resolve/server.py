@@ -113,6 +113,7 @@ def _options(context: ResolveContext) -> tuple[Option, ...]:
             env=table.env,
             many=table.many,
             default=table.default,
+            implicit=table.implicit,
             metavar=table.metavar or name.upper().replace("-", "_"),
         )
         for name, table in context.tables.server.options.items()

@@ -99,7 +99,7 @@ def sync_directory(directory: Path) -> None:
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
     """Hold the exclusive lock of a file, among all threads and processes; a killed process releases it."""
-    with path.open("ab") as stream:
+    with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "rb+") as stream:
         if sys.platform == "win32":
             import msvcrt
 

@@ -60,7 +60,7 @@ async def approve(
     """
     if not commands.policy.needs_approval(tool.name, risk):
         return
-    if not can_elicit(call):
+    if not call.can_elicit("form"):
         if commands.approves_headless:
             return
         raise ToolError(_unavailable_message(tool, risk), code="APPROVAL_UNAVAILABLE")
@@ -73,12 +73,6 @@ async def approve(
         raise ToolError(f"Not run: {tool.name} needs approval. {error.message}", code="NOT_APPROVED") from error
     if answer.get("action") != "accept":
         raise ToolError(_rejected_message(tool, str(answer.get("action"))), code="NOT_APPROVED")
-
-
-def can_elicit(call: ToolCall) -> bool:
-    """Return whether the client can prompt the user. Clients of the protocol without modes declare `{}`."""
-    modes = call.client_capabilities.get("elicitation")
-    return modes is not None and ("form" in modes or "url" not in modes)
 
 
 def question(
