@@ -168,10 +168,14 @@ class ToolCall:
         Raises:
             LookupError: it yielded none, which is a bug in the server.
         """
-        for item in self._state:
-            if isinstance(item, kind):
-                return item
-        raise LookupError(f"the server's lifespan yielded no {kind.__name__}")
+        item = self.find_state(kind)
+        if item is None:
+            raise LookupError(f"the server's lifespan yielded no {kind.__name__}")
+        return item
+
+    def find_state(self, kind: type[State]) -> State | None:
+        """Return the object of type `kind` that the server's lifespan yielded; None without one."""
+        return next((item for item in self._state if isinstance(item, kind)), None)
 
     async def keep(self, text: str, *, max_part_bytes: int | None = None) -> KeptText:
         """Cut a text that may be too long for one answer; `fetch_chunk` returns the parts after the first for an hour.
