@@ -18,7 +18,7 @@ from pseudo_terminal import TerminalProgram
 from workbench_handlers.editing.reviews import Decision, ReviewStore
 from workbench_handlers.editing.settle import settle
 
-COMMAND = (sys.executable, "-c", "import sys; from workbench_handlers.editing.command import main; sys.exit(main())")
+COMMAND = (sys.executable, "-m", "workbench_server", "review")
 TIMEOUT_S = 60.0
 PROMPT = "[?] "
 OLD, NEW = b"one\ntwo\n", b"one\n2\n"
