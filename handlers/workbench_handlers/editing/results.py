@@ -82,7 +82,7 @@ def _reviewed(store: ReviewStore, review: Review, decision: Decision) -> tuple[s
         )
         return message, ""
     message = (
-        f"The user edited the proposed text{_comment(decision)}; user_feedback_diff shows how. Nothing was written yet. "
+        f"The user edited the proposed text{_comment(decision)}; user_feedback_diff shows how. Nothing is written yet. "
         f'To write exactly the text of the user, call commit_review(session_path="{review.id}", original_path='
         f'"{review.shown}"). To change it further, send a proposal with session_path="{review.id}"; its match_text '
         "matches the text of the user, not the file."

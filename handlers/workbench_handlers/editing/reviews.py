@@ -17,7 +17,7 @@ from contextlib import AbstractContextManager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from secrets import token_hex
-from typing import Any, Final, Literal, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 from workbench_handlers.editing.state_files import (
     create_once,
@@ -27,6 +27,9 @@ from workbench_handlers.editing.state_files import (
     write_durably,
 )
 from workbench_handlers.workspace.roots import Located, Root
+
+if TYPE_CHECKING:
+    from workbench_handlers.editing.request import Mode
 
 Action = Literal["approve", "edit", "reject", "comment"]
 Status = Literal["PENDING", "COMMITTED", "AUTO_APPROVED", "REVIEW", "REJECTED", "CONFLICT", "EXPIRED"]
@@ -57,7 +60,7 @@ class Review:
     """The client that proposed it, and its transport."""
     key: str
     """Digest of the path and the arguments."""
-    mode: str
+    mode: Mode
     created_at: float
     expires_at: float
     base_sha256: str | None
@@ -111,7 +114,7 @@ class ReviewStore:
         self,
         located: Located,
         *,
-        mode: str,
+        mode: Mode,
         caller: str,
         key: str,
         original: bytes | None,
@@ -280,7 +283,7 @@ class ReviewStore:
 
     def _names(self) -> list[str]:
         with suppress(FileNotFoundError):
-            return os.listdir(self.directory)
+            return [path.name for path in self.directory.iterdir()]
         return []
 
     def _load(self, review_id: str, name: str) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """The end of a review: write the approved text, or report a conflict.
 
-`settle` may run in any process and any number of times: a file that already has the text is committed, a file that still
-has its base is written, and any other file is a conflict. So a kill between a decision and its outcome loses nothing.
+`settle` may run in any process and any number of times: a file that already has the text is committed, a file that
+still has its base is written, and any other file is a conflict. So a kill between a decision and its outcome loses
+nothing.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Final
 from toolmason_runtime import ToolError
 
 from workbench_handlers.editing.diff import unified_diff
-from workbench_handlers.editing.reviews import AUTO_APPROVE, Decision, Outcome, Review, ReviewStore, digest
+from workbench_handlers.editing.reviews import AUTO_APPROVE, Decision, Outcome, Review, ReviewStore, Status, digest
 from workbench_handlers.workspace.open import open_directory
 from workbench_handlers.workspace.roots import Located
 from workbench_handlers.workspace.write import FileChangedError, read_for_editing, replace_file
@@ -100,7 +101,7 @@ def _commit(store: ReviewStore, review: Review, data: bytes, decision: Decision)
             "Remove the cause, then send the same call again",
             code=error.code,
         ) from error
-    status = "AUTO_APPROVED" if decision.surface == AUTO_APPROVE else "COMMITTED"
+    status: Status = "AUTO_APPROVED" if decision.surface == AUTO_APPROVE else "COMMITTED"
     return store.end(review, Outcome(status, _committed(review, decision), store.now(), digest(data)))
 
 

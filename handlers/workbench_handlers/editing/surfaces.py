@@ -142,12 +142,12 @@ class Surfaces:
             await asyncio.to_thread(decide_and_settle, self._store, review, decision)
 
     async def _ask_for_page(self, call: ToolCall, review: Review) -> None:
-        """Ask to open the page, and wait for the decision there."""
+        """Ask to open the page; it stays open for a decision."""
         message = f"Review the change of {reveal(review.shown, keep='')} in the browser: its diff is long"
         address = (await self._review_pages()).url(review.id)
         answer = await call.elicit_url(message, address, key=f"review-{review.id}", elicitation_id=review.id)
-        while answer.get("action") == "accept" and call.max_wait_s and not self._store.is_decided(review):
-            await asyncio.sleep(POLL_S)
+        if answer.get("action") == "accept" and call.max_wait_s:
+            await asyncio.Event().wait()  # `wait` sees the decision and ends this task
 
     async def _open_editor(self, call: ToolCall, review: Review) -> None:
         if (review.id, EDITOR) in self._tasks:

@@ -28,7 +28,7 @@ from workbench_server.editing.models import (
 
 async def propose_and_review(params: ProposeAndReviewParams, call: ToolCall) -> ReviewResult:
     """Propose a change, ask the user, and write it if approved."""
-    edits = [Edit(edit.match_text, edit.new_string, edit.expected_replacements) for edit in params.edits or ()]
+    edits = [Edit(edit.match_text, edit.new_string, edit.expected_replacements or 1) for edit in params.edits or ()]
     request = parse_request(
         match_text=params.match_text,
         new_string=params.new_string,

@@ -77,17 +77,9 @@ def test_a_path_that_is_not_utf_8_is_stored(store: ReviewStore) -> None:
 @pytest.mark.parametrize(
     "review_id",
     [
-        "",
-        ".",
-        "..",
-        "../x",
-        "rv_",
-        "rv_../../../../etc/passwd",
-        "locks",
-        "rv_0123456789abcdef012",
-        "rv_0123456789ABCDEF0123",
-    ]
-    + ["rv_0123456789abcdef0123\n", "rv_0123456789abcdef01234", "/etc", "rv_0123456789abcdef012\0"],
+        *("", ".", "..", "../x", "rv_", "rv_../../../../etc/passwd", "locks", "/etc", "rv_0123456789abcdef0123\n"),
+        *("rv_0123456789abcdef012", "rv_0123456789ABCDEF0123", "rv_0123456789abcdef01234", "rv_0123456789abcdef012\0"),
+    ],
 )
 def test_an_id_of_another_form_is_unknown(store: ReviewStore, review_id: str) -> None:
     (store.directory / "x").mkdir(parents=True)

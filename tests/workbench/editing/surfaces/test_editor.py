@@ -46,10 +46,14 @@ def programs(tmp_path: Path) -> Path:
         ),
         pytest.param({"WORKBENCH_EDITOR": "meld 'open"}, None, id="open-quote"),
         pytest.param({"WORKBENCH_EDITOR": "emacs {new}"}, None, id="missing-program"),
-        pytest.param({"WORKBENCH_EDITOR": " ", "DISPLAY": ":0"}, ["code", "--wait", "--diff", "{old}", "{new}"], id="blank"),
+        pytest.param(
+            {"WORKBENCH_EDITOR": " ", "DISPLAY": ":0"}, ["code", "--wait", "--diff", "{old}", "{new}"], id="blank"
+        ),
     ],
 )
-def test_the_command_is_the_setting_or_vscode(programs: Path, environ: dict[str, str], command: list[str] | None) -> None:
+def test_the_command_is_the_setting_or_vscode(
+    programs: Path, environ: dict[str, str], command: list[str] | None
+) -> None:
     expected = command and (str(programs / command[0]), *command[1:])
 
     assert find_editor({"PATH": str(programs), **environ}, []) == expected

@@ -48,14 +48,19 @@ async def open_page(desk: Desk, tmp_path: Path) -> AsyncIterator[OpenPage]:
 
 @pytest.mark.parametrize("size", [pytest.param(PHONE, id="phone"), pytest.param(DESKTOP, id="desktop")])
 async def test_a_person_reviews_by_keyboard(desk: Desk, open_page: OpenPage, size: tuple[int, int]) -> None:
-    first, second = desk.propose("src/a.py", OLD.encode(), NEW.encode(), notes=("a note",)), desk.propose("b", b"1", b"2")
+    first, second = (
+        desk.propose("src/a.py", OLD.encode(), NEW.encode(), notes=("a note",)),
+        desk.propose("b", b"1", b"2"),
+    )
     page = await open_page(size, first.id)
 
     positions = []
     for key in "jjjkk":
         await page.press(key)
         await page.wait("document.activeElement.classList.contains('change')")
-        positions.append(await page.evaluate("[...document.querySelectorAll('.change')].indexOf(document.activeElement)"))
+        positions.append(
+            await page.evaluate("[...document.querySelectorAll('.change')].indexOf(document.activeElement)")
+        )
     await page.press("?")
     await page.wait("document.querySelector('dialog').open")
     await page.press("a")
@@ -67,7 +72,9 @@ async def test_a_person_reviews_by_keyboard(desk: Desk, open_page: OpenPage, siz
     await page.wait("document.activeElement.id === 'next'")
     written = desk.read("src/a.py")
     await page.press("n")
-    await page.wait(f"document.readyState === 'complete' && document.querySelector('main').dataset.id === '{second.id}'")
+    await page.wait(
+        f"document.readyState === 'complete' && document.querySelector('main').dataset.id === '{second.id}'"
+    )
     await page.press("r")
     await page.wait(DECIDED.format("Rejected"))
 
@@ -77,8 +84,10 @@ async def test_a_person_reviews_by_keyboard(desk: Desk, open_page: OpenPage, siz
 
 
 @pytest.mark.parametrize("size", [pytest.param(PHONE, id="phone"), pytest.param(DESKTOP, id="desktop")])
-async def test_an_edit_keeps_the_line_breaks_of_the_file(desk: Desk, open_page: OpenPage, size: tuple[int, int]) -> None:
-    proposed = b"\r\n\r\n<b>one</b>\r\n&amp;\rthree\n"
+async def test_an_edit_keeps_the_line_breaks_of_the_file(
+    desk: Desk, open_page: OpenPage, size: tuple[int, int]
+) -> None:
+    proposed = b"\r\n\r\n<b>one</b>\r\n&amp;\nthree\n"
     review = desk.propose("a.html", b"", proposed)
     page = await open_page(size, review.id)
 
@@ -91,7 +100,7 @@ async def test_an_edit_keeps_the_line_breaks_of_the_file(desk: Desk, open_page: 
     await page.press("Enter", CTRL)
     await page.wait(DECIDED.format("Sent back"))
 
-    assert desk.store.edited(review) == b"\r\n\r\na?<b>one</b>\r\n&amp;\rthree\n"
+    assert desk.store.edited(review) == b"\r\n\r\na?<b>one</b>\r\n&amp;\nthree\n"
     assert desk.read("a.html") == b""
 
 
@@ -119,7 +128,9 @@ async def test_a_phone_shows_one_column_and_a_desktop_two_without_horizontal_scr
     desk: Desk, open_page: OpenPage
 ) -> None:
     review = desk.propose(f"{LONG[:200]}.txt", OLD.encode(), NEW.encode(), notes=(LONG,), client=LONG)
-    sides = "[...document.querySelectorAll('.changed .side')].slice(0, 2).map((side) => side.getBoundingClientRect().{})"
+    sides = (
+        "[...document.querySelectorAll('.changed .side')].slice(0, 2).map((side) => side.getBoundingClientRect().{})"
+    )
     overflow = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
     for size, is_phone in ((PHONE, True), (DESKTOP, False)):
         page, listed = await open_page(size, review.id), await open_page(size)

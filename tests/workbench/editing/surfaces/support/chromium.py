@@ -101,7 +101,9 @@ class Page:
                 while not await self._holds(condition):
                     await asyncio.sleep(0.02)
         except TimeoutError:
-            raise AssertionError(f"{condition}\n{self.problems}\n{await self.evaluate('document.body.innerText')}") from None
+            raise AssertionError(
+                f"{condition}\n{self.problems}\n{await self.evaluate('document.body.innerText')}"
+            ) from None
 
     async def _holds(self, condition: str) -> bool:
         try:
@@ -174,7 +176,9 @@ async def chromium(directory: Path) -> AsyncIterator[Chromium]:
     os.close(its_input)
     os.close(its_output)
     reader = asyncio.StreamReader(MAX_MESSAGE)
-    incoming, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(from_browser, "rb"))
+    incoming, _ = await loop.connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(from_browser, "rb")
+    )
     outgoing, _ = await loop.connect_write_pipe(asyncio.BaseProtocol, os.fdopen(to_browser, "wb"))
     browser = Chromium(reader, outgoing)
     receiving = asyncio.create_task(browser.receive())
