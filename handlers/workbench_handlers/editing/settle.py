@@ -129,7 +129,8 @@ def _not_committable(store: ReviewStore, review: Review) -> str:
         "REVIEW": "has a comment of the user and no edited text: propose an edit that follows the comment, with this "
         "session_path",
     }
-    return f"Not written: {review.id} {reasons[store.status(review)]}. Only text that the user saved in a REVIEW can be committed"
+    reason = reasons[store.status(review)]
+    return f"Not written: {review.id} {reason}. Only text that the user saved in a REVIEW can be committed"
 
 
 def _remove_file(located: Located) -> None:
