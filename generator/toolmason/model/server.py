@@ -148,8 +148,8 @@ class SlashCommand:
     tools: tuple[str, ...]
     claude_tools: tuple[str, ...]
     """Tools that Claude Code may run without asking, in its spelling."""
-    runner: str
-    """Meta-tool that calls its unlisted tools; empty if all are listed."""
+    call_hint: str
+    """Sentence with the meta-tools that call its unlisted tools; empty if all are listed."""
     prompt: str
 
 
@@ -170,8 +170,8 @@ class Workflow:
     summary: str
     description: str
     steps: tuple[Step, ...]
-    runner: str
-    """Meta-tool that calls its unlisted tools; empty if all are listed."""
+    call_hint: str
+    """Sentence with the meta-tools that call its unlisted tools; empty if all are listed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

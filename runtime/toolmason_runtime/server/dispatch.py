@@ -203,7 +203,11 @@ class Dispatcher:
         """The long texts of this server."""
         from toolmason_runtime.chunks.store import ChunkStore
 
-        return ChunkStore(self.server.get("chunk_store", ""), server=self.server["name"])
+        return ChunkStore(
+            self.server.get("chunk_store", ""),
+            server=self.server["name"],
+            show_call=lambda arguments: self._style.call_text(FETCH_CHUNK_ENTRY, arguments),
+        )
 
     def _load_tool(self, name: str, entry: ToolEntry) -> _Tool:
         binding = self._binding(name, entry)
