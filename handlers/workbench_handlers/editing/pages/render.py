@@ -59,11 +59,12 @@ def review_page(
     name = _shown(PurePath(review.path).name)
     rows = "".join(f"<dt>{label}</dt><dd>{escape(value)}</dd>" for label, value in facts(review))
     locked = ' disabled title="A form would change this text"' if text is None else ""
+    cancel = _button("Escape", "Cancel")
     status = "" if state["open"] else escape(state["text"])
     body = f"""
 <header>
 <a href="{pages.path()}">Pending reviews: <span id="pending">{len(state["pending"])}</span></a>
-<button type="button" data-key="?" aria-haspopup="dialog">Help <kbd>?</kbd></button>
+{_button("?", "Help", ' aria-haspopup="dialog"')}
 </header>
 <main data-base="{pages.path()}" data-id="{review.id}" data-open="{"yes" if state["open"] else "no"}">
 <h1>{name}</h1>
@@ -78,25 +79,31 @@ def review_page(
 <label for="text">Proposed text</label>
 <textarea id="text" spellcheck="false" autocomplete="off" autocapitalize="off" wrap="soft">
 {escape(text or "")}</textarea>
-<p><button type="submit">Send edited text</button> <button type="button" data-key="Escape">Cancel</button></p>
+<p><button type="submit">Send edited text</button> {cancel}</p>
 </form>
 <form id="comment" hidden>
 <label for="note">Comment for the model</label>
 <textarea id="note" rows="4"></textarea>
-<p><button type="submit">Send comment</button> <button type="button" data-key="Escape">Cancel</button></p>
+<p><button type="submit">Send comment</button> {cancel}</p>
 </form>
 </main>
 <nav aria-label="Decision">
-<button type="button" data-key="a" class="approve">Approve <kbd>a</kbd></button>
-<button type="button" data-key="e"{locked}>Edit <kbd>e</kbd></button>
-<button type="button" data-key="c">Comment <kbd>c</kbd></button>
-<button type="button" data-key="r" class="reject">Reject <kbd>r</kbd></button>
+{_button("a", "Approve", ' class="approve"')}
+{_button("e", "Edit", locked)}
+{_button("c", "Comment")}
+{_button("r", "Reject")}
 </nav>
 <dialog id="help" aria-label="Keys">
 <dl>{_keys()}</dl>
-<p><button type="button" data-key="Escape">Close</button></p>
+<p>{_button("Escape", "Close")}</p>
 </dialog>"""
     return _document(name, body, pages)
+
+
+def _button(key: str, label: str, attributes: str = "") -> str:
+    """Return a button that does the same as a key."""
+    hint = f' <kbd aria-hidden="true">{key}</kbd>' if len(key) == 1 else ""
+    return f'<button type="button" data-key="{key}" aria-keyshortcuts="{key}"{attributes}>{label}{hint}</button>'
 
 
 def diff_html(rows: Iterable[DiffRow]) -> str:

@@ -21,10 +21,10 @@ OLD, NEW = b"one\n", b"two\n"
 
 @pytest.fixture
 def programs(tmp_path: Path) -> Path:
-    """A directory of PATH with two programs."""
+    """A directory of PATH with programs."""
     directory = tmp_path / "bin"
     directory.mkdir()
-    for name in ("code", "meld"):
+    for name in ("code", "meld", "meld.CMD"):
         (directory / name).write_text("#!/bin/sh\n", encoding="utf-8")
         (directory / name).chmod(0o755)
     return directory
@@ -44,6 +44,7 @@ def programs(tmp_path: Path) -> Path:
             id="placeholders-inside-words",
         ),
         pytest.param({"WORKBENCH_EDITOR": "meld 'open"}, None, id="open-quote"),
+        pytest.param({"WORKBENCH_EDITOR": "meld.CMD"}, None, id="batch-file"),
         pytest.param({"WORKBENCH_EDITOR": "emacs {new}"}, None, id="missing-program"),
         pytest.param(
             {"WORKBENCH_EDITOR": " ", "DISPLAY": ":0"}, ["code", "--wait", "--diff", "{old}", "{new}"], id="blank"
