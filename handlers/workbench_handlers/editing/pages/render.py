@@ -11,7 +11,7 @@ from pathlib import PurePath
 from typing import Any, Final
 
 from workbench_handlers.editing.diff import DiffRow, diff_rows, reveal
-from workbench_handlers.editing.pages import ReviewPages
+from workbench_handlers.editing.pages.address import ReviewPages
 from workbench_handlers.editing.person_text import age_text, facts
 from workbench_handlers.editing.reviews import Review
 

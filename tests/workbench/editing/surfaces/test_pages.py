@@ -169,7 +169,7 @@ async def test_every_answer_isolates_the_page(desk: Desk, browser: Browser) -> N
 
 async def test_a_page_refers_to_nothing_outside_and_escapes_every_text(desk: Desk, browser: Browser) -> None:
     deceit = "</textarea><script>alert(1)</script>\u202e\"'&\x07"
-    review = desk.propose(f"{deceit.replace('/', '')}.txt", OLD, deceit.encode(), notes=(deceit,), client=deceit)
+    review = desk.propose(f"{deceit.replace('/', '')}\udcff.txt", OLD, deceit.encode(), notes=(deceit,), client=deceit)
 
     page = (await browser.get(browser.pages.path(review.id))).text
     listed = (await browser.get(browser.pages.path())).text

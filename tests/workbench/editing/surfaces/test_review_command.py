@@ -118,7 +118,7 @@ def test_the_diff_is_coloured_at_a_terminal_unless_no_color_is_set(desk: Desk, a
 
 def test_text_that_could_deceive_the_person_is_visible(desk: Desk, at_terminal: Open) -> None:
     deceit = "\x1b[2J\u202eevil\u200b\x9b1A"
-    desk.propose(f"a{deceit}.txt", OLD, f"one\n{deceit}\n".encode(), notes=(deceit,), client=deceit)
+    desk.propose(f"a{deceit}\udcff.txt", OLD, f"one\n{deceit}\n".encode(), notes=(deceit,), client=deceit)
 
     with at_terminal(NO_COLOR="1") as terminal:
         shown = terminal.expect(PROMPT)

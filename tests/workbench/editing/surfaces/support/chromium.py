@@ -54,7 +54,7 @@ class Chromium:
                 page.receive(message)
 
     async def open(self, url: str, width: int, height: int) -> Page:
-        """Open a page in a window of this size; below 700 pixels it is a phone."""
+        """Click a link in a page of another site, in a window of this size; below 700 pixels it is a phone."""
         target = (await self.send("Target.createTarget", url="about:blank"))["targetId"]
         session = (await self.send("Target.attachToTarget", targetId=target, flatten=True))["sessionId"]
         page = self.pages[session] = Page(self, session)
@@ -62,7 +62,9 @@ class Chromium:
             await page.send(f"{domain}.enable")
         size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 700}
         await page.send("Emulation.setDeviceMetricsOverride", **size)
-        await page.send("Page.navigate", url=url)
+        await page.send("Page.navigate", url=f"data:text/html,<a href='{url}'>review</a>")
+        await page.wait("document.querySelector('a')")
+        await page.tap("a")
         await page.wait("document.readyState === 'complete' && document.querySelector('main') !== null")
         return page
 
