@@ -80,10 +80,10 @@ def _port(text: str) -> int:
 
 
 def _run(options: argparse.Namespace, terminal: Terminal) -> int:
+    if problem := _usage_problem(options):
+        return _fail(problem, USAGE)
     store = ReviewStore(reviews_directory(terminal.environ))
     if options.undo is not None:
-        if options.id:
-            return _fail("write the id after --undo only", USAGE)
         return _undo(options, terminal, store) if options.undo else _list_written(terminal, store)
     if options.list:
         return _list(terminal, store.pending(), "No reviews are pending.")
@@ -92,6 +92,15 @@ def _run(options: argparse.Namespace, terminal: Terminal) -> int:
     if options.web:
         return _serve(terminal, store, options)
     return _review_one(terminal, store, options.id) if options.id else _review_all(terminal, store)
+
+
+def _usage_problem(options: argparse.Namespace) -> str:
+    """Return the part of a command line that has no effect; empty if there is none."""
+    if options.id and (options.list or options.undo is not None):
+        return "ID cannot be combined with --list; write the one to undo after --undo"
+    if options.port and not options.web:
+        return "--port needs --web"
+    return "--yes needs --undo ID" if options.yes and not options.undo else ""
 
 
 def _review_all(terminal: Terminal, store: ReviewStore) -> int:
@@ -169,6 +178,8 @@ def _serve(terminal: Terminal, store: ReviewStore, options: argparse.Namespace) 
         asyncio.run(serve())
     except KeyboardInterrupt:
         terminal.line()
+    except OSError as error:
+        return _fail(f"port {options.port} of this machine is not available: {error.strerror}")
     return DONE
 
 

@@ -33,6 +33,8 @@ GRACE_S: Final = 1.0
 _DEFAULT: Final = "code --wait --diff"
 _DISPLAYS: Final = ("DISPLAY", "WAYLAND_DISPLAY", "VSCODE_IPC_HOOK_CLI")
 """Variables of a session in which `code` can open a window; the last one is that of a remote session of VS Code."""
+_BATCH_FILES: Final = (".bat", ".cmd")
+"""cmd.exe runs them and would execute parts of a file's name. For VS Code on Windows, set the path of `Code.exe`."""
 _SIDE: Final = re.compile(r"\{(old|new)\}")
 
 _log = logging.getLogger(__name__)
@@ -51,9 +53,9 @@ def find_editor(environ: Mapping[str, str], projects: Iterable[Path]) -> tuple[s
         return None
     words = split_command(setting or _DEFAULT)
     program = SearchPath.of(environ, projects).find(words[0]) if words else None
-    if program is None:
+    if program is None or Path(program).suffix.lower() in _BATCH_FILES:
         if setting:
-            _log.warning("$%s is not used: its program was not found outside of the projects", SETTING)
+            _log.warning("$%s is not used: it needs a program outside of the projects, no batch file", SETTING)
         return None
     if not any(_SIDE.search(word) for word in words):
         words += ["{old}", "{new}"]

@@ -27,10 +27,10 @@ def decide(store: ReviewStore, review: Review, decision: Decision) -> str:
     Raises:
         ToolError: the file could not be written.
     """
-    if not store.decide(review, decision):
-        return f"This review was decided elsewhere. {status_text(store, review)}"
+    is_first = store.decide(review, decision)
     settle(store, review)
-    return status_text(store, review)
+    text = status_text(store, review)
+    return f"This review was decided elsewhere. {text}" if store.is_decided(review) and not is_first else text
 
 
 def is_open(store: ReviewStore, review: Review) -> bool:

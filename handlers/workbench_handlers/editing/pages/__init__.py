@@ -3,39 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import secrets
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
-from typing import Final
 
 import anyio
 
+from workbench_handlers.editing.pages.address import HOST, ReviewPages
 from workbench_handlers.editing.reviews import ReviewStore
 
-HOST: Final = "127.0.0.1"
-
-
-@dataclass(frozen=True, slots=True)
-class ReviewPages:
-    """The address of the pages, and the secrets that they require.
-
-    The first part of each path is random. Browsers send cookies to every port of a host; the cookie of these pages is
-    limited to that path, so that other local servers do not receive it.
-    """
-
-    port: int
-    space: str = field(default_factory=lambda: secrets.token_hex(8))
-    token: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
-
-    def path(self, review_id: str | None = None) -> str:
-        """Return the path of a review, or of the list."""
-        return f"/{self.space}/{f'r/{review_id}' if review_id else ''}"
-
-    def url(self, review_id: str | None = None) -> str:
-        """Return the address of a review, or of the list, with the token. It is for the person alone."""
-        return f"http://{HOST}:{self.port}{self.path(review_id)}?token={self.token}"
+__all__ = ["ReviewPages", "serve_pages"]
 
 
 @asynccontextmanager

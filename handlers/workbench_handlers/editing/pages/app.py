@@ -18,8 +18,8 @@ from starlette.routing import Mount, Route
 from toolmason_runtime import ToolError
 
 from workbench_handlers.editing.diff import reveal
-from workbench_handlers.editing.pages import ReviewPages
 from workbench_handlers.editing.pages.access import AccessMiddleware
+from workbench_handlers.editing.pages.address import ReviewPages
 from workbench_handlers.editing.pages.form_text import edited_bytes, form_text
 from workbench_handlers.editing.pages.render import list_page, review_page
 from workbench_handlers.editing.person_text import decide, is_open, status_text

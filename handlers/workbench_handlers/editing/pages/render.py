@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
+from difflib import SequenceMatcher
 from html import escape
 from itertools import groupby
 from pathlib import PurePath
-from typing import Any
+from typing import Any, Final
 
 from workbench_handlers.editing.diff import DiffRow, diff_rows, reveal
-from workbench_handlers.editing.pages import ReviewPages
+from workbench_handlers.editing.pages.address import ReviewPages
 from workbench_handlers.editing.person_text import age_text, facts
 from workbench_handlers.editing.reviews import Review
 
-_KEYS = (
+MAX_MARKED_CHARS: Final = 500
+"""Maximum characters of a line in which words are compared."""
+
+_WORD: Final = re.compile(r"\w+|\s+|.")
+_KEYS: Final = (
     ("j", "next change"),
     ("k", "previous change"),
     ("a", "approve: write the proposed text"),
@@ -53,11 +59,12 @@ def review_page(
     name = _shown(PurePath(review.path).name)
     rows = "".join(f"<dt>{label}</dt><dd>{escape(value)}</dd>" for label, value in facts(review))
     locked = ' disabled title="A form would change this text"' if text is None else ""
+    cancel = _button("Escape", "Cancel")
     status = "" if state["open"] else escape(state["text"])
     body = f"""
 <header>
 <a href="{pages.path()}">Pending reviews: <span id="pending">{len(state["pending"])}</span></a>
-<button type="button" data-key="?" aria-haspopup="dialog">Help <kbd>?</kbd></button>
+{_button("?", "Help", ' aria-haspopup="dialog"')}
 </header>
 <main data-base="{pages.path()}" data-id="{review.id}" data-open="{"yes" if state["open"] else "no"}">
 <h1>{name}</h1>
@@ -72,25 +79,31 @@ def review_page(
 <label for="text">Proposed text</label>
 <textarea id="text" spellcheck="false" autocomplete="off" autocapitalize="off" wrap="soft">
 {escape(text or "")}</textarea>
-<p><button type="submit">Send edited text</button> <button type="button" data-key="Escape">Cancel</button></p>
+<p><button type="submit">Send edited text</button> {cancel}</p>
 </form>
 <form id="comment" hidden>
 <label for="note">Comment for the model</label>
 <textarea id="note" rows="4"></textarea>
-<p><button type="submit">Send comment</button> <button type="button" data-key="Escape">Cancel</button></p>
+<p><button type="submit">Send comment</button> {cancel}</p>
 </form>
 </main>
 <nav aria-label="Decision">
-<button type="button" data-key="a" class="approve">Approve <kbd>a</kbd></button>
-<button type="button" data-key="e"{locked}>Edit <kbd>e</kbd></button>
-<button type="button" data-key="c">Comment <kbd>c</kbd></button>
-<button type="button" data-key="r" class="reject">Reject <kbd>r</kbd></button>
+{_button("a", "Approve", ' class="approve"')}
+{_button("e", "Edit", locked)}
+{_button("c", "Comment")}
+{_button("r", "Reject")}
 </nav>
 <dialog id="help" aria-label="Keys">
 <dl>{_keys()}</dl>
-<p><button type="button" data-key="Escape">Close</button></p>
+<p>{_button("Escape", "Close")}</p>
 </dialog>"""
     return _document(name, body, pages)
+
+
+def _button(key: str, label: str, attributes: str = "") -> str:
+    """Return a button that does the same as a key."""
+    hint = f' <kbd aria-hidden="true">{key}</kbd>' if len(key) == 1 else ""
+    return f'<button type="button" data-key="{key}" aria-keyshortcuts="{key}"{attributes}>{label}{hint}</button>'
 
 
 def diff_html(rows: Iterable[DiffRow]) -> str:
@@ -105,18 +118,33 @@ def diff_html(rows: Iterable[DiffRow]) -> str:
 def _row(row: DiffRow) -> str:
     if row.kind == "gap":
         return f'<div class="gap">{escape(row.new)}</div>'
-    old = _side("old", row.old_number, row.old, "del" if row.kind in {"changed", "removed"} else "")
-    new = _side("new", row.new_number, row.new, "ins" if row.kind in {"changed", "added"} else "")
-    return f'<div class="row {row.kind}">{old}{new}</div>'
+    old, new = escape(row.old), escape(row.new)
+    if row.kind == "changed":
+        old, new = _marked_words(row.old, row.new)
+    left = _side("old", row.old_number, f"<del>{old}</del>" if row.kind in {"changed", "removed"} else old)
+    right = _side("new", row.new_number, f"<ins>{new}</ins>" if row.kind in {"changed", "added"} else new)
+    return f'<div class="row {row.kind}">{left}{right}</div>'
 
 
-def _side(side: str, number: int | None, text: str, tag: str) -> str:
-    if number is None and not text:
+def _side(side: str, number: int | None, html: str) -> str:
+    if number is None:
         return f'<div class="side {side} empty"></div>'
-    mark = {"del": "&minus;", "ins": "+"}.get(tag, "")
-    code = f"<{tag}>{escape(text)}</{tag}>" if tag else escape(text)
-    numbered = f'<span class="number">{number or ""}</span><span class="mark">{mark}</span>'
-    return f'<div class="side {side}">{numbered}<code>{code}</code></div>'
+    mark = {"<del>": "&minus;", "<ins>": "+"}.get(html[:5], "")
+    numbered = f'<span class="number">{number}</span><span class="mark">{mark}</span>'
+    return f'<div class="side {side}">{numbered}<code>{html}</code></div>'
+
+
+def _marked_words(old: str, new: str) -> tuple[str, str]:
+    """Return two versions of a line in which the words that differ are marked; long lines without marks."""
+    if max(len(old), len(new)) > MAX_MARKED_CHARS:
+        return escape(old), escape(new)
+    before, after = _WORD.findall(old), _WORD.findall(new)
+    left, right = "", ""
+    for kind, i1, i2, j1, j2 in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+        removed, added = escape("".join(before[i1:i2])), escape("".join(after[j1:j2]))
+        left += removed if kind == "equal" or not removed else f"<mark>{removed}</mark>"
+        right += added if kind == "equal" or not added else f"<mark>{added}</mark>"
+    return left, right
 
 
 def _list_item(review: Review, pages: ReviewPages) -> str:

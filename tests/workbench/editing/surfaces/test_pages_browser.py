@@ -6,6 +6,7 @@ import os
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
+import anyio
 import pytest
 from chromium import CTRL, Page, chromium
 from proposals import Desk
@@ -39,7 +40,7 @@ async def open_page(desk: Desk, tmp_path: Path) -> AsyncIterator[OpenPage]:
             # A directory for looking at the pages: `REVIEW_SCREENSHOTS=/tmp/pages pytest ...`.
             if directory := os.environ.get("REVIEW_SCREENSHOTS"):
                 name = os.environ["PYTEST_CURRENT_TEST"].partition("::")[2].partition(" ")[0]
-                await page.screenshot(Path(directory, f"{name}.png"))
+                await anyio.Path(directory, f"{name}.png").write_bytes(await page.screenshot())
             assert page.problems == []
             assert {url.split("/")[2] for url in page.requests if not url.startswith("data:")} == {
                 f"127.0.0.1:{pages.port}"
@@ -73,7 +74,7 @@ async def test_a_person_reviews_by_keyboard(desk: Desk, open_page: OpenPage, siz
     written = desk.read("src/a.py")
     await page.press("n")
     await page.wait(
-        f"document.readyState === 'complete' && document.querySelector('main').dataset.id === '{second.id}'"
+        f"document.readyState === 'complete' && document.querySelector('main')?.dataset.id === '{second.id}'"
     )
     await page.press("r")
     await page.wait(DECIDED.format("Rejected"))
@@ -154,6 +155,6 @@ async def test_pages_follow_decisions_and_proposals_made_elsewhere(desk: Desk, o
     await page.wait(DECIDED.format("Rejected"))
     await page.wait("document.querySelector('nav [data-key=a]').disabled")
     await page.wait("!document.querySelector('#next').hidden")
-    await listed.wait(f"document.querySelector('main').dataset.pending === '{following.id}'")
+    await listed.wait(f"document.querySelector('main')?.dataset.pending === '{following.id}'")
     await page.press("a")
     assert desk.read("a.txt") == b"1\n"

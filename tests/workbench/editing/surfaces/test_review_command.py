@@ -5,17 +5,17 @@ from __future__ import annotations
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import urllib.request
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from proposals import Desk
 from pseudo_terminal import TerminalProgram
 
-from workbench_handlers.editing.reviews import Decision, ReviewStore
+from workbench_handlers.editing.reviews import Decision
 from workbench_handlers.editing.settle import settle
 
 COMMAND = (sys.executable, "-m", "workbench_server", "review")
@@ -118,7 +118,7 @@ def test_the_diff_is_coloured_at_a_terminal_unless_no_color_is_set(desk: Desk, a
 
 def test_text_that_could_deceive_the_person_is_visible(desk: Desk, at_terminal: Open) -> None:
     deceit = "\x1b[2J\u202eevil\u200b\x9b1A"
-    desk.propose(f"a{deceit}.txt", OLD, f"one\n{deceit}\n".encode(), notes=(deceit,), client=deceit)
+    desk.propose(f"a{deceit}\udcff.txt", OLD, f"one\n{deceit}\n".encode(), notes=(deceit,), client=deceit)
 
     with at_terminal(NO_COLOR="1") as terminal:
         shown = terminal.expect(PROMPT)
@@ -239,11 +239,16 @@ def test_without_a_terminal_the_pending_reviews_are_listed(desk: Desk, run: Run)
         pytest.param(["--undo", "rv_1\x1b"], 1, "no review `rv_1\\x1b`", id="undo-of-nothing"),
         pytest.param(["--list", "--web"], 2, "not allowed with", id="two-actions"),
         pytest.param(["--port", "70000", "--web"], 2, "must be a number", id="port"),
-        pytest.param(["rv_1", "--undo", "rv_2"], 2, "after --undo only", id="two-ids"),
+        pytest.param(["rv_1", "--undo", "rv_2"], 2, "after --undo", id="two-ids"),
+        pytest.param(["rv_1", "--list"], 2, "cannot be combined", id="a-list-of-one"),
+        pytest.param(["--port", "8000"], 2, "--port needs --web", id="port-without-page"),
+        pytest.param(["--yes"], 2, "--yes needs --undo", id="confirmation-of-nothing"),
+        pytest.param(["--web", "--port", "{used}"], 1, "is not available", id="port-in-use"),
     ],
 )
 def test_a_wrong_command_says_what_is_wrong(run: Run, arguments: list[str], code: int, message: str) -> None:
-    result = run(*arguments)
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        result = run(*(argument.replace("{used}", str(other.getsockname()[1])) for argument in arguments))
 
     assert result.returncode == code
     assert message in result.stderr
@@ -299,9 +304,12 @@ def test_web_prints_the_address_and_serves_until_ctrl_c(desk: Desk, environ: dic
         process.communicate()
 
 
-def test_an_unusable_state_directory_is_reported(run: Run, desk: Desk) -> None:
-    (desk.state / "reviews").mkdir(parents=True)
+def test_damaged_reviews_do_not_hide_the_others(run: Run, desk: Desk) -> None:
+    review = desk.propose("a.txt", OLD, NEW)
     (desk.state / "reviews" / "rv_00000000000000000000").write_bytes(b"no directory")
+    (desk.state / "reviews" / "rv_00000000000000000001").mkdir()
 
-    assert run("--list").returncode == 0
-    assert ReviewStore(Path(desk.state, "reviews")).pending() == []
+    result = run("--list")
+
+    assert (result.returncode, result.stderr) == (0, "")
+    assert [line.split()[0] for line in result.stdout.splitlines()] == ["ID", review.id]

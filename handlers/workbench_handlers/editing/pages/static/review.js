@@ -34,6 +34,8 @@ function move(step) {
 function showForm(name) {
   for (const form of document.forms) form.hidden = form.id !== name;
   nav.hidden = Boolean(name);
+  // The focus leaves a hidden form only with the next frame, and a key may come before it.
+  document.activeElement.blur();
   if (!name) return;
   const form = element(name);
   form.querySelector("textarea").focus({ preventScroll: true });
@@ -43,22 +45,28 @@ function showForm(name) {
 async function decide(decision) {
   if (!isOpen()) return;
   setButtons(false);
+  const answer = await post(decision);
+  if (answer.error) {
+    setButtons(true);
+    say(answer.error, true);
+    return;
+  }
+  showForm("");
+  update(answer);
+  (element("next").hidden ? element("status") : element("next")).focus();
+}
+
+async function post(decision) {
   try {
     const response = await fetch(location.pathname, {
       method: "POST",
       headers: { "Content-Type": "application/json" },
       body: JSON.stringify(decision),
     });
-    const type = response.headers.get("Content-Type") ?? "";
-    const answer = type.startsWith("application/json") ? await response.json() : { error: await response.text() };
-    if (answer.error) throw new Error(answer.error);
-    showForm("");
-    update(answer);
-    (element("next").hidden ? element("status") : element("next")).focus();
-  } catch (error) {
-    setButtons(true);
-    say(`Not sent. ${error.message}`, true);
-    element("status").scrollIntoView({ block: "center" });
+    const isJson = response.headers.get("Content-Type") === "application/json";
+    return isJson ? await response.json() : { error: await response.text() };
+  } catch {
+    return { error: "Not sent: the server of this page does not answer." };
   }
 }
 
@@ -102,7 +110,7 @@ async function poll() {
     if (response.ok) update(await response.json());
     else say(await response.text(), true);
   } catch {
-    say("The server of this page has ended.", true);
+    say("The server of this page does not answer.", true);
   }
   setTimeout(poll, POLL_MS);
 }

@@ -54,7 +54,7 @@ class Chromium:
                 page.receive(message)
 
     async def open(self, url: str, width: int, height: int) -> Page:
-        """Open a page in a window of this size; below 700 pixels it is a phone."""
+        """Click a link in a page of another site, in a window of this size; below 700 pixels it is a phone."""
         target = (await self.send("Target.createTarget", url="about:blank"))["targetId"]
         session = (await self.send("Target.attachToTarget", targetId=target, flatten=True))["sessionId"]
         page = self.pages[session] = Page(self, session)
@@ -62,7 +62,9 @@ class Chromium:
             await page.send(f"{domain}.enable")
         size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 700}
         await page.send("Emulation.setDeviceMetricsOverride", **size)
-        await page.send("Page.navigate", url=url)
+        await page.send("Page.navigate", url=f"data:text/html,<a href='{url}'>review</a>")
+        await page.wait("document.querySelector('a')")
+        await page.tap("a")
         await page.wait("document.readyState === 'complete' && document.querySelector('main') !== null")
         return page
 
@@ -98,7 +100,7 @@ class Page:
         """Wait until a condition holds, also across navigation."""
         try:
             async with asyncio.timeout(TIMEOUT_S):
-                while not await self._holds(condition):
+                while not await self._holds(condition):  # noqa: ASYNC110  it is in another process
                     await asyncio.sleep(0.02)
         except TimeoutError:
             raise AssertionError(
@@ -125,14 +127,14 @@ class Page:
 
     async def tap(self, selector: str) -> None:
         """Click the middle of an element."""
-        box = "{const box = document.querySelector(%s).getBoundingClientRect(); [box.x + box.width / 2, box.y + box.height / 2]}"
-        x, y = await self.evaluate(box % json.dumps(selector))
+        box = await self.evaluate(f"document.querySelector({json.dumps(selector)}).getBoundingClientRect().toJSON()")
+        x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
         for kind in ("mousePressed", "mouseReleased"):
             await self.send("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
 
-    async def screenshot(self, path: Path) -> None:
-        """Save the visible part as PNG."""
-        path.write_bytes(base64.b64decode((await self.send("Page.captureScreenshot"))["data"]))
+    async def screenshot(self) -> bytes:
+        """Return the visible part as PNG."""
+        return base64.b64decode((await self.send("Page.captureScreenshot"))["data"])
 
 
 def find_chromium() -> str:

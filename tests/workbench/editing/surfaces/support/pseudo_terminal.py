@@ -10,6 +10,7 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
+from typing import Self
 
 TIMEOUT_S = 60.0
 
@@ -26,14 +27,14 @@ class TerminalProgram:
             stdin=terminal,
             stdout=terminal,
             stderr=terminal,
-            preexec_fn=lambda: os.login_tty(terminal),
+            preexec_fn=lambda: os.login_tty(terminal),  # noqa: PLW1509  tests start no threads before it
         )
         os.close(terminal)
         self.screen = ""
         """All output."""
         self._seen = 0
 
-    def __enter__(self) -> TerminalProgram:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
