@@ -57,10 +57,8 @@ async def append_text(params: AppendTextParams, call: ToolCall) -> str:
     """Append text to an existing file."""
     located, current = await asyncio.to_thread(_read, params.path, await roots_for(call))
     if current is None:
-        message = (
-            f"no such file: `{located.shown}`{await asyncio.to_thread(similar, located)}; use write_file to create it"
-        )
-        raise ToolError(message, code="NOT_FOUND")
+        near = await asyncio.to_thread(similar, located)
+        raise ToolError(f"no such file: `{located.shown}`; write_file creates it{near}", code="NOT_FOUND")
     added = _encode(current, params.content, located)
     check_size(located, len(current) + len(added))
     heading = f"Append to this file?\n\n{_quoted(located)}\n{len(added):,} bytes after its {len(current):,}:"
