@@ -115,7 +115,9 @@ def _splice(edit: Edit, newline: str, text: str, positions: Positions, matches: 
     Characters that `new_string` repeats at the beginning and the end of `match_text` are not replaced, so the context
     of an edit keeps its line breaks and its typographic characters. The rest has the line breaks of the match.
     """
-    old, new = edit.match_text.replace("\r\n", "\n"), edit.new_string.replace("\r\n", "\n")
+    old, new = edit.match_text.replace("\r\n", "\n"), edit.new_string
+    if newline or "\n" in text:
+        new = new.replace("\r\n", "\n")
     prefix = common_prefix(old, new)
     suffix = common_prefix(old[prefix:][::-1], new[prefix:][::-1])
     pieces, written = [], 0
