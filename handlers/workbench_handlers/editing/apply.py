@@ -21,6 +21,7 @@ from workbench_handlers.editing.request import APPEND, CREATE, MAX_MATCH_CHARS, 
 
 MAX_LISTED_LINES: Final = 10
 """Maximum line numbers in a message."""
+BATCH_NOTE: Final = ".\nNo edit was applied. Edits apply in order, each to the text after the edits before it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,7 @@ def apply_request(request: EditRequest, current: bytes | None, shown: str) -> Pr
         try:
             text, note = _apply_edit(edit, file, text, shown, request)
         except ToolError as error:
-            raise ToolError(f"{where}{error.message}", code=error.code) from None
+            raise ToolError(f"{where}{error.message}{BATCH_NOTE if where else ''}", code=error.code) from None
         notes += [f"{where}{note}"] if note else []
     data = file.encode(text)
     if current is None:

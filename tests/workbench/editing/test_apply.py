@@ -85,6 +85,7 @@ def test_each_mode_gives_the_bytes_and_the_notes(
     [
         (b"a b c", "b", "x", b"a x c"),
         (b"a b c", " b", "", b"a c"),
+        (b"aaa", "aa", "b", b"ba"),
         (b"a\r\nb\r\nc", "a\nb", "a\nx\nb", b"a\r\nx\r\nb\r\nc"),
         (b"a\r\nb\r\nc", "a\r\nb", "a\r\nx", b"a\r\nx\r\nc"),
         (b"a\r\nb", "\n", "", b"ab"),
@@ -234,6 +235,20 @@ def test_the_message_of_a_failed_match_names_similar_lines_and_the_next_call() -
         r"line 4 (87 % similar): `def load(path):\n    return open(path).read()`",
         "Re-read the lines (read_files with start_line=4 and end_line=5) and copy them exactly",
     ]
+
+
+def test_several_matches_do_not_overlap() -> None:
+    assert replaced(b"aaaa", "aa", "b", 2) == b"bb"
+    assert replaced(b"a\r\na\na\r\n", "a\n", "b\n", 3) == b"b\r\nb\nb\r\n"
+
+
+def test_the_error_of_a_batch_states_that_no_edit_was_applied() -> None:
+    with pytest.raises(ToolError, match="edit 2 of 2: match_text does not occur") as error:
+        edited(b"one", Edit("one", "two"), Edit("one", "three"))
+
+    assert error.value.message.endswith(
+        ".\nNo edit was applied. Edits apply in order, each to the text after the edits before it"
+    )
 
 
 ENCODINGS: dict[str, tuple[bytes, str]] = {

@@ -22,6 +22,7 @@ from workbench_handlers.editing.lines import compare_lines, hunks, split_lines
         (b"a\n", b"a\n", ""),
         (None, None, ""),
         (None, b"a\n", "--- /dev/null\n+++ f (after)\n@@ -0,0 +1,1 @@\n+a\n"),
+        (None, codecs.BOM_UTF16_LE, "--- /dev/null\n+++ f (after)\n"),
         (None, b"", "--- /dev/null\n+++ f (after)\n"),
         (b"a\n", None, "--- f (before)\n+++ /dev/null\n@@ -1,1 +0,0 @@\n-a\n"),
         (b"a", b"a\n", f"--- f (before)\n+++ f (after)\n@@ -1,1 +1,1 @@\n-a\n{NO_NEWLINE}\n+a\n"),
@@ -198,6 +199,14 @@ def test_distant_edits_of_a_large_file_are_separate_hunks() -> None:
 
     assert diff.count("@@ -") == 3
     assert len(diff.splitlines()) < 50
+
+
+def test_a_hunk_has_three_lines_before_and_after() -> None:
+    old = "".join(f"{i}\n" for i in range(11))
+
+    diff = unified_diff(old.encode(), old.replace("5\n", "five\n").encode(), "f")
+
+    assert diff.splitlines()[2:] == ["@@ -3,7 +3,7 @@", " 2", " 3", " 4", "-5", "+five", " 6", " 7", " 8"]
 
 
 @given(st.text(st.sampled_from("ab\r\n\u2028\x0b")))

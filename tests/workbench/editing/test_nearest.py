@@ -90,6 +90,18 @@ def test_a_preview_is_short_and_shows_no_invisible_character() -> None:
     assert r"`key = \u202evalue\x1b[0m\n`" in hidden
 
 
+def test_places_do_not_overlap() -> None:
+    text = "".join(f"item {i // 2}\n" for i in range(12))
+
+    assert [place.line for place in nearest_places(text, "item 1\nitem 2\nitem 3\nitem 4\n")] == [5]
+
+
+def test_the_preview_of_a_long_line_shows_the_place() -> None:
+    text = "".join(f"value_{i} = {i};" for i in range(2_000))
+
+    assert nearest_places(text, "value_1234 = 1243;")[0].text.startswith("value_1234 = 1234;")
+
+
 def calls(work: Callable[[], object]) -> int:
     """The number of calls, of functions in Python and in C, that a piece of work makes."""
     count = 0
