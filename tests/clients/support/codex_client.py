@@ -86,7 +86,7 @@ class Codex:
             return
         assert message["method"] == APPROVAL, message
         self.questions.append(message["params"])
-        content = {} if self._action == "accept" else None
+        content: Message | None = {} if self._action == "accept" else None
         self._send({"id": message["id"], "result": {"action": self._action, "content": content}})
 
     def _send(self, message: Message) -> None:
