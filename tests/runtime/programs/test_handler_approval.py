@@ -22,6 +22,9 @@ class Client:
 
     operation_id = "1"
     is_local = True
+    client_name = ""
+    is_modern = False
+    has_progress_token = False
 
     def __init__(self, answer: str | None) -> None:
         self.capabilities: Mapping[str, Any] = {} if answer is None else {"elicitation": {}}

@@ -13,8 +13,8 @@ from quiet_context import QuietContext
 from toolmason_runtime import ToolCall, ToolError
 from toolmason_runtime.programs import ProgramSettings
 
-from workbench_handlers.editing.reviews import Decision
-from workbench_handlers.editing.state import TTL_S, Reviewing, ttl_seconds
+from workbench_handlers.editing.reviews import TTL_S, Decision
+from workbench_handlers.editing.state import Reviewing, ttl_seconds
 from workbench_handlers.editing.surfaces import Surfaces
 from workbench_handlers.editing.tools import propose_and_review, review_status
 from workbench_handlers.state import Workspace, workspace
