@@ -79,25 +79,30 @@ class Surfaces:
         question = self._ask(call, review, diff) if by_form else self._ask_for_page(call, review)
         if call.max_wait_s:
             self._start(review, QUESTION, question)
-        else:
+            return
+        try:
             await question
+        except ToolError as error:  # the review is stored, and has other surfaces
+            _log.warning("the question of %s ended: %s", review.id, error)
 
     async def wait(self, call: ToolCall, review: Review, seconds: float, *, needs_surface: bool = True) -> None:
-        """Wait until a decision, at most `seconds`; with `needs_surface`, only while a surface is open.
+        """Wait until a decision or the expiry, at most `seconds`; with `needs_surface`, only while a surface is open.
 
-        A cancelled call closes its question, because its client no longer shows it.
+        A cancelled proposal closes its question, because its client no longer shows it.
         """
         began = reported = time.monotonic()
         while not self._store.is_decided(review):
             tasks = [task for (review_id, _), task in self._tasks.items() if review_id == review.id]
             remaining = began + seconds - time.monotonic()
-            if remaining <= 0 or (needs_surface and not tasks):
+            is_expired = self._store.now() >= review.expires_at
+            if remaining <= 0 or is_expired or (needs_surface and not tasks):
                 return
             delay = min(POLL_S, remaining)
             try:
                 await (asyncio.wait(tasks, timeout=delay) if tasks else asyncio.sleep(delay))
             except asyncio.CancelledError:
-                self._close(review, QUESTION)
+                if needs_surface:
+                    self._close(review, QUESTION)
                 raise
             if time.monotonic() - reported >= PROGRESS_S:
                 reported = time.monotonic()
@@ -173,9 +178,11 @@ class Surfaces:
             async with serve_pages(self._store) as pages:
                 opened.set_result(pages)
                 await asyncio.Event().wait()
-        except OSError as error:
+        except Exception as error:
             self._pages = None
-            opened.set_exception(ToolError(f"the review page cannot be served: {error.strerror}", code="NO_PAGE"))
+            if opened.done():
+                raise
+            opened.set_exception(ToolError(f"the review page cannot be served: {error}", code="NO_PAGE"))
 
 
 def decide_and_settle(store: ReviewStore, review: Review, decision: Decision) -> None:

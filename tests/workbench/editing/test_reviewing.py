@@ -240,7 +240,7 @@ def test_a_commit_needs_the_path_of_its_review(place: Place, file: Path) -> None
 def test_an_expired_review_is_reported_and_a_new_one_says_so(place: Place) -> None:
     with place.server(LEGACY, "--review-ttl", "1s") as client:
         session = propose_two(client)["session_path"]
-        status = client.call("review_status", session_path=session, wait_s=3)["review"]
+        status = client.call("review_status", session_path=session, wait_s=30)["review"]
         refused = client.error("commit_review", session_path=session, original_path="a.txt")
         again = propose_two(client)
 
