@@ -18,5 +18,5 @@ def place(tmp_path: Path) -> Place:
 
 
 @pytest.fixture
-def person() -> Person:
+def user() -> Person:
     return Person()

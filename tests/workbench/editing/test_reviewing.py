@@ -36,13 +36,13 @@ def file(place: Place) -> Path:
 
 
 @pytest.mark.parametrize("version", ERAS)
-def test_an_approved_change_is_written_at_once(version: str, place: Place, person: Person, file: Path) -> None:
-    with place.server(version, person=person) as client:
+def test_an_approved_change_is_written_at_once(version: str, place: Place, user: Person, file: Path) -> None:
+    with place.server(version, person=user) as client:
         result = propose_two(client)
 
     assert result["user_action"] == "COMMITTED"
     assert file.read_bytes() == b"one\n2\nthree\n"
-    (question,) = person.asked
+    (question,) = user.asked
     assert str(file) in question["message"]
     assert "\n-two\n+2\n" in question["message"]
     assert question["requestedSchema"]["properties"]["decision"]["enum"] == ["approve", "reject", "comment"]
@@ -64,8 +64,8 @@ def test_an_approved_change_is_written_at_once(version: str, place: Place, perso
 def test_every_other_answer_writes_nothing(
     version: str, reply: dict[str, Any], action: str, text: str, place: Place
 ) -> None:
-    person = Person(reply)
-    with place.server(version, person=person) as client:
+    user = Person(reply)
+    with place.server(version, person=user) as client:
         result = propose_two(client)
 
     assert result["user_action"] == action
@@ -77,11 +77,11 @@ def test_every_other_answer_writes_nothing(
 @pytest.mark.parametrize(
     "example", CATALOGUE["tools"][PROPOSE]["examples"], ids=lambda e: e["description"].split(":")[0]
 )
-def test_each_example_of_the_manifest_is_a_valid_proposal(example: Any, place: Place, person: Person) -> None:
+def test_each_example_of_the_manifest_is_a_valid_proposal(example: Any, place: Place, user: Person) -> None:
     for name, data in SAMPLES.items():
         place.write(name, data)
     mode = example["description"].partition(":")[0].lower()
-    with place.server(LEGACY, person=person) as client:
+    with place.server(LEGACY, person=user) as client:
         result = client.call(PROPOSE, **example["arguments"])
 
     assert result["user_action"] == "COMMITTED"
@@ -99,20 +99,20 @@ SENTINELS = {
 
 @pytest.mark.parametrize("mode", SENTINELS)
 @pytest.mark.parametrize("situation", ["single", "batch", "auto-approved", "continued"])
-def test_special_values_work_in_every_situation(situation: str, mode: str, place: Place, person: Person) -> None:
+def test_special_values_work_in_every_situation(situation: str, mode: str, place: Place, user: Person) -> None:
     match_text, before, after = SENTINELS[mode]
     file = place.write("a.txt", b"on the disk\n" if situation == "continued" else before)
     arguments: dict[str, Any] = {"match_text": match_text, "new_string": "new\n"}
     if situation == "batch":
         arguments = {"edits": [arguments], "match_text": "", "new_string": ""}
     flags = ("--auto-approve", "*.txt") if situation == "auto-approved" else ()
-    with place.server(LEGACY, *flags, person=person) as client:
+    with place.server(LEGACY, *flags, person=user) as client:
         if situation == "continued":
-            person.reply = {"action": "decline"}
+            user.reply = {"action": "decline"}
             session = client.propose("a.txt", "disk", "table")["session_path"]
             place.decide(session, Decision("edit", "a test", edited=before))
             arguments["session_path"] = session
-            person.reply = answer("approve")
+            user.reply = answer("approve")
         result = client.call(PROPOSE, path="a.txt", **arguments)
 
     assert result["user_action"] == ("AUTO_APPROVED" if situation == "auto-approved" else "COMMITTED")
@@ -276,47 +276,45 @@ def test_a_text_of_the_user_is_not_written_over_a_changed_file(place: Place, fil
 
 
 @pytest.mark.parametrize("version", ERAS)
-def test_a_long_diff_is_never_cut_in_a_question(version: str, place: Place, person: Person) -> None:
-    with place.server(version, person=person) as client:
+def test_a_long_diff_is_never_cut_in_a_question(version: str, place: Place, user: Person) -> None:
+    with place.server(version, person=user) as client:
         short = client.propose("new.txt", "", "x" * 19_000)
         result = client.propose("b.txt", "", "x" * 20_001)
 
     assert short["user_action"] == "COMMITTED"
-    assert len(person.asked) == 1
+    assert len(user.asked) == 1
     assert result["user_action"] == "PENDING"
 
 
 @pytest.mark.parametrize("version", ERAS)
-def test_a_long_diff_is_shown_on_a_page_where_the_client_can_open_one(
-    version: str, place: Place, person: Person
-) -> None:
+def test_a_long_diff_is_shown_on_a_page_where_the_client_can_open_one(version: str, place: Place, user: Person) -> None:
     def visit(question: dict[str, Any]) -> dict[str, Any]:
         (review,) = place.store.pending()
         place.decide(review.id, Decision("approve", "page"))
-        return person(question)
+        return user(question)
 
-    person.reply = {"action": "accept"}
+    user.reply = {"action": "accept"}
     with place.server(version, capabilities={"elicitation": {"form": {}, "url": {}}}) as client:
         client.peer.answers["elicitation/create"] = visit
         result = client.propose("new.txt", "", "x" * 20_001)
 
     assert result["user_action"] == "COMMITTED"
-    assert person.asked[0]["mode"] == "url"
-    assert person.asked[0]["url"].startswith("http://127.0.0.1:")
+    assert user.asked[0]["mode"] == "url"
+    assert user.asked[0]["url"].startswith("http://127.0.0.1:")
 
 
-def test_hidden_characters_are_visible_in_the_question(place: Place, person: Person) -> None:
+def test_hidden_characters_are_visible_in_the_question(place: Place, user: Person) -> None:
     place.write("a.txt", b"if ok:\n")
-    with place.server(LEGACY, person=person) as client:
+    with place.server(LEGACY, person=user) as client:
         client.propose("a.txt", "if ok:", "if ok:\u202e \x1b[2K\u200b")
 
-    message = person.asked[0]["message"]
+    message = user.asked[0]["message"]
     assert "\\u202e" in message
     assert message.replace("\n", "").replace("\t", "").isprintable()
 
 
-def test_a_call_that_is_cancelled_and_sent_again_joins_its_review(place: Place, person: Person) -> None:
-    with place.server(LEGACY, person=person) as client:
+def test_a_call_that_is_cancelled_and_sent_again_joins_its_review(place: Place, user: Person) -> None:
+    with place.server(LEGACY, person=user) as client:
         arguments = {"path": "a.txt", "match_text": "two", "new_string": "2"}
         number = client.peer.send("tools/call", name=PROPOSE, arguments=arguments)
         question = client.peer.next_message()
@@ -330,8 +328,8 @@ def test_a_call_that_is_cancelled_and_sent_again_joins_its_review(place: Place, 
     assert len(place.store.recent()) == 1
 
 
-def test_the_first_answer_of_any_surface_ends_the_call(place: Place, person: Person, file: Path) -> None:
-    with place.server(LEGACY, person=person) as client:
+def test_the_first_answer_of_any_surface_ends_the_call(place: Place, user: Person, file: Path) -> None:
+    with place.server(LEGACY, person=user) as client:
         arguments = {"path": "a.txt", "match_text": "two", "new_string": "2"}
         number = client.peer.send("tools/call", name=PROPOSE, arguments=arguments)
         question = client.peer.next_message()
@@ -376,8 +374,8 @@ def test_a_decision_without_an_outcome_is_completed_by_the_next_server(place: Pl
     assert file.read_bytes() == b"one\n2\nthree\n"
 
 
-def test_twenty_reviews_at_once_are_asked_and_written(place: Place, person: Person) -> None:
-    with place.server(LEGACY, person=person) as client:
+def test_twenty_reviews_at_once_are_asked_and_written(place: Place, user: Person) -> None:
+    with place.server(LEGACY, person=user) as client:
         peer = client.peer
         numbers = {
             peer.send(
