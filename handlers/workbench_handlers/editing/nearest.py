@@ -144,8 +144,5 @@ def _percent(place: Place) -> int:
 
 
 def _preview(text: str) -> str:
-    return (
-        reveal(text, keep="")
-        if len(text) <= MAX_PREVIEW_CHARS
-        else reveal(text[: MAX_PREVIEW_CHARS - 1], keep="") + "…"
-    )
+    shown = reveal(text[: MAX_PREVIEW_CHARS + 1], keep="")
+    return shown if len(shown) <= MAX_PREVIEW_CHARS else shown[: MAX_PREVIEW_CHARS - 1] + "…"

@@ -16,6 +16,9 @@ OVERWRITE: Final = "OVERWRITE_FILE"
 APPEND: Final = "APPEND_TO_FILE"
 MAX_MATCH_CHARS: Final = 2_000
 """Maximum characters of `match_text` without `bypass_match_text_limit`."""
+MAX_EDITS: Final = 200
+MAX_REPLACEMENTS: Final = 10_000
+"""Maximum places that one edit replaces. Both limits bound the work of a call in a large file."""
 
 MODES: Final[dict[Mode, str]] = {
     "batch": "edits=[{match_text, new_string}, ...], without match_text and new_string",
@@ -95,6 +98,8 @@ def _check_batch(
     if expected_replacements not in {None, 0, 1}:
         message = "expected_replacements beside edits has no effect: put it into the edit that it belongs to"
         raise _invalid(message)
+    if len(edits) > MAX_EDITS:
+        raise _invalid(f"there are {len(edits):,} edits; one call takes at most {MAX_EDITS}: send the rest in another")
     for number, edit in enumerate(edits, 1):
         where = f"edit {number} of {len(edits)}: "
         _check_edit(edit, where)
@@ -106,9 +111,9 @@ def _check_batch(
 
 
 def _check_edit(edit: Edit, where: str) -> None:
-    if edit.expected_replacements < 1 and edit.match_text not in _SENTINELS:
-        message = f"{where}expected_replacements is {edit.expected_replacements}: send 1 or more, or leave it out"
-        raise _invalid(message)
+    if not 1 <= edit.expected_replacements <= MAX_REPLACEMENTS and edit.match_text not in _SENTINELS:
+        message = f"{where}expected_replacements is {edit.expected_replacements}: send 1 to {MAX_REPLACEMENTS:,}"
+        raise _invalid(f"{message}, or leave it out")
     for name, text in (("match_text", edit.match_text), ("new_string", edit.new_string)):
         if flaw := _UNWRITABLE.search(text):
             raise _invalid(f"{where}{name} contains U+{ord(flaw[0]):04X}, which a text file cannot contain: remove it")

@@ -84,9 +84,12 @@ def test_a_preview_is_short_and_shows_no_invisible_character() -> None:
     long = "key = " + "v" * 300
 
     message = describe_nearest(f"{long}\nkey = \u202evalue\x1b[0m\n", f"{long}x\n")
+    escaped = describe_nearest("key = value" + "\u200b" * 150, "key = valeu" + "\u200b" * 150).splitlines()[1]
     hidden = describe_nearest("key = \u202evalue\x1b[0m\n", "key = value[0m\n")
 
     assert f"`{long[: MAX_PREVIEW_CHARS - 1]}…`" in message
+    assert escaped.startswith("line 1 (9")
+    assert len(escaped) == len("line 1 (99 % similar): ``") + MAX_PREVIEW_CHARS
     assert r"`key = \u202evalue\x1b[0m\n`" in hidden
 
 
