@@ -56,6 +56,10 @@ def _open_move(source: Located, destination: Located, *, walk: bool = CAN_WALK) 
     if not is_directory(destination.parent):
         message = f"no such directory: `{destination.parent.shown}`; create it with create_directory"
         raise ToolError(message, code="NOT_FOUND")
+    if destination.path != source.path and destination.path.is_relative_to(source.path):
+        raise ToolError(
+            f"`{source.shown}` cannot be moved into itself: use another destination", code="INVALID_ARGUMENT"
+        )
     with open_for_change(source, walk=walk) as old, open_for_change(destination, walk=walk) as new:
         _check_movable(source, Entry.of(source, old).status())
         if Entry.of(destination, new).status() is not None:

@@ -44,8 +44,8 @@ def write(roots: tuple[Root, ...], path: str, data: bytes, *, walk: bool = CAN_W
     replace_file(located, data, expected=read_for_editing(located), walk=walk)
 
 
-def move(roots: tuple[Root, ...], source: str, destination: str) -> None:
-    move_path(locate_entry(source, roots), locate_entry(destination, roots))
+def move(roots: tuple[Root, ...], source: str, destination: str, *, walk: bool = CAN_WALK) -> None:
+    move_path(locate_entry(source, roots), locate_entry(destination, roots), walk=walk)
 
 
 def names(directory: Path) -> list[str]:
@@ -304,18 +304,20 @@ def test_a_directory_is_made_once_with_its_parents(room: Any) -> None:
         assert failure(lambda path=path: make_directory(locate_for_writing(path, room.roots))).code == "NOT_A_DIRECTORY"  # type: ignore[misc]
 
 
-def test_files_and_directories_are_moved_whole(room: Any) -> None:
+@both_ways
+def test_files_and_directories_are_moved_whole(room: Any, walk: bool) -> None:
     room.write("a.txt", "text").chmod(0o640)
     room.write("old/deep/b.txt", "deep")
     (room.project / "sub").mkdir()
     inode = (room.project / "a.txt").stat().st_ino
-    move(room.roots, "a.txt", "sub/c.txt")
-    move(room.roots, "old/", "sub/new")
+    move(room.roots, "a.txt", "sub/c.txt", walk=walk)
+    move(room.roots, "old/", "sub/new", walk=walk)
     assert (room.project / "sub/c.txt").stat().st_ino == inode
     assert (room.project / "sub/new/deep/b.txt").read_text(encoding="utf-8") == "deep"
     assert names(room.project) == ["sub"]
 
 
+@both_ways
 @pytest.mark.parametrize(
     ("source", "destination", "code"),
     [
@@ -328,7 +330,7 @@ def test_files_and_directories_are_moved_whole(room: Any) -> None:
         ("missing", "c.txt", "NOT_FOUND"),
         ("a.txt", "missing/c.txt", "NOT_FOUND"),
         ("a.txt", "b.txt/c", "NOT_A_DIRECTORY"),
-        ("folder", "folder/inner", "CANNOT_WRITE"),
+        ("folder", "folder/inner", "INVALID_ARGUMENT"),
         ("link", "c.txt", "NOT_A_FILE"),
         ("pipe", "c.txt", "NOT_A_FILE"),
         ("a.txt", "out/c.txt", "PATH_NOT_ALLOWED"),
@@ -337,7 +339,7 @@ def test_files_and_directories_are_moved_whole(room: Any) -> None:
     ],
 )
 def test_a_move_that_would_lose_or_leave_something_is_refused(
-    room: Any, source: str, destination: str, code: str
+    room: Any, source: str, destination: str, code: str, walk: bool
 ) -> None:
     room.write("a.txt", "one")
     room.write("b.txt", "two")
@@ -348,7 +350,7 @@ def test_a_move_that_would_lose_or_leave_something_is_refused(
     (room.project / "out").symlink_to(room.outside)
     os.mkfifo(room.project / "pipe")
     before = snapshot(room.project.parent)
-    assert failure(lambda: move(room.roots, source, destination)).code == code
+    assert failure(lambda: move(room.roots, source, destination, walk=walk)).code == code
     assert snapshot(room.project.parent) == before
 
 
