@@ -10,16 +10,14 @@ from toolmason_runtime import ToolCall, ToolError
 from toolmason_runtime.programs import approve_handler, escape_invisible, shorten_middle
 
 from workbench_handlers.state import roots_for
+from workbench_handlers.workspace.move import check_move, locate_entry, move_path
 from workbench_handlers.workspace.open import similar
 from workbench_handlers.workspace.roots import Located, Root
 from workbench_handlers.workspace.write import (
-    check_move,
     check_size,
     is_directory,
-    locate_entry,
     locate_for_writing,
     make_directory,
-    move_path,
     read_for_editing,
     replace_file,
 )

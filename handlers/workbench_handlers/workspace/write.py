@@ -1,4 +1,4 @@
-"""Change files and directories inside the roots: atomically, durably, and never through a link.
+"""Write files and create directories inside the roots: atomically, durably, and never through a link.
 
 Invariant: every change is made relative to the descriptor of a directory that was opened from the root component by
 component, see `workspace.open`. A file is replaced by a complete new one or stays as it was.
@@ -9,7 +9,6 @@ from __future__ import annotations
 import errno
 import os
 import re
-import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -26,8 +25,8 @@ from workbench_handlers.workspace.atomic import (
     sync_directory,
     temporary_file,
 )
-from workbench_handlers.workspace.open import CAN_WALK, open_child, open_directory, similar
-from workbench_handlers.workspace.roots import Located, RefusedPathError, Root, candidates, locate
+from workbench_handlers.workspace.open import CAN_WALK, open_child, open_directory
+from workbench_handlers.workspace.roots import Located, RefusedPathError, Root, locate
 
 MAX_EDIT_BYTES: Final = 10_000_000
 """Maximum size of a file that is edited or written."""
@@ -60,25 +59,12 @@ def locate_for_writing(path: str, roots: Sequence[Root]) -> Located:
         RefusedPathError: it is outside of `roots`, is a root, or belongs to a git repository's own files.
     """
     located = locate(path, roots)
-    _check_writable_path(path, located)
+    check_writable_path(path, located)
     return located
 
 
-def locate_entry(path: str, roots: Sequence[Root]) -> Located:
-    """Locate a path whose last component is not followed if it is a link. It may be missing.
-
-    Raises:
-        RefusedPathError: see `locate_for_writing`.
-    """
-    located = locate(path, roots)
-    directory, name = os.path.split(candidates(path, roots)[0].rstrip("/"))
-    if located.parts and name not in {"", ".", ".."}:
-        located = locate(directory, roots).child(name)
-    _check_writable_path(path, located)
-    return located
-
-
-def _check_writable_path(path: str, located: Located) -> None:
+def check_writable_path(path: str, located: Located) -> None:
+    """Refuse a root, a path that is too deep, and the own files of a git repository."""
     if not located.parts:
         message = f"`{path}` is an allowed directory itself: use a path below it"
         raise RefusedPathError(message, reason="Path is a root")
@@ -127,7 +113,7 @@ def read_for_editing(located: Located) -> bytes | None:
         ToolError: it is not a regular file, is too large, has hard links, or cannot be read or changed.
     """
     try:
-        with _open_for_change(located) as directory:
+        with open_for_change(located) as directory:
             current = _read(located, directory)
     except ToolError as error:
         if error.code == "NOT_FOUND":
@@ -179,7 +165,7 @@ def replace_file(located: Located, data: bytes, *, expected: bytes | None, walk:
         make_directory(located.parent, walk=walk)
     elif not is_directory(located.parent):
         raise FileChangedError(located, None)
-    with _open_for_change(located, walk=walk) as directory, locked(located, directory):
+    with open_for_change(located, walk=walk) as directory, locked(located, directory):
         metadata = _check_unchanged(located, directory, expected)
         with temporary_file(located, directory, data, metadata) as temporary:
             _check_unchanged(located, directory, expected)
@@ -217,7 +203,7 @@ def make_directory(located: Located, *, walk: bool = CAN_WALK) -> bool:
         return False
     for depth in range(1, len(located.parts) + 1):
         step = Located(located.root, located.parts[:depth], located.shown)
-        with _open_for_change(step, walk=walk) as directory:
+        with open_for_change(step, walk=walk) as directory:
             entry = Entry.of(step, directory)
             if entry.status() is None:
                 with suppress(FileExistsError):  # another process created it
@@ -226,57 +212,8 @@ def make_directory(located: Located, *, walk: bool = CAN_WALK) -> bool:
     return is_directory(located)
 
 
-def check_move(source: Located, destination: Located) -> None:
-    """Raise the error that `move_path` would raise now."""
-    with _open_move(source, destination):
-        return
-
-
-def move_path(source: Located, destination: Located, *, walk: bool = CAN_WALK) -> None:
-    """Move a file or directory to a path that does not exist, in an existing directory.
-
-    Raises:
-        ToolError: the source is missing or is neither, the destination exists, or it cannot be moved.
-    """
-    with _open_move(source, destination, walk=walk) as (old, new):
-        try:
-            rename_new(Entry.of(source, old), Entry.of(destination, new))
-        except FileExistsError:
-            raise _existing_error(destination) from None
-        sync_directory(new)
-        sync_directory(old)
-
-
 @contextmanager
-def _open_move(source: Located, destination: Located, *, walk: bool = CAN_WALK) -> Iterator[tuple[int, int]]:
-    """Open the directories of a valid move and yield their descriptors."""
-    if not is_directory(destination.parent):
-        message = f"no such directory: `{destination.parent.shown}`; create it with create_directory"
-        raise ToolError(message, code="NOT_FOUND")
-    with _open_for_change(source, walk=walk) as old, _open_for_change(destination, walk=walk) as new:
-        _check_movable(source, Entry.of(source, old).status())
-        if Entry.of(destination, new).status() is not None:
-            raise _existing_error(destination)
-        yield old, new
-
-
-def _existing_error(destination: Located) -> ToolError:
-    message = f"`{destination.shown}` exists and is not replaced: use another destination, with its file name"
-    return ToolError(message, code="FILE_EXISTS")
-
-
-def _check_movable(source: Located, status: os.stat_result | None) -> None:
-    if status is None:
-        raise ToolError(f"no such file or directory: `{source.shown}`{similar(source)}", code="NOT_FOUND")
-    if stat.S_ISLNK(status.st_mode):
-        message = f"`{source.shown}` is a symbolic link: send the path of its target, or ask the user to move the link"
-        raise ToolError(message, code="NOT_A_FILE")
-    if not (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)):
-        raise ToolError(f"`{source.shown}` is a pipe, socket or device and cannot be moved", code="NOT_A_FILE")
-
-
-@contextmanager
-def _open_for_change(located: Located, *, walk: bool = CAN_WALK) -> Iterator[int]:
+def open_for_change(located: Located, *, walk: bool = CAN_WALK) -> Iterator[int]:
     """Open the directory of an entry and yield its descriptor; convert `OSError` of the change to `ToolError`."""
     with open_directory(located.parent, walk=walk) as directory:
         try:
