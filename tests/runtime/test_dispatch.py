@@ -72,7 +72,7 @@ async def test_pages_join_to_the_whole_list_in_order() -> None:
             break
         params = {"cursor": page["nextCursor"]}
 
-    assert sizes == [7, 7, 7, 3]
+    assert sizes == [7, 7, 7, 5]
     assert names == [name for name in CATALOGUE["tools"] if name != "secret"]
 
 

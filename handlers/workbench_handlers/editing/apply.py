@@ -21,6 +21,7 @@ from workbench_handlers.editing.request import APPEND, CREATE, MAX_MATCH_CHARS, 
 
 MAX_LISTED_LINES: Final = 10
 """Maximum line numbers in a message."""
+BATCH_NOTE: Final = ".\nNo edit was applied. Edits apply in order, each to the text after the edits before it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,7 @@ def apply_request(request: EditRequest, current: bytes | None, shown: str) -> Pr
         try:
             text, note = _apply_edit(edit, file, text, shown, request)
         except ToolError as error:
-            raise ToolError(f"{where}{error.message}", code=error.code) from None
+            raise ToolError(f"{where}{error.message}{BATCH_NOTE if where else ''}", code=error.code) from None
         notes += [f"{where}{note}"] if note else []
     data = file.encode(text)
     if current is None:
@@ -115,7 +116,9 @@ def _splice(edit: Edit, newline: str, text: str, positions: Positions, matches: 
     Characters that `new_string` repeats at the beginning and the end of `match_text` are not replaced, so the context
     of an edit keeps its line breaks and its typographic characters. The rest has the line breaks of the match.
     """
-    old, new = edit.match_text.replace("\r\n", "\n"), edit.new_string.replace("\r\n", "\n")
+    old, new = edit.match_text.replace("\r\n", "\n"), edit.new_string
+    if newline or "\n" in text:
+        new = new.replace("\r\n", "\n")
     prefix = common_prefix(old, new)
     suffix = common_prefix(old[prefix:][::-1], new[prefix:][::-1])
     pieces, written = [], 0

@@ -9,9 +9,9 @@ from difflib import SequenceMatcher
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-MAX_PAIRS: Final = 250_000
+MAX_PAIRS: Final = 40_000
 """Maximum pairs of lines that one exact comparison examines; larger parts are divided at lines that occur once."""
-MAX_ALL_PAIRS: Final = 4_000_000
+MAX_ALL_PAIRS: Final = 1_000_000
 """Maximum pairs of lines that the exact comparisons of two files examine together."""
 MAX_DEPTH: Final = 12
 """Maximum number of times that a part is divided. A part beyond a limit counts as changed as a whole."""

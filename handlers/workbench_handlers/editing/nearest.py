@@ -9,13 +9,15 @@ from difflib import SequenceMatcher
 from typing import Final
 
 from workbench_handlers.editing.diff import reveal
-from workbench_handlers.editing.folding import line_number
+from workbench_handlers.editing.folding import fold, line_number
 from workbench_handlers.editing.lines import compare_lines, split_lines
 
 MAX_PLACES: Final = 3
 MAX_PREVIEW_CHARS: Final = 200
 MAX_COMPARED_CHARS: Final = 2_000
 """Maximum characters of the wanted text that are compared."""
+MAX_COMPARED_LINES: Final = 100
+"""Maximum lines of the wanted text that are compared."""
 MAX_ANCHORS: Final = 24
 """Maximum words, and maximum other parts, of the wanted text that are searched."""
 MAX_ANCHOR_HITS: Final = 100
@@ -54,12 +56,14 @@ def describe_nearest(text: str, wanted: str) -> str:
 
 def nearest_places(text: str, wanted: str) -> list[Place]:
     """Return the places that are most similar to `wanted`, at most `MAX_PLACES`, the best first."""
-    text = text.replace("\r\n", "\n")
-    wanted = wanted.replace("\r\n", "\n")[:MAX_COMPARED_CHARS]
+    text, wanted = (fold(part, "" if "\n" in text else "\r") for part in (text, wanted))
+    wanted = "".join(split_lines(wanted[:MAX_COMPARED_CHARS])[:MAX_COMPARED_LINES])
     scored = []
-    for start in _candidates(text, wanted):
+    for start, first in _candidates(text, wanted):
         part = _part(text, start, wanted)
-        scored.append((-_similarity(wanted, part), start, part))
+        # The wanted text may be a small part of a line.
+        similarity = max(_similarity(wanted, part), _similarity(wanted, text[first : first + len(wanted)]))
+        scored.append((-similarity, start, part))
     places: list[tuple[int, Place]] = []
     for negated, start, part in sorted(scored):
         is_new = all(abs(start - other) > max(1, len(wanted) // 2) for other, _ in places)
@@ -68,25 +72,33 @@ def nearest_places(text: str, wanted: str) -> list[Place]:
     return [place for _, place in places]
 
 
-def _candidates(text: str, wanted: str) -> list[int]:
-    """Return the most likely places: each rare anchor found in `text` votes for where the wanted text would begin."""
+def _candidates(text: str, wanted: str) -> list[tuple[int, int]]:
+    """Return the most likely places, each as the start of its line and the position where `wanted` may begin.
+
+    Each occurrence of a rare anchor votes for the place where the wanted text would begin.
+    """
     counts = {anchor: text.count(anchor) for anchor in _anchors(wanted)}
     used = sorted((anchor for anchor in counts if counts[anchor]), key=lambda anchor: (counts[anchor], -len(anchor)))
     votes: defaultdict[int, float] = defaultdict(float)
+    firsts: dict[int, int] = {}
     for anchor in used[:_USED_ANCHORS]:
         offset = wanted.index(anchor)
         position = text.find(anchor)
         for _ in range(min(counts[anchor], MAX_ANCHOR_HITS)):
-            votes[_start(text, position, wanted, offset)] += len(anchor) / counts[anchor]
+            start = _start(text, position, wanted, offset)
+            votes[start] += len(anchor) / counts[anchor]
+            firsts.setdefault(start, max(0, position - offset))
             position = text.find(anchor, position + len(anchor))
-    return sorted(votes, key=lambda start: (-votes[start], start))[:MAX_CANDIDATES]
+    best = sorted(votes, key=lambda start: (-votes[start], start))[:MAX_CANDIDATES]
+    return [(start, firsts[start]) for start in best]
 
 
 def _anchors(wanted: str) -> list[str]:
     """Return the longest words of a text, and parts of it at equal distances for text without words."""
     words = sorted(set(re.findall(r"\w\w+", wanted)), key=lambda word: (-len(word), word))[:MAX_ANCHORS]
     step = max(1, len(wanted) // MAX_ANCHORS)
-    parts = [wanted[i : i + _ANCHOR_CHARS] for i in range(0, len(wanted), step)]
+    size = min(_ANCHOR_CHARS, max(1, len(wanted) // 3))
+    parts = [wanted[i : i + size] for i in range(0, len(wanted), step)]
     return list(dict.fromkeys([*words, *(part for part in parts if part.strip())]))
 
 

@@ -185,6 +185,6 @@ def decide_and_settle(store: ReviewStore, review: Review, decision: Decision) ->
 
 
 def _question(review: Review, diff: str) -> str:
-    proposer = f"{reveal(review.client, keep='')} proposes" if review.client else "The model proposes"
+    proposer = f"{reveal(review.client[:60], keep='')} proposes" if review.client else "The model proposes"
     heading = f"{proposer} to {_VERBS.get(review.mode, 'change')} {reveal(review.path, keep='')}"
     return "\n".join([heading, *(f"Note: {reveal(note, keep='')}" for note in review.notes), "", diff])

@@ -57,17 +57,16 @@ async def append_text(params: AppendTextParams, call: ToolCall) -> str:
     """Append text to an existing file."""
     located, current = await asyncio.to_thread(_read, params.path, await roots_for(call))
     if current is None:
-        message = (
-            f"no such file: `{located.shown}`{await asyncio.to_thread(similar, located)}; use write_file to create it"
-        )
-        raise ToolError(message, code="NOT_FOUND")
-    added = _encode(current, params.content, located)
-    check_size(located, len(current) + len(added))
-    heading = f"Append to this file?\n\n{_quoted(located)}\n{len(added):,} bytes after its {len(current):,}:"
+        near = await asyncio.to_thread(similar, located)
+        raise ToolError(f"no such file: `{located.shown}`; write_file creates it{near}", code="NOT_FOUND")
+    data, continues_line = _append(current, params.content, located)
+    check_size(located, len(data))
+    added = len(data) - len(current)
+    heading = f"Append to this file?\n\n{_quoted(located)}\n{added:,} bytes after its {len(current):,}:"
     await _approve_content(call, heading, located, current, params.content)
-    await asyncio.to_thread(replace_file, located, current + added, expected=current)
-    note = "" if not current or current.endswith(b"\n") else " Its last line had no line break: the text continues it."
-    return f"Appended {len(added):,} bytes to `{located.shown}`; it has {len(current) + len(added):,} bytes now.{note}"
+    await asyncio.to_thread(replace_file, located, data, expected=current)
+    note = " Its last line had no line break: the text continues it." if continues_line else ""
+    return f"Appended {added:,} bytes to `{located.shown}`; it has {len(data):,} bytes now.{note}"
 
 
 async def move_file(params: MoveFileParams, call: ToolCall) -> str:
@@ -91,13 +90,15 @@ def _locate_move(source: str, destination: str, roots: tuple[Root, ...]) -> tupl
     return entries
 
 
-def _encode(current: bytes, content: str, located: Located) -> bytes:
+def _append(current: bytes, content: str, located: Located) -> tuple[bytes, bool]:
+    """Return the content with the text added, and whether the text continues a line."""
     try:
-        if "\0" not in current.decode():
-            return content.encode()
+        text = current.decode()
     except UnicodeDecodeError:
-        pass
-    raise ToolError(f"`{located.shown}` is not a UTF-8 text file; nothing was written", code="NOT_TEXT")
+        text = "\0"
+    if "\0" in text:
+        raise ToolError(f"`{located.shown}` is not a UTF-8 text file; nothing was written", code="NOT_TEXT")
+    return current + content.encode(), bool(text) and not text.endswith("\n")
 
 
 def _quoted(located: Located) -> str:

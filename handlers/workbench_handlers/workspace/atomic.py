@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import secrets
 import stat
 import time
@@ -27,8 +28,8 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-TEMPORARY_SUFFIX: Final = ".toolmason-tmp"
-"""End of the name of a temporary file; one remains only if the process is killed."""
+TEMPORARY_NAME: Final = re.compile(r"\.[0-9a-f]{16}\.toolmason-tmp")
+"""Names of temporary files. If the process is killed, one remains until the next write in its directory."""
 LOCK_TIMEOUT_S: Final = 10.0
 LOCK_INTERVAL_S: Final = 0.02
 
@@ -116,7 +117,7 @@ def _optional(name: str) -> Iterator[None]:
 @contextmanager
 def temporary_file(located: Located, directory: int, data: bytes, metadata: Metadata | None) -> Iterator[Entry]:
     """Write `data` durably to a new file beside `located` and yield it; remove it unless it was renamed meanwhile."""
-    name = f".{secrets.token_hex(8)}{TEMPORARY_SUFFIX}"
+    name = f".{secrets.token_hex(8)}.toolmason-tmp"
     entry = Entry.of(located.parent.child(name), directory)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | NOFOLLOW | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
     mode = 0o666 if metadata is None else 0o600
@@ -216,8 +217,16 @@ def locked(located: Located, directory: int) -> Iterator[None]:
         except OSError:
             break
         else:
+            _remove_leftovers(directory)
             break
     yield
+
+
+def _remove_leftovers(directory: int) -> None:
+    """Remove the temporary files of killed processes; nobody else writes to a locked directory."""
+    with suppress(OSError), os.scandir(directory) as entries:
+        for name in [entry.name for entry in entries if TEMPORARY_NAME.fullmatch(entry.name)]:
+            os.unlink(name, dir_fd=directory)
 
 
 def sync_directory(directory: int) -> None:

@@ -31,6 +31,8 @@ from workbench_handlers.workspace.roots import Located, RefusedPathError, Root, 
 
 MAX_EDIT_BYTES: Final = 10_000_000
 """Maximum size of a file that is edited or written."""
+MAX_LEVELS: Final = 200
+"""Maximum directories of a path below its root."""
 
 _GIT_NAMES: Final = {".git", "git~1"}
 _IGNORED_IN_NAMES: Final = re.compile("[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]")
@@ -80,6 +82,10 @@ def _check_writable_path(path: str, located: Located) -> None:
     if not located.parts:
         message = f"`{path}` is an allowed directory itself: use a path below it"
         raise RefusedPathError(message, reason="Path is a root")
+    if len(located.parts) > MAX_LEVELS:
+        raise RefusedPathError(
+            f"the path has more than {MAX_LEVELS} levels: use a shorter one", reason="Path is too deep"
+        )
     steps = [located.root.path.joinpath(*located.parts[:depth]) for depth in range(len(located.parts))]
     if any(map(_is_git_name, (*Path(path).parts, *located.path.parts))) or any(map(_is_git_directory, steps)):
         message = f"`{path}` belongs to the internal files of a git repository: use git commands to change them"

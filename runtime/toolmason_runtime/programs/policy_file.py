@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 
 from toolmason_runtime.programs.argv import placements_of
 from toolmason_runtime.programs.policy import ArgumentRule, DefaultAccess, ExecutorName, Policy
@@ -26,8 +27,12 @@ class PolicyError(Exception):
         self.mistakes = tuple(mistakes)
 
 
-def load_policy(path: Path, tools: Iterable[CommandTool] | None = None, *, handlers: Collection[str] = ()) -> Policy:
+def load_policy(
+    path: Path, tools: Iterable[CommandTool] | None = None, *, handlers: Mapping[str, bool] = MappingProxyType({})
+) -> Policy:
     """Read a policy file. With `tools`, its rules must name these tools and their arguments, or one of `handlers`.
+
+    `handlers` are the names of the other tools, and whether each only reads: such a tool never asks for approval.
 
     Raises:
         PolicyError: the file cannot be read, is not TOML, or has errors.
@@ -51,15 +56,18 @@ def load_policy(path: Path, tools: Iterable[CommandTool] | None = None, *, handl
 
 
 def _unknown_names(
-    policy: Policy, document: TomlDocument, tools: Iterable[CommandTool], handlers: Collection[str]
+    policy: Policy, document: TomlDocument, tools: Iterable[CommandTool], handlers: Mapping[str, bool]
 ) -> Iterator[Problem]:
-    """Report each tool and argument with rules that does not exist, and each rule for an argument of a handler."""
+    """Report each tool and argument with rules that does not exist, and each rule without effect on a handler."""
     known = {tool.name: [placement.name for placement in placements_of(tool)] for tool in tools}
     for name, rule in policy.tools.items():
         if name in handlers:
             for limits in rule.arguments.values():
                 message = f"tool `{name}` runs no program; only command tools have `args`"
                 yield _unknown(document, limits.at, message, "use `enabled` and `require_approval`")
+            if rule.require_approval and handlers[name]:
+                message = f"tool `{name}` only reads and never asks for approval"
+                yield _unknown(document, (*rule.at, "require_approval"), message, "use `enabled = false` to remove it")
             continue
         if name not in known:
             hint = did_you_mean(name, [*known, *handlers])

@@ -93,7 +93,8 @@ def _load(path: str, catalogue: Catalogue) -> Policy:
     from toolmason_runtime.programs.policy_file import PolicyError, load_policy
 
     try:
-        handlers = [entry["tool"]["name"] for entry in catalogue["tools"].values() if "cli" not in entry]
+        tools = [entry["tool"] for entry in catalogue["tools"].values() if "cli" not in entry]
+        handlers = {tool["name"]: tool["annotations"]["readOnlyHint"] for tool in tools}
         return load_policy(Path(path).expanduser(), command_tools(catalogue), handlers=handlers)
     except PolicyError as error:
         raise ValueError(str(error)) from error

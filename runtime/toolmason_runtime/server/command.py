@@ -276,12 +276,12 @@ def _add_commands(group: Any) -> None:
         "--policy",
         type=_non_empty,
         metavar="FILE",
-        help=f"TOML policy file: permitted programs, executor, approval rules [env: {POLICY}]",
+        help=f"TOML policy file: permitted tools, executor, approval rules [env: {POLICY}]",
     )
     group.add_argument(
         "--headless-approve",
         action="store_true",
-        help="run commands that need approval even if the client cannot prompt the user",
+        help="run tools that need approval even if the client cannot prompt the user",
     )
 
 

@@ -20,6 +20,7 @@ CHECKED = {
     "category.name",
     "category.siblings",
     "category.serving_imports",
+    "command.call_hint",
     "command.name",
     "constant",
     "each.place.name",
@@ -51,6 +52,7 @@ CHECKED = {
     "tool.result_class",
     "tool.size",
     "tool.tokens",
+    "workflow.call_hint",
     "workflow.name",
 }
 """What may be printed as it is: names whose form the manifest language or `names` guarantees, and counts."""

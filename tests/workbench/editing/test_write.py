@@ -21,7 +21,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from toolmason_runtime import ToolError
 
-from workbench_handlers.workspace.atomic import TEMPORARY_SUFFIX
+from workbench_handlers.workspace.atomic import TEMPORARY_NAME
 from workbench_handlers.workspace.open import CAN_WALK
 from workbench_handlers.workspace.roots import RefusedPathError, Root
 from workbench_handlers.workspace.write import (
@@ -218,6 +218,15 @@ def test_a_root_itself_is_refused(room: Any, path: str) -> None:
     for locate in (locate_for_writing, locate_entry):
         with pytest.raises(RefusedPathError):
             locate(path.format(project=room.project), room.roots)
+
+
+def test_a_path_that_is_too_deep_or_has_too_long_a_name_is_refused(room: Any) -> None:
+    assert failure(lambda: locate_for_writing("a/" * 5_000, room.roots)).code == "PATH_NOT_ALLOWED"
+    long = locate_for_writing(f"sub/{'a' * 300}", room.roots)
+    (room.project / "sub").mkdir()
+    for action in (read_for_editing, make_directory):
+        assert "File name too long" in failure(lambda action=action: action(long)).message  # type: ignore[misc]
+    assert names(room.project / "sub") == []
 
 
 def test_a_sibling_whose_name_begins_the_same_is_refused(room: Any) -> None:
@@ -481,7 +490,7 @@ def test_a_directory_that_is_swapped_for_a_link_all_the_time_never_leads_outside
     assert snapshot(room.outside) == before
     assert swaps > 0
     assert "written" in outcomes
-    assert not [name for name in snapshot(room.project) if name.endswith(TEMPORARY_SUFFIX)]
+    assert not [name for name in snapshot(room.project) if TEMPORARY_NAME.fullmatch(Path(name).name)]
 
 
 # A full disk and a kill
@@ -542,6 +551,7 @@ def test_a_kill_before_any_line_leaves_the_old_or_the_new_file(tmp_path: Path, m
     assert first > 20, "the kills hit the steps of the write"
     assert contents == ["missing" if mode == "create" else "old"] * first + ["new"] * (len(states) - first)
     assert all(links == (content != "missing") and is_writable for _, content, links, is_writable in states)
+    assert names(tmp_path) == ["file.txt"], "the next write removes what a kill left"
 
 
 def test_two_writers_of_one_file_never_lose_a_line(room: Any) -> None:

@@ -1,0 +1,8 @@
+"""Puts the driver of Codex within reach of its tests."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent / "support"))
