@@ -179,6 +179,7 @@ async def test_a_page_refers_to_nothing_outside_and_escapes_every_text(desk: Des
     without_form = page[: page.index('<form id="edit"')] + page[page.index("</form>") :] + listed
     assert "<script>" not in page + listed
     assert page.count("</textarea>") == 2
+    assert "The text contains invisible characters." in page
     assert "\u202e" not in without_form
     assert "\x07" not in without_form
     assert without_form.count("\\u202e") >= 5
