@@ -31,10 +31,10 @@ _WRITTEN: Final = frozenset({"COMMITTED", "AUTO_APPROVED"})
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return the exit code: 0, 1 if something is left or impossible, 2 for wrong usage."""
     options = _parser().parse_args(argv)
-    for stream in (sys.stdout, sys.stderr):
+    # A path may contain characters that the terminal's encoding lacks, and a comment may not be in it.
+    for stream, errors in ((sys.stdin, "replace"), (sys.stdout, "backslashreplace"), (sys.stderr, "backslashreplace")):
         if isinstance(stream, io.TextIOWrapper):
-            # A path may contain characters that the terminal's encoding lacks.
-            stream.reconfigure(errors="backslashreplace")
+            stream.reconfigure(errors=errors)
     try:
         return _run(options, Terminal(sys.stdin, sys.stdout, os.environ))
     except KeyboardInterrupt:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from difflib import SequenceMatcher
 from html import escape
 from itertools import groupby
@@ -17,6 +17,10 @@ from workbench_handlers.editing.reviews import Review
 
 MAX_MARKED_CHARS: Final = 500
 """Maximum characters of a line in which words are compared."""
+MAX_MARKED_ROWS: Final = 2_000
+"""Maximum changed lines of a file in which words are compared."""
+MAX_BLOCK_ROWS: Final = 200
+"""Maximum lines of a block."""
 
 _WORD: Final = re.compile(r"\w+|\s+|.")
 _KEYS: Final = (
@@ -41,7 +45,7 @@ def list_page(reviews: Sequence[Review], pages: ReviewPages) -> str:
 {f'<ol class="reviews">{items}</ol>' if reviews else "<p>No reviews are pending. New ones appear here.</p>"}
 <p id="status" role="status" aria-live="polite"></p>
 </main>"""
-    return _document(f"{len(reviews)} pending reviews", body, pages)
+    return _document(f"Pending reviews ({len(reviews)})", body, pages)
 
 
 def review_page(
@@ -60,6 +64,7 @@ def review_page(
     rows = "".join(f"<dt>{label}</dt><dd>{escape(value)}</dd>" for label, value in facts(review))
     locked = ' disabled title="A form would change this text"' if text is None else ""
     cancel = _button("Escape", "Cancel")
+    hidden = "" if reveal(text or "") == (text or "") else "<p>The text contains invisible characters.</p>"
     status = "" if state["open"] else escape(state["text"])
     body = f"""
 <header>
@@ -79,6 +84,7 @@ def review_page(
 <label for="text">Proposed text</label>
 <textarea id="text" spellcheck="false" autocomplete="off" autocapitalize="off" wrap="soft">
 {escape(text or "")}</textarea>
+{hidden}
 <p><button type="submit">Send edited text</button> {cancel}</p>
 </form>
 <form id="comment" hidden>
@@ -106,20 +112,26 @@ def _button(key: str, label: str, attributes: str = "") -> str:
     return f'<button type="button" data-key="{key}" aria-keyshortcuts="{key}"{attributes}>{label}{hint}</button>'
 
 
-def diff_html(rows: Iterable[DiffRow]) -> str:
-    """Return the two sides of a change; neighbouring changed lines are one block, to which `j` and `k` move."""
+def diff_html(rows: Sequence[DiffRow]) -> str:
+    """Return the two sides of a change; neighbouring changed lines are one block, to which `j` and `k` move.
+
+    Long blocks are divided: a browser lays out only those in view.
+    """
     blocks = []
+    marks_words = sum(row.kind == "changed" for row in rows) <= MAX_MARKED_ROWS
     for is_change, group in groupby(rows, lambda row: row.kind not in {"same", "gap"}):
-        lines = "\n".join(map(_row, group))
-        blocks.append(f'<div class="change" tabindex="-1">{lines}</div>' if is_change else lines)
+        lines = [_row(row, marks_words=marks_words) for row in group]
+        for start in range(0, len(lines), MAX_BLOCK_ROWS):
+            block = "\n".join(lines[start : start + MAX_BLOCK_ROWS])
+            blocks.append(f'<div class="change" tabindex="-1">{block}</div>' if is_change else block)
     return "\n".join(blocks)
 
 
-def _row(row: DiffRow) -> str:
+def _row(row: DiffRow, *, marks_words: bool) -> str:
     if row.kind == "gap":
         return f'<div class="gap">{escape(row.new)}</div>'
     old, new = escape(row.old), escape(row.new)
-    if row.kind == "changed":
+    if row.kind == "changed" and marks_words:
         old, new = _marked_words(row.old, row.new)
     left = _side("old", row.old_number, f"<del>{old}</del>" if row.kind in {"changed", "removed"} else old)
     right = _side("new", row.new_number, f"<ins>{new}</ins>" if row.kind in {"changed", "added"} else new)

@@ -17,8 +17,10 @@ from hypothesis import strategies as st
 from proposals import Desk
 from toolmason_runtime import ToolError
 
+from workbench_handlers.editing.diff import diff_rows
 from workbench_handlers.editing.pages import ReviewPages, serve_pages
 from workbench_handlers.editing.pages.form_text import edited_bytes, form_text
+from workbench_handlers.editing.pages.render import diff_html
 from workbench_handlers.editing.reviews import Decision
 
 pytestmark = pytest.mark.anyio
@@ -177,6 +179,7 @@ async def test_a_page_refers_to_nothing_outside_and_escapes_every_text(desk: Des
     without_form = page[: page.index('<form id="edit"')] + page[page.index("</form>") :] + listed
     assert "<script>" not in page + listed
     assert page.count("</textarea>") == 2
+    assert "The text contains invisible characters." in page
     assert "\u202e" not in without_form
     assert "\x07" not in without_form
     assert without_form.count("\\u202e") >= 5
@@ -298,6 +301,27 @@ async def test_two_servers_have_their_own_addresses_and_leave_the_signals_alone(
         await Browser(one).get(one.path())
     async with serve_pages(desk.store, port=one.port) as again:
         assert again.port == one.port
+
+
+def test_the_words_that_differ_are_marked_and_text_stays_escaped() -> None:
+    html = diff_html(diff_rows(b"a <b> c\nsame\n", b"a <i> c\nsame\n"))
+
+    assert "<code><del>a &lt;<mark>b</mark>&gt; c</del></code>" in html
+    assert "<code><ins>a &lt;<mark>i</mark>&gt; c</ins></code>" in html
+
+
+@pytest.mark.parametrize(
+    ("lines", "blocks", "is_marked"),
+    [pytest.param(200, 1, True, id="short"), pytest.param(2_001, 11, False, id="too-long-for-marks")],
+)
+def test_a_long_change_is_divided_and_complete(lines: int, blocks: int, is_marked: bool) -> None:
+    old, new = (b"".join(b"%s %d\n" % (word, number) for number in range(lines)) for word in (b"old", b"new"))
+
+    html = diff_html(diff_rows(old, new))
+
+    assert html.count('<div class="change"') == blocks
+    assert html.count('<div class="row changed">') == lines
+    assert ("<mark>" in html) == is_marked
 
 
 LINES = st.text("ab\u202e\t \"'<&", max_size=3)

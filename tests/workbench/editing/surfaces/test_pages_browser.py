@@ -142,7 +142,7 @@ async def test_a_phone_shows_one_column_and_a_desktop_two_without_horizontal_scr
         assert (left[0] == left[1], top[0] < top[1]) == (is_phone, is_phone)
         smallest = "Math.min(...[...document.querySelectorAll('nav button')].map((button) => button.offsetHeight))"
         assert await page.evaluate(smallest) >= 40
-        assert "\\u202e" in await page.evaluate("document.querySelector('.diff').innerText")
+        assert "\\u202e" in await page.evaluate("document.querySelector('.diff').textContent")
 
 
 async def test_pages_follow_decisions_and_proposals_made_elsewhere(desk: Desk, open_page: OpenPage) -> None:

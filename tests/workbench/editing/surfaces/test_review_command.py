@@ -133,6 +133,7 @@ def test_text_that_could_deceive_the_person_is_visible(desk: Desk, at_terminal: 
     [
         pytest.param(["?", "nonsense", "", "r"], "REJECTED", id="help-and-typing-errors-ask-again"),
         pytest.param(["c", "", "r"], "REJECTED", id="an-empty-comment-asks-again"),
+        pytest.param(["\udcff\udcfe", "c", "\udcff"], "REVIEW", id="bytes-that-are-not-utf-8"),
         pytest.param(["A"], "COMMITTED", id="upper-case"),
         pytest.param(["approve"], "COMMITTED", id="the-whole-word"),
     ],

@@ -1,6 +1,7 @@
 "use strict";
 
 const POLL_MS = 2000;
+const UNREACHABLE = "The server of this page does not answer.";
 const element = (id) => document.getElementById(id);
 const main = document.querySelector("main");
 const nav = document.querySelector("nav");
@@ -66,7 +67,7 @@ async function post(decision) {
     const isJson = response.headers.get("Content-Type") === "application/json";
     return isJson ? await response.json() : { error: await response.text() };
   } catch {
-    return { error: "Not sent: the server of this page does not answer." };
+    return { error: UNREACHABLE };
   }
 }
 
@@ -107,10 +108,11 @@ function update(state) {
 async function poll() {
   try {
     const response = await fetch(`${base}state${id ? `?id=${id}` : ""}`);
+    if (element("status").textContent === UNREACHABLE) say("");
     if (response.ok) update(await response.json());
     else say(await response.text(), true);
   } catch {
-    say("The server of this page does not answer.", true);
+    say(UNREACHABLE, true);
   }
   setTimeout(poll, POLL_MS);
 }

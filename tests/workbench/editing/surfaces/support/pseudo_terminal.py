@@ -55,8 +55,8 @@ class TerminalProgram:
         self.press(f"{text}\n")
 
     def press(self, keys: str) -> None:
-        """Type keys, such as Ctrl-C as `\\x03`."""
-        os.write(self._master, keys.encode())
+        """Type keys, such as Ctrl-C as `\\x03`. Surrogates are bytes that are not UTF-8."""
+        os.write(self._master, keys.encode(errors="surrogateescape"))
 
     def end(self) -> int:
         """Read until the program ends, and return its exit code."""
