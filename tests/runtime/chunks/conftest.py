@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 from redis_server import redis, redis_servers, shared_redis
 from toolmason_runtime.chunks.store import ChunkStore
+from toolmason_runtime.chunks.text import TTL_S
 
 __all__ = ["redis", "redis_servers", "shared_redis", "stores"]
 
@@ -24,7 +25,7 @@ def stores(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> S
     url = request.getfixturevalue("redis") if request.param == "redis" else ""
     monkeypatch.setenv(VARIABLE, url)
 
-    def opened(*, part_size: int = PART_SIZE, **options: float) -> ChunkStore:
-        return ChunkStore(VARIABLE, server="sample", part_size=part_size, **options)
+    def opened(*, part_size: int = PART_SIZE, ttl_s: float = TTL_S) -> ChunkStore:
+        return ChunkStore(VARIABLE, server="sample", part_size=part_size, ttl_s=ttl_s)
 
     return opened
