@@ -19,6 +19,9 @@ class Client:
     operation_id = "1"
     capabilities = {}
     is_local = True
+    client_name = ""
+    is_modern = False
+    has_progress_token = False
 
 async def answer(requests):
     dispatcher = build_dispatcher()

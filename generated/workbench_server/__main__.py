@@ -19,6 +19,11 @@ SUBCOMMANDS = (
         "workbench_handlers.doctor.command:main",
     ),
     serving.Subcommand("init", "Alias of `doctor`", "workbench_handlers.doctor.command:main"),
+    serving.Subcommand(
+        "review",
+        "Review proposed changes of files: in the terminal, or in a browser with --web",
+        "workbench_handlers.editing.command:main",
+    ),
 )
 
 
@@ -39,4 +44,4 @@ if __name__ == "__main__":
     sys.exit(main())
 
 
-# toolmason: sha256 65bdf5ca8d96148c9a2bca12629f1349
+# toolmason: sha256 9c06054f936581218c961f6940400515

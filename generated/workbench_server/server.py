@@ -39,6 +39,22 @@ OPTIONS: Final = (
         many=True,
         metavar="DIR",
     ),
+    OptionSpec(
+        name="auto_approve",
+        flag="--auto-approve",
+        description="Write proposals without a review, for all files or those that match GLOB, relative to the root",
+        many=True,
+        implicit="**",
+        metavar="GLOB",
+    ),
+    OptionSpec(
+        name="review_ttl",
+        flag="--review-ttl",
+        description="Time until an unanswered review expires, such as 90m, 24h or 7d",
+        env="WORKBENCH_REVIEW_TTL",
+        default="24h",
+        metavar="TIME",
+    ),
 )
 
 
@@ -81,4 +97,4 @@ def build_server(
     return sdk_server(build_dispatcher(selection, state=state, options=options, commands=commands))
 
 
-# toolmason: sha256 d08f52ea8a993de7454b6bee02484196
+# toolmason: sha256 c34c0ac262c5d21f6ae5359d6ac0ce77

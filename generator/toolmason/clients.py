@@ -95,6 +95,8 @@ class Client:
     output: str = ""
     """Maximum length of an answer that reaches the model, such as `10,000 tokens`."""
     tool_timeout_s: int | None = None
+    client_info: str = ""
+    """The name that it sends to servers (`clientInfo.name`); empty if unknown."""
 
 
 @cache
@@ -142,6 +144,22 @@ def configuration(client: Client, server: Server) -> dict[str, Any]:
     if not entry.get("env", True):
         del entry["env"]
     return {**template.top, template.servers: {server.name: entry}}
+
+
+def tool_timeouts(server: Server) -> dict[str, float]:
+    """Return the seconds that clients wait for a tool of `server`, by the name that they send to it.
+
+    Codex may wait for less, because its configuration contains the timeout of the manifest.
+    """
+    timeouts: dict[str, float] = {
+        client.client_info: client.tool_timeout_s
+        for client in clients().values()
+        if client.client_info and client.tool_timeout_s
+    }
+    codex = clients()[CODEX].client_info
+    if server.tool_timeout is not None:
+        timeouts[codex] = min(timeouts[codex], server.tool_timeout)
+    return timeouts
 
 
 def _environment(client: Client, server: Server) -> dict[str, str]:

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 
 from toolmason_runtime.programs import Projects
 
+from workbench_handlers.editing.state import Reviewing, reviewing
 from workbench_handlers.model_backends import logs
 from workbench_handlers.research.state import Research
 from workbench_handlers.state import Workspace, project_paths, workspace
@@ -15,12 +16,13 @@ from workbench_handlers.state import Workspace, project_paths, workspace
 @asynccontextmanager
 async def lifespan(
     options: Mapping[str, str | tuple[str, ...]],
-) -> AsyncIterator[tuple[Workspace, Research, Projects]]:
-    """Yield the state of the handlers for the server's options. Running research ends with the server."""
+) -> AsyncIterator[tuple[Workspace, Research, Projects, Reviewing]]:
+    """Yield the state of the handlers for the server's options. Running research and editors end with the server."""
     logs.install()
     roots = options.get("root", ())
-    research = Research()
+    research, reviews = Research(), reviewing(options)
     try:
-        yield workspace((roots,) if isinstance(roots, str) else roots), research, Projects(project_paths)
+        yield workspace((roots,) if isinstance(roots, str) else roots), research, Projects(project_paths), reviews
     finally:
+        await reviews.aclose()
         await research.aclose()

@@ -10,6 +10,7 @@ import sys
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Final
 
 import pytest
@@ -41,6 +42,7 @@ from toolmason_runtime.programs.risk import risk_of
 from toolmason_runtime.programs.settings import POLICY, ProgramSettings
 from toolmason_runtime.programs.spec import CommandTool, Invocation, Permissions, Risk
 from toolmason_runtime.protocol import answer_size
+from toolmason_runtime.protocol.call import ToolCall
 from toolmason_runtime.protocol.errors import ToolError
 from toolmason_runtime.toml.tables import keys_of
 
@@ -77,7 +79,7 @@ def tools(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, CommandTool]
     handlers = directory / "handlers" / "desk"
     handlers.mkdir(parents=True)
     (handlers / "__init__.py").touch()
-    (handlers / "guarding.py").write_text(PAGE.block("python"), encoding="utf-8")
+    (handlers / "guarding.py").write_text(PAGE.block("python", "from collections"), encoding="utf-8")
     return resolved(directory)
 
 
@@ -168,7 +170,7 @@ def test_risk_follows_the_value_and_the_question_is_that_of_the_page(tools: Mapp
 @pytest.mark.anyio
 async def test_guard_keeps_git_inside_and_ignores_other_programs(tools: Mapping[str, CommandTool]) -> None:
     module: dict[str, Any] = {}
-    exec(compile(PAGE.block("python"), "guarding.py", "exec"), module)
+    exec(compile(PAGE.block("python", "from collections"), "guarding.py", "exec"), module)
     guard: PreRunHook = module["guard"]
     call: Any = None
     inside = await guard(tools["git_log"], {"repository": "notes"}, call)
@@ -177,6 +179,15 @@ async def test_guard_keeps_git_inside_and_ignores_other_programs(tools: Mapping[
     assert await guard(tools["gh_api"], {"endpoint": "/"}, call) == {}
     with pytest.raises(ToolError, match="is outside"):
         await guard(tools["git_log"], {"repository": "../../etc"}, call)
+
+
+@pytest.mark.anyio
+async def test_handler_asks_before_it_removes() -> None:
+    module: dict[str, Any] = {}
+    exec(compile(PAGE.block("python", "from toolmason_runtime"), "notes.py", "exec"), module)
+    client: Any = SimpleNamespace(capabilities={}, operation_id="1", is_local=True)
+    with pytest.raises(ToolError, match=r"Not run: remove_note \(destructive\) needs user approval"):
+        await module["remove_note"]("Dune", ToolCall("remove_note", client, ()))
 
 
 # Runs

@@ -36,6 +36,9 @@ class Client:
 
     operation_id = "1"
     is_local = True
+    client_name = ""
+    is_modern = False
+    has_progress_token = False
 
     def __init__(self, answer: str | None = None, capabilities: Mapping[str, Any] | None = None) -> None:
         can_answer: dict[str, Any] = {} if answer is None else {"elicitation": {}}

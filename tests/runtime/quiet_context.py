@@ -15,6 +15,9 @@ class QuietContext:
 
     operation_id = "1"
     is_local = True
+    client_name = ""
+    is_modern = False
+    has_progress_token = False
 
     def __init__(self, answers: Mapping[str, dict[str, Any]] | None = None) -> None:
         self.capabilities: Mapping[str, Any] = {}

@@ -22,6 +22,7 @@ Message = dict[str, Any]
 class Peer:
     """A client of `command` in the era of `version`. `capabilities` are what it says it can do.
 
+    `name` is the name in its `clientInfo`; empty sends none in 2026-07-28, which does not require it.
     `env` is added to the environment of this process, or is all of it without `inherit`.
     """
 
@@ -31,6 +32,7 @@ class Peer:
         version: str,
         *,
         capabilities: Mapping[str, Any] | None = None,
+        name: str = "",
         env: Mapping[str, str] | None = None,
         inherit: bool = True,
         cwd: str | None = None,
@@ -38,6 +40,7 @@ class Peer:
         self.oracle = Oracle(version)
         self.version = version
         self.capabilities = dict(capabilities or {})
+        self.about = {"name": name, "version": "0"}
         self.answers: dict[str, Callable[[Message], Message]] = {}
         """What this client answers to the server's requests, by method."""
         self.notifications: list[Message] = []
@@ -64,9 +67,8 @@ class Peer:
         """Shake hands, or ask what there is; give the result."""
         if self.version == MODERN:
             return self.result("server/discover")
-        about = {"name": "peer", "version": "0"}
         opened = self.result(
-            "initialize", protocolVersion=self.version, capabilities=self.capabilities, clientInfo=about
+            "initialize", protocolVersion=self.version, capabilities=self.capabilities, clientInfo=self.about
         )
         self.notify("notifications/initialized")
         return opened
@@ -85,6 +87,8 @@ class Peer:
         if self.version == MODERN:
             about["io.modelcontextprotocol/protocolVersion"] = MODERN
             about["io.modelcontextprotocol/clientCapabilities"] = self.capabilities
+            if self.about["name"]:
+                about["io.modelcontextprotocol/clientInfo"] = self.about
         message: Message = {"jsonrpc": "2.0", "id": self._last_id, "method": method, "params": params}
         if about:
             params["_meta"] = about

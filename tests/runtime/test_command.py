@@ -236,6 +236,39 @@ def test_option_is_what_was_given_else_the_environment_else_the_default(monkeypa
     assert given == {"roots": ("/c",), "key": ""}
 
 
+@pytest.mark.parametrize(
+    ("arguments", "allow", "color"),
+    [
+        ((), [], "auto"),
+        (("--color",), [], "always"),
+        (("--color", "never", "--allow", "--root", "x"), ["**"], "never"),
+        (("--allow", "a/**", "--allow", "--color=never"), ["a/**", "**"], "never"),
+        (("--allow", "--allow=b", "--color", "serve"), ["**", "b"], "serve"),
+        (("serve", "--allow"), ["**"], "auto"),
+    ],
+)
+def test_a_flag_without_a_value_has_the_implicit_one(arguments: Sequence[str], allow: list[str], color: str) -> None:
+    with talking(LEGACY, *arguments) as peer:
+        options = json.loads(peer.call("show_state")["content"][0]["text"])["options"]
+
+    assert (options["allow"], options["color"]) == (allow, color)
+
+
+@pytest.mark.parametrize("argument", ["--allow=", "--color="])
+def test_an_empty_value_is_not_the_implicit_one(argument: str) -> None:
+    done = run(argument)
+
+    assert done.returncode == 2
+    assert "expected a value, got an empty one" in done.stderr
+
+
+def test_help_shows_the_implicit_value_and_that_a_value_may_be_left_out() -> None:
+    text = " ".join(run("--help").stdout.split())
+
+    assert "--allow [GLOB] Files repeatable (without a value: **)" in text
+    assert "--color [WHEN] Colors (default: auto) (without a value: always)" in text
+
+
 @pytest.mark.parametrize("said", ["", os.pathsep])
 def test_environment_variable_that_is_set_but_empty_counts_as_not_given(
     monkeypatch: pytest.MonkeyPatch, said: str

@@ -56,6 +56,9 @@ class Client:
 
     operation_id: str = "1"
     is_local: bool = True
+    client_name: str = ""
+    is_modern: bool = False
+    has_progress_token: bool = True
     capabilities: Mapping[str, Any] = field(default_factory=dict)
     roots: list[dict[str, Any]] = field(default_factory=list)
     told: list[float] = field(default_factory=list)

@@ -6,6 +6,7 @@ from typing import Any
 
 from toolmason_runtime.protocol.catalogue import Catalogue, CategoryEntry, CliEntry, ExampleEntry, ToolEntry
 
+from toolmason.clients import tool_timeouts
 from toolmason.model.json_schema import listed_result, unique_paths, without_texts
 from toolmason.model.server import Category, Cli, Server
 from toolmason.model.tool import Example, Hints, Tool
@@ -36,6 +37,8 @@ def catalogue(server: Server) -> Catalogue:
     }
     if server.chunk_store:
         table["server"]["chunk_store"] = server.chunk_store
+    if timeouts := tool_timeouts(server):
+        table["server"]["tool_timeouts"] = timeouts
     if server.discovery.list_fetch_chunk:
         table["discovery"]["list_fetch_chunk"] = True
     if server.clis:

@@ -41,6 +41,8 @@ class OptionTable(Table):
     """Whether the flag can be repeated."""
     default: str = ""
     """Value without flag and variable."""
+    implicit: str = key(one_line(), default="")
+    """Value of the flag without one: with `implicit = "**"`, `--allow` is `--allow '**'`. By default it needs one."""
     metavar: str = key(one_line(), default="")
     """Placeholder in the help text."""
 

@@ -107,7 +107,14 @@ class Option:
     env: str
     many: bool
     default: str
+    implicit: str
+    """Value of the flag without one; empty if it needs one."""
     metavar: str
+
+    @property
+    def placeholder(self) -> str:
+        """The value after the flag in the documentation: `DIR`, or `[DIR]` if it may be left out."""
+        return f"[{self.metavar}]" if self.implicit else self.metavar
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,8 +148,8 @@ class SlashCommand:
     tools: tuple[str, ...]
     claude_tools: tuple[str, ...]
     """Tools that Claude Code may run without asking, in its spelling."""
-    runner: str
-    """Meta-tool that calls its unlisted tools; empty if all are listed."""
+    call_hint: str
+    """Sentence with the meta-tools that call its unlisted tools; empty if all are listed."""
     prompt: str
 
 
@@ -163,8 +170,8 @@ class Workflow:
     summary: str
     description: str
     steps: tuple[Step, ...]
-    runner: str
-    """Meta-tool that calls its unlisted tools; empty if all are listed."""
+    call_hint: str
+    """Sentence with the meta-tools that call its unlisted tools; empty if all are listed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -254,8 +261,9 @@ class Server:
 
     @property
     def example_arguments(self) -> tuple[str, ...]:
-        """Options with placeholders, for clients that start servers outside a project."""
-        return tuple(argument for option in self.options for argument in (option.flag, f"<{option.metavar}>"))
+        """Options that need a value, with placeholders, for clients that start servers outside a project."""
+        options = (option for option in self.options if not (option.default or option.implicit))
+        return tuple(argument for option in options for argument in (option.flag, f"<{option.metavar}>"))
 
     @property
     def tools(self) -> tuple[Tool, ...]:

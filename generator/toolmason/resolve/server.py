@@ -113,6 +113,7 @@ def _options(context: ResolveContext) -> tuple[Option, ...]:
             env=table.env,
             many=table.many,
             default=table.default,
+            implicit=table.implicit,
             metavar=table.metavar or name.upper().replace("-", "_"),
         )
         for name, table in context.tables.server.options.items()
@@ -191,7 +192,7 @@ def _commands(context: ResolveContext) -> tuple[SlashCommand, ...]:
             argument_hint=table.argument_hint,
             tools=table.tools,
             claude_tools=_claude_tools(context, table.tools),
-            runner=_call_meta_tool(context, table.tools),
+            call_hint=_call_hint(context, table.tools),
             prompt=table.prompt.strip(),
         )
         for name, table in context.tables.commands.items()
@@ -205,7 +206,7 @@ def _workflows(context: ResolveContext) -> tuple[Workflow, ...]:
             summary=table.summary,
             description=table.description or table.summary,
             steps=tuple(Step(title=step.title, tool=step.tool, text=step.text.strip()) for step in table.steps),
-            runner=_call_meta_tool(context, [step.tool for step in table.steps if step.tool]),
+            call_hint=_call_hint(context, [step.tool for step in table.steps if step.tool]),
         )
         for name, table in context.tables.workflows.items()
     )
@@ -216,7 +217,7 @@ def _claude_tools(context: ResolveContext, tools: Sequence[str]) -> tuple[str, .
     names = {name for name in tools if _is_listed(context, name)}
     unlisted = [name for name in tools if name not in names]
     if unlisted:
-        names |= {_call_meta_tool(context, [name]) for name in unlisted}
+        names |= {_call_meta_tool(context, name) for name in unlisted}
         discovery = context.tables.discovery
         names.add(_DESCRIBE_TOOLS[discovery.style].format(discovery.prefix))
     return tuple(client_name(name, context.tables.server.name) for name in sorted(names))
@@ -226,13 +227,22 @@ def _is_listed(context: ResolveContext, tool: str) -> bool:
     return context.tables.discovery.style == "classic" or tool in context.tables.discovery.pinned
 
 
-def _call_meta_tool(context: ResolveContext, tools: Sequence[str]) -> str:
-    """Return the meta-tool that calls the unlisted ones of `tools`, empty if all are listed."""
+def _call_hint(context: ResolveContext, tools: Sequence[str]) -> str:
+    """Return a sentence with the meta-tools that call the unlisted ones of `tools`, empty if all are listed."""
+    unlisted = [name for name in dict.fromkeys(tools) if name in context.hints and not _is_listed(context, name)]
+    runners = {name: _call_meta_tool(context, name) for name in unlisted}
+    names = sorted(set(runners.values()))
+    if len(names) < 2:
+        return f"Call unlisted tools with `{names[0]}`." if names else ""
+    call, call_read = names
+    others = ", ".join(f"`{name}`" for name, runner in runners.items() if runner == call)
+    return f"Call unlisted tools with `{call_read}`, but {others} with `{call}`."
+
+
+def _call_meta_tool(context: ResolveContext, tool: str) -> str:
+    """Return the meta-tool that calls an unlisted tool."""
     discovery = context.tables.discovery
-    unlisted = [context.hints[name] for name in tools if name in context.hints and not _is_listed(context, name)]
-    if not unlisted:
-        return ""
     if discovery.style != "search-call":
         return "call_tool"
-    only_reads = discovery.split_calls and all(hints.read_only for hints in unlisted)
+    only_reads = discovery.split_calls and tool in context.hints and context.hints[tool].read_only
     return f"{discovery.prefix}call_read" if only_reads else f"{discovery.prefix}call"

@@ -31,7 +31,7 @@ _FILE_FLAGS: Final = (
     os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 )
 _DIRECTORY_FLAGS: Final = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
-_NOFOLLOW: Final = getattr(os, "O_NOFOLLOW", 0)
+NOFOLLOW: Final = getattr(os, "O_NOFOLLOW", 0)
 
 
 def existing(path: str, roots: Sequence[Root], *, suggest: bool = True) -> Located:
@@ -101,9 +101,7 @@ def open_child(located: Located, directory: int) -> Iterator[BinaryIO]:
         with open_file(located, walk=False) as stream:
             yield stream
         return
-    with _open_regular(
-        located, lambda: os.open(located.parts[-1], _FILE_FLAGS | _NOFOLLOW, dir_fd=directory)
-    ) as stream:
+    with _open_regular(located, lambda: os.open(located.parts[-1], _FILE_FLAGS | NOFOLLOW, dir_fd=directory)) as stream:
         yield stream
 
 
@@ -115,7 +113,7 @@ def open_subdirectory(located: Located, directory: int) -> Iterator[int]:
             yield descriptor
         return
     with _translate_errors(located):
-        descriptor = os.open(located.parts[-1], _DIRECTORY_FLAGS | _NOFOLLOW, dir_fd=directory)
+        descriptor = os.open(located.parts[-1], _DIRECTORY_FLAGS | NOFOLLOW, dir_fd=directory)
     try:
         yield descriptor
     finally:
@@ -144,7 +142,7 @@ def _open_beneath(located: Located) -> int:
         raise _not_a_file_error(located, stat.S_IFDIR)
     parent = _open_each_step(Located(located.root, located.parts[:-1], located.shown))
     try:
-        return os.open(located.parts[-1], _FILE_FLAGS | _NOFOLLOW, dir_fd=parent)
+        return os.open(located.parts[-1], _FILE_FLAGS | NOFOLLOW, dir_fd=parent)
     finally:
         os.close(parent)
 
@@ -155,7 +153,7 @@ def _open_each_step(located: Located) -> int:
         current = os.open(located.root.path, _DIRECTORY_FLAGS)
         try:
             for part in located.parts:
-                deeper = os.open(part, _DIRECTORY_FLAGS | _NOFOLLOW, dir_fd=current)
+                deeper = os.open(part, _DIRECTORY_FLAGS | NOFOLLOW, dir_fd=current)
                 os.close(current)
                 current = deeper
         except BaseException:

@@ -47,6 +47,13 @@ class Located:
         """The absolute path."""
         return self.root.path.joinpath(*self.parts)
 
+    @property
+    def parent(self) -> Located:
+        """The directory of this entry; the root itself has none."""
+        if not self.parts:
+            raise ValueError("the parent of a root is outside of it")
+        return Located(self.root, self.parts[:-1], self.shown.rpartition("/")[0] or ".")
+
     def child(self, name: str) -> Located:
         """Return the entry `name` of this directory."""
         shown = name if self.shown == "." else f"{self.shown.rstrip('/')}/{name}"
@@ -89,7 +96,7 @@ def locate(path: str, roots: Sequence[Root]) -> Located:
     except UnicodeEncodeError:
         raise RefusedPathError("the path is not valid text", reason="Path is not valid text") from None
     resolved = ""
-    for candidate in _candidates(path, roots):
+    for candidate in candidates(path, roots):
         resolved = real_path(candidate)
         for root in roots:
             if Path(resolved).is_relative_to(root.path):
@@ -116,7 +123,7 @@ def real_path(path: str | Path) -> str:
         raise ToolError("the path is a chain of too many links", code="CANNOT_READ") from None
 
 
-def _candidates(path: str, roots: Sequence[Root]) -> list[str]:
+def candidates(path: str, roots: Sequence[Root]) -> list[str]:
     """Return the possible meanings of `path`, existing ones first. As text: `Path` would remove a `..`."""
     expanded = os.path.expanduser(path)  # noqa: PTH111  see `Root.of`
     if os.path.isabs(expanded):  # noqa: PTH117  text, see above

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cached_property, partial
 from typing import Any, Protocol
 
@@ -14,6 +14,7 @@ from toolmason_runtime.chunks.text import TTL_S, LongText, Part, iso, write_text
 from toolmason_runtime.protocol.answer_size import text_budget
 from toolmason_runtime.protocol.fetch_chunk import FETCH_CHUNK
 from toolmason_runtime.protocol.text_store import KeptText, TextStore
+from toolmason_runtime.protocol.wording import call_text
 
 _log = logging.getLogger(__name__)
 
@@ -52,15 +53,24 @@ class ChunkStore(TextStore):
         server: name of the server, with which keys in Redis begin.
         part_size: maximum size of a part (see `size_of`); by default the size of one answer.
         ttl_s: seconds a text is kept.
+        show_call: returns the text of a call of `fetch_chunk`, as a model sends it, from its arguments; by
+            default that of a direct call.
     """
 
     def __init__(
-        self, variable: str = "", *, server: str = "", part_size: int | None = None, ttl_s: float = TTL_S
+        self,
+        variable: str = "",
+        *,
+        server: str = "",
+        part_size: int | None = None,
+        ttl_s: float = TTL_S,
+        show_call: Callable[[dict[str, Any]], str] | None = None,
     ) -> None:
         self._variable = variable
         self._server = server
         self.part_size = text_budget() if part_size is None else part_size
         self._ttl_s = ttl_s
+        self._show_call = show_call or partial(call_text, FETCH_CHUNK)
 
     @property
     def kind(self) -> str:
@@ -82,7 +92,14 @@ class ChunkStore(TextStore):
             long_text.close()
             return KeptText(first=first, key="", total=1, chars=long_text.chars)
         warnings = await self._store.add(long_text)
-        return KeptText(first=first, key=long_text.key, total=long_text.total, chars=long_text.chars, warnings=warnings)
+        return KeptText(
+            first=first,
+            key=long_text.key,
+            total=long_text.total,
+            chars=long_text.chars,
+            warnings=warnings,
+            next_call=self._show_call({"cacheKey": long_text.key, "chunkIndex": 2}),
+        )
 
     async def fetch(self, key: str, index: int) -> dict[str, Any]:
         """Return the result of `fetch_chunk`.

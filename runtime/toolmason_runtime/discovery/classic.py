@@ -10,6 +10,7 @@ from toolmason_runtime.discovery.results import error_result
 from toolmason_runtime.protocol.catalogue import SEARCH_HINT, ToolEntry, WireTool, with_meta
 from toolmason_runtime.protocol.fetch_chunk import FETCH_CHUNK, FETCH_CHUNK_ENTRY
 from toolmason_runtime.protocol.results import WireResult
+from toolmason_runtime.protocol.wording import call_text
 from toolmason_runtime.search.index import ToolIndex
 
 
@@ -42,6 +43,10 @@ class Classic:
     def unknown_tool_text(self, name: str) -> str:
         """Return the error with the tools of the most similar names."""
         return unknown_tool_text(self.index, name)
+
+    def call_text(self, entry: ToolEntry, arguments: Mapping[str, Any]) -> str:
+        """Return a direct call of the tool."""
+        return call_text(entry["tool"]["name"], arguments)
 
     async def call(self, name: str, arguments: Mapping[str, Any] | None, run: Run) -> WireResult:  # noqa: ARG002  as above
         """Return the error for an unknown tool."""

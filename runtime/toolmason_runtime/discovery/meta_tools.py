@@ -16,7 +16,7 @@ from toolmason_runtime.protocol.registry import deprecation_text
 from toolmason_runtime.protocol.results import WireResult
 from toolmason_runtime.protocol.selection import Selection, is_enabled, served_tools
 from toolmason_runtime.protocol.tokens import estimate_tokens
-from toolmason_runtime.protocol.wording import disabled
+from toolmason_runtime.protocol.wording import call_text, disabled
 from toolmason_runtime.search.index import ToolIndex
 
 Run = Callable[[str, dict[str, Any]], Awaitable[WireResult]]
@@ -53,6 +53,10 @@ class Style(Protocol):
 
     def unknown_tool_text(self, name: str) -> str:
         """Return the error for a direct call that is not allowed, with the way to call the tool."""
+        ...
+
+    def call_text(self, entry: ToolEntry, arguments: Mapping[str, Any]) -> str:
+        """Return the text of a call of the tool, as a model sends it: directly or with a meta-tool."""
         ...
 
     async def call(self, name: str, arguments: Mapping[str, Any] | None, run: Run) -> WireResult:
@@ -120,15 +124,24 @@ class MetaTool:
 class MetaStyle:
     """Lists the meta-tools, then the pinned tools.
 
-    `runner` returns the name of the meta-tool that runs a hidden tool; None if hidden tools can be called directly.
+    `runner` returns the name of the meta-tool that runs a hidden tool, and `arguments_key` is its parameter with the
+    arguments. With `is_open`, hidden tools can also be called directly.
     """
 
     def __init__(
-        self, context: StyleContext, metas: Sequence[MetaTool], *, runner: Callable[[ToolEntry], str] | None = None
+        self,
+        context: StyleContext,
+        metas: Sequence[MetaTool],
+        *,
+        runner: Callable[[ToolEntry], str],
+        arguments_key: str,
+        is_open: bool = False,
     ) -> None:
         self._context = context
         self._metas = {meta.name: meta for meta in metas}
         self._runner = runner
+        self._arguments_key = arguments_key
+        self._is_open = is_open
         self._listed = [*(meta.to_wire() for meta in metas), *context.pinned()]
 
     @property
@@ -147,16 +160,25 @@ class MetaStyle:
     def allows_direct_call(self, name: str) -> bool:
         """Return whether the tool is served, and pinned unless hidden tools can be called directly."""
         entry = self._context.find(name)
-        pinned = self._context.catalogue["discovery"]["pinned"]
-        return entry is not None and (self._runner is None or entry["tool"]["name"] in pinned)
+        return entry is not None and (self._is_open or self._is_pinned(entry))
 
     def unknown_tool_text(self, name: str) -> str:
         """Return the error with the meta-tool that runs a hidden tool, or with the most similar names."""
         entry = self._context.find(name)
-        if entry is None or self._runner is None:
+        if entry is None or self._is_open:
             return unknown_tool_text(self.index, name)
         rest = f"; run it with `{self._runner(entry)}`" if is_enabled(entry) else ", and disabled on this server"
         return f"Unknown tool `{name}`: it is not listed{rest}."
+
+    def call_text(self, entry: ToolEntry, arguments: Mapping[str, Any]) -> str:
+        """Return a call of the tool, with a meta-tool unless it is pinned."""
+        name = entry["tool"]["name"]
+        if self._is_pinned(entry):
+            return call_text(name, arguments)
+        return call_text(self._runner(entry), {"tool_name": name, self._arguments_key: dict(arguments)})
+
+    def _is_pinned(self, entry: ToolEntry) -> bool:
+        return entry["tool"]["name"] in self._context.catalogue["discovery"]["pinned"]
 
     async def call(self, name: str, arguments: Mapping[str, Any] | None, run: Run) -> WireResult:
         """Parse the arguments and run the meta-tool; return its result with a note on each unknown argument."""

@@ -49,13 +49,16 @@ def search_call(context: StyleContext) -> MetaStyle:
     discovery = context.catalogue["discovery"]
     search, call, call_read = (discovery["prefix"] + name for name in ("search", "call", "call_read"))
     call_tools = _CallTools(call, call_read if discovery["split_calls"] else call)
+    # Clients ask for approval of `call` as soon as one tool writes, so models must prefer `call_read`.
+    has_writers = discovery["split_calls"] and not all(map(is_read_only, context.index.tools.values()))
+    description = f"Run a {'tool that writes' if has_writers else 'found tool'}; args fit input_schema"
     metas = [
         _Search(context, search, call_tools).meta(),
-        call_meta(context, call, "args", description="Run a found tool; args fit input_schema"),
+        call_meta(context, call, "args", description=description),
     ]
     if discovery["split_calls"]:
         metas.append(_call_read(context, call_read, call))
-    return MetaStyle(context, metas, runner=call_tools.for_tool)
+    return MetaStyle(context, metas, runner=call_tools.for_tool, arguments_key="args")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +95,7 @@ def _call_read(context: StyleContext, name: str, call_any: str) -> MetaTool:
         return await run(entry["tool"]["name"], values["args"] or {})
 
     entries = [entry for entry in context.index.tools.values() if is_read_only(entry)]
-    description = f"Like {call_any}, for read-only tools"
+    description = f"Like {call_any}, if read-only"
     return MetaTool(name, description, call_parameters("args"), combined_annotations(entries), run_read_only)
 
 

@@ -1,4 +1,4 @@
-"""Command tools: programs that run as typed tools, and the names that handlers use to run programs themselves.
+"""Command tools: programs that run as typed tools, and the names that handlers use to run programs or ask for approval.
 
 Importing this package loads none of its modules: each name is imported when it is first used.
 """
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from toolmason_runtime.programs.access import describe_isolation as describe_isolation
     from toolmason_runtime.programs.access import isolation as isolation
     from toolmason_runtime.programs.access import isolation_warnings as isolation_warnings
+    from toolmason_runtime.programs.approval import approve_handler as approve_handler
+    from toolmason_runtime.programs.approval import escape_invisible as escape_invisible
+    from toolmason_runtime.programs.approval import shorten_middle as shorten_middle
     from toolmason_runtime.programs.argv import build_invocation as build_invocation
     from toolmason_runtime.programs.argv import items as items
     from toolmason_runtime.programs.executable import find_executable as find_executable
@@ -38,9 +41,11 @@ if TYPE_CHECKING:
     from toolmason_runtime.programs.spec import Invocation as Invocation
     from toolmason_runtime.programs.spec import PlacementKind as PlacementKind
     from toolmason_runtime.programs.spec import Program as Program
+    from toolmason_runtime.programs.spec import Risk as Risk
 
 EXPORTS: Final = {
     "toolmason_runtime.programs.access": ("Guarded", "describe_isolation", "isolation", "isolation_warnings"),
+    "toolmason_runtime.programs.approval": ("approve_handler", "escape_invisible", "shorten_middle"),
     "toolmason_runtime.programs.argv": ("build_invocation", "items"),
     "toolmason_runtime.programs.executable": ("find_executable",),
     "toolmason_runtime.programs.execute": ("Command", "Outcome", "base_environment", "run_to_cleanup", "follow", "run"),
@@ -56,7 +61,7 @@ EXPORTS: Final = {
         "working_directory",
     ),
     "toolmason_runtime.programs.settings": ("ProgramSettings",),
-    "toolmason_runtime.programs.spec": ("CommandTool", "Invocation", "PlacementKind", "Program"),
+    "toolmason_runtime.programs.spec": ("CommandTool", "Invocation", "PlacementKind", "Program", "Risk"),
 }
 
 __getattr__ = lazy_exports(__name__, EXPORTS)

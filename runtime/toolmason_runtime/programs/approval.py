@@ -1,4 +1,4 @@
-"""Request the user's approval of a command, by MCP elicitation."""
+"""Request the user's approval of a command, or of the effect of a handler, by MCP elicitation."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -58,27 +58,54 @@ async def approve(
     Raises:
         ToolError: the user refused, or the client cannot prompt the user.
     """
-    if not commands.policy.needs_approval(tool.name, risk):
+    await _request_approval(
+        call,
+        commands,
+        tool.name,
+        risk,
+        # The key identifies this command, so an answer is never used for another one.
+        key=f"run-{_digest(prepared)}",
+        question=lambda: question(tool, prepared, risk, commands, values),
+    )
+
+
+async def approve_handler(call: ToolCall, *, tool: str, risk: Risk = Risk.WRITE, question: str, key: str) -> None:
+    """Request approval of what a handler is about to do, if the policy requires it for `tool` and `risk`.
+
+    Example:
+        await approve_handler(call, tool="remove_note", question=f"Remove {note.title}?", key=f"remove-{note.id}")
+
+    Args:
+        call: the call of the handler, which may run again from its start with the answer.
+        tool: name of the tool.
+        risk: the effect of the call.
+        question: text for the user. Invisible characters are escaped, except line breaks and tabs.
+        key: identity of this effect, such as a digest of the path and the content: an answer is valid for it alone.
+
+    Raises:
+        ToolError: the user refused, or the client cannot prompt the user.
+    """
+    commands = call.find_state(ProgramSettings) or ProgramSettings()
+    text = escape_invisible(question, keep="\n\t")
+    await _request_approval(call, commands, tool, risk, key=key, question=lambda: text)
+
+
+async def _request_approval(
+    call: ToolCall, commands: ProgramSettings, tool: str, risk: Risk, *, key: str, question: Callable[[], str]
+) -> None:
+    if not commands.policy.needs_approval(tool, risk):
         return
-    if not can_elicit(call):
+    if not call.can_elicit("form"):
         if commands.approves_headless:
             return
         raise ToolError(_unavailable_message(tool, risk), code="APPROVAL_UNAVAILABLE")
-    text = question(tool, prepared, risk, commands, values)
-    # The key identifies this command, so an answer is never used for another one.
-    key = f"run-{_digest(prepared)}"
+    text = question()
     try:
         answer = await call.elicit(text, _EMPTY_FORM, key=key)
     except ToolError as error:
-        raise ToolError(f"Not run: {tool.name} needs approval. {error.message}", code="NOT_APPROVED") from error
+        raise ToolError(f"Not run: {tool} needs approval. {error.message}", code="NOT_APPROVED") from error
     if answer.get("action") != "accept":
         raise ToolError(_rejected_message(tool, str(answer.get("action"))), code="NOT_APPROVED")
-
-
-def can_elicit(call: ToolCall) -> bool:
-    """Return whether the client can prompt the user. Clients of the protocol without modes declare `{}`."""
-    modes = call.client_capabilities.get("elicitation")
-    return modes is not None and ("form" in modes or "url" not in modes)
 
 
 def question(
@@ -109,7 +136,7 @@ def question(
     ]
     if prepared.stdin is not None:
         lines.append(f"with {len(prepared.stdin):,} characters of standard input:")
-        lines.append(_shorten_middle(_escape_invisible(prepared.stdin, keep="\n"), MAX_INPUT_LENGTH))
+        lines.append(shorten_middle(escape_invisible(prepared.stdin, keep="\n")))
     return "\n".join(lines)
 
 
@@ -139,7 +166,7 @@ def _value_text(value: Any) -> str:
 
 
 def _value_part(text: str) -> str:
-    escaped = _escape_invisible(text[:MAX_VALUE_LENGTH].replace("\\", "\\\\").replace('"', '\\"'), keep="")
+    escaped = escape_invisible(text[:MAX_VALUE_LENGTH].replace("\\", "\\\\").replace('"', '\\"'), keep="")
     return (
         f"{escaped}[... {len(text) - MAX_VALUE_LENGTH:,} characters more]" if len(text) > MAX_VALUE_LENGTH else escaped
     )
@@ -158,18 +185,19 @@ def _is_visible(character: str) -> bool:
 
 
 def _escaped(text: str) -> str:
-    return _escape_invisible(text.replace("\\", "\\\\").replace("'", "\\'"), keep="")
+    return escape_invisible(text.replace("\\", "\\\\").replace("'", "\\'"), keep="")
 
 
-def _escape_invisible(text: str, *, keep: str) -> str:
+def escape_invisible(text: str, *, keep: str) -> str:
+    """Return a text with its invisible characters, except those in `keep`, as escape sequences of Python."""
     return "".join(
         character if _is_visible(character) or character in keep else character.encode("unicode_escape").decode()
         for character in text
     )
 
 
-def _shorten_middle(text: str, limit: int) -> str:
-    """Return a text without its middle if it is too long."""
+def shorten_middle(text: str, limit: int = MAX_INPUT_LENGTH) -> str:
+    """Return a text without its middle if it is too long, with the number of missing characters."""
     if len(text) <= limit:
         return text
     return f"{text[: limit // 2]}\n[... {len(text) - limit:,} characters more ...]\n{text[-(limit // 2) :]}"
@@ -188,14 +216,14 @@ def _digest(prepared: Invocation) -> str:
     return hashlib.sha256(parts.encode()).hexdigest()[:32]
 
 
-def _unavailable_message(tool: CommandTool, risk: Risk) -> str:
+def _unavailable_message(tool: str, risk: Risk) -> str:
     return (
-        f"Not run: {tool.name} ({risk.value}) needs user approval, and this client does not support MCP elicitation. "
+        f"Not run: {tool} ({risk.value}) needs user approval, and this client does not support MCP elicitation. "
         "Do not retry. Tell the user, who can use a client with elicitation, approve the tool in the server's policy, "
         "or start the server with --headless-approve."
     )
 
 
-def _rejected_message(tool: CommandTool, action: str) -> str:
+def _rejected_message(tool: str, action: str) -> str:
     reason = "the user declined" if action == "decline" else "the user dismissed the prompt"
-    return f"Not run: {reason} ({tool.name}). Ask the user how to proceed; do not retry without being asked."
+    return f"Not run: {reason} ({tool}). Ask the user how to proceed; do not retry without being asked."

@@ -156,7 +156,7 @@ class Policy(Table):
     """
 
     default: DefaultAccess = DefaultAccess.ENABLED
-    """Tools without a table of their own. In a file the default is `disabled`."""
+    """Command tools without a table of their own. In a file the default is `disabled`."""
     approval: Approval = Approval.WRITE
     """Calls that need approval."""
     headless: HeadlessMode = HeadlessMode.DENY
@@ -168,10 +168,10 @@ class Policy(Table):
     tools: Mapping[str, ToolRule] = key(default={})
     """Rules by the name of the tool."""
 
-    def is_enabled(self, name: str) -> bool:
-        """Return whether the tool may run."""
+    def is_enabled(self, name: str, *, is_program: bool = True) -> bool:
+        """Return whether the tool may run. `default` applies to tools that run a program, not to handlers."""
         rule = self.tools.get(name)
-        return self.default is DefaultAccess.ENABLED if rule is None else rule.enabled
+        return not is_program or self.default is DefaultAccess.ENABLED if rule is None else rule.enabled
 
     def needs_approval(self, name: str, risk: Risk) -> bool:
         """Return whether a call with `risk` needs approval. The rule of the tool takes precedence."""

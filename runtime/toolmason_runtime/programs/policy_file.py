@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -26,8 +26,8 @@ class PolicyError(Exception):
         self.mistakes = tuple(mistakes)
 
 
-def load_policy(path: Path, tools: Iterable[CommandTool] | None = None) -> Policy:
-    """Read a policy file. Its rules must name arguments of `tools`, if given: a rule for an unknown name does nothing.
+def load_policy(path: Path, tools: Iterable[CommandTool] | None = None, *, handlers: Collection[str] = ()) -> Policy:
+    """Read a policy file. With `tools`, its rules must name these tools and their arguments, or one of `handlers`.
 
     Raises:
         PolicyError: the file cannot be read, is not TOML, or has errors.
@@ -43,19 +43,27 @@ def load_policy(path: Path, tools: Iterable[CommandTool] | None = None) -> Polic
     checks: dict[type[Table], TableCheck] = {Policy: _check_policy, ArgumentRule: _check_rule}
     policy = read(Policy, document, report=problems.append, checks=checks)
     if policy and tools is not None:
-        problems += _unknown_names(policy, document, tools)
+        problems += _unknown_names(policy, document, tools, handlers)
     if policy is None or problems:
         in_file_order = sorted(problems, key=lambda problem: (problem.position, problem.message))
         raise PolicyError([f"{path}:{problem}" for problem in in_file_order])
     return policy if "default" in document.data else replace(policy, default=DefaultAccess.DISABLED)
 
 
-def _unknown_names(policy: Policy, document: TomlDocument, tools: Iterable[CommandTool]) -> Iterator[Problem]:
-    """Report each tool and argument with rules that does not exist."""
+def _unknown_names(
+    policy: Policy, document: TomlDocument, tools: Iterable[CommandTool], handlers: Collection[str]
+) -> Iterator[Problem]:
+    """Report each tool and argument with rules that does not exist, and each rule for an argument of a handler."""
     known = {tool.name: [placement.name for placement in placements_of(tool)] for tool in tools}
     for name, rule in policy.tools.items():
+        if name in handlers:
+            for limits in rule.arguments.values():
+                message = f"tool `{name}` runs no program; only command tools have `args`"
+                yield _unknown(document, limits.at, message, "use `enabled` and `require_approval`")
+            continue
         if name not in known:
-            yield _unknown(document, rule.at, f"there is no command tool `{name}`", did_you_mean(name, known))
+            hint = did_you_mean(name, [*known, *handlers])
+            yield _unknown(document, rule.at, f"there is no tool `{name}`", hint)
             continue
         for argument, limits in rule.arguments.items():
             if argument not in known[name]:

@@ -66,7 +66,7 @@ class ProgramSettings:
         tools = {
             name: entry
             for name, entry in catalogue["tools"].items()
-            if "cli" not in entry or policy.is_enabled(entry["tool"]["name"])
+            if policy.is_enabled(entry["tool"]["name"], is_program="cli" in entry)
         }
         return {**catalogue, "tools": tools}
 
@@ -93,7 +93,8 @@ def _load(path: str, catalogue: Catalogue) -> Policy:
     from toolmason_runtime.programs.policy_file import PolicyError, load_policy
 
     try:
-        return load_policy(Path(path).expanduser(), command_tools(catalogue))
+        handlers = [entry["tool"]["name"] for entry in catalogue["tools"].values() if "cli" not in entry]
+        return load_policy(Path(path).expanduser(), command_tools(catalogue), handlers=handlers)
     except PolicyError as error:
         raise ValueError(str(error)) from error
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from toolmason_runtime.protocol.text_store import KeptText
@@ -12,6 +13,21 @@ if TYPE_CHECKING:
 State = TypeVar("State")
 Level = Literal["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]
 """Syslog severities of RFC 5424, least first."""
+ElicitationMode = Literal["form", "url"]
+
+DEFAULT_WAIT_S: Final = 50.0
+"""Time that a handler may wait for a person if the client's timeout is unknown or progress does not keep it waiting."""
+WAIT_MARGIN_S: Final = 10.0
+"""Time between the longest wait and the client's timeout, for the rest of the call."""
+
+
+def can_elicit(capabilities: Mapping[str, Any], mode: ElicitationMode) -> bool:
+    """Return whether a client with `capabilities` can ask its user in `mode`.
+
+    Clients of the protocol without modes declare `{}`, which means forms.
+    """
+    modes = capabilities.get("elicitation")
+    return modes is not None and (mode in modes or (mode == "form" and "url" not in modes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +52,21 @@ class Context(Protocol):
     @property
     def capabilities(self) -> Mapping[str, Any]:
         """The client's capabilities, as sent."""
+        ...
+
+    @property
+    def client_name(self) -> str:
+        """The client's own name for itself (`clientInfo.name`); empty if unknown."""
+        ...
+
+    @property
+    def is_modern(self) -> bool:
+        """Whether the request is of 2026-07-28 or later, where a handler runs again instead of waiting."""
+        ...
+
+    @property
+    def has_progress_token(self) -> bool:
+        """Whether the client receives progress of this request."""
         ...
 
     @property
@@ -78,12 +109,20 @@ class ToolCall:
     a method, and `anyio.from_thread.check_cancelled()` ends the work if the call was cancelled.
     """
 
-    __slots__ = ("_client_roots", "_context", "_state", "tool")
+    __slots__ = ("_client_roots", "_context", "_state", "_tool_timeouts", "tool")
 
-    def __init__(self, tool: str, context: Context, state: Sequence[object]) -> None:
+    def __init__(
+        self,
+        tool: str,
+        context: Context,
+        state: Sequence[object],
+        *,
+        tool_timeouts: Mapping[str, float] = MappingProxyType({}),
+    ) -> None:
         self.tool = tool
         self._context = context
         self._state = state
+        self._tool_timeouts = tool_timeouts
         self._client_roots: list[dict[str, Any]] | None = None
 
     @property
@@ -95,6 +134,25 @@ class ToolCall:
     def client_capabilities(self) -> Mapping[str, Any]:
         """The client's capabilities, as sent."""
         return self._context.capabilities
+
+    @property
+    def client_name(self) -> str:
+        """The client's own name for itself (`clientInfo.name`), such as `codex-mcp-client`; empty if unknown."""
+        return self._context.client_name
+
+    @property
+    def max_wait_s(self) -> float:
+        """Seconds that a handler may wait for a person in this call, while it sends progress.
+
+        0 in 2026-07-28, where nothing waits: `elicit` ends the run, and the client calls again with the answer.
+        """
+        if self._context.is_modern:
+            return 0.0
+        timeout_s = self._tool_timeouts.get(self.client_name)
+        if timeout_s is None:
+            return DEFAULT_WAIT_S
+        wait_s = max(0.0, timeout_s - WAIT_MARGIN_S)
+        return wait_s if self._context.has_progress_token else min(wait_s, DEFAULT_WAIT_S)
 
     @property
     def is_local(self) -> bool:
@@ -110,10 +168,14 @@ class ToolCall:
         Raises:
             LookupError: it yielded none, which is a bug in the server.
         """
-        for item in self._state:
-            if isinstance(item, kind):
-                return item
-        raise LookupError(f"the server's lifespan yielded no {kind.__name__}")
+        item = self.find_state(kind)
+        if item is None:
+            raise LookupError(f"the server's lifespan yielded no {kind.__name__}")
+        return item
+
+    def find_state(self, kind: type[State]) -> State | None:
+        """Return the object of type `kind` that the server's lifespan yielded; None without one."""
+        return next((item for item in self._state if isinstance(item, kind)), None)
 
     async def keep(self, text: str, *, max_part_bytes: int | None = None) -> KeptText:
         """Cut a text that may be too long for one answer; `fetch_chunk` returns the parts after the first for an hour.
@@ -139,6 +201,10 @@ class ToolCall:
         """Send a log message to the client. It is not shown to the model."""
         await self._context.log(level, data, logger)
 
+    def can_elicit(self, mode: ElicitationMode) -> bool:
+        """Return whether the client can ask its user with a form, or by opening a page."""
+        return can_elicit(self.client_capabilities, mode)
+
     async def elicit(self, message: str, schema: Mapping[str, Any], *, key: str = "elicit") -> dict[str, Any]:
         """Ask the user to fill in a form; return `{"action", "content"?}` as MCP defines it.
 
@@ -150,6 +216,22 @@ class ToolCall:
             key: identity of this question; each question of one call needs its own.
         """
         params = {"mode": "form", "message": message, "requestedSchema": dict(schema)}
+        return await self._context.request(key, "elicitation/create", params)
+
+    async def elicit_url(self, message: str, url: str, *, key: str, elicitation_id: str) -> dict[str, Any]:
+        """Ask the user to open a page; return `{"action"}`, where `accept` means that it is open, not what follows.
+
+        The handler may run again from its start after this, so everything before it must be safe to repeat.
+
+        Args:
+            message: the reason for opening the page.
+            url: address of the page.
+            key: identity of this question; each question of one call needs its own.
+            elicitation_id: identity of this question within the server; 2026-07-28 does not send it.
+        """
+        params = {"mode": "url", "message": message, "url": url}
+        if not self._context.is_modern:
+            params["elicitationId"] = elicitation_id
         return await self._context.request(key, "elicitation/create", params)
 
     async def sample(self, params: Mapping[str, Any], *, key: str = "sample") -> dict[str, Any]:

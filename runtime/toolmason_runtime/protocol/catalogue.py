@@ -31,6 +31,8 @@ class ServerEntry(TypedDict):
     """`absolute.module:function`, or empty."""
     chunk_store: NotRequired[str]
     """Environment variable with the URL of a Redis for long texts; absent without a shared store."""
+    tool_timeouts: NotRequired[dict[str, float]]
+    """Seconds that clients wait for a tool, by the name in `clientInfo`; absent if none is known."""
 
 
 class DiscoveryEntry(TypedDict):

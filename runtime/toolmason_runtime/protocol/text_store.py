@@ -6,8 +6,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from toolmason_runtime.protocol.fetch_chunk import FETCH_CHUNK
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeptText:
@@ -22,11 +20,8 @@ class KeptText:
     """Characters of the whole text."""
     warnings: tuple[str, ...] = ()
     """About the store, for the reader of the first part."""
-
-    @property
-    def next_call(self) -> str:
-        """The call that returns the second part; empty if there is only one."""
-        return f'{FETCH_CHUNK}(cacheKey="{self.key}", chunkIndex=2)' if self.key else ""
+    next_call: str = ""
+    """The call that returns the second part, as the model sends it; empty if there is only one."""
 
 
 class TextStore(ABC):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
@@ -59,6 +60,12 @@ def too_long(path: Path, length: int) -> str:
 def disabled(name: str) -> str:
     """Return the error for a call of a disabled tool."""
     return f"Tool {name} is disabled on this server"
+
+
+def call_text(name: str, arguments: Mapping[str, Any]) -> str:
+    """Return a call as text: `fetch_chunk(cacheKey="cache_1", chunkIndex=2)`."""
+    texts = (f"{key}={json.dumps(value, ensure_ascii=False)}" for key, value in arguments.items())
+    return f"{name}({', '.join(texts)})"
 
 
 def named(path: Path) -> str:

@@ -289,6 +289,8 @@ def _add_options(group: Any, options: Sequence[OptionSpec]) -> None:
     for option in options:
         notes = [option.description, f"[env: {option.env}]" if option.env else "", "repeatable" if option.many else ""]
         notes.append(f"(default: {option.default})" if option.default else "")
+        notes.append(f"(without a value: {option.implicit})" if option.implicit else "")
+        may_lack_value: dict[str, Any] = {"nargs": "?", "const": option.implicit} if option.implicit else {}
         group.add_argument(
             option.flag,
             dest=f"option_{option.name}",
@@ -296,6 +298,7 @@ def _add_options(group: Any, options: Sequence[OptionSpec]) -> None:
             type=_non_empty,
             metavar=option.metavar or None,
             help=" ".join(note for note in notes if note).replace("%", "%%"),
+            **may_lack_value,
         )
 
 

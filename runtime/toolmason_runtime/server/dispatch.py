@@ -194,7 +194,8 @@ class Dispatcher:
         return with_notes(await _as_result(name, work, as_json=as_json), validated.notes)
 
     async def _handle(self, tool: _Tool, name: str, arguments: Any, context: Context) -> WireResult:
-        call = ToolCall(name, context, (*self._state, self._chunks, *await self._lifespan.state()))
+        state = (*self._state, self._chunks, *await self._lifespan.state())
+        call = ToolCall(name, context, state, tool_timeouts=self.server.get("tool_timeouts", {}))
         return tool.results.to_wire(await tool.binding.result(arguments, call))
 
     @cached_property
@@ -202,7 +203,11 @@ class Dispatcher:
         """The long texts of this server."""
         from toolmason_runtime.chunks.store import ChunkStore
 
-        return ChunkStore(self.server.get("chunk_store", ""), server=self.server["name"])
+        return ChunkStore(
+            self.server.get("chunk_store", ""),
+            server=self.server["name"],
+            show_call=lambda arguments: self._style.call_text(FETCH_CHUNK_ENTRY, arguments),
+        )
 
     def _load_tool(self, name: str, entry: ToolEntry) -> _Tool:
         binding = self._binding(name, entry)

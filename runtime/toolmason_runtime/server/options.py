@@ -18,6 +18,8 @@ class OptionSpec:
     env: str = ""
     many: bool = False
     default: str = ""
+    implicit: str = ""
+    """Value of the flag without one; empty if it needs one."""
     metavar: str = ""
 
 

@@ -22,11 +22,12 @@ from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
 from mcp.shared.exceptions import MCPError
+from mcp.shared.jsonrpc_dispatcher import progress_token_from_params
 from mcp.shared.message import ServerMessageMetadata
 from mcp.types import methods
 from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import BaseModel, ConfigDict, ValidationError
-from toolmason_runtime.protocol.call import InputRequired, Level
+from toolmason_runtime.protocol.call import InputRequired, Level, can_elicit
 from toolmason_runtime.protocol.errors import MethodError, ToolError
 from toolmason_runtime.server.dispatch import Dispatcher
 
@@ -141,6 +142,17 @@ class SdkContext:
         return {} if declared is None else declared.model_dump(by_alias=True, mode="json", exclude_none=True)
 
     @property
+    def client_name(self) -> str:
+        """The name in `clientInfo`: of the handshake, or of this request (2026-07-28)."""
+        client = self._ctx.session.client_params
+        return "" if client is None else client.client_info.name
+
+    @property
+    def has_progress_token(self) -> bool:
+        """Whether the SDK sends the progress of this request."""
+        return progress_token_from_params(self._ctx.params) is not None
+
+    @property
     def is_local(self) -> bool:
         """Whether the client started this server: only HTTP has a request object of its own."""
         return self._ctx.request is None
@@ -228,10 +240,7 @@ def _missing_capability(method: str, params: Mapping[str, Any], declared: Mappin
     """Return the capabilities that `method` requires and the client has not declared."""
     if method == "elicitation/create":
         mode = params.get("mode", "form")
-        modes = declared.get("elicitation")
-        # Clients from before the modes declare `{}`, which means forms.
-        has_mode = modes is not None and (mode in modes or (mode == "form" and "url" not in modes))
-        return {} if has_mode else {"elicitation": {mode: {}}}
+        return {} if can_elicit(declared, mode) else {"elicitation": {mode: {}}}
     if method == "sampling/createMessage":
         required: dict[str, Any] = {"tools": {}} if {"tools", "toolChoice"} & params.keys() else {}
         has_all = "sampling" in declared and required.keys() <= declared["sampling"].keys()

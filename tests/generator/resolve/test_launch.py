@@ -13,6 +13,7 @@ from pathlib import Path, PurePosixPath
 import pytest
 from click.testing import CliRunner, Result
 
+from toolmason.catalogue.table import catalogue
 from toolmason.clients import GEMINI_CLI, clients
 from toolmason.commands import toolmason
 from toolmason.diagnostics import Diagnostics
@@ -280,3 +281,22 @@ def test_help_of_run_says_that_it_runs_the_project() -> None:
 
 def test_paths_of_client_files_have_slashes(bare: Project) -> None:
     assert server_of(bare).launch[-1] == PurePosixPath("manifest", "repo.toml").as_posix()
+
+
+@pytest.mark.parametrize(
+    ("manifest", "seconds"),
+    [
+        (MANIFEST.replace("timeout = 40", "timeout = 900"), 300),
+        (MANIFEST.replace('"repo_server" }', '"repo_server", tool_timeout = 45.5 }'), 45.5),
+    ],
+)
+def test_a_server_never_expects_codex_to_wait_longer_than_by_default(
+    bare: Project, manifest: str, seconds: float
+) -> None:
+    bare.manifest.write_text(manifest, encoding="utf-8")
+
+    timeouts = catalogue(server_of(bare))["server"]["tool_timeouts"]
+
+    assert timeouts["codex-mcp-client"] == seconds
+    assert timeouts["gemini-cli-mcp-client"] == 600
+    assert "opencode" not in timeouts

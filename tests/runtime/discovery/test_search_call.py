@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from toolmason_runtime.protocol.catalogue import Catalogue
+from toolmason_runtime.protocol.fetch_chunk import FETCH_CHUNK_ENTRY
 from toolmason_runtime.protocol.tokens import estimate_tokens
 
 MakeDesk = Callable[..., Any]
@@ -265,6 +266,52 @@ def test_split_calls_adds_a_tool_that_only_reads(server: Any) -> None:
 def test_call_read_refuses_what_may_change_something_and_names_the_other(server: Any, name: str) -> None:
     assert server.refusal("call_read", tool_name=name) == f"`{name}` is not read-only: run it with `call`."
     assert server.ran == []
+
+
+def test_with_a_writing_tool_only_call_read_is_read_only(server: Any) -> None:
+    hints = {tool["name"]: tool["annotations"]["readOnlyHint"] for tool in server.style.listed()}
+    texts = {tool["name"]: tool["description"] for tool in server.style.listed()}
+
+    assert hints == {"search": True, "call": False, "call_read": True}
+    assert texts["call"] == "Run a tool that writes; args fit input_schema"
+    assert texts["call_read"] == "Like call, if read-only"
+
+
+def test_without_a_writing_tool_both_are_read_only(catalogue: Catalogue, desk: MakeDesk) -> None:
+    for name in ("write_file", "git_commit", "git_branch", "create_issue", "send_email"):
+        catalogue["tools"][name]["tier"] = "all"
+    listed = desk(catalogue, "search-call").style.listed()
+
+    assert [tool["annotations"]["readOnlyHint"] for tool in listed] == [True, True, True]
+    assert listed[1]["description"] == "Run a found tool; args fit input_schema"
+
+
+PART = {"cacheKey": "cache_1", "chunkIndex": 2}
+THROUGH_CALL_TOOL = 'call_tool(tool_name="fetch_chunk", arguments={"cacheKey": "cache_1", "chunkIndex": 2})'
+
+
+@pytest.mark.parametrize(
+    ("style", "tool", "text"),
+    [
+        (
+            "search-call",
+            "fetch_chunk",
+            'call_read(tool_name="fetch_chunk", args={"cacheKey": "cache_1", "chunkIndex": 2})',
+        ),
+        ("search-call", "git_commit", 'call(tool_name="git_commit", args={"cacheKey": "cache_1", "chunkIndex": 2})'),
+        ("search-call", "git_log", 'git_log(cacheKey="cache_1", chunkIndex=2)'),
+        ("list-describe", "fetch_chunk", THROUGH_CALL_TOOL),
+        ("discover-schema", "fetch_chunk", THROUGH_CALL_TOOL),
+        ("classic", "fetch_chunk", 'fetch_chunk(cacheKey="cache_1", chunkIndex=2)'),
+    ],
+)
+def test_a_call_is_shown_as_the_model_of_the_style_sends_it(
+    catalogue: Catalogue, desk: MakeDesk, style: str, tool: str, text: str
+) -> None:
+    catalogue["discovery"]["pinned"] = ["git_log"]
+    entry = catalogue["tools"].get(tool, FETCH_CHUNK_ENTRY)
+
+    assert desk(catalogue, style).style.call_text(entry, PART) == text
 
 
 def test_call_read_refuses_a_tool_that_does_not_say(catalogue: Catalogue, desk: MakeDesk) -> None:

@@ -429,7 +429,7 @@ def test_a_policy_file_narrows_what_the_command_lists(
     ("text", "told"),
     [
         pytest.param('default = "enabled"\n\naproval = "all"\n', ":3:1: unknown key `aproval`", id="a key"),
-        pytest.param('default = "enabled"\n[tools.git_lgo]\n', ":2:8: there is no command tool `git_lgo`", id="a tool"),
+        pytest.param('default = "enabled"\n[tools.git_lgo]\n', ":2:8: there is no tool `git_lgo`", id="a tool"),
         pytest.param("[tools.say.args]\nvoise = { enum = ['Ann'] }\n", "has no argument `voise`", id="an argument"),
         pytest.param("default = \n", ":1:11: ", id="no TOML"),
     ],

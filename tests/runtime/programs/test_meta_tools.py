@@ -488,6 +488,8 @@ async def test_sc_004_output_that_is_too_long_is_cut_the_same_both_ways(sample: 
         return shown
 
     assert without_id(direct) == without_id(through)
+    assert '; fetch_chunk(cacheKey="cache_' in text_of(direct)
+    assert '; climax_call(tool_name="fetch_chunk", args={"cacheKey": "cache_' in text_of(through)
 
 
 def test_sc_007_every_requirement_and_criterion_is_named_by_a_test() -> None:

@@ -161,6 +161,25 @@ def test_rules_for_tools_and_arguments_that_exist_are_accepted(tmp_path: Path) -
     assert load_policy(path, [log(flag("count")), log(name="other")]) == load_policy(path)
 
 
+def test_handler_can_be_disabled_and_asked_about_but_has_no_rules_for_arguments(tmp_path: Path) -> None:
+    path = tmp_path / "policy.toml"
+    path.write_text("[tools.write]\nenabled = false\n[tools.move]\nrequire_approval = true\n", encoding="utf-8")
+    policy = load_policy(path, [log()], handlers=["write", "move", "read"])
+
+    handlers = [policy.is_enabled(name, is_program=False) for name in ("write", "move", "read")]
+    assert handlers == [False, True, True]
+    assert not policy.is_enabled("git_log")
+    assert policy.needs_approval("move", Risk.READ)
+
+    path.write_text('default = "enabled"\n[tools.wirte]\n[tools.move.args]\nto = { max = 5 }\n', encoding="utf-8")
+    with pytest.raises(PolicyError) as caught:
+        load_policy(path, [log()], handlers=["write", "move"])
+    assert [mistake.removeprefix(f"{path}:") for mistake in caught.value.mistakes] == [
+        "2:8: there is no tool `wirte`; did you mean `write`?",
+        "4:1: tool `move` runs no program; only command tools have `args`; use `enabled` and `require_approval`",
+    ]
+
+
 @pytest.mark.parametrize("key", ["default", "approval", "headless", "executor", "docker", "tools"])
 def test_a_misspelt_key_is_never_ignored(load: Load, key: str) -> None:
     with pytest.raises(PolicyError, match=f"did you mean `{key}`\\?"):

@@ -113,6 +113,8 @@ _TOOLS: Final[list[ToolEntry]] = [
     _tool("chatter", "Print on standard output, and start a program that does"),
     _tool("report", "Send progress and a log message of each level"),
     _tool("ask", "Ask the user two things, one after the other"),
+    _tool("open_page", "Ask the user to open a page"),
+    _tool("show_client", "Show what is known of the client"),
     _tool("sample", "Ask the model of the client"),
     _tool("roots", "Name the folders of the client"),
     _tool("show_state", "Show what the lifespan made"),
@@ -131,6 +133,7 @@ CATALOGUE: Final[Catalogue] = {
         "website": "https://example.org/sample",
         "page_size": 7,
         "lifespan": "sample_server.handlers:lifespan",
+        "tool_timeouts": {"patient": 300, "hasty": 30, "gone": 5},
     },
     "discovery": {
         "style": "search-call",

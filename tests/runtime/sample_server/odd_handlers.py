@@ -16,7 +16,7 @@ from typing import Any, get_args
 import anyio
 from anyio import from_thread
 from toolmason_runtime import Audio, Content, Image, Reply, Resource, ResourceLink, Text, ToolCall, ToolError
-from toolmason_runtime.protocol.call import Level
+from toolmason_runtime.protocol.call import ElicitationMode, Level
 
 from sample_server.handlers import Notebook
 from sample_server.odd.models import NoParams, RefuseParams
@@ -147,6 +147,17 @@ async def ask(params: NoParams, call: ToolCall) -> Content:
     name = await call.elicit("Your name?", NAME, key="name")
     city = await call.elicit("Your city?", CITY, key="city")
     return f"{name['content']['name']} of {city['content']['city']}"
+
+
+async def open_page(params: NoParams, call: ToolCall) -> Content:
+    url = "http://127.0.0.1:1/page"
+    answer = await call.elicit_url("Open the page.", url, key="page", elicitation_id="page-1")
+    return json.dumps(answer)
+
+
+async def show_client(params: NoParams, call: ToolCall) -> Content:
+    modes = [mode for mode in get_args(ElicitationMode) if call.can_elicit(mode)]
+    return json.dumps({"name": call.client_name, "modes": modes, "max_wait_s": call.max_wait_s})
 
 
 async def sample(params: NoParams, call: ToolCall) -> Content:

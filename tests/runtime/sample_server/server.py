@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 OPTIONS: Final = (
     OptionSpec(name="roots", flag="--root", description="Folder to read", env="SAMPLE_ROOTS", many=True),
     OptionSpec(name="farewell", flag="--farewell", description="100 % of the last words", metavar="TEXT"),
+    OptionSpec(name="allow", flag="--allow", description="Files", many=True, implicit="**", metavar="GLOB"),
+    OptionSpec(name="color", flag="--color", description="Colors", default="auto", implicit="always", metavar="WHEN"),
 )
 
 

@@ -23,6 +23,9 @@ class Client:
     is_gone: bool = False
     operation_id: str = "1"
     is_local: bool = True
+    client_name: str = ""
+    is_modern: bool = False
+    has_progress_token: bool = True
     capabilities: Mapping[str, Any] = field(default_factory=dict)
     told: list[tuple[float, str]] = field(default_factory=list)
 

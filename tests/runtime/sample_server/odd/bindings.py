@@ -29,6 +29,8 @@ BINDINGS: Final[Mapping[str, Binding]] = {
     "chatter": Binding(NoParams, handlers.chatter),
     "report": Binding(NoParams, handlers.report),
     "ask": Binding(NoParams, handlers.ask),
+    "open_page": Binding(NoParams, handlers.open_page),
+    "show_client": Binding(NoParams, handlers.show_client),
     "sample": Binding(NoParams, handlers.sample),
     "roots": Binding(NoParams, handlers.roots),
     "show_state": Binding(NoParams, handlers.show_state),

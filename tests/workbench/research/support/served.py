@@ -241,6 +241,9 @@ class Near:
     told: list[tuple[float, str]] = field(default_factory=list)
     operation_id: str = "1"
     is_local: bool = True
+    client_name: str = ""
+    is_modern: bool = False
+    has_progress_token: bool = True
     capabilities: Mapping[str, Any] = field(default_factory=dict)
 
     async def progress(self, progress: float, total: float | None, message: str | None) -> None:

@@ -38,6 +38,22 @@ OPTIONS: Final = (
         many=True,
         metavar="DIR",
     ),
+    OptionSpec(
+        name="lend",
+        flag="--lend",
+        description="Books that are lent without a question",
+        many=True,
+        implicit="**",
+        metavar="GLOB",
+    ),
+    OptionSpec(
+        name="color",
+        flag="--color",
+        description="When to use colors",
+        default="auto",
+        implicit="always",
+        metavar="COLOR",
+    ),
 )
 
 
@@ -69,4 +85,4 @@ def build_server(
     return sdk_server(build_dispatcher(selection, state=state, options=options))
 
 
-# toolmason: sha256 ecc2fdefe92264e04899a8d78e4281f6
+# toolmason: sha256 6f1b6cd5f68ceaefefbd3ed35ea406c9

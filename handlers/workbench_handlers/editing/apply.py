@@ -1,0 +1,153 @@
+"""Apply the edits of a request to the bytes of a file. All other bytes stay unchanged."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from toolmason_runtime import ToolError
+
+from workbench_handlers.editing.file_text import FileText, in_style, line_breaks, read_text
+from workbench_handlers.editing.folding import (
+    Positions,
+    common_prefix,
+    find_starts,
+    fold,
+    line_number,
+    name_differences,
+)
+from workbench_handlers.editing.nearest import describe_nearest
+from workbench_handlers.editing.request import APPEND, CREATE, MAX_MATCH_CHARS, OVERWRITE, Edit, EditRequest
+
+MAX_LISTED_LINES: Final = 10
+"""Maximum line numbers in a message."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """The proposed bytes of a file and notes about them for the result."""
+
+    data: bytes
+    notes: tuple[str, ...] = ()
+
+
+def apply_request(request: EditRequest, current: bytes | None, shown: str) -> Proposal:
+    """Return the bytes of a file after the edits of a request. `current` is None if the file is missing.
+
+    The edits of a batch apply in order, each to the result of the one before; if one fails, none is applied.
+
+    Raises:
+        ToolError: MATCH_TOO_LONG, NO_MATCH, MATCH_COUNT, FILE_EXISTS, NOT_FOUND, NO_CHANGE, NOT_TEXT, NOT_ENCODABLE.
+    """
+    if current is None and request.mode not in {"create", "overwrite"}:
+        message = f'`{shown}` does not exist: send match_text="" with the whole text as new_string to create it'
+        raise ToolError(message, code="NOT_FOUND")
+    file = read_text(current or b"", shown)
+    text, notes = file.text, []
+    if file.codec == "latin-1":
+        notes.append("the file is not valid UTF-8; its text is read and written as Latin-1")
+    for number, edit in enumerate(request.edits, 1):
+        where = f"edit {number} of {len(request.edits)}: " if len(request.edits) > 1 else ""
+        try:
+            text, note = _apply_edit(edit, file, text, shown, request)
+        except ToolError as error:
+            raise ToolError(f"{where}{error.message}", code=error.code) from None
+        notes += [f"{where}{note}"] if note else []
+    data = file.encode(text)
+    if current is None:
+        notes += ["the file did not exist and is created"] if request.mode == "overwrite" else []
+    elif data == current:
+        raise ToolError(f"`{shown}` has this text already: nothing to change", code="NO_CHANGE")
+    return Proposal(data, tuple(notes))
+
+
+def _apply_edit(edit: Edit, file: FileText, text: str, shown: str, request: EditRequest) -> tuple[str, str]:
+    """Return the text after one edit, and a note or the empty string."""
+    if edit.match_text == CREATE:
+        if text:
+            message = f'`{shown}` exists and is not empty: send match_text="{OVERWRITE}" to replace its whole text, '
+            message += f'match_text="{APPEND}" to add text at its end, or the text to replace as match_text'
+            raise ToolError(message, code="FILE_EXISTS")
+        return edit.new_string, ""
+    if edit.match_text == OVERWRITE:
+        return file.with_newlines(edit.new_string), ""
+    if edit.match_text == APPEND:
+        is_open = bool(text) and not text.endswith("\r" if file.newline == "\r" else "\n")
+        note = "the file has no final newline; the text was appended to its last line" if is_open else ""
+        return text + in_style(edit.new_string, file.newline), note
+    if len(edit.match_text) > MAX_MATCH_CHARS and not request.bypass_limit:
+        message = f"match_text has {len(edit.match_text):,} characters; the limit is {MAX_MATCH_CHARS:,}. Send a "
+        message += "shorter part that is unique, several edits, or bypass_match_text_limit=true"
+        raise ToolError(message, code="MATCH_TOO_LONG")
+    return _replace(edit, file, text, shown)
+
+
+def _replace(edit: Edit, file: FileText, text: str, shown: str) -> tuple[str, str]:
+    folded, wanted = (fold(part, file.newline) for part in (text, edit.match_text))
+    count = folded.count(wanted)
+    if not count:
+        return _replace_typographic(edit, file, text, shown)
+    if count != edit.expected_replacements:
+        raise _count_error(edit, count, folded, wanted, shown)
+    matches = [(start, start + len(wanted)) for start in find_starts(folded, wanted, count)]
+    return _splice(edit, file.newline, text, Positions(text), matches), ""
+
+
+def _replace_typographic(edit: Edit, file: FileText, text: str, shown: str) -> tuple[str, str]:
+    """Replace the only place that differs from `match_text` in quotes, ellipses, spaces and dashes alone."""
+    folded, wanted = (fold(part, file.newline, typography=True) for part in (text, edit.match_text))
+    starts = find_starts(folded, wanted, 2)
+    if len(starts) != 1 or edit.expected_replacements != 1:
+        raise _no_match_error(edit, text, shown, is_ambiguous=len(starts) > 1)
+    positions = Positions(text, typography=True)
+    start, end = starts[0], starts[0] + len(wanted)
+    if not (positions.is_boundary(start) and positions.is_boundary(end)):
+        raise _no_match_error(edit, text, shown)
+    matched = text[positions.original(start) : positions.original(end)]
+    line = line_number(text, positions.original(start))
+    note = f"matched typographic {name_differences(matched, edit.match_text)} at line {line:,}"
+    return _splice(edit, file.newline, text, positions, [(start, end)]), note
+
+
+def _splice(edit: Edit, newline: str, text: str, positions: Positions, matches: list[tuple[int, int]]) -> str:
+    """Return `text` with the matches, which are positions of its folded form, replaced.
+
+    Characters that `new_string` repeats at the beginning and the end of `match_text` are not replaced, so the context
+    of an edit keeps its line breaks and its typographic characters. The rest has the line breaks of the match.
+    """
+    old, new = edit.match_text.replace("\r\n", "\n"), edit.new_string.replace("\r\n", "\n")
+    prefix = common_prefix(old, new)
+    suffix = common_prefix(old[prefix:][::-1], new[prefix:][::-1])
+    pieces, written = [], 0
+    for first, last in matches:
+        while not positions.is_boundary(start := first + positions.folded_size(old[:prefix])):
+            prefix -= 1
+        while not positions.is_boundary(end := last - positions.folded_size(old[len(old) - suffix :])):
+            suffix -= 1
+        matched = text[positions.original(first) : positions.original(last)]
+        style = line_breaks(matched)[0] if "\n" in matched else newline
+        pieces += [text[written : positions.original(start)], in_style(new[prefix : len(new) - suffix], style)]
+        written = positions.original(end)
+    return "".join([*pieces, text[written:]])
+
+
+def _count_error(edit: Edit, count: int, folded: str, wanted: str, shown: str) -> ToolError:
+    starts = find_starts(folded, wanted, MAX_LISTED_LINES)
+    lines = [f"{line_number(folded, start):,}" for start in starts]
+    more = f" and {count - len(lines):,} more" if count > len(lines) else ""
+    places = f"{count} match{'es' if count > 1 else ''} at line{'s' if count > 1 else ''} {', '.join(lines)}{more}"
+    message = f"found {places} of `{shown}`; expected {edit.expected_replacements}: "
+    message += f"add context until only the intended places match, or set expected_replacements={count}"
+    if not edit.match_text.strip():
+        message += f'. To add text at the end of the file, send match_text="{APPEND}"'
+    return ToolError(message, code="MATCH_COUNT")
+
+
+def _no_match_error(edit: Edit, text: str, shown: str, *, is_ambiguous: bool = False) -> ToolError:
+    if not text:
+        message = f'`{shown}` is empty: send match_text="" with the whole text as new_string'
+        return ToolError(message, code="NO_MATCH")
+    message = f"match_text does not occur in `{shown}`"
+    if is_ambiguous:
+        message += ", except with other quotes, spaces or dashes at several places: send the characters of the file"
+    return ToolError(f"{message}. {describe_nearest(text, edit.match_text)}", code="NO_MATCH")

@@ -1,0 +1,182 @@
+"""The routes of the review pages, and their server."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import resources
+from typing import Any, Final
+
+import anyio.to_thread
+import uvicorn
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.routing import Mount, Route
+from toolmason_runtime import ToolError
+
+from workbench_handlers.editing.diff import reveal
+from workbench_handlers.editing.pages import ReviewPages
+from workbench_handlers.editing.pages.access import AccessMiddleware
+from workbench_handlers.editing.pages.form_text import edited_bytes, form_text
+from workbench_handlers.editing.pages.render import list_page, review_page
+from workbench_handlers.editing.person_text import decide, is_open, status_text
+from workbench_handlers.editing.reviews import Decision, Review, ReviewStore
+
+SURFACE: Final = "page"
+MAX_BODY_BYTES: Final = 64 * 1024 * 1024
+"""Maximum bytes of a request: JSON needs up to six bytes for a character of the largest file."""
+MAX_COMMENT_CHARS: Final = 20_000
+
+_STATIC: Final = {"review.css": "text/css", "review.js": "text/javascript"}
+
+
+class _PageServer(uvicorn.Server):
+    """A server that leaves the signals to its process."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Capture no signals."""
+        yield
+
+
+def page_server(store: ReviewStore, pages: ReviewPages) -> uvicorn.Server:
+    """Return the server of the pages."""
+    config = uvicorn.Config(
+        AccessMiddleware(_App(store, pages).app, pages),
+        http="h11",
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,  # addresses contain the token
+        proxy_headers=False,
+        server_header=False,
+        timeout_graceful_shutdown=1,
+    )
+    return _PageServer(config)
+
+
+class _RequestError(ValueError):
+    """A decision in a form that these pages do not send, or one that cannot be carried out."""
+
+
+class _App:
+    """The pages of a store."""
+
+    def __init__(self, store: ReviewStore, pages: ReviewPages) -> None:
+        self._store, self._pages = store, pages
+        routes = [
+            Route("/", self._list),
+            Route("/state", self._state),
+            Route("/static/{name}", _static),
+            Route("/r/{id}", self._review, methods=["GET"]),
+            Route("/r/{id}", self._decide, methods=["POST"]),
+        ]
+        self.app = Starlette(routes=[Mount(pages.path().rstrip("/"), routes=routes)])
+
+    def _list(self, request: Request) -> Response:  # noqa: ARG002  Starlette gives it
+        return HTMLResponse(list_page(self._store.pending(), self._pages))
+
+    def _review(self, request: Request) -> Response:
+        review = self._find(request.path_params["id"])
+        try:
+            original, proposed = self._store.original(review), self._store.proposed(review)
+        except FileNotFoundError:
+            raise HTTPException(404, "This review was removed.") from None
+        state = self._state_of(review)
+        return HTMLResponse(
+            review_page(review, (original, proposed), form_text(proposed, review.shown), state, self._pages)
+        )
+
+    def _state(self, request: Request) -> Response:
+        """Return the pending reviews, and the state of the review that a page shows."""
+        review_id = request.query_params.get("id")
+        return JSONResponse(self._state_of(self._find(review_id) if review_id else None))
+
+    async def _decide(self, request: Request) -> Response:
+        try:
+            sent = await _body(request)
+            return JSONResponse(await anyio.to_thread.run_sync(self._carry_out, request.path_params["id"], sent))
+        except _RequestError as error:
+            return JSONResponse({"error": str(error)}, 400)
+
+    def _carry_out(self, review_id: str, sent: dict[str, Any]) -> dict[str, Any]:
+        review = self._find(review_id)
+        try:
+            text = decide(self._store, review, self._decision(review, sent))
+        except ToolError as error:
+            raise _RequestError(reveal(error.message)) from None
+        return {**self._state_of(review), "text": text}
+
+    def _decision(self, review: Review, sent: dict[str, Any]) -> Decision:
+        match sent:
+            case {"action": "approve" | "reject" as action}:
+                return Decision(action, SURFACE)
+            case {"action": "comment", "comment": str(comment)} if comment.strip():
+                if len(comment) > MAX_COMMENT_CHARS:
+                    raise _RequestError(f"The comment has over {MAX_COMMENT_CHARS:,} characters.")
+                return Decision("comment", SURFACE, comment=_encodable(comment))
+            case {"action": "edit", "text": str(text)}:
+                proposed = self._store.proposed(review)
+                before = form_text(proposed, review.shown)
+                if before is None:
+                    raise _RequestError("A form would change this text; edit it in the terminal.")
+                if text == before:
+                    raise _RequestError("The text was not changed. Approve it instead.")
+                return Decision("edit", SURFACE, edited=edited_bytes(proposed, _encodable(text), review.shown))
+        raise _RequestError("This is not a decision: send an action with its text or comment.")
+
+    def _find(self, review_id: str) -> Review:
+        review = self._store.get(review_id)
+        if review is None:
+            raise HTTPException(404, "There is no such review; it may have expired long ago.")
+        return review
+
+    def _state_of(self, review: Review | None) -> dict[str, Any]:
+        pending = self._store.pending()
+        following = [other for other in pending if review is None or other.id != review.id]
+        state: dict[str, Any] = {"pending": [other.id for other in pending], "next": None}
+        if following:
+            state["next"] = {
+                "url": self._pages.path(following[0].id),
+                "name": reveal(following[0].shown, keep=""),
+            }
+        if review is not None:
+            state |= {"open": is_open(self._store, review), "text": status_text(self._store, review)}
+        return state
+
+
+async def _body(request: Request) -> dict[str, Any]:
+    """Return the JSON object of a request."""
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+        raise _RequestError("A decision is sent as JSON.")
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > MAX_BODY_BYTES:
+            raise _RequestError("The text is too large.")
+    try:
+        sent = json.loads(body)
+    except (ValueError, RecursionError):
+        sent = None
+    if not isinstance(sent, dict):
+        raise _RequestError("A decision is sent as a JSON object.")
+    return sent
+
+
+def _encodable(text: str) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise _RequestError("The text contains half of a character (an unpaired surrogate).") from None
+    return text
+
+
+def _static(request: Request) -> Response:
+    name = request.path_params["name"]
+    if name not in _STATIC:
+        raise HTTPException(404)
+    content = resources.files(__package__).joinpath("static", name).read_bytes()
+    return Response(content, media_type=_STATIC[name])

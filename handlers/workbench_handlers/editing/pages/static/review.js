@@ -1,0 +1,144 @@
+"use strict";
+
+const POLL_MS = 2000;
+const element = (id) => document.getElementById(id);
+const main = document.querySelector("main");
+const nav = document.querySelector("nav");
+const { base, id } = main.dataset;
+const changes = [...document.querySelectorAll(id ? ".change" : ".reviews a")];
+let position = -1;
+
+function say(text, isError = false) {
+  element("status").textContent = text;
+  element("status").classList.toggle("error", isError);
+}
+
+function isOpen() {
+  return main.dataset.open === "yes";
+}
+
+/** An open form hides the other decisions, so that no key discards the text in it. */
+function canDecide() {
+  return isOpen() && !nav.hidden;
+}
+
+function move(step) {
+  if (!changes.length) return;
+  position = Math.min(Math.max(position + step, 0), changes.length - 1);
+  changes[position].focus({ preventScroll: true });
+  changes[position].scrollIntoView({ block: "center" });
+}
+
+// Forms
+
+function showForm(name) {
+  for (const form of document.forms) form.hidden = form.id !== name;
+  nav.hidden = Boolean(name);
+  if (!name) return;
+  const form = element(name);
+  form.querySelector("textarea").focus({ preventScroll: true });
+  form.scrollIntoView({ block: "end" });
+}
+
+async function decide(decision) {
+  if (!isOpen()) return;
+  setButtons(false);
+  try {
+    const response = await fetch(location.pathname, {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify(decision),
+    });
+    const type = response.headers.get("Content-Type") ?? "";
+    const answer = type.startsWith("application/json") ? await response.json() : { error: await response.text() };
+    if (answer.error) throw new Error(answer.error);
+    showForm("");
+    update(answer);
+    (element("next").hidden ? element("status") : element("next")).focus();
+  } catch (error) {
+    setButtons(true);
+    say(`Not sent. ${error.message}`, true);
+    element("status").scrollIntoView({ block: "center" });
+  }
+}
+
+function sendForm(form) {
+  const area = form.querySelector("textarea");
+  if (form.id === "comment" && area.value.trim()) decide({ action: "comment", comment: area.value });
+  else if (form.id === "edit" && area.value !== area.defaultValue) decide({ action: "edit", text: area.value });
+  else say(form.id === "edit" ? "The text was not changed. Approve it instead." : "The comment is empty.", true);
+}
+
+// State
+
+function setButtons(isEnabled) {
+  for (const button of document.querySelectorAll("nav button:not([title]), form button[type=submit]")) {
+    button.disabled = !isEnabled;
+  }
+}
+
+function update(state) {
+  if (!id) {
+    if (state.pending.join(" ") !== main.dataset.pending) location.reload();
+    return;
+  }
+  element("pending").textContent = state.pending.length;
+  if (state.open) return;
+  // Polling repeats the same text, which a screen reader would read again.
+  if (element("status").textContent !== state.text) say(state.text);
+  main.dataset.open = "no";
+  setButtons(false);
+  const next = element("next");
+  next.hidden = !state.next;
+  if (state.next) {
+    next.href = state.next.url;
+    next.textContent = `Next review: ${state.next.name} (n)`;
+  }
+}
+
+async function poll() {
+  try {
+    const response = await fetch(`${base}state${id ? `?id=${id}` : ""}`);
+    if (response.ok) update(await response.json());
+    else say(await response.text(), true);
+  } catch {
+    say("The server of this page has ended.", true);
+  }
+  setTimeout(poll, POLL_MS);
+}
+
+// Keys and buttons share their actions.
+
+const actions = {
+  j: () => move(1),
+  k: () => move(-1),
+  a: () => canDecide() && decide({ action: "approve" }),
+  r: () => canDecide() && decide({ action: "reject" }),
+  c: () => canDecide() && showForm("comment"),
+  e: () => canDecide() && !document.querySelector("nav [data-key=e]").disabled && showForm("edit"),
+  n: () => element("next").hidden || element("next").click(),
+  "?": () => element("help").showModal(),
+  Escape: () => (element("help").open ? element("help").close() : showForm("")),
+};
+if (!id) for (const key of Object.keys(actions)) if (!"jk".includes(key)) delete actions[key];
+
+document.addEventListener("keydown", (event) => {
+  const form = event.target.closest("form");
+  if (form && event.key === "Enter" && (event.ctrlKey || event.metaKey)) sendForm(form);
+  else if (event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
+  else if (event.key !== "Escape" && (form || element("help")?.open)) return;
+  else if (!Object.hasOwn(actions, event.key)) return;
+  else actions[event.key]();
+  event.preventDefault();
+});
+for (const button of document.querySelectorAll("button[data-key]")) {
+  button.addEventListener("click", () => actions[button.dataset.key]());
+}
+for (const form of document.forms) {
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    sendForm(form);
+  });
+}
+if (id && !isOpen()) setButtons(false);
+poll();

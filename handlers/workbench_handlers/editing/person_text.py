@@ -1,0 +1,67 @@
+"""Texts of a review for the person who decides, the same in the terminal and on the page."""
+
+from __future__ import annotations
+
+import time
+from typing import Final
+
+from workbench_handlers.editing.diff import reveal
+from workbench_handlers.editing.reviews import Decision, Review, ReviewStore
+from workbench_handlers.editing.settle import settle
+
+_STATUS_TEXTS: Final = {
+    "PENDING": "This review is pending.",
+    "COMMITTED": "Committed: the file was written.",
+    "AUTO_APPROVED": "Approved automatically: the file was written.",
+    "REVIEW": "Sent back to the model. The file was not changed.",
+    "REJECTED": "Rejected. The file was not changed.",
+    "CONFLICT": "Conflict: the file changed after the proposal was made. Nothing was written.",
+    "EXPIRED": "Expired. The file was not changed.",
+}
+_UNITS: Final = ((86_400, "d"), (3_600, "h"), (60, "min"))
+
+
+def decide(store: ReviewStore, review: Review, decision: Decision) -> str:
+    """Store the decision, carry it out, and return its result; the decision of another surface stands if it was first.
+
+    Raises:
+        ToolError: the file could not be written.
+    """
+    if not store.decide(review, decision):
+        return f"This review was decided elsewhere. {status_text(store, review)}"
+    settle(store, review)
+    return status_text(store, review)
+
+
+def is_open(store: ReviewStore, review: Review) -> bool:
+    """Return whether a review can be decided."""
+    return store.status(review) == "PENDING" and not store.is_decided(review)
+
+
+def status_text(store: ReviewStore, review: Review) -> str:
+    """Return the status of a review as a sentence."""
+    status = store.status(review)
+    if status == "PENDING" and store.is_decided(review):
+        return "Approved, but the file could not be written yet."
+    if (outcome := store.outcome(review)) is not None and outcome.status == "REVIEW":
+        return "Replaced by a newer proposal for the same file."
+    return _STATUS_TEXTS[status]
+
+
+def age_text(review: Review) -> str:
+    """Return the time since a review was created: `just now`, `5 min ago`, `2 h ago`."""
+    seconds = int(time.time() - review.created_at)
+    for length, unit in _UNITS:
+        if seconds >= length:
+            return f"{seconds // length} {unit} ago"
+    return "just now"
+
+
+def facts(review: Review) -> list[tuple[str, str]]:
+    """Return the labelled facts about a review, with visible control characters."""
+    rows = [("File", review.path), ("Proposed", f"{age_text(review)} by {review.client or 'an unknown client'}")]
+    rows.append(("Mode", review.mode))
+    if review.continues:
+        rows.append(("Continues", review.continues))
+    rows.extend(("Note", note) for note in review.notes)
+    return [(label, reveal(text, keep="")) for label, text in rows]

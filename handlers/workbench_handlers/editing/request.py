@@ -1,0 +1,122 @@
+"""Check the parameters of `propose_and_review` and find the mode that they select."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from toolmason_runtime import ToolError
+
+Mode = Literal["single", "batch", "create", "overwrite", "append"]
+
+CREATE: Final = ""
+OVERWRITE: Final = "OVERWRITE_FILE"
+APPEND: Final = "APPEND_TO_FILE"
+MAX_MATCH_CHARS: Final = 2_000
+"""Maximum characters of `match_text` without `bypass_match_text_limit`."""
+
+MODES: Final[dict[Mode, str]] = {
+    "batch": "edits=[{match_text, new_string}, ...], without match_text and new_string",
+    "single": "match_text and new_string",
+    "create": 'match_text="" and new_string',
+    "overwrite": f'match_text="{OVERWRITE}" and new_string',
+    "append": f'match_text="{APPEND}" and new_string',
+}
+"""The parameters of each mode, for messages."""
+
+_SENTINELS: Final[dict[str, Mode]] = {CREATE: "create", OVERWRITE: "overwrite", APPEND: "append"}
+_UNWRITABLE: Final = re.compile("[\0\ud800-\udfff]")
+"""NUL, which would make a text file binary, and surrogates, which no encoding has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """The replacement of one text by another, or a special `match_text`."""
+
+    match_text: str
+    new_string: str
+    expected_replacements: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class EditRequest:
+    """The edits of one call, in order. All modes except "batch" have exactly one."""
+
+    mode: Mode
+    edits: tuple[Edit, ...]
+    bypass_limit: bool = False
+
+
+def parse_request(
+    *,
+    match_text: str | None,
+    new_string: str | None,
+    edits: Sequence[Edit] | None,
+    expected_replacements: int | None,
+    bypass_match_text_limit: bool,
+) -> EditRequest:
+    """Return the request that the parameters select.
+
+    An empty `match_text` or `new_string` beside `edits`, and an empty list of edits, count as absent: models in strict
+    mode fill every property. A batch with one special `match_text` has the mode of that text.
+
+    Raises:
+        ToolError: the parameters select no mode, or more than one, or a value is invalid.
+    """
+    if edits:
+        _check_batch(match_text, new_string, edits, expected_replacements)
+        mode = _SENTINELS.get(edits[0].match_text, "batch") if len(edits) == 1 else "batch"
+        return EditRequest(mode, tuple(edits), bypass_match_text_limit)
+    if match_text is None:
+        problem = "match_text is missing" if new_string is not None else "match_text, new_string and edits are missing"
+        raise _invalid(f"{problem}. Select one mode by its parameters:\n{_list_modes()}")
+    mode = _SENTINELS.get(match_text, "single")
+    if new_string is None:
+        deletion = '; send new_string="" to delete the matched text' if mode == "single" else ""
+        raise _invalid(f"new_string is missing: the mode {mode} takes {MODES[mode]}{deletion}")
+    count = 1 if expected_replacements is None or mode != "single" else expected_replacements
+    edit = Edit(match_text, new_string, count)
+    _check_edit(edit, "")
+    return EditRequest(mode, (edit,), bypass_match_text_limit)
+
+
+def _check_batch(
+    match_text: str | None, new_string: str | None, edits: Sequence[Edit], expected_replacements: int | None
+) -> None:
+    if match_text or new_string:
+        filled = "match_text" if match_text else "new_string"
+        mode = _SENTINELS.get(match_text or "", "single") if match_text else "single"
+        message = (
+            f"{filled} and edits cannot be combined. Send the parameters of one mode:\n{_list_modes('batch', mode)}"
+        )
+        raise _invalid(message)
+    if expected_replacements not in {None, 0, 1}:
+        message = "expected_replacements beside edits has no effect: put it into the edit that it belongs to"
+        raise _invalid(message)
+    for number, edit in enumerate(edits, 1):
+        where = f"edit {number} of {len(edits)}: "
+        _check_edit(edit, where)
+        if len(edits) > 1 and edit.match_text == OVERWRITE:
+            raise _invalid(f"{where}{OVERWRITE} replaces the whole file: send it without other edits")
+        if len(edits) > 1 and edit.match_text == CREATE:
+            message = f'{where}match_text is empty: send the text to replace, or match_text="{APPEND}" to add text'
+            raise _invalid(f"{message} at the end of the file. An empty match_text creates a file, without other edits")
+
+
+def _check_edit(edit: Edit, where: str) -> None:
+    if edit.expected_replacements < 1 and edit.match_text not in _SENTINELS:
+        message = f"{where}expected_replacements is {edit.expected_replacements}: send 1 or more, or leave it out"
+        raise _invalid(message)
+    for name, text in (("match_text", edit.match_text), ("new_string", edit.new_string)):
+        if flaw := _UNWRITABLE.search(text):
+            raise _invalid(f"{where}{name} contains U+{ord(flaw[0]):04X}, which a text file cannot contain: remove it")
+
+
+def _list_modes(*modes: Mode) -> str:
+    return "\n".join(f"- {mode}: {MODES[mode]}" for mode in modes or MODES)
+
+
+def _invalid(message: str) -> ToolError:
+    return ToolError(message, code="INVALID_ARGUMENT")

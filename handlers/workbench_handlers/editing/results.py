@@ -1,0 +1,122 @@
+"""A review as the result of a tool: its state, and the next call in words."""
+
+from __future__ import annotations
+
+import time
+from typing import Final
+
+from toolmason_runtime import fitting_length, text_budget
+
+from workbench_handlers.editing.diff import unified_diff
+from workbench_handlers.editing.reviews import Decision, Outcome, Review, ReviewStore
+from workbench_handlers.editing.settle import settle
+from workbench_server.editing.models import PendingReview, ReviewResult
+
+MAX_COMMENT: Final = 8_000
+"""Maximum size of the user's comment in a result."""
+MAX_LISTED: Final = 100
+"""Maximum pending reviews in one result."""
+
+
+def review_result(store: ReviewStore, review: Review, *, is_open: bool = False) -> ReviewResult:
+    """Return the state of a review, after writing an approved text. `is_open`: the user still sees a question.
+
+    Raises:
+        ToolError: the approved text could not be written.
+    """
+    outcome = settle(store, review)
+    status, decision = store.status(review), store.decision(review)
+    if outcome is not None:
+        message, diff = _after(outcome, decision), outcome.diff
+    elif decision is None:
+        message, diff = (_expired(review) if status == "EXPIRED" else _pending(review, is_open=is_open)), ""
+    elif status == "REJECTED":
+        message, diff = f"The user rejected the change{_comment(decision)}. Nothing was written. {_AFTER_REJECTION}", ""
+    else:
+        message, diff = _reviewed(store, review, decision)
+    return ReviewResult(
+        session_path=review.id,
+        user_action=status,
+        message=message,
+        path=review.path,
+        user_feedback_diff=_cut(diff, text_budget() // 2 - MAX_COMMENT) if diff else None,
+        notes=list(review.notes) or None,
+    )
+
+
+def pending_reviews(store: ReviewStore, reviews: list[Review]) -> list[PendingReview]:
+    """Return the first of `reviews` for a list."""
+    now = store.now()
+    return [
+        PendingReview(
+            session_path=review.id,
+            path=review.path,
+            mode=review.mode,
+            age_s=round(now - review.created_at),
+            expires_in_s=round(review.expires_at - now),
+        )
+        for review in reviews[:MAX_LISTED]
+    ]
+
+
+_AFTER_REJECTION: Final = "Ask the user how to proceed; do not send the same change again unless asked to."
+
+
+def _after(outcome: Outcome, decision: Decision | None) -> str:
+    """Return the message of a review that has ended."""
+    if outcome.status == "CONFLICT":
+        return (
+            f"{outcome.message}. user_feedback_diff shows the change of the file. Read the file again, and send a new "
+            "proposal without session_path."
+        )
+    if outcome.status == "REVIEW":
+        return f"This review was {outcome.message}: use that session_path."
+    return f"{outcome.message}{_comment(decision)}. No further call is needed."
+
+
+def _reviewed(store: ReviewStore, review: Review, decision: Decision) -> tuple[str, str]:
+    if decision.edited is None:
+        message = (
+            f"The user answered{_comment(decision) or ' without a comment'}. Nothing was written. Send a new proposal "
+            f'with session_path="{review.id}"; its match_text matches your proposed text, not the file.'
+        )
+        return message, ""
+    message = (
+        f"The user edited the proposed text{_comment(decision)}; user_feedback_diff shows how. Nothing is written yet. "
+        f'To write exactly the text of the user, call commit_review(session_path="{review.id}", original_path='
+        f'"{review.shown}"). To change it further, send a proposal with session_path="{review.id}"; its match_text '
+        "matches the text of the user, not the file."
+    )
+    labels = ("proposed", "edited by the user")
+    return message, unified_diff(store.proposed(review), decision.edited, review.shown, labels=labels)
+
+
+def _pending(review: Review, *, is_open: bool) -> str:
+    expires = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(review.expires_at))
+    where = "in the client or editor, or with" if is_open else "with"
+    return (
+        f"No decision yet; nothing was written. The review is stored until {expires}. Tell the user that "
+        f"`{review.shown}` waits for a review, {where} `toolmason-workbench review` in a terminal, or "
+        "`toolmason-workbench review --web` in a browser. Then send the same call again: it joins this review and "
+        f'returns the decision. Or call review_status(session_path="{review.id}"). Do not propose the change in '
+        "another way."
+    )
+
+
+def _expired(review: Review) -> str:
+    return (
+        f"The review of `{review.shown}` expired before the user decided, and nothing was written. If the change is "
+        "still wanted, send the proposal again for a new review."
+    )
+
+
+def _comment(decision: Decision | None) -> str:
+    """Return the user's comment as the end of a sentence; empty without one."""
+    if decision is None or not decision.comment:
+        return ""
+    return f" with the comment: {_cut(decision.comment, MAX_COMMENT)!r}"
+
+
+def _cut(text: str, budget: int) -> str:
+    length = fitting_length(text, budget)
+    return text if length >= len(text) else f"{text[:length]}\n[cut: {len(text) - length:,} characters more]"

@@ -1,0 +1,143 @@
+"""The end of a review: write the approved text, or report a conflict.
+
+`settle` may run in any process and any number of times: a file that already has the text is committed, a file that
+still has its base is written, and any other file is a conflict. So a kill between a decision and its outcome loses
+nothing.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Final
+
+from toolmason_runtime import ToolError
+
+from workbench_handlers.editing.diff import unified_diff
+from workbench_handlers.editing.reviews import AUTO_APPROVE, Decision, Outcome, Review, ReviewStore, Status, digest
+from workbench_handlers.workspace.open import open_directory
+from workbench_handlers.workspace.roots import Located
+from workbench_handlers.workspace.write import FileChangedError, read_for_editing, replace_file
+
+SUPERSEDED: Final = "superseded by"
+
+
+def settle(store: ReviewStore, review: Review) -> Outcome | None:
+    """Write the text of an approved review; return its outcome, None without one: it is undecided, or not approved.
+
+    Raises:
+        ToolError: the text could not be written; the approval stands, and the next call tries again.
+    """
+    if outcome := store.outcome(review):
+        return outcome
+    decision = store.decision(review)
+    if decision is None or decision.action != "approve":
+        return None
+    with store.lock(review.path):
+        return store.outcome(review) or _commit(store, review, store.proposed(review), decision)
+
+
+def commit_edited(store: ReviewStore, review: Review) -> Outcome:
+    """Write the text that a person saved in a review.
+
+    Raises:
+        ToolError: no person saved a text for this review, or it could not be written.
+    """
+    with store.lock(review.path):
+        decision = store.decision(review)
+        if decision is None or decision.edited is None:
+            raise ToolError(_not_committable(store, review), code="NOT_COMMITTABLE")
+        outcome = store.outcome(review)
+        if outcome is not None and outcome.status == "REVIEW":
+            message = f"Not written: {review.id} was {outcome.message}. Commit or continue that review"
+            raise ToolError(message, code="NOT_COMMITTABLE")
+        return outcome or _commit(store, review, decision.edited, decision)
+
+
+def supersede(store: ReviewStore, review: Review, successor: str) -> None:
+    """End a review that another one continues. The caller holds the lock of the file."""
+    store.end(review, Outcome("REVIEW", f"{SUPERSEDED} {successor}", store.now()))
+
+
+def undo(store: ReviewStore, review_id: str) -> str:
+    """Restore the bytes from before a committed review, or remove the file that it created; return a sentence.
+
+    Raises:
+        ToolError: there is no such review, it was not committed, or the file has changed since.
+    """
+    review = store.get(review_id)
+    if review is None:
+        raise ToolError(f"there is no review `{review_id}`", code="NOT_FOUND")
+    with store.lock(review.path):
+        outcome = store.outcome(review)
+        if outcome is None or outcome.sha256 is None:
+            raise ToolError(f"{review.id} wrote nothing to `{review.shown}`", code="NOT_COMMITTED")
+        located = review.located
+        current = read_for_editing(located)
+        if digest(current) != outcome.sha256:
+            message = f"`{review.path}` no longer has the bytes that {review.id} wrote: it was changed since, or undone"
+            raise ToolError(message, code="CONFLICT")
+        original = store.original(review)
+        if original is not None:
+            replace_file(located, original, expected=current)
+            return f"Restored `{review.path}` to its bytes before {review.id}"
+        _remove_file(located)
+        return f"Removed `{review.path}`, which {review.id} had created"
+
+
+def _commit(store: ReviewStore, review: Review, data: bytes, decision: Decision) -> Outcome:
+    """Write the text if the file is unchanged, and record the outcome. The caller holds the lock of the file."""
+    located, original = review.located, store.original(review)
+    try:
+        current = read_for_editing(located)
+        if current != data:
+            if current != original:
+                return _conflict(store, review, current)
+            replace_file(located, data, expected=original)
+    except FileChangedError as error:
+        return _conflict(store, review, error.current)
+    except ToolError as error:
+        raise ToolError(
+            f"{review.id} is approved, but `{review.shown}` was not written: {error.message}. The file is unchanged. "
+            "Remove the cause, then send the same call again",
+            code=error.code,
+        ) from error
+    status: Status = "AUTO_APPROVED" if decision.surface == AUTO_APPROVE else "COMMITTED"
+    return store.end(review, Outcome(status, _committed(review, decision), store.now(), digest(data)))
+
+
+def _committed(review: Review, decision: Decision) -> str:
+    if decision.surface == AUTO_APPROVE:
+        return f"`{review.shown}` was written without a review: the server's --auto-approve covers it"
+    if decision.action == "edit":
+        return f"`{review.shown}` was written with the text that the user saved"
+    return f"The user approved the change, and `{review.shown}` was written"
+
+
+def _conflict(store: ReviewStore, review: Review, current: bytes | None) -> Outcome:
+    diff = unified_diff(store.original(review), current, review.shown, labels=("proposed against", "now"))
+    message = f"`{review.shown}` changed after it was read for this proposal, so nothing was written"
+    return store.end(review, Outcome("CONFLICT", message, store.now(), diff=diff))
+
+
+def _not_committable(store: ReviewStore, review: Review) -> str:
+    """Return why a review without an edited text cannot be committed, and the next step."""
+    status = store.status(review)
+    reasons = {
+        "PENDING": "is still waiting for the user: send the proposal again, or call review_status",
+        "REJECTED": "was rejected by the user: ask the user how to proceed",
+        "EXPIRED": "expired before the user decided: send the proposal again for a new review",
+        "REVIEW": "has a comment of the user and no edited text: propose an edit that follows the comment, with this "
+        "session_path",
+    }
+    reason = reasons.get(status, f"has already ended ({status}): no commit is needed")
+    return f"Not written: {review.id} {reason}. Only text that the user saved in a REVIEW can be committed"
+
+
+def _remove_file(located: Located) -> None:
+    parent = Located(located.root, located.parts[:-1], located.shown)
+    with open_directory(parent) as descriptor:
+        if descriptor < 0:
+            located.path.unlink()
+        else:
+            os.unlink(located.parts[-1], dir_fd=descriptor)
+            os.fsync(descriptor)

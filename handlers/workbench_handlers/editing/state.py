@@ -1,0 +1,60 @@
+"""The state of the editing tools of one server, created in its lifespan."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+from collections.abc import Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+from workbench_handlers.editing.reviews import TTL_S, ReviewStore
+from workbench_handlers.editing.state_files import reviews_directory
+
+if TYPE_CHECKING:
+    from workbench_handlers.editing.surfaces import Surfaces
+
+MAX_TTL_S: Final = 30 * 86_400.0
+_UNITS: Final = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
+_DURATION: Final = re.compile(r"([0-9]{1,7})([smhd])")
+
+_log = logging.getLogger(__name__)
+
+
+class Reviewing:
+    """The store of reviews, its open surfaces, and the globs of files that need no review."""
+
+    def __init__(self, store: ReviewStore, auto_approve: tuple[str, ...] = ()) -> None:
+        self.store = store
+        self.auto_approve = auto_approve
+
+    @cached_property
+    def surfaces(self) -> Surfaces:
+        """The surfaces of this server. They are imported at the first proposal."""
+        from workbench_handlers.editing.surfaces import Surfaces
+
+        return Surfaces(self.store)
+
+    async def aclose(self) -> None:
+        """Close all surfaces; pending reviews stay in the store."""
+        if "surfaces" in self.__dict__:
+            await self.surfaces.aclose()
+
+
+def reviewing(options: Mapping[str, str | tuple[str, ...]]) -> Reviewing:
+    """Return the state for the options of the server."""
+    globs = options.get("auto_approve", ())
+    store = ReviewStore(reviews_directory(os.environ), ttl_s=ttl_seconds(str(options.get("review_ttl", ""))))
+    return Reviewing(store, (globs,) if isinstance(globs, str) else globs)
+
+
+def ttl_seconds(text: str) -> float:
+    """Return the seconds of a duration such as `90m`; an invalid one is logged, and replaced by the default."""
+    match = _DURATION.fullmatch(text.strip())
+    seconds = float(int(match[1]) * _UNITS[match[2]]) if match else 0.0
+    if 0 < seconds <= MAX_TTL_S:
+        return seconds
+    if text.strip():
+        _log.warning("--review-ttl must be a duration of at most 30 days, such as 90m, 24h or 7d; using 24h")
+    return TTL_S

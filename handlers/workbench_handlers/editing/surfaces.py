@@ -1,0 +1,190 @@
+"""Ask the user about a review: a question in the client, the server's page, or a graphical editor.
+
+The surfaces of a review run beside the call that opened them, and the first decision on any of them is final. A call
+may end earlier: the question and the editor stay open, and an answer still decides.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import time
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING, Any, Final
+
+from toolmason_runtime import ToolCall, ToolError
+
+from workbench_handlers.editing.diff import reveal
+from workbench_handlers.editing.reviews import Action, Decision, Review, ReviewStore
+from workbench_handlers.editing.settle import settle
+from workbench_handlers.state import project_paths
+
+if TYPE_CHECKING:
+    from workbench_handlers.editing.pages import ReviewPages
+
+EDITOR_VARIABLE: Final = "WORKBENCH_EDITOR"
+"""Environment variable with the command of a graphical editor; if set, it opens beside a question."""
+QUESTION: Final = "question"
+EDITOR: Final = "editor"
+MAX_SHOWN: Final = 20_000
+"""Maximum characters of a diff in a question to the user; a longer one is shown elsewhere, never cut."""
+POLL_S: Final = 0.25
+"""Seconds between looks at the decision, which another process may make."""
+PROGRESS_S: Final = 5.0
+"""Seconds between progress notifications."""
+
+_FORM: Final[dict[str, Any]] = {
+    "type": "object",
+    "properties": {
+        "decision": {
+            "type": "string",
+            "title": "Decision",
+            "description": "approve writes the file; reject and comment write nothing",
+            "enum": ["approve", "reject", "comment"],
+        },
+        "comment": {"type": "string", "title": "Comment", "description": "Optional: a text for the model"},
+    },
+    "required": ["decision"],
+}
+_ACTIONS: Final[dict[str, Action]] = {"approve": "approve", "reject": "reject", "comment": "comment"}
+
+_VERBS: Final = {"create": "create", "overwrite": "overwrite", "append": "append to"}
+
+_log = logging.getLogger(__name__)
+
+
+class Surfaces:
+    """The open surfaces of a server, and its review page."""
+
+    def __init__(self, store: ReviewStore) -> None:
+        self._store = store
+        self._tasks: dict[tuple[str, str], asyncio.Task[None]] = {}
+        self._page: asyncio.Task[None] | None = None
+        self._pages: asyncio.Future[ReviewPages] | None = None
+
+    async def open(self, call: ToolCall, review: Review, diff: str) -> None:
+        """Open the surfaces of a review that are not open yet.
+
+        Raises:
+            InputRequired: in 2026-07-28, the client must ask the user and call again.
+        """
+        fits = len(diff) <= MAX_SHOWN
+        by_form = fits and call.can_elicit("form")
+        by_page = not by_form and call.is_local and call.can_elicit("url")
+        if call.is_local and (os.environ.get(EDITOR_VARIABLE) or not (by_form or by_page)):
+            await self._open_editor(call, review)
+        if not (by_form or by_page) or (review.id, QUESTION) in self._tasks:
+            return
+        question = self._ask(call, review, diff) if by_form else self._ask_for_page(call, review)
+        if call.max_wait_s:
+            self._start(review, QUESTION, question)
+        else:
+            await question
+
+    async def wait(self, call: ToolCall, review: Review, seconds: float, *, needs_surface: bool = True) -> None:
+        """Wait until a decision, at most `seconds`; with `needs_surface`, only while a surface is open.
+
+        A cancelled call closes its question, because its client no longer shows it.
+        """
+        began = reported = time.monotonic()
+        while not self._store.is_decided(review):
+            tasks = [task for (review_id, _), task in self._tasks.items() if review_id == review.id]
+            remaining = began + seconds - time.monotonic()
+            if remaining <= 0 or (needs_surface and not tasks):
+                return
+            delay = min(POLL_S, remaining)
+            try:
+                await (asyncio.wait(tasks, timeout=delay) if tasks else asyncio.sleep(delay))
+            except asyncio.CancelledError:
+                self._close(review, QUESTION)
+                raise
+            if time.monotonic() - reported >= PROGRESS_S:
+                reported = time.monotonic()
+                await call.progress(round(reported - began, 3), None, f"waiting for the review of {review.shown}")
+        self._close(review, QUESTION)
+        self._close(review, EDITOR)
+
+    async def aclose(self) -> None:
+        """Close all surfaces and the page."""
+        tasks = [*self._tasks.values(), *([self._page] if self._page else [])]
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+
+    def is_open(self, review: Review) -> bool:
+        """Return whether the user can still answer in the client or the editor."""
+        return any(review_id == review.id for review_id, _ in self._tasks)
+
+    def _start(self, review: Review, surface: str, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks[review.id, surface] = task
+        task.add_done_callback(lambda done: self._ended(review, surface, done))
+
+    def _ended(self, review: Review, surface: str, task: asyncio.Task[None]) -> None:
+        if self._tasks.get((review.id, surface)) is task:
+            del self._tasks[review.id, surface]
+        if not task.cancelled() and (error := task.exception()):
+            _log.warning("the %s of %s ended: %s", surface, review.id, error)
+
+    def _close(self, review: Review, surface: str) -> None:
+        if task := self._tasks.pop((review.id, surface), None):
+            task.cancel()
+
+    async def _ask(self, call: ToolCall, review: Review, diff: str) -> None:
+        """Ask with a form. Clients without a person also send `decline` and `cancel`: they decide nothing."""
+        answer = await call.elicit(_question(review, diff), _FORM, key=f"review-{review.id}")
+        content = answer.get("content") or {}
+        action = _ACTIONS.get(str(content.get("decision")))
+        if answer.get("action") == "accept" and action:
+            decision = Decision(action, "question", comment=str(content.get("comment") or "").strip())
+            await asyncio.to_thread(decide_and_settle, self._store, review, decision)
+
+    async def _ask_for_page(self, call: ToolCall, review: Review) -> None:
+        """Ask to open the page; it stays open for a decision."""
+        message = f"Review the change of {reveal(review.shown, keep='')} in the browser: its diff is long"
+        address = (await self._review_pages()).url(review.id)
+        answer = await call.elicit_url(message, address, key=f"review-{review.id}", elicitation_id=review.id)
+        if answer.get("action") == "accept" and call.max_wait_s:
+            await asyncio.Event().wait()  # `wait` sees the decision and ends this task
+
+    async def _open_editor(self, call: ToolCall, review: Review) -> None:
+        if (review.id, EDITOR) in self._tasks:
+            return
+        from workbench_handlers.editing.editor import find_editor, review_in_editor
+
+        command = await asyncio.to_thread(find_editor, os.environ, await project_paths(call))
+        if command:
+            self._start(review, EDITOR, review_in_editor(self._store, review, command))
+
+    async def _review_pages(self) -> ReviewPages:
+        """Return the pages of this server, which stay open until it ends."""
+        if self._pages is None:
+            self._pages = asyncio.get_running_loop().create_future()
+            self._page = asyncio.create_task(self._serve_pages(self._pages))
+        return await asyncio.shield(self._pages)
+
+    async def _serve_pages(self, opened: asyncio.Future[ReviewPages]) -> None:
+        """Serve the pages in one task, as cancel scopes require."""
+        from workbench_handlers.editing.pages import serve_pages
+
+        try:
+            async with serve_pages(self._store) as pages:
+                opened.set_result(pages)
+                await asyncio.Event().wait()
+        except OSError as error:
+            self._pages = None
+            opened.set_exception(ToolError(f"the review page cannot be served: {error.strerror}", code="NO_PAGE"))
+
+
+def decide_and_settle(store: ReviewStore, review: Review, decision: Decision) -> None:
+    """Record a decision; if it is the first one, write an approved text."""
+    if store.decide(review, decision):
+        settle(store, review)
+
+
+def _question(review: Review, diff: str) -> str:
+    proposer = f"{reveal(review.client, keep='')} proposes" if review.client else "The model proposes"
+    heading = f"{proposer} to {_VERBS.get(review.mode, 'change')} {reveal(review.path, keep='')}"
+    return "\n".join([heading, *(f"Note: {reveal(note, keep='')}" for note in review.notes), "", diff])

@@ -1,0 +1,145 @@
+"""Decide reviews in a terminal: the facts, a coloured diff, and a prompt for each."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final, TextIO
+
+from toolmason_runtime import ToolError
+
+from workbench_handlers.editing.diff import reveal, unified_diff
+from workbench_handlers.editing.editor import split_command
+from workbench_handlers.editing.person_text import decide, facts, status_text
+from workbench_handlers.editing.reviews import Decision, Review, ReviewStore
+
+PROMPT: Final = "[a]pprove, [e]dit, [c]omment, [r]eject, [s]kip, [q]uit, [?] "
+HELP: Final = """\
+a  approve: write the proposed text to the file
+e  edit the proposed text in $VISUAL or $EDITOR; the model receives your text and can commit it
+c  comment: send the proposal back with a comment
+r  reject: the file stays unchanged
+s  skip: decide later
+q  quit: the remaining reviews stay pending
+"""
+
+_BOLD, _RED, _GREEN, _CYAN = "1", "31", "32", "36"
+_DEFAULT_EDITOR: Final = "notepad" if os.name == "nt" else "vi"
+
+
+class Terminal:
+    """Prints lines, in colour on a terminal unless `NO_COLOR` is set (https://no-color.org), and reads answers."""
+
+    def __init__(self, source: TextIO, target: TextIO, environ: Mapping[str, str]) -> None:
+        self._source, self._target, self.environ = source, target, environ
+        self.is_interactive = source.isatty() and target.isatty()
+        self._has_colour = target.isatty() and environ.get("TERM") != "dumb" and not environ.get("NO_COLOR")
+
+    def line(self, text: str = "", colour: str = "") -> None:
+        """Print a line."""
+        painted = f"\x1b[{colour}m{text}\x1b[0m" if colour and text and self._has_colour else text
+        self._target.write(f"{painted}\n")
+        self._target.flush()
+
+    def ask(self, question: str) -> str | None:
+        """Print a question and return the answer without surrounding whitespace; None at the end of the input."""
+        self._target.write(question)
+        self._target.flush()
+        answer = self._source.readline()
+        if not answer:
+            self.line()
+            return None
+        return answer.strip()
+
+
+def show_review(terminal: Terminal, store: ReviewStore, review: Review) -> None:
+    """Print the facts of a review and its diff."""
+    terminal.line()
+    terminal.line(f"Review {review.id}", _BOLD)
+    for label, text in facts(review):
+        terminal.line(f"  {label + ':':<10} {text}")
+    terminal.line()
+    show_diff(terminal, unified_diff(store.original(review), store.proposed(review), review.shown))
+
+
+def show_diff(terminal: Terminal, diff: str) -> None:
+    """Print a unified diff, whose control characters are already visible."""
+    is_header = True
+    # `splitlines` would also split at the form feed and at the line separator of Unicode.
+    for line in diff.removesuffix("\n").split("\n"):
+        is_header = is_header and not line.startswith("@@")
+        colours = {"@": _CYAN, "+": _GREEN, "-": _RED}
+        terminal.line(line, _BOLD if is_header else colours.get(line[:1], ""))
+
+
+def walk(terminal: Terminal, store: ReviewStore) -> None:
+    """Ask about each pending review in order, until all are decided or skipped, or the person quits."""
+    skipped: set[str] = set()
+    while reviews := [review for review in store.pending() if review.id not in skipped]:
+        if len(reviews) > 1:
+            terminal.line()
+            terminal.line(f"{len(reviews)} reviews are pending.")
+        if not decide_review(terminal, store, reviews[0]):
+            break
+        skipped.add(reviews[0].id)
+    terminal.line()
+    remaining = len(store.pending())
+    terminal.line(f"{remaining} pending." if remaining else "No reviews are pending.")
+
+
+def decide_review(terminal: Terminal, store: ReviewStore, review: Review) -> bool:
+    """Show a review and ask until it is decided or skipped. Return False if the person quits."""
+    show_review(terminal, store, review)
+    while True:
+        answer = terminal.ask(PROMPT)
+        key = "q" if answer is None else answer[:1].lower()
+        decision = None
+        if key in {"q", "s"}:
+            return key == "s"
+        if key == "a":
+            decision = Decision("approve", "terminal")
+        elif key == "r":
+            decision = Decision("reject", "terminal")
+        elif key == "c":
+            comment = terminal.ask("Comment (empty: none): ")
+            decision = Decision("comment", "terminal", comment=comment) if comment else None
+        elif key == "e":
+            decision = _edit(terminal, store, review)
+        else:
+            terminal.line(HELP.rstrip())
+        if decision is not None:
+            _carry_out(terminal, store, review, decision)
+            return True
+
+
+def _carry_out(terminal: Terminal, store: ReviewStore, review: Review, decision: Decision) -> None:
+    try:
+        terminal.line(decide(store, review, decision), _BOLD)
+    except ToolError as error:
+        terminal.line(f"{status_text(store, review)} {reveal(error.message)}", _RED)
+
+
+def _edit(terminal: Terminal, store: ReviewStore, review: Review) -> Decision | None:
+    """Open the proposed text in the person's editor; None if it was not changed or the editor failed."""
+    environ = terminal.environ
+    setting = environ.get("VISUAL") or environ.get("EDITOR") or _DEFAULT_EDITOR
+    proposed = store.proposed(review)
+    with tempfile.TemporaryDirectory(prefix="review-", ignore_cleanup_errors=True) as directory:
+        copy = Path(directory, Path(review.path).name)
+        copy.write_bytes(proposed)
+        try:
+            code = subprocess.run([*split_command(setting), str(copy)], check=False).returncode  # noqa: S603  no shell
+            saved = copy.read_bytes()
+        except OSError as error:
+            terminal.line(f"`{reveal(setting, keep='')}` does not work: {error.strerror}. Set $EDITOR.", _RED)
+            return None
+    if code:
+        terminal.line(f"The editor ended with exit code {code}: nothing was decided.", _RED)
+        return None
+    if saved == proposed:
+        terminal.line("The text was not changed.")
+        return None
+    return Decision("edit", "terminal", edited=saved)

@@ -1,0 +1,116 @@
+"""Handlers of the `editing` tools that review changes."""
+
+from __future__ import annotations
+
+import asyncio
+
+from toolmason_runtime import ToolCall, ToolError
+from toolmason_runtime.programs import ProgramSettings
+
+from workbench_handlers.editing.diff import unified_diff
+from workbench_handlers.editing.propose import Proposer, auto_approve, find_or_create
+from workbench_handlers.editing.request import Edit, parse_request
+from workbench_handlers.editing.results import pending_reviews, review_result
+from workbench_handlers.editing.reviews import Review, ReviewStore
+from workbench_handlers.editing.settle import commit_edited
+from workbench_handlers.editing.state import Reviewing
+from workbench_handlers.state import roots_for
+from workbench_handlers.workspace.roots import Root
+from workbench_handlers.workspace.write import locate_for_writing
+from workbench_server.editing.models import (
+    CommitReviewParams,
+    ProposeAndReviewParams,
+    ReviewOverview,
+    ReviewResult,
+    ReviewStatusParams,
+)
+
+
+async def propose_and_review(params: ProposeAndReviewParams, call: ToolCall) -> ReviewResult:
+    """Propose a change, ask the user, and write it if approved."""
+    edits = [Edit(edit.match_text, edit.new_string, edit.expected_replacements or 1) for edit in params.edits or ()]
+    request = parse_request(
+        match_text=params.match_text,
+        new_string=params.new_string,
+        edits=edits,
+        expected_replacements=params.expected_replacements,
+        bypass_match_text_limit=params.bypass_match_text_limit,
+    )
+    state, roots = call.state(Reviewing), await roots_for(call)
+    store, settings = state.store, call.state(ProgramSettings)
+
+    def find() -> tuple[Review, str]:
+        located = locate_for_writing(params.path, roots)
+        session = (params.session_path or "").strip()
+        review = find_or_create(store, located, request, Proposer.of(call), session=session)
+        auto_approve(store, review, state.auto_approve, settings)
+        diff = "" if store.is_decided(review) else _diff(store, review)
+        return review, diff
+
+    review, diff = await asyncio.to_thread(find)
+    if not store.is_decided(review):
+        await state.surfaces.open(call, review, diff)
+        await state.surfaces.wait(call, review, call.max_wait_s)
+    return await _deliver(state, review)
+
+
+async def commit_review(params: CommitReviewParams, call: ToolCall) -> ReviewResult:
+    """Write the text that the user saved in a review."""
+    state, roots = call.state(Reviewing), await roots_for(call)
+
+    def commit() -> Review:
+        review = _known(state.store, params.session_path, roots)
+        located = locate_for_writing(params.original_path, roots)
+        if str(located.path) != review.path:
+            message = f"{review.id} is a review of `{review.shown}`, not of `{located.shown}`: nothing was written"
+            raise ToolError(message, code="WRONG_PATH")
+        commit_edited(state.store, review)
+        return review
+
+    return await _deliver(state, await asyncio.to_thread(commit))
+
+
+async def review_status(params: ReviewStatusParams, call: ToolCall) -> ReviewOverview:
+    """Return the state of one review, or list the pending ones."""
+    state, roots = call.state(Reviewing), await roots_for(call)
+    session = (params.session_path or "").strip()
+    if session:
+        review = await asyncio.to_thread(_known, state.store, session, roots)
+        await state.surfaces.wait(call, review, min(params.wait_s or 0, call.max_wait_s), needs_surface=False)
+        return ReviewOverview(review=await _deliver(state, review), pending=[], pending_count=0)
+    waiting = [review for review in await asyncio.to_thread(state.store.pending) if _is_below(review, roots)]
+    return ReviewOverview(pending=pending_reviews(state.store, waiting), pending_count=len(waiting))
+
+
+async def _deliver(state: Reviewing, review: Review) -> ReviewResult:
+    """Return the result of a review, and record that the caller has it if it is final."""
+    is_open = state.surfaces.is_open(review)
+
+    def deliver() -> ReviewResult:
+        result = review_result(state.store, review, is_open=is_open)
+        if result.user_action != "PENDING":
+            state.store.mark_delivered(review)
+        return result
+
+    return await asyncio.to_thread(deliver)
+
+
+def _diff(store: ReviewStore, review: Review) -> str:
+    return unified_diff(store.original(review), store.proposed(review), review.shown)
+
+
+def _known(store: ReviewStore, session: str, roots: tuple[Root, ...]) -> Review:
+    """Return a review of a file in the allowed directories.
+
+    Raises:
+        ToolError: there is none.
+    """
+    review = store.get(session)
+    if review is None or not _is_below(review, roots):
+        message = f"there is no review `{session[:60]}`: review_status without arguments lists the pending ones"
+        raise ToolError(message, code="NO_SUCH_REVIEW")
+    return review
+
+
+def _is_below(review: Review, roots: tuple[Root, ...]) -> bool:
+    return any(root.path in (review.located.path, *review.located.path.parents) for root in roots)
