@@ -11,6 +11,7 @@ import contextlib
 import io
 import json
 import os
+import shutil
 import sys
 import time
 from pathlib import Path
@@ -43,4 +44,6 @@ edit_tool.asyncio = SimpleNamespace(sleep=_save)
 with GIVEN.open(encoding="utf-8") as cases, GIVEN.with_name("results.jsonl").open("w", encoding="utf-8") as results:
     for line in cases:
         changed = _edit(base64.b64decode(json.loads(line)[0]), json.loads(line)[1])
+        for left in GIVEN.parent.glob("mcp_review_*"):  # by an edit that failed
+            shutil.rmtree(left)
         results.write(json.dumps(None if changed is None else base64.b64encode(changed).decode("ascii")) + "\n")

@@ -317,6 +317,7 @@ GAP = " " * 400_000
         (f"<a>{GAP}b", []),
         ("`" * 400_000, []),
         (f"### [LOG-1] - [A] - b\n**Dependencies:**{GAP}{'(' * 400_000}\n**Status{GAP}\n", ["entry"]),
+        ("### [LOG-1] - [A] - b\n**Dependencies:**\n" + "- LOG-2\n" * 100_000, ["entry"]),
         (f"### [LOG-1] - [A] - b\nDEPENDS{GAP}ON\n{'hit ' * 100_000}\n-{GAP}BLOCKED", ["entry"]),
     ],
     ids=lambda value: value[:12] if isinstance(value, str) else "",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from workbench_handlers.notes.headings import find_references, shorten, without_code
@@ -34,8 +34,8 @@ MAX_FIELD_LINE: Final = 2000
 class Body:
     """The fields of one entry's text."""
 
-    superseded_by: tuple[str, ...] = ()
-    depends_on: tuple[str, ...] = ()
+    superseded_by: list[str] = field(default_factory=list)
+    depends_on: list[str] = field(default_factory=list)
     blocked: str = ""
     is_obsolete: bool = False
 
@@ -51,41 +51,41 @@ def parse_body(lines: Iterable[str]) -> Body:
             continue
         in_list = in_list and not line.strip() and not has_items
         plain = without_code(line[:MAX_FIELD_LINE])
-        if (field := _FIELD.match(plain)) and _is_field(field):
-            in_list, has_items = _add_field(body, field), False
+        if (match := _FIELD.match(plain)) and _is_field(match):
+            in_list, has_items = _add_field(body, match), False
         elif not body.blocked and (wall := _HIT_WALL.search(plain)):
             body.blocked = _reason(line[max(0, wall.start() - 80) :])
     return body
 
 
-def _is_field(field: re.Match[str]) -> bool:
+def _is_field(match: re.Match[str]) -> bool:
     """Return whether a line is a field, not a sentence: the name ends with a colon or bold text, or is in capitals."""
-    name = field["status"] or field["superseded"] or field["depends"] or field["blocked"]
-    return bool(field["end"]) or name.split()[0].isupper()
+    name = match["status"] or match["superseded"] or match["depends"] or match["blocked"]
+    return bool(match["end"]) or name.split()[0].isupper()
 
 
-def _add_field(body: Body, field: re.Match[str]) -> bool:
+def _add_field(body: Body, match: re.Match[str]) -> bool:
     """Add a field; return whether a list with its values may follow."""
-    value = field["value"]
-    if field["depends"]:
+    value = match["value"]
+    if match["depends"]:
         body.depends_on += _references(value)
         return not value.strip()
-    if field["superseded"]:
+    if match["superseded"]:
         body.superseded_by += _references(value)
-    elif field["status"]:
-        successors = _references(value) if "superseded" in value.lower() else ()
+    elif match["status"]:
+        successors = _references(value) if "superseded" in value.lower() else []
         body.superseded_by += successors
         body.is_obsolete |= bool(_OBSOLETE.match(value)) and not successors
         if _BLOCKED.match(value):
             body.blocked = body.blocked or _reason(value)
     elif not _NO_VALUE.match(value):
-        body.blocked = body.blocked or _reason(field[0])
+        body.blocked = body.blocked or _reason(match[0])
     return False
 
 
-def _references(text: str) -> tuple[str, ...]:
+def _references(text: str) -> list[str]:
     """Return the entries that a text names outside of brackets, which have reasons."""
-    return tuple(find_references(_BRACKETS.sub(" ", text)))
+    return find_references(_BRACKETS.sub(" ", text))
 
 
 def _reason(line: str) -> str:
