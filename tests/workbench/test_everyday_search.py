@@ -36,6 +36,15 @@ PHRASES: dict[str, str] = {
     "search for text in files": "grep_content",
     "grep for a function definition": "grep_content",
     "where is this function called": "grep_content",
+    "just the names in this folder": "list_directory",
+    # editing
+    "create a folder": "create_directory",
+    "make a new directory": "create_directory",
+    "save this text to a file": "write_file",
+    "overwrite a file": "write_file",
+    "add a line to the end of a file": "append_text",
+    "rename a file": "move_file",
+    "move a file to another directory": "move_file",
     # query
     "get a value from package.json": "query_json",
     "filter a json file": "query_json",
@@ -116,8 +125,8 @@ def answer(style: str, meta_tool: str, query: str) -> list[dict[str, Any]]:
     return tools
 
 
-def test_there_are_61_phrases_over_all_categories() -> None:
-    assert len(PHRASES) == 61
+def test_there_are_69_phrases_over_all_categories() -> None:
+    assert len(PHRASES) == 69
     assert {CATALOGUE["tools"][name]["category"] for name in PHRASES.values()} == set(CATALOGUE["categories"])
 
 

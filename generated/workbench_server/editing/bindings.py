@@ -11,17 +11,26 @@ from typing import Final
 from toolmason_runtime.serving import Binding
 
 import workbench_handlers.editing.tools
+import workbench_handlers.files.write
 from workbench_server.editing import contract, models
 
 PROPOSE_AND_REVIEW: Final[contract.ProposeAndReview] = workbench_handlers.editing.tools.propose_and_review
 COMMIT_REVIEW: Final[contract.CommitReview] = workbench_handlers.editing.tools.commit_review
 REVIEW_STATUS: Final[contract.ReviewStatus] = workbench_handlers.editing.tools.review_status
+CREATE_DIRECTORY: Final[contract.CreateDirectory] = workbench_handlers.files.write.create_directory
+WRITE_FILE: Final[contract.WriteFile] = workbench_handlers.files.write.write_file
+APPEND_TEXT: Final[contract.AppendText] = workbench_handlers.files.write.append_text
+MOVE_FILE: Final[contract.MoveFile] = workbench_handlers.files.write.move_file
 
 BINDINGS: Final[Mapping[str, Binding]] = {
     "propose_and_review": Binding(models.ProposeAndReviewParams, PROPOSE_AND_REVIEW),
     "commit_review": Binding(models.CommitReviewParams, COMMIT_REVIEW),
     "review_status": Binding(models.ReviewStatusParams, REVIEW_STATUS),
+    "create_directory": Binding(models.CreateDirectoryParams, CREATE_DIRECTORY),
+    "write_file": Binding(models.WriteFileParams, WRITE_FILE),
+    "append_text": Binding(models.AppendTextParams, APPEND_TEXT),
+    "move_file": Binding(models.MoveFileParams, MOVE_FILE),
 }
 
 
-# toolmason: sha256 dc80759e3af3650938413f65328b0bf9
+# toolmason: sha256 a35f0ff83d244bcc4adf54aae4c0f218

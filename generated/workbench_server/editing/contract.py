@@ -8,14 +8,18 @@ from __future__ import annotations
 from collections.abc import Awaitable
 from typing import Protocol
 
-from toolmason_runtime import ToolCall
+from toolmason_runtime import Content, Reply, ToolCall
 
 from workbench_server.editing.models import (
+    AppendTextParams,
     CommitReviewParams,
+    CreateDirectoryParams,
+    MoveFileParams,
     ProposeAndReviewParams,
     ReviewOverview,
     ReviewResult,
     ReviewStatusParams,
+    WriteFileParams,
 )
 
 
@@ -43,4 +47,38 @@ class ReviewStatus(Protocol):
         ...
 
 
-# toolmason: sha256 1d656bdaed54b90392e589d051cab393
+class CreateDirectory(Protocol):
+    """Create a directory and its missing parents"""
+
+    def __call__(
+        self, params: CreateDirectoryParams, call: ToolCall, /
+    ) -> Content | Reply | Awaitable[Content | Reply]:
+        """Carry out one call: `async def`, or `def`, which runs in a worker thread."""
+        ...
+
+
+class WriteFile(Protocol):
+    """Write a whole text file without a review: create or replace it"""
+
+    def __call__(self, params: WriteFileParams, call: ToolCall, /) -> Content | Reply | Awaitable[Content | Reply]:
+        """Carry out one call: `async def`, or `def`, which runs in a worker thread."""
+        ...
+
+
+class AppendText(Protocol):
+    """Append text to the end of a file"""
+
+    def __call__(self, params: AppendTextParams, call: ToolCall, /) -> Content | Reply | Awaitable[Content | Reply]:
+        """Carry out one call: `async def`, or `def`, which runs in a worker thread."""
+        ...
+
+
+class MoveFile(Protocol):
+    """Move or rename a file or directory"""
+
+    def __call__(self, params: MoveFileParams, call: ToolCall, /) -> Content | Reply | Awaitable[Content | Reply]:
+        """Carry out one call: `async def`, or `def`, which runs in a worker thread."""
+        ...
+
+
+# toolmason: sha256 ba40ae80388222d1bd81ee0c8fc7ab25

@@ -17,6 +17,7 @@ LIST_ALLOWED_DIRECTORIES: Final[contract.ListAllowedDirectories] = workbench_han
 READ_FILES: Final[contract.ReadFiles] = workbench_handlers.files.read_files
 READ_MEDIA_FILE: Final[contract.ReadMediaFile] = workbench_handlers.files.read_media_file
 LIST_DIRECTORY_WITH_SIZES: Final[contract.ListDirectoryWithSizes] = workbench_handlers.files.list_directory_with_sizes
+LIST_DIRECTORY: Final[contract.ListDirectory] = workbench_handlers.files.list_directory
 SEARCH_FILES: Final[contract.SearchFiles] = workbench_handlers.files.search_files
 GET_FILE_INFO: Final[contract.GetFileInfo] = workbench_handlers.files.get_file_info
 DIRECTORY_TREE: Final[contract.DirectoryTree] = workbench_handlers.files.directory_tree
@@ -27,6 +28,7 @@ BINDINGS: Final[Mapping[str, Binding]] = {
     "read_files": Binding(models.ReadFilesParams, READ_FILES),
     "read_media_file": Binding(models.ReadMediaFileParams, READ_MEDIA_FILE),
     "list_directory_with_sizes": Binding(models.ListDirectoryWithSizesParams, LIST_DIRECTORY_WITH_SIZES),
+    "list_directory": Binding(models.ListDirectoryParams, LIST_DIRECTORY),
     "search_files": Binding(models.SearchFilesParams, SEARCH_FILES),
     "get_file_info": Binding(models.GetFileInfoParams, GET_FILE_INFO),
     "directory_tree": Binding(models.DirectoryTreeParams, DIRECTORY_TREE),
@@ -34,4 +36,4 @@ BINDINGS: Final[Mapping[str, Binding]] = {
 }
 
 
-# toolmason: sha256 e1fc448b95bebf988376cfd0e459e1f6
+# toolmason: sha256 1f9552e7c0c6e3c1d42c8ebfb563c9e6

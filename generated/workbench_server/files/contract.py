@@ -19,6 +19,7 @@ from workbench_server.files.models import (
     GetFileInfoParams,
     GrepContentParams,
     ListAllowedDirectoriesParams,
+    ListDirectoryParams,
     ListDirectoryWithSizesParams,
     ReadFilesParams,
     ReadMediaFileParams,
@@ -62,6 +63,14 @@ class ListDirectoryWithSizes(Protocol):
         ...
 
 
+class ListDirectory(Protocol):
+    """List the names in one directory, without sizes"""
+
+    def __call__(self, params: ListDirectoryParams, call: ToolCall, /) -> Content | Reply | Awaitable[Content | Reply]:
+        """Carry out one call: `async def`, or `def`, which runs in a worker thread."""
+        ...
+
+
 class SearchFiles(Protocol):
     """Find files and directories by name or glob pattern"""
 
@@ -94,4 +103,4 @@ class GrepContent(Protocol):
         ...
 
 
-# toolmason: sha256 766c9e081175a2bddee7a0d875cde661
+# toolmason: sha256 34a13897903426646cb083ac9a02071d

@@ -37,20 +37,21 @@ def settle(store: ReviewStore, review: Review) -> Outcome | None:
 
 
 def commit_edited(store: ReviewStore, review: Review) -> Outcome:
-    """Write the text that a person saved in a review.
+    """Write the text that a person saved in a review; return the outcome, or the one of a review that has ended.
 
     Raises:
-        ToolError: no person saved a text for this review, or it could not be written.
+        ToolError: no person saved a text for this review, another one continues it, or it could not be written.
     """
     with store.lock(review.path):
-        decision = store.decision(review)
-        if decision is None or decision.edited is None:
-            raise ToolError(_not_committable(store, review), code="NOT_COMMITTABLE")
-        outcome = store.outcome(review)
+        outcome, decision = store.outcome(review), store.decision(review)
         if outcome is not None and outcome.status == "REVIEW":
             message = f"Not written: {review.id} was {outcome.message}. Commit or continue that review"
             raise ToolError(message, code="NOT_COMMITTABLE")
-        return outcome or _commit(store, review, decision.edited, decision)
+        if outcome is not None:
+            return outcome
+        if decision is None or decision.edited is None:
+            raise ToolError(_not_committable(store, review), code="NOT_COMMITTABLE")
+        return _commit(store, review, decision.edited, decision)
 
 
 def supersede(store: ReviewStore, review: Review, successor: str) -> None:
@@ -121,15 +122,14 @@ def _conflict(store: ReviewStore, review: Review, current: bytes | None) -> Outc
 
 def _not_committable(store: ReviewStore, review: Review) -> str:
     """Return why a review without an edited text cannot be committed, and the next step."""
-    status = store.status(review)
-    reasons = {
+    reasons: dict[Status, str] = {
         "PENDING": "is still waiting for the user: send the proposal again, or call review_status",
         "REJECTED": "was rejected by the user: ask the user how to proceed",
         "EXPIRED": "expired before the user decided: send the proposal again for a new review",
         "REVIEW": "has a comment of the user and no edited text: propose an edit that follows the comment, with this "
         "session_path",
     }
-    reason = reasons.get(status, f"has already ended ({status}): no commit is needed")
+    reason = reasons[store.status(review)]
     return f"Not written: {review.id} {reason}. Only text that the user saved in a REVIEW can be committed"
 
 

@@ -144,7 +144,7 @@ class Surfaces:
     async def _ask_for_page(self, call: ToolCall, review: Review) -> None:
         """Ask to open the page; it stays open for a decision."""
         message = f"Review the change of {reveal(review.shown, keep='')} in the browser: its diff is long"
-        address = (await self._review_pages()).url(review.id)
+        address = (await self.review_pages()).url(review.id)
         answer = await call.elicit_url(message, address, key=f"review-{review.id}", elicitation_id=review.id)
         if answer.get("action") == "accept" and call.max_wait_s:
             await asyncio.Event().wait()  # `wait` sees the decision and ends this task
@@ -158,7 +158,7 @@ class Surfaces:
         if command:
             self._start(review, EDITOR, review_in_editor(self._store, review, command))
 
-    async def _review_pages(self) -> ReviewPages:
+    async def review_pages(self) -> ReviewPages:
         """Return the pages of this server, which stay open until it ends."""
         if self._pages is None:
             self._pages = asyncio.get_running_loop().create_future()
@@ -185,6 +185,6 @@ def decide_and_settle(store: ReviewStore, review: Review, decision: Decision) ->
 
 
 def _question(review: Review, diff: str) -> str:
-    proposer = f"{reveal(review.client, keep='')} proposes" if review.client else "The model proposes"
+    proposer = f"{reveal(review.client[:60], keep='')} proposes" if review.client else "The model proposes"
     heading = f"{proposer} to {_VERBS.get(review.mode, 'change')} {reveal(review.path, keep='')}"
     return "\n".join([heading, *(f"Note: {reveal(note, keep='')}" for note in review.notes), "", diff])

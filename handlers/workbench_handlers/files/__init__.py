@@ -1,4 +1,4 @@
-"""Handlers of the `files` tools, all read-only: directories, file contents, names and lines."""
+"""Handlers of the `files` tools, which only read: directories, file contents, names and lines."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from toolmason_runtime import BLOCK_OVERHEAD, Content, Reply, ToolCall, ToolErro
 
 from workbench_handlers.files.find import find
 from workbench_handlers.files.grep import GrepRequest, grep
-from workbench_handlers.files.list import file_info, list_directory, render_tree
+from workbench_handlers.files.list import file_info, list_entries, render_names, render_tree
 from workbench_handlers.files.media import read_media
 from workbench_handlers.files.read import FileSlice, parse_line_range, read_slice
 from workbench_handlers.state import Workspace, roots_for
@@ -27,6 +27,7 @@ from workbench_server.files.models import (
     GetFileInfoParams,
     GrepContentParams,
     ListAllowedDirectoriesParams,
+    ListDirectoryParams,
     ListDirectoryWithSizesParams,
     ReadFilesParams,
     ReadMediaFileParams,
@@ -125,8 +126,13 @@ async def read_media_file(params: ReadMediaFileParams, call: ToolCall) -> Conten
 
 async def list_directory_with_sizes(params: ListDirectoryWithSizesParams, call: ToolCall) -> DirectoryListing:
     """List the entries of one directory with sizes."""
-    result = await asyncio.to_thread(list_directory, await _top(params.path, await roots_for(call)))
+    result = await asyncio.to_thread(list_entries, await _top(params.path, await roots_for(call)))
     return DirectoryListing.model_validate(asdict(result))
+
+
+async def list_directory(params: ListDirectoryParams, call: ToolCall) -> str:
+    """List the names in one directory."""
+    return render_names(await asyncio.to_thread(list_entries, await _top(params.path, await roots_for(call))))
 
 
 async def directory_tree(params: DirectoryTreeParams, call: ToolCall) -> str:

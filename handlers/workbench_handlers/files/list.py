@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from toolmason_runtime import fitting_length, size_of, text_budget
+from toolmason_runtime.programs import escape_invisible
 
 from workbench_handlers.files.find import fitting_items
 from workbench_handlers.files.read import MAX_COUNTED_BYTES
@@ -31,6 +32,7 @@ NOTES_SIZE: Final = 4_000
 """Maximum size of the notes on a tree."""
 
 _ORDER: Final = ("directory", "file", "link", "other")
+_MARKS: Final = {"directory": "DIR", "file": "FILE", "link": "LINK", "other": "OTHER"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,7 @@ class Listing:
     omitted: int
 
 
-def list_directory(directory: Located) -> Listing:
+def list_entries(directory: Located) -> Listing:
     """List one directory, including ignored entries; not recursive."""
     with open_directory(directory) as descriptor:
         listed = [_entry(entry) for entry in entries_of(directory, descriptor)]
@@ -68,6 +70,14 @@ def list_directory(directory: Located) -> Listing:
         sum(entry.size or 0 for entry in listed),
         len(listed) - len(shown),
     )
+
+
+def render_names(listing: Listing) -> str:
+    """Return the names of a listing, one a line after its kind. Invisible characters are escaped."""
+    lines = [f"[{_MARKS[entry.type]}] {escape_invisible(entry.name, keep='')}" for entry in listing.entries]
+    if listing.omitted:
+        lines.insert(0, f"[{listing.omitted} more entries are not shown: find them with search_files]")
+    return "\n".join(lines) or "[empty]"
 
 
 def _entry(entry: os.DirEntry[str]) -> Entry:

@@ -36,7 +36,7 @@ _GIT_NAMES: Final = {".git", "git~1"}
 _IGNORED_IN_NAMES: Final = re.compile("[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]")
 """Characters that HFS+ ignores in names; git refuses them in `.git` for the same reason."""
 _NO_SPACE: Final = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG} if hasattr(errno, "EDQUOT") else {errno.ENOSPC}
-_PATH_CHANGED: Final = {errno.ENOENT, errno.ELOOP, errno.ENOTDIR}
+_PATH_CHANGED: Final = {errno.ENOENT, errno.ELOOP, errno.ENOTDIR, errno.EEXIST}
 
 
 class FileChangedError(ToolError):
@@ -220,25 +220,43 @@ def make_directory(located: Located, *, walk: bool = CAN_WALK) -> bool:
     return is_directory(located)
 
 
+def check_move(source: Located, destination: Located) -> None:
+    """Raise the error that `move_path` would raise now."""
+    with _open_move(source, destination):
+        return
+
+
 def move_path(source: Located, destination: Located, *, walk: bool = CAN_WALK) -> None:
     """Move a file or directory to a path that does not exist, in an existing directory.
 
     Raises:
         ToolError: the source is missing or is neither, the destination exists, or it cannot be moved.
     """
+    with _open_move(source, destination, walk=walk) as (old, new):
+        try:
+            rename_new(Entry.of(source, old), Entry.of(destination, new))
+        except FileExistsError:
+            raise _existing_error(destination) from None
+        sync_directory(new)
+        sync_directory(old)
+
+
+@contextmanager
+def _open_move(source: Located, destination: Located, *, walk: bool = CAN_WALK) -> Iterator[tuple[int, int]]:
+    """Open the directories of a valid move and yield their descriptors."""
     if not is_directory(destination.parent):
         message = f"no such directory: `{destination.parent.shown}`; create it with create_directory"
         raise ToolError(message, code="NOT_FOUND")
     with _open_for_change(source, walk=walk) as old, _open_for_change(destination, walk=walk) as new:
-        entry = Entry.of(source, old)
-        _check_movable(source, entry.status())
-        try:
-            rename_new(entry, Entry.of(destination, new))
-        except FileExistsError:
-            message = f"`{destination.shown}` exists and is not replaced: use another destination, with its file name"
-            raise ToolError(message, code="FILE_EXISTS") from None
-        sync_directory(new)
-        sync_directory(old)
+        _check_movable(source, Entry.of(source, old).status())
+        if Entry.of(destination, new).status() is not None:
+            raise _existing_error(destination)
+        yield old, new
+
+
+def _existing_error(destination: Located) -> ToolError:
+    message = f"`{destination.shown}` exists and is not replaced: use another destination, with its file name"
+    return ToolError(message, code="FILE_EXISTS")
 
 
 def _check_movable(source: Located, status: os.stat_result | None) -> None:

@@ -385,7 +385,7 @@ def test_twenty_reviews_at_once_are_asked_and_written(place: Place, person: Pers
             )
             for n in range(20)
         }
-        questions = []
+        questions: list[Any] = []
         while len(questions) < 20:
             message = peer.next_message()
             if message.get("method") == "elicitation/create":
@@ -394,7 +394,7 @@ def test_twenty_reviews_at_once_are_asked_and_written(place: Place, person: Pers
         for question in reversed(questions):
             reply = {"jsonrpc": "2.0", "id": question["id"], "result": answer("approve")}
             peer.write(json.dumps(reply).encode())
-        results = {}
+        results: dict[int, str] = {}
         while len(results) < 20:
             message = peer.next_message()
             if "result" in message:

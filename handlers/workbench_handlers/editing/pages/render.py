@@ -104,19 +104,18 @@ def diff_html(rows: Iterable[DiffRow]) -> str:
 
 def _row(row: DiffRow) -> str:
     if row.kind == "gap":
-        return f'<div class="gap">{_shown(row.new or row.old) or "&ctdot;"}</div>'
+        return f'<div class="gap">{escape(row.new)}</div>'
     old = _side("old", row.old_number, row.old, "del" if row.kind in {"changed", "removed"} else "")
     new = _side("new", row.new_number, row.new, "ins" if row.kind in {"changed", "added"} else "")
     return f'<div class="row {row.kind}">{old}{new}</div>'
 
 
 def _side(side: str, number: int | None, text: str, tag: str) -> str:
-    if number is None:
+    if number is None and not text:
         return f'<div class="side {side} empty"></div>'
     mark = {"del": "&minus;", "ins": "+"}.get(tag, "")
-    shown = _shown(text, keep="\t")
-    code = f"<{tag}>{shown}</{tag}>" if tag else shown
-    numbered = f'<span class="number">{number}</span><span class="mark">{mark}</span>'
+    code = f"<{tag}>{escape(text)}</{tag}>" if tag else escape(text)
+    numbered = f'<span class="number">{number or ""}</span><span class="mark">{mark}</span>'
     return f'<div class="side {side}">{numbered}<code>{code}</code></div>'
 
 
@@ -130,8 +129,8 @@ def _keys() -> str:
     return "".join(f"<dt><kbd>{key}</kbd></dt><dd>{meaning}</dd>" for key, meaning in _KEYS)
 
 
-def _shown(text: str, keep: str = "") -> str:
-    return escape(reveal(text, keep=keep))
+def _shown(text: str) -> str:
+    return escape(reveal(text, keep=""))
 
 
 def _document(title: str, body: str, pages: ReviewPages) -> str:

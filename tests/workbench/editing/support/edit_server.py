@@ -18,7 +18,7 @@ from workbench_handlers.editing.settle import settle
 from workbench_server.catalogue import CATALOGUE
 
 COMMAND = (sys.executable, "-m", "workbench_server", "--classic", "--all")
-FORMS = {"elicitation": {}}
+FORMS: Message = {"elicitation": {}}
 PROPOSE = "propose_and_review"
 
 

@@ -1,0 +1,116 @@
+"""Handlers of the tools that write without a review. Each change needs the approval of a program with risk `write`."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+
+from toolmason_runtime import ToolCall, ToolError
+from toolmason_runtime.programs import approve_handler, escape_invisible, shorten_middle
+
+from workbench_handlers.state import roots_for
+from workbench_handlers.workspace.open import similar
+from workbench_handlers.workspace.roots import Located, Root
+from workbench_handlers.workspace.write import (
+    check_move,
+    check_size,
+    is_directory,
+    locate_entry,
+    locate_for_writing,
+    make_directory,
+    move_path,
+    read_for_editing,
+    replace_file,
+)
+from workbench_server.editing.models import AppendTextParams, CreateDirectoryParams, MoveFileParams, WriteFileParams
+
+
+async def create_directory(params: CreateDirectoryParams, call: ToolCall) -> str:
+    """Create a directory and its parents; an existing one needs no approval."""
+    roots = await roots_for(call)
+    located = await asyncio.to_thread(locate_for_writing, params.path, roots)
+    if await asyncio.to_thread(is_directory, located):
+        return f"`{located.shown}` exists; nothing was changed."
+    await _approve(call, f"Create this directory?\n\n{_quoted(located)}", [str(located.path)])
+    is_new = await asyncio.to_thread(make_directory, located)
+    return f"Created `{located.shown}`." if is_new else f"`{located.shown}` exists; nothing was changed."
+
+
+async def write_file(params: WriteFileParams, call: ToolCall) -> str:
+    """Create a file or replace its whole content."""
+    located, current = await asyncio.to_thread(_read, params.path, await roots_for(call))
+    data = params.content.encode()
+    check_size(located, len(data))
+    if data == current:
+        return f"`{located.shown}` has this content already; nothing was changed."
+    heading = "Create this file?" if current is None else "Replace the content of this file?"
+    size = f"{len(data):,} bytes" if current is None else f"{len(current):,} bytes become {len(data):,}"
+    await _approve_content(call, f"{heading}\n\n{_quoted(located)}\n{size}:", located, current, params.content)
+    await asyncio.to_thread(replace_file, located, data, expected=current)
+    if current is None:
+        return f"Created `{located.shown}` with {len(data):,} bytes."
+    return f"Replaced the content of `{located.shown}`: {len(current):,} bytes became {len(data):,}."
+
+
+async def append_text(params: AppendTextParams, call: ToolCall) -> str:
+    """Append text to an existing file."""
+    located, current = await asyncio.to_thread(_read, params.path, await roots_for(call))
+    if current is None:
+        message = (
+            f"no such file: `{located.shown}`{await asyncio.to_thread(similar, located)}; use write_file to create it"
+        )
+        raise ToolError(message, code="NOT_FOUND")
+    added = _encode(current, params.content, located)
+    check_size(located, len(current) + len(added))
+    heading = f"Append to this file?\n\n{_quoted(located)}\n{len(added):,} bytes after its {len(current):,}:"
+    await _approve_content(call, heading, located, current, params.content)
+    await asyncio.to_thread(replace_file, located, current + added, expected=current)
+    note = "" if not current or current.endswith(b"\n") else " Its last line had no line break: the text continues it."
+    return f"Appended {len(added):,} bytes to `{located.shown}`; it has {len(current) + len(added):,} bytes now.{note}"
+
+
+async def move_file(params: MoveFileParams, call: ToolCall) -> str:
+    """Move or rename a file or directory."""
+    roots = await roots_for(call)
+    source, destination = await asyncio.to_thread(_locate_move, params.source, params.destination, roots)
+    question = f"Move this file or directory?\n\nfrom {_quoted(source)}\nto {_quoted(destination)}"
+    await _approve(call, question, [str(source.path), str(destination.path)])
+    await asyncio.to_thread(move_path, source, destination)
+    return f"Moved `{source.shown}` to `{destination.shown}`."
+
+
+def _read(path: str, roots: tuple[Root, ...]) -> tuple[Located, bytes | None]:
+    located = locate_for_writing(path, roots)
+    return located, read_for_editing(located)
+
+
+def _locate_move(source: str, destination: str, roots: tuple[Root, ...]) -> tuple[Located, Located]:
+    entries = locate_entry(source, roots), locate_entry(destination, roots)
+    check_move(*entries)
+    return entries
+
+
+def _encode(current: bytes, content: str, located: Located) -> bytes:
+    try:
+        if "\0" not in current.decode():
+            return content.encode()
+    except UnicodeDecodeError:
+        pass
+    raise ToolError(f"`{located.shown}` is not a UTF-8 text file; nothing was written", code="NOT_TEXT")
+
+
+def _quoted(located: Located) -> str:
+    return f'"{escape_invisible(str(located.path), keep="")}"'
+
+
+async def _approve_content(call: ToolCall, heading: str, located: Located, current: bytes | None, content: str) -> None:
+    text = f"{heading}\n{shorten_middle(content)}"
+    base = None if current is None else hashlib.sha256(current).hexdigest()
+    await _approve(call, text, [str(located.path), base, content])
+
+
+async def _approve(call: ToolCall, question: str, effect: list[str | None]) -> None:
+    """Request approval of one effect: an answer is valid for these values alone."""
+    digest = hashlib.sha256(json.dumps(effect).encode()).hexdigest()[:32]
+    await approve_handler(call, tool=call.tool, question=question, key=f"{call.tool}-{digest}")

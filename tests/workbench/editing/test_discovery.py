@@ -1,0 +1,57 @@
+"""The editing tools as a model finds them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from toolmason_runtime.discovery.search_call import MAX_DESCRIPTION_LENGTH
+from toolmason_runtime.protocol.selection import Selection
+
+from workbench_server.catalogue import CATALOGUE
+
+MODES = ("BATCH", "SINGLE", "APPEND", "CREATE", "OVERWRITE")
+TOOL = CATALOGUE["tools"]["propose_and_review"]
+
+
+def test_the_description_lists_the_modes_first_and_batch_before_single() -> None:
+    description = TOOL["tool"]["description"]
+
+    positions = [description.index(f"\n- {mode}") for mode in MODES]
+    assert positions == sorted(positions)
+    assert max(positions) < description.index("`user_action`")
+    assert "mutually exclusive" in description[: positions[0]]
+
+
+@pytest.mark.parametrize("query", ["append an entry to the log file", "edit a file", "replace text in a source file"])
+def test_a_search_finds_it_first_with_a_schema_that_names_every_mode(query: str, room: Any) -> None:
+    answer = room.request("tools/call", {"name": "search", "arguments": {"query": query}}, Selection("search-call"))
+    first = answer["structuredContent"]["results"][0]
+
+    assert first["tool_name"] == "propose_and_review"
+    schema = json.dumps(first["input_schema"])
+    modes = ("BATCH", "SINGLE", "`APPEND_TO_FILE` adds", "`OVERWRITE_FILE` replaces", "empty creates a new file")
+    assert all(mode in schema for mode in modes)
+
+
+def test_the_description_fits_uncut_into_a_search_answer() -> None:
+    assert len(TOOL["tool"]["description"]) <= MAX_DESCRIPTION_LENGTH
+
+
+def test_every_parameter_of_a_mode_names_it() -> None:
+    properties = TOOL["tool"]["inputSchema"]["properties"]
+
+    assert properties["edits"]["description"].startswith("BATCH")
+    assert all(
+        value in properties["match_text"]["description"] for value in ("SINGLE", "APPEND_TO_FILE", "OVERWRITE_FILE")
+    )
+    assert TOOL["tool"]["inputSchema"]["required"] == ["path"]
+    assert {example["description"].split(":")[0] for example in TOOL["examples"]} == set(MODES)
+
+
+def test_the_reviewing_tools_are_in_the_core_tier_and_only_the_status_reads() -> None:
+    tools = {name: CATALOGUE["tools"][name] for name in ("propose_and_review", "commit_review", "review_status")}
+
+    assert {entry["tier"] for entry in tools.values()} == {"core"}
+    assert [name for name, entry in tools.items() if entry["tool"]["annotations"]["readOnlyHint"]] == ["review_status"]

@@ -1,0 +1,115 @@
+"""The end of a review: idempotent after every kill, and undone only while nobody else changed the file."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from edit_server import Place
+from toolmason_runtime import ToolError
+
+from workbench_handlers.editing.propose import Proposer, find_or_create
+from workbench_handlers.editing.request import Edit, EditRequest
+from workbench_handlers.editing.reviews import Decision, Review
+from workbench_handlers.editing.settle import settle, undo
+from workbench_handlers.workspace.roots import Root
+from workbench_handlers.workspace.write import locate_for_writing
+
+SCRIPT = Path(__file__).parent / "support" / "kill_settle.py"
+
+
+@pytest.mark.parametrize("work", ["settle", "commit", "undo"])
+@pytest.mark.skipif(sys.platform == "win32", reason="the script forks")
+def test_a_kill_at_any_line_is_repaired_by_ending_the_review_again(work: str, tmp_path: Path) -> None:
+    result = subprocess.run(
+        [sys.executable, SCRIPT, tmp_path, work], capture_output=True, encoding="utf-8", check=True, timeout=300
+    )
+    states = [json.loads(line) for line in result.stdout.splitlines()]
+
+    before, after = ("new", "old") if work == "undo" else ("old", "new")
+    first = [content for _, content, _, _ in states].index(after)
+    assert first > 20, "the kills hit the steps of the work"
+    assert [content for _, content, _, _ in states] == [before] * first + [after] * (len(states) - first)
+    assert {(content, status) for _, _, content, status in states} == {(after, "COMMITTED")}
+    assert [is_finished for is_finished, *_ in states] == [False] * (len(states) - 1) + [True]
+
+
+def committed(place: Place, name: str, match_text: str, new_string: str) -> Review:
+    """Return the review of a change that was approved and written."""
+    located = locate_for_writing(name, (Root.of(str(place.project), "a test"),))
+    request = EditRequest("single" if match_text else "create", (Edit(match_text, new_string),))
+    review = find_or_create(place.store, located, request, Proposer(name="a test", transport="stdio"))
+    assert place.store.decide(review, Decision("approve", "a test"))
+    outcome = settle(place.store, review)
+    assert outcome is not None
+    assert outcome.status == "COMMITTED"
+    return review
+
+
+@pytest.mark.parametrize(
+    "before", [b"one\r\ntwo\r\n", b"\xef\xbb\xbftwo", b"two \xff\n"], ids=["CRLF", "BOM", "no UTF-8"]
+)
+def test_undo_restores_every_byte(before: bytes, place: Place) -> None:
+    file = place.write("a.txt", before)
+    file.chmod(0o640)
+    review = committed(place, "a.txt", "two", "2")
+    assert file.read_bytes() == before.replace(b"two", b"2")
+
+    undo(place.store, review.id)
+
+    assert file.read_bytes() == before
+    assert file.stat().st_mode & 0o777 == 0o640
+
+
+def test_undo_removes_a_created_file(place: Place) -> None:
+    review = committed(place, "docs/new.txt", "", "text\n")
+
+    undo(place.store, review.id)
+
+    assert list((place.project / "docs").iterdir()) == []
+
+
+def test_undo_of_a_file_that_changed_again_is_refused(place: Place) -> None:
+    file = place.write("a.txt", b"two\n")
+    review = committed(place, "a.txt", "two", "2")
+    file.write_bytes(b"2 and more\n")
+
+    with pytest.raises(ToolError, match="no longer has the bytes"):
+        undo(place.store, review.id)
+
+    assert file.read_bytes() == b"2 and more\n"
+
+
+def test_undo_needs_a_review_that_was_written(place: Place) -> None:
+    file = place.write("a.txt", b"two\n")
+    review = committed(place, "a.txt", "two", "2")
+    undo(place.store, review.id)
+
+    with pytest.raises(ToolError, match="changed since, or undone"):
+        undo(place.store, review.id)
+    with pytest.raises(ToolError, match="there is no review"):
+        undo(place.store, "rv_../../..")
+    assert file.read_bytes() == b"two\n"
+
+
+def test_an_approval_that_cannot_be_written_is_written_when_the_cause_is_gone(place: Place) -> None:
+    file = place.write("a.txt", b"two\n")
+    located = locate_for_writing("a.txt", (Root.of(str(place.project), "a test"),))
+    request = EditRequest("single", (Edit("two", "2"),))
+    store = place.store
+    review = find_or_create(store, located, request, Proposer(name="a test", transport="stdio"))
+    (place.project / "b.txt").hardlink_to(file)
+    assert store.decide(review, Decision("approve", "a test"))
+
+    with pytest.raises(ToolError, match=r"is approved, but `a.txt` was not written: .* hard links"):
+        settle(store, review)
+    assert store.status(review) == "PENDING"
+    (place.project / "b.txt").unlink()
+    outcome = settle(store, review)
+
+    assert outcome is not None
+    assert outcome.status == "COMMITTED"
+    assert file.read_bytes() == b"2\n"
