@@ -46,8 +46,8 @@ async def test_answer_of_the_real_cli_comes_with_the_pages_that_it_names(
     api: GeminiApi, gemini: str, gemini_home: Home, project: Path, overheard: Ear
 ) -> None:
     (project / "secret.txt").write_text("the secret of the project", encoding="utf-8")
-    found = [Hold(), Found("NumPy 2.4", tuple(SOURCES))]
-    api.decides(lambda request: [Say(ANSWER)] if request.is_stream else found)
+    found = (Hold(), Found("NumPy 2.4", tuple(SOURCES)))
+    api.decides(lambda request: (Say(ANSWER),) if request.is_stream else found)
     api.will(Call("google_web_search", query="numpy release"))
     environ = gemini_home.without(WORKBENCH_GEMINI_COMMAND=gemini)
 
