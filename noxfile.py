@@ -187,7 +187,7 @@ def docs(session: nox.Session) -> None:
 
 @nox.session
 def bench(session: nox.Session) -> None:
-    """Compare start, list, search and generation with other tools; rewrites docs/benchmarks.md."""
+    """Compare start, list, search, generation, schemas and editing with other tools; rewrites docs/benchmarks.md."""
     session.install(EVERYTHING, *_group("bench"))
     session.run("python", "-m", "bench", *session.posargs)
 

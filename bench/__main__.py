@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bench.contestants import Contestants, make_contestants
+from bench.editing.measure import Editing, measure_editing
 from bench.generating import Generation, measure_generation
 from bench.importing import measure_imports
 from bench.listing import LISTED, Listing, measure_listing
@@ -23,7 +24,7 @@ from bench.session import SessionError, Workspace
 from bench.starting import Starts, measure_starts
 from bench.synthetic import MAX_TOOLS
 
-PARTS = ("start", "list", "search", "generate", "schemas")
+PARTS = ("start", "list", "search", "generate", "schemas", "editing")
 SIZES = (10, 100, 1000)
 ROUNDS = 5
 STARTS = 2
@@ -62,8 +63,9 @@ def _measured(
     searches: tuple[Search, ...] = ()
     generations: tuple[Generation, ...] = ()
     converting: Comparison | None = None
+    editing: Editing | None = None
     contestants: list[Contestants] = []
-    if {*parts} - {"schemas"}:
+    if {*parts} - {"schemas", "editing"}:
         _report(f"writing and generating projects of {', '.join(map(str, sizes))} tools")
         contestants = [make_contestants(workspace, size) for size in sizes]
     if {"start", "list"} & set(parts):
@@ -85,7 +87,12 @@ def _measured(
     if "schemas" in parts:
         _report("converting schemas")
         converting = compare_converters(load_corpus(options.corpus), options.converters)
-    return Findings(tuple(sizes), rounds, tuple(parts), starts, listing, searches, generations, imports, converting)
+    if "editing" in parts:
+        _report("editing")
+        editing = measure_editing(workspace, options.fs_mcp, is_short=options.short)
+    return Findings(
+        tuple(sizes), rounds, tuple(parts), starts, listing, searches, generations, imports, converting, editing
+    )
 
 
 def _report(text: str) -> None:
@@ -111,6 +118,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--converters", metavar="PYTHON", help="interpreter with the other converters (default: this one)"
     )
+    parser.add_argument("--fs-mcp", metavar="PYTHON", help="interpreter with fs-mcp (default: install it for this run)")
     return parser
 
 

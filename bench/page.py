@@ -10,6 +10,8 @@ from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from statistics import median
 
+from bench.editing.measure import Editing
+from bench.editing.servers import FS_MCP, OURS, THEIRS
 from bench.generating import CHECK, FULL, Generation
 from bench.promises import Findings, rows
 from bench.schemas.comparison import OURS as OUR_CONVERTER
@@ -42,6 +44,7 @@ nox -s bench                        # everything; rewrites this page
 python -m bench --short             # a test of the benchmark; its figures have no meaning and are not written
 python -m bench --only generate --sizes 1000 --rounds 3
 python -m bench --only schemas --corpus my-schemas.jsonl   # other schemas: JSON lines with a key `schema`
+python -m bench --only editing --fs-mcp PYTHON             # an interpreter with fs-mcp, instead of installing it
 ```
 """
 
@@ -98,6 +101,23 @@ Clients convert the schemas that a server advertises, and the server cannot choo
 pair is the original schema, the second the result of `advertise`.
 """
 
+_EDITING = """\
+## Editing
+
+Scripted callers of `propose_and_review`, here and in {theirs}. They make the mistakes of weak models, then do what
+the error says. Each change is approved at once: ours by the client's answer to the question, theirs by an editor that
+saves the proposed file unchanged. A turn is one call of a tool; tokens are those of all requests and answers of a task.
+A *wrong* file was reported as committed. The definition of our tool has {ours_defined:,} tokens, that of fs-mcp
+{theirs_defined:,}.
+"""
+
+_LOSING = """\
+Random edits of files in UTF-8, UTF-16, Latin-1, Shift JIS and invalid UTF-8, with and without byte order mark and final
+newline, and with all kinds of line breaks. *Damaged* files changed outside of the edit; *lost* are the bytes that are
+missing there. A refused edit changes nothing. Functions are called in process; fs-mcp's is called without its wait for
+the editor.
+"""
+
 _READING = """\
 - The start of a server is mostly the import of the SDK; we add the dispatcher and the tool table. If all tools are
   listed, the rest of the growth is the validation and encoding of each tool in the SDK, as in any server that uses it.
@@ -142,6 +162,8 @@ def _sections(findings: Findings) -> Iterator[str]:
         yield _stages(findings.generations[-1])
     if findings.converting is not None:
         yield from _converting(findings.converting)
+    if findings.editing is not None:
+        yield from _editing(findings.editing)
     if findings.imports:
         yield _IMPORTS
         yield _table(
@@ -216,6 +238,39 @@ def _stages(generation: Generation) -> str:
     return _table(
         ("stage", FULL, CHECK),
         ((stage, _seconds(full.get(stage)), _seconds(check.get(stage))) for stage in dict.fromkeys((*full, *check))),
+    )
+
+
+def _editing(results: Editing) -> Iterator[str]:
+    yield _EDITING.format(
+        theirs=FS_MCP.replace("==", " "),
+        ours_defined=results.definitions[OURS],
+        theirs_defined=results.definitions[THEIRS],
+    )
+    labels = (OURS, THEIRS)
+    head = ("task", *(f"{label}: {what}" for label in labels for what in ("turns", "tokens", "file")))
+    yield _table(
+        head,
+        (
+            (
+                task,
+                *(
+                    cell
+                    for label in labels
+                    for outcome in (results.outcomes[label, task],)
+                    for cell in (str(outcome.turns), f"{outcome.tokens:,}", outcome.file)
+                ),
+            )
+            for task in results.tasks
+        ),
+    )
+    yield _LOSING
+    yield _table(
+        ("program", "edits", "refused", "damaged files", "bytes lost"),
+        (
+            (name, f"{losses.edits:,}", f"{losses.refused:,}", f"{losses.damaged:,}", f"{losses.lost:,}")
+            for name, losses in results.losses.items()
+        ),
     )
 
 

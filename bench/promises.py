@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from bench.contestants import BARE, DECORATORS, FASTMCP, FASTMCP_SEARCH, OURS, OURS_DEFAULT
+from bench.editing.measure import PURE, SERVER, Editing
+from bench.editing.servers import THEIRS
 from bench.generating import CHECK, FULL, NOTHING, SCHEMA, TEXT, Generation
 from bench.listing import Listing
 from bench.rounds import Ratio
@@ -32,6 +34,7 @@ class Findings:
     generations: tuple[Generation, ...]
     imports: dict[str, float]
     converting: Comparison | None = None
+    editing: Editing | None = None
 
     @property
     def largest(self) -> int:
@@ -70,6 +73,7 @@ def rows(findings: Findings) -> tuple[Row, ...]:
         *_schema_rows(findings),
         _latency_row(findings),
         *_generation_rows(findings),
+        _editing_row(findings),
     )
 
 
@@ -225,6 +229,21 @@ def _generation_rows(findings: Findings) -> Iterator[Row]:
         "0; 0",
         f"{result.rewritten} of {result.files}; {result.edits_lost} of 1",
         result.rewritten == result.edits_lost == 0,
+    )
+
+
+def _editing_row(findings: Findings) -> Row:
+    what, elsewhere = "bytes lost outside of an edit, in any encoding and with any line breaks", "not known"
+    result = findings.editing
+    if result is None:
+        return Row(what, elsewhere, "0", NOT_MEASURED)
+    pure, server, theirs = (result.losses[name] for name in (PURE, SERVER, THEIRS))
+    return Row(
+        what,
+        f"fs-mcp {theirs.lost:,} in {theirs.edits - theirs.refused:,} edits",
+        "0",
+        f"{pure.lost} in {pure.edits - pure.refused:,} edits; {server.lost} in {server.edits:,} through the server",
+        pure.lost == server.lost == pure.damaged == server.damaged == 0,
     )
 
 

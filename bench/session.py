@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -47,12 +47,17 @@ class Workspace:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A server to start: its label in the tables, the module, its arguments and its import path."""
+    """A server to start: its label in the tables, the module, its arguments and its import path.
+
+    `python` is its interpreter, and `variables` are added to its environment.
+    """
 
     label: str
     module: str
     arguments: tuple[str, ...] = ()
     import_path: tuple[Path, ...] = ()
+    python: str = sys.executable
+    variables: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -61,6 +66,10 @@ class Session:
 
     _process: subprocess.Popen[bytes]
     _stderr: IO[bytes]
+    capabilities: Mapping[str, Any] = field(default_factory=dict)
+    """What the client supports."""
+    answer: Callable[[dict[str, Any]], dict[str, Any]] | None = None
+    """Returns the result of a request of the server."""
     _number: int = 0
     received: int = field(default=0)
     """Bytes of the last response, including its line end."""
@@ -74,7 +83,13 @@ class Session:
         self._number += 1
         self._send({"jsonrpc": "2.0", "id": self._number, "method": method, "params": params or {}})
         while line := self._reader.readline():
+            if not line.startswith(b"{"):  # a program that prints to its protocol stream
+                continue
             message = json.loads(line)
+            if "method" in message:
+                if "id" in message and self.answer is not None:
+                    self._send({"jsonrpc": "2.0", "id": message["id"], "result": self.answer(message)})
+                continue
             if message.get("id") != self._number:
                 continue
             if "result" not in message:
@@ -88,7 +103,9 @@ class Session:
     def initialize(self) -> None:
         """Send the handshake."""
         about = {"name": "bench", "version": "1"}
-        self.request("initialize", {"protocolVersion": PROTOCOL, "capabilities": {}, "clientInfo": about})
+        self.request(
+            "initialize", {"protocolVersion": PROTOCOL, "capabilities": self.capabilities, "clientInfo": about}
+        )
         self._send({"jsonrpc": "2.0", "method": "notifications/initialized"})
 
     def peak_memory(self) -> float | None:
@@ -112,9 +129,16 @@ class Session:
 
 
 @contextmanager
-def session(workspace: Workspace, program: Program) -> Iterator[Session]:
-    """Start `program` and initialize it; end it afterwards."""
-    command = [sys.executable, "-m", program.module, *program.arguments]
+def session(
+    workspace: Workspace,
+    program: Program,
+    *,
+    capabilities: Mapping[str, Any] | None = None,
+    answer: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
+    timeout_s: float = TIMEOUT_S,
+) -> Iterator[Session]:
+    """Start `program` and initialize it; end it afterwards. `answer` answers its requests to the client."""
+    command = [program.python, "-m", program.module, *program.arguments]
     with workspace.directory.joinpath("stderr").open("w+b") as stderr:
         process = subprocess.Popen(  # noqa: S603  a program of the benchmark
             command,
@@ -122,12 +146,12 @@ def session(workspace: Workspace, program: Program) -> Iterator[Session]:
             stdout=subprocess.PIPE,
             stderr=stderr,
             cwd=workspace.directory,
-            env=workspace.environment(*program.import_path),
+            env={**workspace.environment(*program.import_path), **program.variables},
         )
-        timer = threading.Timer(TIMEOUT_S, process.kill)
+        timer = threading.Timer(timeout_s, process.kill)
         timer.start()
         try:
-            running = Session(process, stderr)
+            running = Session(process, stderr, capabilities or {}, answer)
             running.initialize()
             yield running
         finally:
@@ -147,13 +171,13 @@ class Start:
     @property
     def listed_tokens(self) -> int:
         """Estimated tokens of all listed tools as compact JSON, without `_meta`, which models do not see."""
-        return estimate_tokens(_compact([{key: tool[key] for key in tool if key != "_meta"} for tool in self.tools]))
+        return estimate_tokens(compact([{key: tool[key] for key in tool if key != "_meta"} for tool in self.tools]))
 
     @property
     def hint_bytes(self) -> float:
         """Mean bytes of the hints of one tool."""
         hints = [tool["annotations"] for tool in self.tools if "annotations" in tool]
-        return sum(len(f',"annotations":{_compact(hint)}') for hint in hints) / len(self.tools)
+        return sum(len(f',"annotations":{compact(hint)}') for hint in hints) / len(self.tools)
 
 
 def start(workspace: Workspace, program: Program) -> Start:
@@ -189,7 +213,8 @@ def run(
     return seconds, ran.returncode
 
 
-def _compact(value: object) -> str:
+def compact(value: object) -> str:
+    """Return a value as JSON without spaces."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 

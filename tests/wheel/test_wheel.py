@@ -174,6 +174,7 @@ CALLS: dict[str, tuple[dict[str, Any], str | re.Pattern[str], str]] = {
     "analyze_directory": ({"path": "."}, *ASKING),
     "health_check": ({}, '"status":"degraded"', ""),
     "ask_gemini": ({"prompt": "What is the question?", "include_codebase_context": False}, *ASKING),
+    "grounding_search": ({"query": "Which NumPy is current?"}, *ASKING),
     "analyze_codebase": ({"focus_description": "facts"}, *ASKING),
     "query_codebase": ({"questions": ["Where are the facts?"]}, *ASKING),
     "find_code_by_intent": ({"intent": "answers"}, *ASKING),

@@ -53,6 +53,7 @@ PHRASES: dict[str, str] = {
     # notes
     "read the work log": "analyze_work_log",
     "what is the current task in the log": "analyze_work_log",
+    "superseded log entries": "analyze_work_log",
     # research
     "ask a question about the code": "quick_query",
     "explain how this module works": "quick_query",
@@ -62,6 +63,8 @@ PHRASES: dict[str, str] = {
     "is gemini installed": "health_check",
     "why does research not work": "health_check",
     "ask gemini something": "ask_gemini",
+    "search the web": "grounding_search",
+    "look it up on the internet": "grounding_search",
     "analyze codebase": "analyze_codebase",
     "give me an architecture overview": "analyze_codebase",
     "answer several questions about the repository": "query_codebase",
@@ -122,8 +125,8 @@ def answer(style: str, meta_tool: str, query: str) -> list[dict[str, Any]]:
     return tools
 
 
-def test_there_are_66_phrases_over_all_categories() -> None:
-    assert len(PHRASES) == 66
+def test_there_are_69_phrases_over_all_categories() -> None:
+    assert len(PHRASES) == 69
     assert {CATALOGUE["tools"][name]["category"] for name in PHRASES.values()} == set(CATALOGUE["categories"])
 
 

@@ -6,8 +6,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from toolmason_runtime import estimate_tokens
 
-from workbench_handlers.notes.work_log import limit_log, parse_work_log, render_table
+from workbench_handlers.notes.log import LogEntry
+from workbench_handlers.notes.result import limit_log, render_table
+from workbench_handlers.notes.work_log import parse_work_log
 
 LOG = """\
 # GSD-Lite Work Log
@@ -66,12 +69,17 @@ Text.
 """
 
 
+def _tokens(start: int, end: int) -> int:
+    return estimate_tokens("\n".join(LOG.splitlines()[start - 1 : end]))
+
+
 def test_a_log_is_outlined_with_lines_to_read_it_by(room: Any) -> None:
     room.write("gsd-lite/WORK.md", LOG)
     data = room.call("analyze_work_log").data
     assert data == {
         "path": "gsd-lite/WORK.md",
         "lines": 53,
+        "tokens": estimate_tokens(LOG),
         "current": {"current_mode": "housekeeping", "parked_tasks": "- LOG-010: one\n- two"},
         "sections": [
             {"title": "1. Current Understanding (Read First)", "start_line": 5, "end_line": 14},
@@ -85,6 +93,7 @@ def test_a_log_is_outlined_with_lines_to_read_it_by(room: Any) -> None:
                 "title": "`$ref` Incompatibility — Root - Cause",
                 "start_line": 27,
                 "end_line": 39,
+                "tokens": _tokens(27, 39),
                 "task": "SCHEMA-DEBUG",
                 "date": "2026-02-16",
             },
@@ -94,6 +103,7 @@ def test_a_log_is_outlined_with_lines_to_read_it_by(room: Any) -> None:
                 "title": "A | B",
                 "start_line": 43,
                 "end_line": 47,
+                "tokens": _tokens(43, 47),
                 "task": "SCHEMA-DEBUG",
                 "date": "2026-02-17",
             },
@@ -103,12 +113,14 @@ def test_a_log_is_outlined_with_lines_to_read_it_by(room: Any) -> None:
                 "title": "Done",
                 "start_line": 51,
                 "end_line": 53,
+                "tokens": _tokens(51, 53),
                 "task": "COMPLETED (LOG-001)",
                 "date": "2026-02-18",
             },
         ],
         "types": {"DISCOVERY": 1, "PLAN": 1, "VERIFIED": 1},
         "tasks": {"SCHEMA-DEBUG": 2, "COMPLETED (LOG-001)": 1},
+        "statuses": {},
         "problems": [],
         "omitted": {},
     }
@@ -129,10 +141,12 @@ def test_a_table_is_shorter_and_keeps_its_cells_apart(room: Any) -> None:
     data = room.call("analyze_gsd_work_log", file_path="notes/LOG.md", output_format="table").data
     assert "entries" not in data
     assert data["table"].splitlines()[:2] == [
-        "| ID | Type | Date | Lines | Task | Title |",
-        "| --- | --- | --- | --- | --- | --- |",
+        "| ID | Type | Date | Lines | Tokens | Status | Task | Title |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
-    assert data["table"].splitlines()[3] == "| LOG-002 | PLAN | 2026-02-17 | 43-47 | SCHEMA-DEBUG | A \\| B |"
+    tokens = _tokens(43, 47)
+    row = f"| LOG-002 | PLAN | 2026-02-17 | 43-47 | {tokens} |  | SCHEMA-DEBUG | A \\| B |"
+    assert data["table"].splitlines()[3] == row
 
 
 def test_what_is_malformed_is_told_with_its_line() -> None:
@@ -144,6 +158,116 @@ def test_what_is_malformed_is_told_with_its_line() -> None:
         "line 3: LOG-002 has no Task and no Date",
         "line 4: duplicate LOG-002, first used at line 3",
     ]
+
+
+def _read_heading(heading: str) -> LogEntry:
+    [entry] = parse_work_log(heading).entries
+    return entry
+
+
+_TASK = {"title": "Title", "task": "FEAT-001"}
+
+
+@pytest.mark.parametrize(
+    ("heading", "expected"),
+    [
+        ("[LOG-001] - [A] - Title - Task: FEAT-001 - **SUPERSEDED BY: LOG-003**", {"superseded_by": ("LOG-003",)}),
+        ("[LOG-001] - [A] - Title - **SUPERSEDED BY: LOG-003** - Task: FEAT-001", {"superseded_by": ("LOG-003",)}),
+        (
+            "[LOG-001] - [A] - Title - Task: FEAT-001 (Superseded by LOG-3, LOG-4)",
+            {"superseded_by": ("LOG-3", "LOG-4")},
+        ),
+        ("[LOG-002] - [A] - ~~Title~~ - Task: FEAT-001", {"struck_through": True}),
+        ("[LOG-002] - [A] - ~~Title - Task: FEAT-001~~", {"struck_through": True}),
+        ("~~[LOG-002] - [A] - Title - Task: FEAT-001~~", {"struck_through": True}),
+        ("~~[LOG-002]~~ - ~~[A]~~ - ~~Title~~ - Task: FEAT-001", {"struck_through": True}),
+        (
+            "~~[LOG-002] - [A] - Title~~ - Task: FEAT-001 - SUPERSEDED BY: LOG-3",
+            {"struck_through": True, "superseded_by": ("LOG-3",)},
+        ),
+        ("[LOG-002] - [A] - ~~Old~~ new - Task: FEAT-001", {"title": "~~Old~~ new"}),
+        (
+            "[LOG-003] - [A] - Title - Task: FEAT-001 - DEPENDS ON: LOG-001, LOG-002 - BLOCKED",
+            {"depends_on": ("LOG-001", "LOG-002"), "blocked": "BLOCKED"},
+        ),
+        ("[LOG-003] - [A] - Title - Task: FEAT-001 - **BLOCKED: no key**", {"blocked": "BLOCKED: no key"}),
+        ("[LOG-003] - [BLOCKED] - Title - Task: FEAT-001", {"blocked": "BLOCKED"}),
+        ("[LOG-003] - [A] - Title - Task: FEAT-001 - HIT WALL", {"blocked": "HIT WALL"}),
+        (
+            "[LOG-003] - [A] - HIT A WALL with Redis - Task: FEAT-001",
+            {"title": "HIT A WALL with Redis", "blocked": "HIT A WALL with Redis"},
+        ),
+        ("[LOG-003] - [A] - Title - Task: FEAT-001 - [DEPRECATED]", {"obsolete": True}),
+        ("[LOG-003] - [A] - Why CI is BLOCKED - Task: FEAT-001", {"title": "Why CI is BLOCKED"}),
+        ("[LOG-003] - [A] - `~~a~~`, `- BLOCKED` - Task: FEAT-001", {"title": "`~~a~~`, `- BLOCKED`"}),
+        ("[LOG-003] - [A] - **Title** - Task: FEAT-001 - BLOCKED", {"title": "**Title**", "blocked": "BLOCKED"}),
+    ],
+)
+def test_the_marks_in_a_heading_are_its_status_and_not_its_task(heading: str, expected: dict[str, Any]) -> None:
+    entry = _read_heading(f"### {heading}")
+    marks = {"superseded_by": None, "depends_on": None, "blocked": None, "struck_through": None, "obsolete": None}
+    wanted = _TASK | marks | expected
+    assert {name: getattr(entry, name) for name in wanted} == wanted
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("**Dependencies:** LOG-001 (as in LOG-007), LOG-002 (why)", {"depends_on": ("LOG-001", "LOG-002")}),
+        ("**Dependencies:** None (root discovery)", {}),
+        ("**Dependencies:**\n\n- Builds on: LOG-001\n- LOG-002\n\n- LOG-007", {"depends_on": ("LOG-001", "LOG-002")}),
+        ("**Dependency Chain:** LOG-001 -> LOG-002", {}),
+        ("- **Depends On:** LOG-001", {"depends_on": ("LOG-001",)}),
+        ("DEPENDS ON: LOG-001", {"depends_on": ("LOG-001",)}),
+        ("**Status:** BLOCKED, no key", {"blocked": "BLOCKED, no key"}),
+        ("**Status:** unblocked", {}),
+        ("**Status:** Superseded by LOG-001", {"superseded_by": ("LOG-001",)}),
+        ("**Status:** abandoned", {"obsolete": True}),
+        ("**Superseded by:** LOG-001", {"superseded_by": ("LOG-001",)}),
+        ("**Blocked by:** no key", {"blocked": "Blocked by: no key"}),
+        ("**Blocked by:** None (for now)", {}),
+        ("BLOCKED: no key", {"blocked": "BLOCKED: no key"}),
+        ("Blocked users are listed", {}),
+        ("**HIT WALL** with Redis", {"blocked": "HIT WALL with Redis"}),
+        ("Then we hit a dead end.", {"blocked": "Then we hit a dead end."}),
+        ("`hit a wall`, `BLOCKED`", {}),
+        ("```\n**Status:** blocked\nDEPENDS ON: LOG-001\n```", {}),
+    ],
+)
+def test_the_fields_below_a_heading_are_its_status(line: str, expected: dict[str, Any]) -> None:
+    entry = _read_heading(f"### [LOG-009] - [A] - b - Task: T\n\n{line}\n")
+    wanted = {"superseded_by": None, "depends_on": None, "blocked": None, "obsolete": None} | expected
+    assert {name: getattr(entry, name) for name in wanted} == wanted
+
+
+def test_references_to_nothing_and_in_circles_are_problems() -> None:
+    headings = {
+        "LOG-1": "SUPERSEDED BY: LOG-2",
+        "LOG-2": "SUPERSEDED BY: LOG-3",
+        "LOG-3": "SUPERSEDED BY: LOG-1 - DEPENDS ON: LOG-8, LOG-9",
+        "LOG-4": "SUPERSEDED BY: LOG-4",
+        "LOG-5": "SUPERSEDED BY: LOG-1",
+    }
+    text = "".join(f"### [{id_}] - [A] - b - Task: T - {mark}\n**Date:** x\n" for id_, mark in headings.items())
+    log = parse_work_log(text)
+    assert log.problems == [
+        "line 5: LOG-3 depends on missing LOG-8, LOG-9",
+        "line 1: circular supersession: LOG-1 -> LOG-2 -> LOG-3 -> LOG-1",
+        "line 7: circular supersession: LOG-4 -> LOG-4",
+    ]
+    assert log.statuses == {"superseded": 5, "dependent": 1}
+
+
+def test_the_table_has_the_status_in_words(room: Any) -> None:
+    room.write(
+        "gsd-lite/WORK.md",
+        "### [LOG-1] - [A] - ~~b~~ - Task: T - SUPERSEDED BY: LOG-2\n**Date:** x\n"
+        "### [LOG-2] - [A] - c - Task: T - DEPENDS ON: LOG-1 - BLOCKED: no key\n**Date:** x\n",
+    )
+    data = room.call("analyze_work_log", output_format="table").data
+    rows = [[cell.strip() for cell in row.split("|")] for row in data["table"].splitlines()]
+    assert [row[6] for row in rows[2:]] == ["superseded by LOG-2; struck through", "blocked; depends on LOG-1"]
+    assert data["statuses"] == {"superseded": 1, "struck through": 1, "blocked": 1, "dependent": 1}
 
 
 def test_a_fence_left_open_does_not_swallow_the_entries_after_it() -> None:
@@ -183,11 +307,18 @@ GAP = " " * 400_000
         (f"### [LOG-1] - [A] - b{GAP}c", ["entry"]),
         (f"### [LOG-1] - [A] - b{' -' * 200_000}", ["entry"]),
         (f"### [LOG-1] - [A] - b{' - Task:' * 50_000}{GAP}", ["entry"]),
+        (f"### [LOG-1] - [A] - b{' - BLOCKED' * 40_000}", ["entry"]),
+        (f"### [LOG-1] - [A] - b - SUPERSEDED BY: {'LOG-2, ' * 60_000}", ["entry"]),
+        (f"### [LOG-1] - [A] - ~~b{'~~' * 200_000}", ["entry"]),
+        (f"### [LOG-1] - [A] - {'`' * 399_999}{GAP}SUPERSEDED", ["entry"]),
         (f"### [LOG-1]{GAP}- [A]{GAP}-{GAP}", []),
         (f"### [LOG-1] - [{'[' * 400_000}", []),
         (f"**Date:**{GAP}", []),
         (f"<a>{GAP}b", []),
         ("`" * 400_000, []),
+        (f"### [LOG-1] - [A] - b\n**Dependencies:**{GAP}{'(' * 400_000}\n**Status{GAP}\n", ["entry"]),
+        ("### [LOG-1] - [A] - b\n**Dependencies:**\n" + "- LOG-2\n" * 100_000, ["entry"]),
+        (f"### [LOG-1] - [A] - b\nDEPENDS{GAP}ON\n{'hit ' * 100_000}\n-{GAP}BLOCKED", ["entry"]),
     ],
     ids=lambda value: value[:12] if isinstance(value, str) else "",
 )
@@ -212,7 +343,7 @@ def test_an_answer_on_a_large_log_is_bounded_and_says_what_is_left_out(room: Any
     room.write("gsd-lite/WORK.md", "\n".join(lines))
     data = room.call("analyze_work_log", output_format=output_format).data
     assert len(json.dumps(data)) < 36_000
-    assert list(data)[:3] == ["path", "lines", "omitted"]
+    assert list(data)[:4] == ["path", "lines", "tokens", "omitted"]
     assert data["omitted"].keys() == {"current", "sections", "types", "tasks", "entries", "problems"}
 
 
@@ -249,11 +380,21 @@ def test_an_analysis_can_be_ended() -> None:
         parse_work_log(LOG, step)
 
 
-@given(st.lists(st.sampled_from([*LOG.splitlines(), "```", "~~~~", "<a>", "</a>"]), max_size=40))
+MARKED = (
+    "### ~~[LOG-001] - [A] - b~~ - Task: T - SUPERSEDED BY: LOG-002",
+    "### [LOG-002] - [A] - b - SUPERSEDED BY: LOG-001 - DEPENDS ON: LOG-009",
+    "**Dependencies:**",
+    "- Builds on: LOG-003",
+    "**Status:** blocked",
+)
+
+
+@given(st.lists(st.sampled_from([*LOG.splitlines(), *MARKED, "```", "~~~~", "<a>", "</a>"]), max_size=40))
 def test_whatever_stands_in_a_log_entries_are_in_order_and_apart(lines: list[str]) -> None:
     log = parse_work_log("\n".join(lines))
     last = 0
     for entry in log.entries:
         assert last < entry.start_line <= entry.end_line <= log.lines
+        assert entry.tokens == estimate_tokens("\n".join(lines[entry.start_line - 1 : entry.end_line]))
         last = entry.end_line
     assert len(render_table(log).splitlines()) == len(log.entries) + 2

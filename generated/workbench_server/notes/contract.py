@@ -17,11 +17,11 @@ from workbench_server.notes.models import (
 
 
 class AnalyzeWorkLog(Protocol):
-    """Outline a GSD-Lite work log: sections, entries, types, tasks"""
+    """Outline a GSD-Lite work log: entries, tasks, status, tokens"""
 
     def __call__(self, params: AnalyzeWorkLogParams, call: ToolCall, /) -> WorkLog | Awaitable[WorkLog]:
         """Carry out one call: `async def`, or `def`, which runs in a worker thread."""
         ...
 
 
-# toolmason: sha256 071dd5d5a980ea124b9f2ecc72a4dd78
+# toolmason: sha256 e88d8b7c1ea7cec745b205a83ee413ec

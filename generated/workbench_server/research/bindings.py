@@ -11,6 +11,7 @@ from typing import Final
 from toolmason_runtime.serving import Binding
 
 import workbench_handlers.research.tools
+import workbench_handlers.research.web_search
 from workbench_server.research import contract, models
 
 QUICK_QUERY: Final[contract.QuickQuery] = workbench_handlers.research.tools.quick_query
@@ -19,6 +20,7 @@ VALIDATE_PATHS: Final[contract.ValidatePaths] = workbench_handlers.research.tool
 ANALYZE_DIRECTORY: Final[contract.AnalyzeDirectory] = workbench_handlers.research.tools.analyze_directory
 HEALTH_CHECK: Final[contract.HealthCheck] = workbench_handlers.research.tools.health_check
 ASK_GEMINI: Final[contract.AskGemini] = workbench_handlers.research.tools.ask_gemini
+GROUNDING_SEARCH: Final[contract.GroundingSearch] = workbench_handlers.research.web_search.grounding_search
 ANALYZE_CODEBASE: Final[contract.AnalyzeCodebase] = workbench_handlers.research.tools.analyze_codebase
 QUERY_CODEBASE: Final[contract.QueryCodebase] = workbench_handlers.research.tools.query_codebase
 FIND_CODE_BY_INTENT: Final[contract.FindCodeByIntent] = workbench_handlers.research.tools.find_code_by_intent
@@ -32,6 +34,7 @@ BINDINGS: Final[Mapping[str, Binding]] = {
     "analyze_directory": Binding(models.AnalyzeDirectoryParams, ANALYZE_DIRECTORY),
     "health_check": Binding(models.HealthCheckParams, HEALTH_CHECK),
     "ask_gemini": Binding(models.AskGeminiParams, ASK_GEMINI),
+    "grounding_search": Binding(models.GroundingSearchParams, GROUNDING_SEARCH),
     "analyze_codebase": Binding(models.AnalyzeCodebaseParams, ANALYZE_CODEBASE),
     "query_codebase": Binding(models.QueryCodebaseParams, QUERY_CODEBASE),
     "find_code_by_intent": Binding(models.FindCodeByIntentParams, FIND_CODE_BY_INTENT),
@@ -40,4 +43,4 @@ BINDINGS: Final[Mapping[str, Binding]] = {
 }
 
 
-# toolmason: sha256 bb39f9dcecb3e3eba6bd68a00e00c818
+# toolmason: sha256 07de5d2197d7f056bfe1f2bfe6ac5cba

@@ -21,6 +21,8 @@ from workbench_server.research.models import (
     DeepResearchResult,
     FindCodeByIntentParams,
     FindCodeByIntentResult,
+    GroundingSearchParams,
+    GroundingSearchResult,
     HealthCheckParams,
     HealthCheckResult,
     ListErrorPatternsParams,
@@ -92,6 +94,16 @@ class AskGemini(Protocol):
         ...
 
 
+class GroundingSearch(Protocol):
+    """Search the web with Google and answer from the results, with sources"""
+
+    def __call__(
+        self, params: GroundingSearchParams, call: ToolCall, /
+    ) -> GroundingSearchResult | Awaitable[GroundingSearchResult]:
+        """Carry out one call: `async def`, or `def`, which runs in a worker thread."""
+        ...
+
+
 class AnalyzeCodebase(Protocol):
     """Describe the architecture or another aspect of a whole project in prose"""
 
@@ -142,4 +154,4 @@ class ListErrorPatterns(Protocol):
         ...
 
 
-# toolmason: sha256 707127e8d8fa15b35632efce02ec7bbf
+# toolmason: sha256 0d1d8c27625c86e2de38bde5b6b39f84

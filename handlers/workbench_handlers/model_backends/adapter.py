@@ -46,8 +46,8 @@ class Adapter(Protocol):
         """
         ...
 
-    def reader(self) -> EventReader:
-        """Return a parser for the output of one run."""
+    def reader(self, *, searches_web: bool = False) -> EventReader:
+        """Return a parser for the output of one run, which ends the run if it uses a tool beyond its question."""
         ...
 
 

@@ -78,8 +78,15 @@ class AgyAdapter:
         """Return the command. The prompt is stdin: a JSON event where the program accepts events, else plain text.
 
         Raises:
-            ToolError: the program has no planning mode, in which it does not edit files.
+            ToolError: the program has no planning mode, in which it does not edit files, or the question is for the
+                web: without a list of allowed tools, the model could also read files and send them to a site.
         """
+        if question.searches_web:
+            raise ToolError(
+                "web search needs the Gemini CLI: `agy` has no list of allowed tools, so it cannot be restricted to "
+                "searching. Install it with `npm install -g @google/gemini-cli`, and set WORKBENCH_BACKEND=gemini",
+                code="GEMINI_CLI_ERROR",
+            )
         missing = {"plan", "stream-json", "add-dir"} - program.features
         if missing:
             raise ToolError(
@@ -105,8 +112,9 @@ class AgyAdapter:
             limits=model_limits(question.timeout_s),
         )
 
-    def reader(self) -> EventReader:
-        """Return a parser for the output of one run."""
+    def reader(self, *, searches_web: bool = False) -> EventReader:
+        """Return a parser for the output of one run, which never searches the web."""
+        del searches_web
         return EventReader(_RunParser())
 
 

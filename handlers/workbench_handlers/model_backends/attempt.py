@@ -78,7 +78,7 @@ async def _run(
         )
         command = replace(command, timeout_s=question.timeout_s, umask=_UMASK)
         real = await anyio.to_thread.run_sync(os.path.realpath, question.directory)
-        run = RunMonitor(adapter.reader(), question.directory, Path(real), environ)
+        run = RunMonitor(adapter.reader(searches_web=question.searches_web), question.directory, Path(real), environ)
         process = Process(
             run.feed_stdout, run.feed_stderr, stdout_file=Path(path, "output"), max_bytes=MAX_OUTPUT_BYTES
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,7 +22,7 @@ from workbench_handlers.model_backends.events import (
 from workbench_handlers.model_backends.failure_kinds import NOT_READ_ONLY
 from workbench_handlers.model_backends.gemini_files import users_home
 from workbench_handlers.model_backends.question import Question
-from workbench_handlers.model_backends.read_only import TOOLS, Restriction, restrict
+from workbench_handlers.model_backends.read_only import TOOLS, WEB_TOOLS, Restriction, restrict
 
 MAX_PROMPT_BYTES: Final = 8 * 1024 * 1024
 """Maximum bytes of a prompt; the CLI silently truncates longer ones."""
@@ -30,6 +30,8 @@ MAX_PROMPT_BYTES: Final = 8 * 1024 * 1024
 
 ALLOWED_TOOLS: Final = {*TOOLS, "read_many_files", "search_file_content", "update_topic", "complete_task"}
 """Tools of all versions that read, or that change only the conversation."""
+ALLOWED_WEB_TOOLS: Final = {*WEB_TOOLS, "update_topic", "complete_task"}
+"""Tools for a question that is answered by a search of the web."""
 
 
 class GeminiAdapter:
@@ -53,12 +55,18 @@ class GeminiAdapter:
                 f"the prompt is longer than {MAX_PROMPT_BYTES:,} bytes: name files by path instead of quoting them",
                 code="INVALID_ARGUMENT",
             )
+        directory = question.directory
+        if question.searches_web:
+            # No file of the project is within reach, not even by a reference in the prompt.
+            directory = Path(environ["TMPDIR"], "empty")
+            directory.mkdir()
         home = users_home(environ)
         variables = user_variables(home) | {name: value for name, value in environ.items() if value}
         # The CLI would start itself again for a larger heap, which takes a second.
         env = child_environment(variables, program.path, question.directory) | {"GEMINI_CLI_NO_RELAUNCH": "true"}
-        restriction = restrict(program, variables, Path(environ["TMPDIR"]), project=question.directory)
-        env = dict.fromkeys(project_variables(question.directory, home), "") | env
+        tools = WEB_TOOLS if question.searches_web else None
+        restriction = restrict(program, variables, Path(environ["TMPDIR"]), project=directory, allowed=tools)
+        env = dict.fromkeys(project_variables(directory, home), "") | env
         if restriction.is_untrusted:
             env["GEMINI_CLI_TRUST_WORKSPACE"] = "false"
         if restriction.home is not None:
@@ -68,31 +76,33 @@ class GeminiAdapter:
         return Command(
             argv=(*launch_argv(program.path), *_flags(program, model, restriction)),
             env=env,
-            cwd=str(question.directory),
+            cwd=str(directory),
             stdin=question.prompt,
             timeout_s=question.timeout_s,
             limits=model_limits(question.timeout_s),
             access=restriction.access,
         )
 
-    def reader(self) -> EventReader:
+    def reader(self, *, searches_web: bool = False) -> EventReader:
         """Return a parser for one run's `stream-json`."""
-        return EventReader(_RunParser())
+        return EventReader(_RunParser(ALLOWED_WEB_TOOLS if searches_web else ALLOWED_TOOLS))
 
 
 class _RunParser:
-    """Parser of one run: it ends the run after a successful call of a tool that can write."""
+    """Parser of one run: it ends the run after a successful call of a tool that is not allowed."""
 
-    def __init__(self) -> None:
+    def __init__(self, allowed: Collection[str]) -> None:
+        self._allowed = allowed
         self._used: dict[str, str] = {}
 
     def __call__(self, data: Mapping[str, Any]) -> Iterable[Event] | None:
         events = parse_event(data)
         for event in events or ():
-            if isinstance(event, ToolStarted) and event.name not in ALLOWED_TOOLS:
+            if isinstance(event, ToolStarted) and event.name not in self._allowed:
                 self._used[event.id] = event.name
             elif isinstance(event, ToolFinished) and (name := self._used.pop(event.id, "")) and event.ok:
-                return [RunFinished(False, f"it was stopped: it used {name}, which can write", NOT_READ_ONLY)]
+                why = "which can write" if self._allowed is ALLOWED_TOOLS else "which is no web search"
+                return [RunFinished(False, f"it was stopped: it used {name}, {why}", NOT_READ_ONLY)]
         return events
 
 

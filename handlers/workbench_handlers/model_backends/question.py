@@ -19,13 +19,14 @@ class Question:
     """One complete question; backends keep no history.
 
     Only files in `directory`, the root of the project, may be read. `models` are tried in order; with an empty name the
-    program chooses.
+    program chooses. With `searches_web` the model may only search the web, and reads no file.
     """
 
     prompt: str = field(repr=False)
     directory: Path
     models: tuple[str, ...] = ("",)
     timeout_s: float = TIMEOUT_S
+    searches_web: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,8 +35,8 @@ class Answer:
 
     `model` is the program's name for it. `files` are the files that the model read, relative to the question's
     directory with forward slashes, each once, in order. `refused` are the files that it was denied, and `ignored` those
-    among them that files such as `.gitignore` exclude. `attempts` counts started programs. `is_cut`: the answer
-    exceeded the limit.
+    among them that files such as `.gitignore` exclude. `web_searches` counts successful searches, `attempts` started
+    programs. `is_cut`: the answer exceeded the limit.
     """
 
     text: str = field(repr=False)
@@ -45,6 +46,7 @@ class Answer:
     ignored: tuple[str, ...] = ()
     tokens: int = 0
     tool_calls: int = 0
+    web_searches: int = 0
     latency_ms: int = 0
     attempts: int = 1
     is_cut: bool = False

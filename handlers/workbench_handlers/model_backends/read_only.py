@@ -33,7 +33,9 @@ from workbench_handlers.model_backends.gemini_files import (
 )
 
 TOOLS: Final = ("read_file", "list_directory", "glob", "grep_search")
-"""All that the model may use."""
+"""All that the model may use for a question about the project."""
+WEB_TOOLS: Final = ("google_web_search",)
+"""All that the model may use for a question that is answered by a search of the web."""
 
 _PATTERN: Final = r'\x00"pattern":"'
 _BAD_SEARCH: Final = (
@@ -68,7 +70,7 @@ def policy(tools: Sequence[str], *, denied: Sequence[str] = ()) -> str:
     arguments = [("grep_search", pattern, no_search) for pattern in _BAD_SEARCH]
     arguments += [("glob", pattern, no_glob) for pattern in _BAD_GLOB]
     rules = [
-        rule("deny", 997, "*", denyMessage="Only reading the project is allowed."),
+        rule("deny", 997, "*", denyMessage=f"Only these tools are allowed: {', '.join(tools)}."),
         rule("allow", 998, list(tools)),
     ]
     rules += [rule("deny", 999, tool, argsPattern=pattern, denyMessage=message) for tool, pattern, message in arguments]
@@ -128,7 +130,7 @@ _NAMED_FILES: Final = (
 class Restriction:
     """How the program is restricted: `policy` and `home` are None if ineffective, `access` is None without a sandbox.
 
-    `tools` are those of `TOOLS` that are offered. In an untrusted project, the CLI reads neither settings, variables
+    `tools` are those that are offered. In an untrusted project, the CLI reads neither settings, variables
     nor a `GEMINI.md` by itself; older versions only answer with `--skip-trust`, and send `GEMINI.md`.
     """
 
@@ -140,9 +142,16 @@ class Restriction:
 
 
 def restrict(
-    program: Program, environ: Mapping[str, str], directory: Path, *, project: Path | None = None
+    program: Program,
+    environ: Mapping[str, str],
+    directory: Path,
+    *,
+    project: Path | None = None,
+    allowed: Sequence[str] | None = None,
 ) -> Restriction:
     """Write policy and home to `directory`, which is private, and return how to start the program.
+
+    `allowed` are the tools that the model may use: `TOOLS` (None), or `WEB_TOOLS`.
 
     Raises:
         ToolError: neither policy nor home would have an effect, or the CLI would block on a `GEMINI.md` that is not a
@@ -160,7 +169,8 @@ def restrict(
         raise ToolError(
             f"{notes} is not a regular file, and the CLI would read it: move it away", code="GEMINI_CLI_ERROR"
         )
-    tools = tuple(tool for tool in TOOLS if not (tool == "grep_search" and not can_search(program)))
+    offered = TOOLS if allowed is None else allowed
+    tools = tuple(tool for tool in offered if not (tool == "grep_search" and not can_search(program)))
     # Only the policy checks arguments.
     tools = tuple(tool for tool in tools if not (tool == "glob" and without_policy))
     theirs = users_home(environ)

@@ -53,6 +53,7 @@ _IGNORED: Final = re.compile(r"\bignored by (?:configured|git|gemini|project) ig
 """A tool's message about a file that `.gitignore` or `.geminiignore` excludes."""
 
 _READ_TOOLS: Final = {"read_file", "view_file"}
+_WEB_SEARCH: Final = "google_web_search"
 _SEARCH_TOOLS: Final = {"grep_search", "search_file_content", "glob"}
 
 
@@ -74,6 +75,8 @@ class RunMonitor:
         self._is_cut = False
         self._calls: dict[str, tuple[str, ...]] = {}
         self._tool_calls = 0
+        self._running_searches: set[str] = set()
+        self._web_searches = 0
         self._files: dict[str, None] = {}
         self._refused: dict[str, None] = {}
         self._ignored: dict[str, None] = {}
@@ -110,6 +113,7 @@ class RunMonitor:
             ignored=tuple(self._ignored),
             tokens=ended.tokens,
             tool_calls=ended.tool_calls or self._tool_calls,
+            web_searches=self._web_searches,
             latency_ms=latency_ms,
             is_cut=self._is_cut,
             warnings=tuple(self._warnings),
@@ -223,6 +227,9 @@ class RunMonitor:
         if paths:
             more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
             self._set_activity(f"reading {self._display(paths[0])}{more}")
+        elif event.name == _WEB_SEARCH:
+            self._running_searches.add(event.id)
+            self._set_activity(f"searching the web for {self._display(event.parameters.get('query', ''))}")
         elif event.name in _SEARCH_TOOLS:
             self._set_activity(f"searching for {self._display(event.parameters.get('pattern', ''))}")
         else:
@@ -230,6 +237,9 @@ class RunMonitor:
             self._set_activity(f"listing {self._display(where)}" if event.name == "list_directory" else "using a tool")
 
     def _finish_tool(self, event: ToolFinished) -> None:
+        if event.id in self._running_searches:
+            self._running_searches.remove(event.id)
+            self._web_searches += event.ok
         lists = [self._files if event.ok else self._refused]
         if not event.ok and _IGNORED.search(event.message):
             lists.append(self._ignored)

@@ -7,7 +7,9 @@ from dataclasses import asdict
 
 from toolmason_runtime import ToolCall, ToolError
 
-from workbench_handlers.notes.work_log import MAX_LOG_BYTES, Log, limit_log, parse_work_log, render_table
+from workbench_handlers.notes.log import Log
+from workbench_handlers.notes.result import limit_log, render_table
+from workbench_handlers.notes.work_log import MAX_LOG_BYTES, parse_work_log
 from workbench_handlers.state import roots_for
 from workbench_handlers.workspace.decode import decode
 from workbench_handlers.workspace.open import existing, open_file
@@ -22,7 +24,7 @@ async def analyze_work_log(params: AnalyzeWorkLogParams, call: ToolCall) -> Work
     log = await in_thread(lambda scan: _load_log(located, scan), call)
     result = asdict(log) | {"path": located.shown}
     if params.output_format == "table":
-        summary_keys = ("path", "lines", "types", "tasks", "problems", "omitted")
+        summary_keys = ("path", "lines", "tokens", "types", "tasks", "statuses", "problems", "omitted")
         result = {name: result[name] for name in summary_keys} | {"table": render_table(log)}
     return WorkLog.model_validate(result)
 

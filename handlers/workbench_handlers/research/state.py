@@ -117,10 +117,12 @@ class Research:
         *,
         kind: str,
         projects: Iterable[Path],
+        searches_web: bool = False,
     ) -> tuple[Result, Operation]:
         """Run `do` once for all identical simultaneous calls; return its result and the operation.
 
-        `projects` are the readable directories, including `directory`.
+        `projects` are the readable directories, including `directory`. With `searches_web` the model may search the web
+        and reads no file.
 
         Raises:
             ToolError: as `do`, a required package is missing, or the operation exceeds the time of one call.
@@ -133,7 +135,9 @@ class Research:
             record(_log, logging.INFO, "started", tool=call.tool, operation=operation.id)
 
             async def ask(prompt: str) -> Answer:
-                question = Question(prompt=prompt, directory=directory, models=models(kind, os.environ))
+                question = Question(
+                    prompt=prompt, directory=directory, models=models(kind, os.environ), searches_web=searches_web
+                )
                 return await self.ask(question, operation, projects)
 
             return await do(ask, operation.report), operation

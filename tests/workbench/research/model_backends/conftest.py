@@ -53,12 +53,13 @@ def ask(program: Program, gemini_home: Home, project: Path, temporary: Path) -> 
         environ: dict[str, str] | None = None,
         able: Program = program,
         told: list[str] | None = None,
+        searches_web: bool = False,
     ) -> Answer:
         async def report(text: str) -> None:
             if told is not None:
                 told.append(text)
 
-        question = Question(prompt=prompt, directory=project, timeout_s=PATIENCE_S)
+        question = Question(prompt=prompt, directory=project, timeout_s=PATIENCE_S, searches_web=searches_web)
         given = gemini_home.environ if environ is None else environ
         try:
             with anyio.fail_after(2 * PATIENCE_S):

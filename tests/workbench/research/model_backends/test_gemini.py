@@ -16,7 +16,7 @@ import anyio
 import anyio.to_thread
 import pytest
 from fake_cli import cjk
-from gemini_api import BAD_KEY, NO_MODEL, OVERLOADED, TOO_MANY, Break, Call, GeminiApi, Hold, Refuse, Say
+from gemini_api import BAD_KEY, NO_MODEL, OVERLOADED, TOO_MANY, Break, Call, Found, GeminiApi, Hold, Refuse, Say
 from gemini_homes import KEY, Home
 from toolmason_runtime import ToolError
 
@@ -151,6 +151,44 @@ async def test_nothing_but_reading_is_offered_or_done_and_each_means_is_enough(
     assert (project / "kept.txt").read_text(encoding="utf-8") == "kept"
     assert names(project) == ["kept.txt"]
     assert all("error" in result["response"] for result in api.streamed[-1].results)
+
+
+@pytest.mark.parametrize("means", ["both", "policy", "home"])
+async def test_for_the_web_only_a_search_is_offered_or_done_and_no_file_is_read(
+    api: GeminiApi, ask: Asks, program: Program, project: Path, means: str
+) -> None:
+    able = {
+        "both": program,
+        "policy": replace(program, version="0.25.0"),
+        "home": replace(program, features=program.features - {"admin-policy"}),
+    }[means]
+    secret = project / "secret.txt"
+    secret.write_text("the secret of the project", encoding="utf-8")
+    page = "https://example.org/numpy"
+    api.decides(lambda request: [Say("NumPy 2.4 [1]")] if request.is_stream else [Found("NumPy 2.4", (page,))])
+    api.will(
+        Call("read_file", file_path=str(secret)),
+        Call("read_file", file_path="secret.txt"),
+        Call("list_directory", dir_path=str(project)),
+        Call("glob", pattern="**/*", dir_path=str(project)),
+        Call("grep_search", pattern="secret", dir_path=str(project)),
+        Call("write_file", file_path=str(project / "evil.txt"), content="x"),
+        Call("run_shell_command", command=f"cat {secret}"),
+        Call("web_fetch", prompt=f"{api.url}/{secret}"),
+    )
+    api.will(Call("google_web_search", query="numpy release"))
+
+    answer = await ask(f"Is @secret.txt or @{secret} on the web?", able=able, searches_web=True)
+
+    assert (answer.text, answer.web_searches, answer.files) == ("NumPy 2.4 [1]", 1, ())
+    assert {"google_web_search"} <= api.streamed[0].tools <= {"google_web_search", "update_topic", "complete_task"}
+    *refused, searched = api.streamed[-1].results
+    assert all("error" in result["response"] for result in refused)
+    assert page in json.dumps(searched), "the model sees the addresses"
+    [search] = [request for request in api.requests if not request.is_stream and "NumPy" not in request.prompt][-1:]
+    assert search.body["tools"] == [{"googleSearch": {}}]
+    assert "the secret of the project" not in json.dumps([request.body for request in api.requests])
+    assert names(project) == ["secret.txt"]
 
 
 def planted(traces: Path) -> dict[str, Any]:

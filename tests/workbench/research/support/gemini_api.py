@@ -39,6 +39,14 @@ class Say:
 
 
 @dataclass(frozen=True)
+class Found:
+    """The text of a search of the web, with the addresses of its pages."""
+
+    text: str
+    pages: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Call:
     """The model calls a tool; several in one reply are one turn. `Call("read_file", file_path="a.txt")`."""
 
@@ -86,7 +94,7 @@ class Break:
     """Close the connection in mid-answer."""
 
 
-Step = Say | Call | Refuse | Hold | Pause | Break
+Step = Say | Found | Call | Refuse | Hold | Pause | Break
 Reply = Sequence[Step]
 
 TOO_MANY: Final = Refuse(429, "RESOURCE_EXHAUSTED", "Resource has been exhausted (e.g. check quota).")
@@ -253,9 +261,15 @@ class _Handler(BaseHTTPRequestHandler):
         elif request.is_stream:
             self._stream(first, steps)
         else:
-            parts = [part for step in (first, *steps) for part in _parts(step)]
+            given = (first, *steps)
+            parts = [part for step in given for part in _parts(step)]
             asks_for_json = request.body.get("generationConfig", {}).get("responseMimeType") == "application/json"
-            self._send(_chunk([{"text": ASIDE}] if asks_for_json else parts, is_last=True))
+            answer = _chunk([{"text": ASIDE}] if asks_for_json else parts, is_last=True)
+            pages = [page for step in given if isinstance(step, Found) for page in step.pages]
+            if pages:
+                chunks = [{"web": {"uri": page, "title": f"Title of {page}"}} for page in pages]
+                answer["candidates"][0]["groundingMetadata"] = {"groundingChunks": chunks, "groundingSupports": []}
+            self._send(answer)
 
     def _stream(self, first: Step | None, rest: Iterator[Step]) -> None:
         self.send_response(200)
@@ -295,7 +309,7 @@ def _chain(first: Step, rest: Iterator[Step]) -> Iterator[Step]:
 
 def _parts(step: Step | None) -> list[dict[str, Any]]:
     match step:
-        case Say(text):
+        case Say(text) | Found(text, _):
             return [{"text": text}]
         case Call():
             return [{"functionCall": {"name": step.name, "args": step.args}}]

@@ -1,0 +1,1 @@
+"""Comparison of reviewed editing with fs-mcp: turns, tokens and lost bytes."""
