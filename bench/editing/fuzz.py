@@ -16,8 +16,8 @@ from toolmason_runtime import ToolError
 
 from bench.editing.servers import TIMEOUT_S, TOOL, Editor
 from bench.session import SessionError, Workspace
-from workbench_handlers.editing.apply import apply_request
-from workbench_handlers.editing.request import Edit, parse_request
+from workbench_handlers.editing.text.apply import apply_request
+from workbench_handlers.editing.text.request import Edit, parse_request
 
 SEED: Final = 12
 APPEND: Final = "APPEND_TO_FILE"

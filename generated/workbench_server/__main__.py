@@ -22,7 +22,7 @@ SUBCOMMANDS = (
     serving.Subcommand(
         "review",
         "Review proposed changes of files: in the terminal, or in a browser with --web",
-        "workbench_handlers.editing.command:main",
+        "workbench_handlers.editing.surfaces.command:main",
     ),
 )
 
@@ -44,4 +44,4 @@ if __name__ == "__main__":
     sys.exit(main())
 
 
-# toolmason: sha256 9c06054f936581218c961f6940400515
+# toolmason: sha256 fcff45c80c8edbdf0beba5400df05865

@@ -34,7 +34,7 @@ OPTIONS: Final = (
     OptionSpec(
         name="root",
         flag="--root",
-        description="Readable directory",
+        description="Directory that the tools may read, and change after a review",
         env="WORKBENCH_ROOTS",
         many=True,
         metavar="DIR",
@@ -97,4 +97,4 @@ def build_server(
     return sdk_server(build_dispatcher(selection, state=state, options=options, commands=commands))
 
 
-# toolmason: sha256 c34c0ac262c5d21f6ae5359d6ac0ce77
+# toolmason: sha256 27f4ccfb6c5ce747c598a362a43ed689

@@ -10,17 +10,17 @@ from typing import Final
 
 from toolmason_runtime.serving import Binding
 
+import workbench_handlers.editing.direct
 import workbench_handlers.editing.tools
-import workbench_handlers.files.write
 from workbench_server.editing import contract, models
 
 PROPOSE_AND_REVIEW: Final[contract.ProposeAndReview] = workbench_handlers.editing.tools.propose_and_review
 COMMIT_REVIEW: Final[contract.CommitReview] = workbench_handlers.editing.tools.commit_review
 REVIEW_STATUS: Final[contract.ReviewStatus] = workbench_handlers.editing.tools.review_status
-CREATE_DIRECTORY: Final[contract.CreateDirectory] = workbench_handlers.files.write.create_directory
-WRITE_FILE: Final[contract.WriteFile] = workbench_handlers.files.write.write_file
-APPEND_TEXT: Final[contract.AppendText] = workbench_handlers.files.write.append_text
-MOVE_FILE: Final[contract.MoveFile] = workbench_handlers.files.write.move_file
+CREATE_DIRECTORY: Final[contract.CreateDirectory] = workbench_handlers.editing.direct.create_directory
+WRITE_FILE: Final[contract.WriteFile] = workbench_handlers.editing.direct.write_file
+APPEND_TEXT: Final[contract.AppendText] = workbench_handlers.editing.direct.append_text
+MOVE_FILE: Final[contract.MoveFile] = workbench_handlers.editing.direct.move_file
 
 BINDINGS: Final[Mapping[str, Binding]] = {
     "propose_and_review": Binding(models.ProposeAndReviewParams, PROPOSE_AND_REVIEW),
@@ -33,4 +33,4 @@ BINDINGS: Final[Mapping[str, Binding]] = {
 }
 
 
-# toolmason: sha256 a35f0ff83d244bcc4adf54aae4c0f218
+# toolmason: sha256 7376922d77b8ade940f39031413eb986

@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from workbench_handlers.editing.reviews import TTL_S, ReviewStore
-from workbench_handlers.editing.state_files import reviews_directory
+from workbench_handlers.editing.reviews.state_files import reviews_directory
+from workbench_handlers.editing.reviews.store import TTL_S, ReviewStore
 
 if TYPE_CHECKING:
-    from workbench_handlers.editing.surfaces import Surfaces
+    from workbench_handlers.editing.surfaces.open_surfaces import Surfaces
 
 MAX_TTL_S: Final = 30 * 86_400.0
 _UNITS: Final = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
@@ -32,7 +32,7 @@ class Reviewing:
     @cached_property
     def surfaces(self) -> Surfaces:
         """The surfaces of this server. They are imported at the first proposal."""
-        from workbench_handlers.editing.surfaces import Surfaces
+        from workbench_handlers.editing.surfaces.open_surfaces import Surfaces
 
         return Surfaces(self.store)
 

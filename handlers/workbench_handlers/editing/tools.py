@@ -7,13 +7,13 @@ import asyncio
 from toolmason_runtime import ToolCall, ToolError
 from toolmason_runtime.programs import ProgramSettings
 
-from workbench_handlers.editing.diff import unified_diff
-from workbench_handlers.editing.propose import Proposer, auto_approve, find_or_create
-from workbench_handlers.editing.request import Edit, parse_request
-from workbench_handlers.editing.results import pending_reviews, review_result
-from workbench_handlers.editing.reviews import Review, ReviewStore
-from workbench_handlers.editing.settle import commit_edited
+from workbench_handlers.editing.reviews.propose import Proposer, auto_approve, find_or_create
+from workbench_handlers.editing.reviews.results import pending_reviews, review_result
+from workbench_handlers.editing.reviews.settle import commit_edited
+from workbench_handlers.editing.reviews.store import Review, ReviewStore
 from workbench_handlers.editing.state import Reviewing
+from workbench_handlers.editing.text.diff import unified_diff
+from workbench_handlers.editing.text.request import Edit, parse_request
 from workbench_handlers.state import roots_for
 from workbench_handlers.workspace.roots import Root
 from workbench_handlers.workspace.write import locate_for_writing

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from toolmason_runtime import ToolError
 
-from workbench_handlers.editing.apply import Proposal, apply_request
-from workbench_handlers.editing.file_text import read_text
-from workbench_handlers.editing.request import (
+from workbench_handlers.editing.text.apply import Proposal, apply_request
+from workbench_handlers.editing.text.file_text import read_text
+from workbench_handlers.editing.text.request import (
     APPEND,
     CREATE,
     MAX_MATCH_CHARS,

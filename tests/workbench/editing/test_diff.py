@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench_handlers.editing.diff import NO_NEWLINE, DiffRow, diff_rows, reveal, unified_diff
-from workbench_handlers.editing.lines import compare_lines, hunks, split_lines
+from workbench_handlers.editing.text.diff import NO_NEWLINE, DiffRow, diff_rows, reveal, unified_diff
+from workbench_handlers.editing.text.lines import compare_lines, hunks, split_lines
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ from random import Random
 
 import pytest
 
-from workbench_handlers.editing.apply import apply_request
-from workbench_handlers.editing.request import APPEND, OVERWRITE, Edit, parse_request
+from workbench_handlers.editing.text.apply import apply_request
+from workbench_handlers.editing.text.request import APPEND, OVERWRITE, Edit, parse_request
 
 WIDE = "abc äß€😀日本 \t\u00a0“”\u2019…\u2013{}()\\"
 FORMATS = (

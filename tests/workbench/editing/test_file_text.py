@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from toolmason_runtime import ToolError
 
-from workbench_handlers.editing.file_text import FileText, in_style, read_text
+from workbench_handlers.editing.text.file_text import FileText, in_style, read_text
 from workbench_handlers.workspace.decode import SAMPLE_BYTES, decode
 
 LONG = "ä".encode() * SAMPLE_BYTES

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench_handlers.editing.folding import fold
-from workbench_handlers.editing.nearest import MAX_PLACES, MAX_PREVIEW_CHARS, describe_nearest, nearest_places
+from workbench_handlers.editing.text.folding import fold
+from workbench_handlers.editing.text.nearest import MAX_PLACES, MAX_PREVIEW_CHARS, describe_nearest, nearest_places
 
 SOURCE = """import os
 

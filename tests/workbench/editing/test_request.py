@@ -9,7 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from toolmason_runtime import ToolError
 
-from workbench_handlers.editing.request import APPEND, CREATE, MODES, OVERWRITE, Edit, EditRequest, Mode, parse_request
+from workbench_handlers.editing.text.request import (
+    APPEND,
+    CREATE,
+    MODES,
+    OVERWRITE,
+    Edit,
+    EditRequest,
+    Mode,
+    parse_request,
+)
 
 ABSENT: dict[str, Any] = {
     "match_text": None,

@@ -12,7 +12,7 @@ import pytest
 from edit_server import PROPOSE, Client, Person, Place, answer
 from oracle import ERAS, LEGACY, MODERN
 
-from workbench_handlers.editing.reviews import Decision
+from workbench_handlers.editing.reviews.store import Decision
 from workbench_server.catalogue import CATALOGUE
 
 EDITED = Decision("edit", "a test", edited=b"one\nTWO by the user\nthree\n")

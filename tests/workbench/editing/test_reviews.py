@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 from toolmason_runtime import ToolError
 
-from workbench_handlers.editing.reviews import KEEP_S, Decision, Outcome, Review, ReviewStore
-from workbench_handlers.editing.state_files import reviews_directory
+from workbench_handlers.editing.reviews.state_files import reviews_directory
+from workbench_handlers.editing.reviews.store import KEEP_S, Decision, Outcome, Review, ReviewStore
 from workbench_handlers.workspace.roots import Located, Root
 
 PATIENCE_S = 30.0
@@ -212,7 +212,7 @@ def test_of_processes_that_decide_at_once_one_is_first_and_its_text_stays(tmp_pa
 CREATE_FOREVER = """
 import sys
 from pathlib import Path
-from workbench_handlers.editing.reviews import ReviewStore
+from workbench_handlers.editing.reviews.store import ReviewStore
 from workbench_handlers.workspace.roots import Located, Root
 
 store = ReviewStore(Path(sys.argv[1]))

@@ -11,10 +11,10 @@ import pytest
 from edit_server import Place
 from toolmason_runtime import ToolError
 
-from workbench_handlers.editing.propose import Proposer, find_or_create
-from workbench_handlers.editing.request import Edit, EditRequest
-from workbench_handlers.editing.reviews import Decision, Review
-from workbench_handlers.editing.settle import settle, undo
+from workbench_handlers.editing.reviews.propose import Proposer, find_or_create
+from workbench_handlers.editing.reviews.settle import settle, undo
+from workbench_handlers.editing.reviews.store import Decision, Review
+from workbench_handlers.editing.text.request import Edit, EditRequest
 from workbench_handlers.workspace.roots import Root
 from workbench_handlers.workspace.write import locate_for_writing
 

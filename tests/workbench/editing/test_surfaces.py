@@ -13,9 +13,9 @@ from quiet_context import QuietContext
 from toolmason_runtime import ToolCall, ToolError
 from toolmason_runtime.programs import ProgramSettings
 
-from workbench_handlers.editing.reviews import TTL_S, Decision
+from workbench_handlers.editing.reviews.store import TTL_S, Decision
 from workbench_handlers.editing.state import Reviewing, ttl_seconds
-from workbench_handlers.editing.surfaces import Surfaces
+from workbench_handlers.editing.surfaces.open_surfaces import Surfaces
 from workbench_handlers.editing.tools import propose_and_review, review_status
 from workbench_handlers.state import Workspace, workspace
 from workbench_server.editing.models import ProposeAndReviewParams, ReviewStatusParams
@@ -119,7 +119,7 @@ async def test_the_page_of_a_server_that_cannot_listen_ends_the_question_alone(
     def refuse(*_: Any, **__: Any) -> None:
         raise OSError(24, "Too many open files")
 
-    monkeypatch.setattr("workbench_handlers.editing.pages.serve_pages", refuse)
+    monkeypatch.setattr("workbench_handlers.editing.surfaces.pages.serve_pages", refuse)
     surfaces = Surfaces(place.store)
 
     for _ in range(2):

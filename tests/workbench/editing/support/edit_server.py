@@ -13,8 +13,8 @@ from typing import Any
 import jsonschema
 from stdio_peer import Message, Peer, talking
 
-from workbench_handlers.editing.reviews import Decision, Review, ReviewStore
-from workbench_handlers.editing.settle import settle
+from workbench_handlers.editing.reviews.settle import settle
+from workbench_handlers.editing.reviews.store import Decision, Review, ReviewStore
 from workbench_server.catalogue import CATALOGUE
 
 COMMAND = (sys.executable, "-m", "workbench_server", "--classic", "--all")

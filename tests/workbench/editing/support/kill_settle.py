@@ -16,8 +16,9 @@ from typing import Any
 
 from toolmason_runtime import ToolError
 
-from workbench_handlers.editing import reviews, settle, state_files
-from workbench_handlers.editing.reviews import Decision, Review, ReviewStore
+from workbench_handlers.editing.reviews import settle, state_files
+from workbench_handlers.editing.reviews import store as reviews
+from workbench_handlers.editing.reviews.store import Decision, Review, ReviewStore
 from workbench_handlers.workspace import write
 from workbench_handlers.workspace.roots import Root
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from proposals import Desk
 
-from workbench_handlers.editing.editor import find_editor, review_in_editor
-from workbench_handlers.editing.reviews import Decision
+from workbench_handlers.editing.reviews.store import Decision
+from workbench_handlers.editing.surfaces.editor import find_editor, review_in_editor
 
 pytestmark = pytest.mark.anyio
 TIMEOUT_S = 60.0

@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 from proposals import Desk
 from toolmason_runtime import ToolError
 
-from workbench_handlers.editing.diff import diff_rows
-from workbench_handlers.editing.pages import ReviewPages, serve_pages
-from workbench_handlers.editing.pages.form_text import edited_bytes, form_text
-from workbench_handlers.editing.pages.render import diff_html
-from workbench_handlers.editing.reviews import Decision
+from workbench_handlers.editing.reviews.store import Decision
+from workbench_handlers.editing.surfaces.pages import ReviewPages, serve_pages
+from workbench_handlers.editing.surfaces.pages.form_text import edited_bytes, form_text
+from workbench_handlers.editing.surfaces.pages.render import diff_html
+from workbench_handlers.editing.text.diff import diff_rows
 
 pytestmark = pytest.mark.anyio
 TIMEOUT_S = 60.0

@@ -11,8 +11,8 @@ import pytest
 from chromium import CTRL, Page, chromium
 from proposals import Desk
 
-from workbench_handlers.editing.pages import serve_pages
-from workbench_handlers.editing.reviews import Decision
+from workbench_handlers.editing.reviews.store import Decision
+from workbench_handlers.editing.surfaces.pages import serve_pages
 
 pytestmark = pytest.mark.anyio
 PHONE, DESKTOP = (390, 844), (1280, 800)

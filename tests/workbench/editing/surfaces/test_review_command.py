@@ -15,8 +15,8 @@ import pytest
 from proposals import Desk
 from pseudo_terminal import TerminalProgram
 
-from workbench_handlers.editing.reviews import Decision
-from workbench_handlers.editing.settle import settle
+from workbench_handlers.editing.reviews.settle import settle
+from workbench_handlers.editing.reviews.store import Decision
 
 COMMAND = (sys.executable, "-m", "workbench_server", "review")
 TIMEOUT_S = 60.0

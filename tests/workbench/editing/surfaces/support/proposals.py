@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from workbench_handlers.editing.reviews import Review, ReviewStore
+from workbench_handlers.editing.reviews.store import Review, ReviewStore
 from workbench_handlers.workspace.roots import Located, Root
 
 

@@ -7,8 +7,8 @@ from typing import Final
 
 from toolmason_runtime import ToolError
 
-from workbench_handlers.editing.file_text import FileText, in_style, line_breaks, read_text
-from workbench_handlers.editing.folding import (
+from workbench_handlers.editing.text.file_text import FileText, in_style, line_breaks, read_text
+from workbench_handlers.editing.text.folding import (
     Positions,
     common_prefix,
     find_starts,
@@ -16,8 +16,8 @@ from workbench_handlers.editing.folding import (
     line_number,
     name_differences,
 )
-from workbench_handlers.editing.nearest import describe_nearest
-from workbench_handlers.editing.request import APPEND, CREATE, MAX_MATCH_CHARS, OVERWRITE, Edit, EditRequest
+from workbench_handlers.editing.text.nearest import describe_nearest
+from workbench_handlers.editing.text.request import APPEND, CREATE, MAX_MATCH_CHARS, OVERWRITE, Edit, EditRequest
 
 MAX_LISTED_LINES: Final = 10
 """Maximum line numbers in a message."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from workbench_handlers.editing.file_text import read_text
+from workbench_handlers.editing.text.file_text import read_text
 
 _LINE_BREAK: Final = re.compile(r"\r\n?")
 _REPLACED_BY_FORMS: Final = re.compile(r"[\x00\ud800-\udfff]")

@@ -23,8 +23,8 @@ from typing import Final
 
 from toolmason_runtime.programs import SearchPath
 
-from workbench_handlers.editing.reviews import Decision, Review, ReviewStore
-from workbench_handlers.editing.settle import settle
+from workbench_handlers.editing.reviews.settle import settle
+from workbench_handlers.editing.reviews.store import Decision, Review, ReviewStore
 
 SETTING: Final = "WORKBENCH_EDITOR"
 GRACE_S: Final = 1.0

@@ -8,7 +8,7 @@ from typing import Final
 
 from toolmason_runtime import ToolError
 
-from workbench_handlers.editing.lines import compare_lines, split_lines
+from workbench_handlers.editing.text.lines import compare_lines, split_lines
 from workbench_handlers.workspace.decode import SAMPLE_BYTES, sniff_encoding
 
 _MARKS: Final = (

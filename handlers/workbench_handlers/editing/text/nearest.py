@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Final
 
-from workbench_handlers.editing.diff import reveal
-from workbench_handlers.editing.folding import fold, line_number
-from workbench_handlers.editing.lines import compare_lines, split_lines
+from workbench_handlers.editing.text.diff import reveal
+from workbench_handlers.editing.text.folding import fold, line_number
+from workbench_handlers.editing.text.lines import compare_lines, split_lines
 
 MAX_PLACES: Final = 3
 MAX_PREVIEW_CHARS: Final = 200

@@ -9,8 +9,8 @@ from contextlib import asynccontextmanager
 
 import anyio
 
-from workbench_handlers.editing.pages.address import HOST, ReviewPages
-from workbench_handlers.editing.reviews import ReviewStore
+from workbench_handlers.editing.reviews.store import ReviewStore
+from workbench_handlers.editing.surfaces.pages.address import HOST, ReviewPages
 
 __all__ = ["ReviewPages", "serve_pages"]
 
@@ -22,7 +22,7 @@ async def serve_pages(store: ReviewStore, *, port: int = 0) -> AsyncIterator[Rev
     Raises:
         OSError: the port is not available.
     """
-    from workbench_handlers.editing.pages.app import page_server
+    from workbench_handlers.editing.surfaces.pages.app import page_server
 
     with socket.create_server((HOST, port)) as listener:
         pages = ReviewPages(listener.getsockname()[1])

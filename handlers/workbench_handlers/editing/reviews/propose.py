@@ -14,10 +14,10 @@ from fnmatch import fnmatchcase
 from toolmason_runtime import ToolCall, ToolError
 from toolmason_runtime.programs import ProgramSettings
 
-from workbench_handlers.editing.apply import apply_request
-from workbench_handlers.editing.request import EditRequest
-from workbench_handlers.editing.reviews import AUTO_APPROVE, Decision, Review, ReviewStore, digest
-from workbench_handlers.editing.settle import SUPERSEDED, settle, supersede
+from workbench_handlers.editing.reviews.settle import SUPERSEDED, settle, supersede
+from workbench_handlers.editing.reviews.store import AUTO_APPROVE, Decision, Review, ReviewStore, digest
+from workbench_handlers.editing.text.apply import apply_request
+from workbench_handlers.editing.text.request import EditRequest
 from workbench_handlers.files.find import matches
 from workbench_handlers.workspace.roots import Located
 from workbench_handlers.workspace.write import read_for_editing

@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from workbench_handlers.editing.pages.address import HOST, ReviewPages
+from workbench_handlers.editing.surfaces.pages.address import HOST, ReviewPages
 
 COOKIE: Final = "review"
 HEADERS: Final = {

@@ -11,10 +11,10 @@ from typing import Final, TextIO
 
 from toolmason_runtime import ToolError
 
-from workbench_handlers.editing.diff import reveal, unified_diff
-from workbench_handlers.editing.editor import split_command
-from workbench_handlers.editing.person_text import decide, facts, status_text
-from workbench_handlers.editing.reviews import Decision, Review, ReviewStore
+from workbench_handlers.editing.reviews.store import Decision, Review, ReviewStore
+from workbench_handlers.editing.surfaces.editor import split_command
+from workbench_handlers.editing.surfaces.person_text import decide, facts, status_text
+from workbench_handlers.editing.text.diff import reveal, unified_diff
 
 PROMPT: Final = "[a]pprove, [e]dit, [c]omment, [r]eject, [s]kip, [q]uit, [?] "
 HELP: Final = """\

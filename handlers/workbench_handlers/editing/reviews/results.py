@@ -7,9 +7,9 @@ from typing import Final
 
 from toolmason_runtime import fitting_length, text_budget
 
-from workbench_handlers.editing.diff import unified_diff
-from workbench_handlers.editing.reviews import Decision, Outcome, Review, ReviewStore
-from workbench_handlers.editing.settle import settle
+from workbench_handlers.editing.reviews.settle import settle
+from workbench_handlers.editing.reviews.store import Decision, Outcome, Review, ReviewStore
+from workbench_handlers.editing.text.diff import unified_diff
 from workbench_server.editing.models import PendingReview, ReviewResult
 
 MAX_COMMENT: Final = 8_000

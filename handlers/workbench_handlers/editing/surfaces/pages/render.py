@@ -10,10 +10,10 @@ from itertools import groupby
 from pathlib import PurePath
 from typing import Any, Final
 
-from workbench_handlers.editing.diff import DiffRow, diff_rows, reveal
-from workbench_handlers.editing.pages.address import ReviewPages
-from workbench_handlers.editing.person_text import age_text, facts
-from workbench_handlers.editing.reviews import Review
+from workbench_handlers.editing.reviews.store import Review
+from workbench_handlers.editing.surfaces.pages.address import ReviewPages
+from workbench_handlers.editing.surfaces.person_text import age_text, facts
+from workbench_handlers.editing.text.diff import DiffRow, diff_rows, reveal
 
 MAX_MARKED_CHARS: Final = 500
 """Maximum characters of a line in which words are compared."""

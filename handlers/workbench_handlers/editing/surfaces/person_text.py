@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from typing import Final
 
-from workbench_handlers.editing.diff import reveal
-from workbench_handlers.editing.reviews import Decision, Review, ReviewStore
-from workbench_handlers.editing.settle import settle
+from workbench_handlers.editing.reviews.settle import settle
+from workbench_handlers.editing.reviews.store import Decision, Review, ReviewStore
+from workbench_handlers.editing.text.diff import reveal
 
 _STATUS_TEXTS: Final = {
     "PENDING": "This review is pending.",

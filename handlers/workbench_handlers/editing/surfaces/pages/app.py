@@ -17,13 +17,13 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Mount, Route
 from toolmason_runtime import ToolError
 
-from workbench_handlers.editing.diff import reveal
-from workbench_handlers.editing.pages.access import AccessMiddleware
-from workbench_handlers.editing.pages.address import ReviewPages
-from workbench_handlers.editing.pages.form_text import edited_bytes, form_text
-from workbench_handlers.editing.pages.render import list_page, review_page
-from workbench_handlers.editing.person_text import decide, is_open, status_text
-from workbench_handlers.editing.reviews import Decision, Review, ReviewStore
+from workbench_handlers.editing.reviews.store import Decision, Review, ReviewStore
+from workbench_handlers.editing.surfaces.pages.access import AccessMiddleware
+from workbench_handlers.editing.surfaces.pages.address import ReviewPages
+from workbench_handlers.editing.surfaces.pages.form_text import edited_bytes, form_text
+from workbench_handlers.editing.surfaces.pages.render import list_page, review_page
+from workbench_handlers.editing.surfaces.person_text import decide, is_open, status_text
+from workbench_handlers.editing.text.diff import reveal
 
 SURFACE: Final = "page"
 MAX_BODY_BYTES: Final = 64 * 1024 * 1024

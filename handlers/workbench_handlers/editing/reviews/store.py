@@ -19,7 +19,7 @@ from pathlib import Path
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
-from workbench_handlers.editing.state_files import (
+from workbench_handlers.editing.reviews.state_files import (
     create_once,
     locked,
     make_private,
@@ -29,7 +29,7 @@ from workbench_handlers.editing.state_files import (
 from workbench_handlers.workspace.roots import Located, Root
 
 if TYPE_CHECKING:
-    from workbench_handlers.editing.request import Mode
+    from workbench_handlers.editing.text.request import Mode
 
 Action = Literal["approve", "edit", "reject", "comment"]
 Status = Literal["PENDING", "COMMITTED", "AUTO_APPROVED", "REVIEW", "REJECTED", "CONFLICT", "EXPIRED"]

@@ -12,8 +12,16 @@ from typing import Final
 
 from toolmason_runtime import ToolError
 
-from workbench_handlers.editing.diff import unified_diff
-from workbench_handlers.editing.reviews import AUTO_APPROVE, Decision, Outcome, Review, ReviewStore, Status, digest
+from workbench_handlers.editing.reviews.store import (
+    AUTO_APPROVE,
+    Decision,
+    Outcome,
+    Review,
+    ReviewStore,
+    Status,
+    digest,
+)
+from workbench_handlers.editing.text.diff import unified_diff
 from workbench_handlers.workspace.open import open_directory
 from workbench_handlers.workspace.roots import Located
 from workbench_handlers.workspace.write import FileChangedError, read_for_editing, replace_file

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from toolmason_runtime import ToolCall, ToolError
 
-from workbench_handlers.editing.diff import reveal
-from workbench_handlers.editing.reviews import Action, Decision, Review, ReviewStore
-from workbench_handlers.editing.settle import settle
+from workbench_handlers.editing.reviews.settle import settle
+from workbench_handlers.editing.reviews.store import Action, Decision, Review, ReviewStore
+from workbench_handlers.editing.text.diff import reveal
 from workbench_handlers.state import project_paths
 
 if TYPE_CHECKING:
-    from workbench_handlers.editing.pages import ReviewPages
+    from workbench_handlers.editing.surfaces.pages import ReviewPages
 
 EDITOR_VARIABLE: Final = "WORKBENCH_EDITOR"
 """Environment variable with the command of a graphical editor; if set, it opens beside a question."""
@@ -157,7 +157,7 @@ class Surfaces:
     async def _open_editor(self, call: ToolCall, review: Review) -> None:
         if (review.id, EDITOR) in self._tasks:
             return
-        from workbench_handlers.editing.editor import find_editor, review_in_editor
+        from workbench_handlers.editing.surfaces.editor import find_editor, review_in_editor
 
         command = await asyncio.to_thread(find_editor, os.environ, await project_paths(call))
         if command:
@@ -172,7 +172,7 @@ class Surfaces:
 
     async def _serve_pages(self, opened: asyncio.Future[ReviewPages]) -> None:
         """Serve the pages in one task, as cancel scopes require."""
-        from workbench_handlers.editing.pages import serve_pages
+        from workbench_handlers.editing.surfaces.pages import serve_pages
 
         try:
             async with serve_pages(self._store) as pages:

@@ -9,6 +9,7 @@ import json
 from toolmason_runtime import ToolCall, ToolError
 from toolmason_runtime.programs import approve_handler, escape_invisible, shorten_middle
 
+from workbench_handlers.editing.text.file_text import read_text
 from workbench_handlers.state import roots_for
 from workbench_handlers.workspace.move import check_move, locate_entry, move_path
 from workbench_handlers.workspace.open import similar
@@ -89,14 +90,9 @@ def _locate_move(source: str, destination: str, roots: tuple[Root, ...]) -> tupl
 
 
 def _append(current: bytes, content: str, located: Located) -> tuple[bytes, bool]:
-    """Return the content with the text added, and whether the text continues a line."""
-    try:
-        text = current.decode()
-    except UnicodeDecodeError:
-        text = "\0"
-    if "\0" in text:
-        raise ToolError(f"`{located.shown}` is not a UTF-8 text file; nothing was written", code="NOT_TEXT")
-    return current + content.encode(), bool(text) and not text.endswith("\n")
+    """Return the content with the text added in the encoding of the file, and whether the text continues a line."""
+    file = read_text(current, located.shown)
+    return file.encode(file.text + content), bool(file.text) and not file.text.endswith("\n")
 
 
 def _quoted(located: Located) -> str:

@@ -12,12 +12,12 @@ from typing import Final
 
 from toolmason_runtime import ToolError
 
-from workbench_handlers.editing.diff import reveal, unified_diff
-from workbench_handlers.editing.person_text import age_text, is_open, status_text
-from workbench_handlers.editing.reviews import Review, ReviewStore
-from workbench_handlers.editing.settle import settle, undo
-from workbench_handlers.editing.state_files import reviews_directory
-from workbench_handlers.editing.terminal import Terminal, decide_review, show_diff, show_review, walk
+from workbench_handlers.editing.reviews.settle import settle, undo
+from workbench_handlers.editing.reviews.state_files import reviews_directory
+from workbench_handlers.editing.reviews.store import Review, ReviewStore
+from workbench_handlers.editing.surfaces.person_text import age_text, is_open, status_text
+from workbench_handlers.editing.surfaces.terminal import Terminal, decide_review, show_diff, show_review, walk
+from workbench_handlers.editing.text.diff import reveal, unified_diff
 
 COMMAND: Final = "toolmason-workbench review"
 DONE: Final = 0
@@ -166,7 +166,7 @@ def _written(store: ReviewStore, review: Review) -> bytes:
 
 
 def _serve(terminal: Terminal, store: ReviewStore, options: argparse.Namespace) -> int:
-    from workbench_handlers.editing.pages import serve_pages
+    from workbench_handlers.editing.surfaces.pages import serve_pages
 
     async def serve() -> None:
         async with serve_pages(store, port=options.port) as pages:

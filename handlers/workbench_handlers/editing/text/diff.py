@@ -10,8 +10,8 @@ from typing import Final, Literal
 from toolmason_runtime import ToolError
 from toolmason_runtime.programs import escape_invisible
 
-from workbench_handlers.editing.file_text import FileText, line_breaks, read_text
-from workbench_handlers.editing.lines import Block, compare_lines, hunks, line_end, split_lines
+from workbench_handlers.editing.text.file_text import FileText, line_breaks, read_text
+from workbench_handlers.editing.text.lines import Block, compare_lines, hunks, line_end, split_lines
 
 CONTEXT_LINES: Final = 3
 NO_NEWLINE: Final = "\\ No newline at end of file"
