@@ -1,8 +1,13 @@
-"""Make the helpers of this directory, the source of docs/schemas.md and the stand-ins for Gemini importable."""
+"""Make the helpers of this directory, docs/source, the stand-ins for Gemini and the pseudo-terminal importable."""
 
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-for path in ("tests/docs/support", "docs/source", "tests/workbench/research/support"):
+for path in (
+    "tests/docs/support",
+    "docs/source",
+    "tests/workbench/research/support",
+    "tests/workbench/editing/surfaces/support",
+):
     sys.path.insert(0, str(ROOT / path))

@@ -1,8 +1,9 @@
 """Every command in a `console` block of README.md and docs/*.md prints the output below it; links and files exist.
 
 Commands run in this repository, with exceptions: those of the section that wraps a program run in a repository with its
-manifest, those of docs/*.md in a directory with the files that the page shows (a block that begins with `# NAME`), and
-those of the section on research use the real Gemini CLI, which asks a stand-in for the model.
+manifest, those of docs/*.md in a directory with the files that the page shows (a block that begins with `# NAME`),
+those of the section on reviews one after the other in an empty directory, and those of the section on research use the
+real Gemini CLI, which asks a stand-in for the model.
 """
 
 from __future__ import annotations
@@ -25,13 +26,15 @@ from gemini_homes import KEY
 from mcp import Client, StdioServerParameters, stdio_client, types
 from mcp.client.context import ClientRequestContext
 from pages import NODE, PAGES, ROOT, check, matches, path_with, read, run
+from pseudo_terminal import TerminalProgram
 from schemas_page import anchor
 from toolmason_runtime.protocol.tokens import estimate_tokens
 
 README: Final = read("README.md")
 WRAPPING: Final = README.section("Wrap your CLI in ten lines of TOML")
 RESEARCH: Final = README.section("Ask a codebase without reading it")
-ELSEWHERE: Final = {*WRAPPING.sessions(), *RESEARCH.sessions()}
+REVIEWING: Final = README.section("Review each change")
+ELSEWHERE: Final = {*WRAPPING.sessions(), *RESEARCH.sessions(), *REVIEWING.sessions()}
 IN_REPOSITORY: Final = [session for session in README.sessions() if session not in ELSEWHERE]
 IN_DOCS: Final = [(page, *session) for page in PAGES if page.startswith("docs/") for session in read(page).sessions()]
 
@@ -75,6 +78,28 @@ def test_links_and_named_files_of_a_page_exist(page: str) -> None:
         assert path or heading in anchors, heading
     for path in re.findall(r"`((?:generator|runtime|tests|bench|docs)/[\w./-]+)`", text):
         assert (ROOT / path).exists(), path
+
+
+# Review each change
+
+
+def test_a_change_is_proposed_listed_approved_and_offered_for_undo(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    variables = {"HOME": str(tmp_path)}
+    for command, expected in REVIEWING.sessions():
+        if command == "toolmason-workbench review":
+            environ = os.environ | variables | {"PATH": path_with(), "NO_COLOR": "1"}
+            with TerminalProgram(command.split(), environ, project) as terminal:
+                terminal.expect("[?] ")
+                terminal.type("a")
+                assert terminal.end() == 0
+            output = terminal.screen
+        else:
+            output = run(command, project, variables).stdout
+        assert matches(expected, output), output
+
+    assert (project / "notes.txt").read_text(encoding="utf-8") == "Call Ada.\n"
 
 
 # Wrap your CLI

@@ -44,7 +44,7 @@ SERVER: dict[str, Any] = tomllib.loads((ROOT / "manifest" / "workbench.toml").re
 VARIABLES = PAGE.rows("variable", "default", "meaning")
 FAILED = PAGE.rows("failure", "next model, at once", "same model, after a wait")
 OF_EDITING = {
-    *("WORKBENCH_STATE", "WORKBENCH_EDITOR", "XDG_STATE_HOME"),
+    *("WORKBENCH_STATE", "WORKBENCH_EDITOR"),
     *("DISPLAY", "WAYLAND_DISPLAY", "VSCODE_IPC_HOOK_CLI"),
 }
 """Variables of the server that only the editing tools read."""

@@ -161,23 +161,22 @@ class _Search:
         return " ".join(parts)
 
     def _page(self, hits: Sequence[Hit]) -> list[dict[str, Any]]:
-        """Return the hits within the budget: first their summaries, then schemas, then full descriptions.
+        """Return the hits within the budget: all summaries, the whole first hit, then schemas, then descriptions.
 
         The first hit always has its schema.
         """
         page = fit_budget((self._result(hit.entry) for hit in hits), self._budget)
         remaining = self._budget - sum(token_cost(result) + 1 for result in page)
-        for result, hit in zip(page, hits, strict=False):
-            schema = {"input_schema": hit.entry["tool"]["inputSchema"]}
-            if result is page[0] or token_cost(schema) <= remaining:
-                remaining -= token_cost(schema)
-                result.update(schema)
-        for result, hit in zip(page, hits, strict=False):
-            full = truncate(hit.entry["tool"].get("description", hit.entry["summary"]), MAX_DESCRIPTION_LENGTH)
-            added = token_cost(full) - token_cost(result["description"])
-            if "input_schema" in result and added <= remaining:
-                remaining -= added
-                result["description"] = full
+        shown = list(zip(page, hits, strict=False))
+        for result, hit in shown[:1]:
+            remaining -= _add_schema(result, hit.entry)
+            remaining -= _add_description(result, hit.entry, remaining)
+        for result, hit in shown[1:]:
+            if token_cost(_schema(hit.entry)) <= remaining:
+                remaining -= _add_schema(result, hit.entry)
+        for result, hit in shown[1:]:
+            if "input_schema" in result:
+                remaining -= _add_description(result, hit.entry, remaining)
         return page
 
     def _result(self, entry: ToolEntry) -> dict[str, Any]:
@@ -189,6 +188,26 @@ class _Search:
             "tags": list(self._index.tags(entry)),
             **deprecation_note(entry),
         }
+
+
+def _schema(entry: ToolEntry) -> dict[str, Any]:
+    return {"input_schema": entry["tool"]["inputSchema"]}
+
+
+def _add_schema(result: dict[str, Any], entry: ToolEntry) -> int:
+    """Add the argument schema to a result, and return its tokens."""
+    result.update(_schema(entry))
+    return token_cost(_schema(entry))
+
+
+def _add_description(result: dict[str, Any], entry: ToolEntry, remaining: int) -> int:
+    """Replace the summary of a result by the description if it costs at most `remaining` tokens; return its tokens."""
+    description = truncate(entry["tool"].get("description", entry["summary"]), MAX_DESCRIPTION_LENGTH)
+    added = token_cost(description) - token_cost(result["description"])
+    if added > remaining:
+        return 0
+    result["description"] = description
+    return added
 
 
 def _group(group: Group) -> dict[str, Any]:

@@ -131,8 +131,8 @@ def test_a_directory_that_cannot_be_made_says_which_and_what_to_set(store: Revie
     ("environ", "expected"),
     [
         ({"WORKBENCH_STATE": "/s"}, "/s/reviews"),
-        ({"WORKBENCH_STATE": " ", "XDG_STATE_HOME": "/x"}, "/x/toolmason-workbench/reviews"),
-        ({"HOME": "/h", "XDG_STATE_HOME": "relative"}, "/h/.local/state/toolmason-workbench/reviews"),
+        ({"HOME": "/h", "WORKBENCH_STATE": " "}, "/h/.local/state/toolmason-workbench/reviews"),
+        ({"HOME": "/h", "XDG_STATE_HOME": "/x"}, "/h/.local/state/toolmason-workbench/reviews"),
         ({"HOME": "/h"}, "/h/.local/state/toolmason-workbench/reviews"),
     ],
 )

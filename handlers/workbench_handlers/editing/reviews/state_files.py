@@ -33,9 +33,8 @@ def _platform_directory(environ: Mapping[str, str]) -> Path:
         return Path(environ.get("LOCALAPPDATA") or home / "AppData" / "Local")
     if sys.platform == "darwin":
         return home / "Library" / "Application Support"
-    configured = environ.get("XDG_STATE_HOME", "")
-    # The specification of these variables says that relative paths are ignored.
-    return Path(configured) if Path(configured).is_absolute() else home / ".local" / "state"
+    # Not $XDG_STATE_HOME: many clients start servers with few variables, and the `review` command would look elsewhere.
+    return home / ".local" / "state"
 
 
 def make_private(directory: Path) -> None:
