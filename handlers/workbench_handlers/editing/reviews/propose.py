@@ -51,8 +51,7 @@ def find_or_create(
     Raises:
         ToolError: the proposal does not fit the file, `session` cannot be continued, or nothing may be written there.
     """
-    if located.path.is_relative_to(store.directory.resolve()):
-        raise ToolError("the directory of pending reviews cannot be changed by tools", code="PATH_NOT_ALLOWED")
+    store.check_apart(located)
     key = _key(located, request, session)
     # Two equal calls at once become one review.
     with store.lock(located.path):

@@ -19,6 +19,8 @@ from pathlib import Path
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
+from toolmason_runtime import ToolError
+
 from workbench_handlers.editing.reviews.state_files import (
     create_once,
     locked,
@@ -109,6 +111,16 @@ class ReviewStore:
         self.directory = directory
         self.ttl_s = ttl_s
         self.now = now
+
+    def check_apart(self, *changed: Located) -> None:
+        """Refuse a change of the reviews, or of a directory that contains them: it could forge a decision.
+
+        Raises:
+            ToolError: a path is in the directory of reviews, or contains it.
+        """
+        own = self.directory.resolve()
+        if any(located.path.is_relative_to(own) or own.is_relative_to(located.path) for located in changed):
+            raise ToolError("the directory of pending reviews cannot be changed by tools", code="PATH_NOT_ALLOWED")
 
     def create(
         self,
