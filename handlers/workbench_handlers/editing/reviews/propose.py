@@ -56,7 +56,8 @@ def find_or_create(
     # Two equal calls at once become one review.
     with store.lock(located.path):
         current = read_for_editing(located)
-        earlier = [review for review in store.all() if (review.caller, review.key) == (proposer.caller, key)]
+        same = (proposer.caller, key, str(located.path))
+        earlier = [review for review in store.all() if (review.caller, review.key, review.path) == same]
         earlier.sort(key=lambda review: review.created_at, reverse=True)
         for review in earlier:
             if _answers(store, review, current):

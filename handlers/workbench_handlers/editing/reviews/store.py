@@ -178,9 +178,13 @@ class ReviewStore:
             return None
         stored = self._load(review_id, "review.json")
         try:
-            return Review(**{**stored, "parts": tuple(stored["parts"]), "notes": tuple(stored["notes"])})
-        except (KeyError, TypeError):
+            review = Review(**{**stored, "parts": tuple(stored["parts"]), "notes": tuple(stored["notes"])})
+            # A damaged review must not name another directory, or show one path and write to another.
+            is_valid = review.id == review_id and review.path == str(review.located.path)
+            is_valid = is_valid and all(isinstance(at, float) for at in (review.created_at, review.expires_at))
+        except (KeyError, TypeError, ValueError):
             return None
+        return review if is_valid else None
 
     def original(self, review: Review) -> bytes | None:
         """Return the bytes of the file when it was read; None if it was missing."""
