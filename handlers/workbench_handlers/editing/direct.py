@@ -9,6 +9,7 @@ import json
 from toolmason_runtime import ToolCall, ToolError
 from toolmason_runtime.programs import approve_handler, escape_invisible, shorten_middle
 
+from workbench_handlers.editing.state import Reviewing
 from workbench_handlers.editing.text.file_text import read_text
 from workbench_handlers.state import roots_for
 from workbench_handlers.workspace.move import check_move, locate_entry, move_path
@@ -31,6 +32,7 @@ async def create_directory(params: CreateDirectoryParams, call: ToolCall) -> str
     located = await asyncio.to_thread(locate_for_writing, params.path, roots)
     if await asyncio.to_thread(is_directory, located):
         return f"`{located.shown}` exists; nothing was changed."
+    await asyncio.to_thread(call.state(Reviewing).store.check_apart, located)
     await _approve(call, f"Create this directory?\n\n{_quoted(located)}", [str(located.path)])
     is_new = await asyncio.to_thread(make_directory, located)
     return f"Created `{located.shown}`." if is_new else f"`{located.shown}` exists; nothing was changed."
@@ -39,6 +41,7 @@ async def create_directory(params: CreateDirectoryParams, call: ToolCall) -> str
 async def write_file(params: WriteFileParams, call: ToolCall) -> str:
     """Create a file or replace its whole content."""
     located, current = await asyncio.to_thread(_read, params.path, await roots_for(call))
+    await asyncio.to_thread(call.state(Reviewing).store.check_apart, located)
     data = params.content.encode()
     check_size(located, len(data))
     if data == current:
@@ -55,6 +58,7 @@ async def write_file(params: WriteFileParams, call: ToolCall) -> str:
 async def append_text(params: AppendTextParams, call: ToolCall) -> str:
     """Append text to an existing file."""
     located, current = await asyncio.to_thread(_read, params.path, await roots_for(call))
+    await asyncio.to_thread(call.state(Reviewing).store.check_apart, located)
     if current is None:
         near = await asyncio.to_thread(similar, located)
         raise ToolError(f"no such file: `{located.shown}`; write_file creates it{near}", code="NOT_FOUND")
@@ -72,6 +76,7 @@ async def move_file(params: MoveFileParams, call: ToolCall) -> str:
     """Move or rename a file or directory."""
     roots = await roots_for(call)
     source, destination = await asyncio.to_thread(_locate_move, params.source, params.destination, roots)
+    await asyncio.to_thread(call.state(Reviewing).store.check_apart, source, destination)
     question = f"Move this file or directory?\n\nfrom {_quoted(source)}\nto {_quoted(destination)}"
     await _approve(call, question, [str(source.path), str(destination.path)])
     await asyncio.to_thread(move_path, source, destination)

@@ -72,8 +72,9 @@ def check_writable_path(path: str, located: Located) -> None:
         raise RefusedPathError(
             f"the path has more than {MAX_LEVELS} levels: use a shorter one", reason="Path is too deep"
         )
-    steps = [located.root.path.joinpath(*located.parts[:depth]) for depth in range(len(located.parts))]
-    if any(map(_is_git_name, (*Path(path).parts, *located.path.parts))) or any(map(_is_git_directory, steps)):
+    steps = [(located.root.path.joinpath(*located.parts[:depth]), name) for depth, name in enumerate(located.parts)]
+    is_named = any(map(_is_git_name, (*Path(path).parts, *located.path.parts)))
+    if is_named or any(_is_git_directory(directory, name) for directory, name in steps):
         message = f"`{path}` belongs to the internal files of a git repository: use git commands to change them"
         raise RefusedPathError(message, reason="Path is inside a git directory")
 
@@ -84,11 +85,17 @@ def _is_git_name(name: str) -> bool:
     return plain.casefold() in _GIT_NAMES
 
 
-def _is_git_directory(path: Path) -> bool:
-    """Return whether git takes a directory for a repository: `.git` may be a link or a file that names another one."""
-    # Not `Path.is_dir`: it raises for names that are too long and for directories that cannot be searched.
-    has_directories = all(os.path.isdir(path / name) for name in ("objects", "refs"))  # noqa: PTH112  see above
-    return has_directories and os.path.lexists(path / "HEAD")
+def _is_git_directory(path: Path, added: str) -> bool:
+    """Return whether git takes a directory for a repository, as it is or with an entry `added`.
+
+    `.git` may be a link or a file that names another one, and git runs programs that a repository's `config` names.
+    """
+    # Not `Path.exists`: it raises for names that are too long and for directories that cannot be searched.
+    head, common, objects, refs = (
+        name.casefold() == added.casefold() or os.path.lexists(path / name)
+        for name in ("HEAD", "commondir", "objects", "refs")
+    )
+    return head and (common or (objects and refs))
 
 
 def is_directory(located: Located) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import multiprocessing
 import signal
 import stat
@@ -97,6 +98,27 @@ def test_a_damaged_review_is_unknown_and_hides_no_other(store: ReviewStore, text
 
     assert store.get(damaged.id) is None
     assert store.pending() == [good]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("id", "../../outside"),
+        ("root", "/"),
+        ("parts", ["..", "outside"]),
+        ("path", "/project/README.md"),
+        ("created_at", "yesterday"),
+        ("expires_at", None),
+    ],
+)
+def test_a_changed_review_is_unknown_and_hides_no_other(store: ReviewStore, name: str, value: object) -> None:
+    good, changed = add(store), add(store)
+    file = store.directory / changed.id / "review.json"
+    file.write_text(json.dumps({**json.loads(file.read_bytes()), name: value}), encoding="utf-8")
+
+    assert store.get(changed.id) is None
+    assert store.pending() == [good]
+    assert add(store)
 
 
 def test_the_state_is_private_to_its_owner(store: ReviewStore) -> None:

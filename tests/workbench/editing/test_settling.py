@@ -95,6 +95,19 @@ def test_undo_needs_a_review_that_was_written(place: Place) -> None:
     assert file.read_bytes() == b"two\n"
 
 
+def test_a_directory_that_became_a_repository_is_not_written_to(place: Place) -> None:
+    located = locate_for_writing("store/refs/head", (Root.of(str(place.project), "a test"),))
+    request = EditRequest("create", (Edit("", "text"),))
+    review = find_or_create(place.store, located, request, Proposer(name="a test", transport="stdio"))
+    for name in ("HEAD", "objects/a", "refs/a"):
+        place.write(f"store/{name}", b"")
+    assert place.store.decide(review, Decision("approve", "a test"))
+
+    with pytest.raises(ToolError, match="belongs to the internal files of a git repository"):
+        settle(place.store, review)
+    assert not located.path.exists()
+
+
 def test_an_approval_that_cannot_be_written_is_written_when_the_cause_is_gone(place: Place) -> None:
     file = place.write("a.txt", b"two\n")
     located = locate_for_writing("a.txt", (Root.of(str(place.project), "a test"),))

@@ -205,6 +205,26 @@ def test_the_internal_files_of_git_are_refused(room: Any, path: str) -> None:
             locate(path, room.roots)
 
 
+@pytest.mark.parametrize(
+    ("existing", "path"),
+    [
+        (["HEAD", "objects/a"], "refs/a"),
+        (["HEAD", "refs/a"], "objects"),
+        (["objects/a", "refs/a"], "HEAD"),
+        (["objects/a", "refs/a"], "head"),
+        (["HEAD"], "commondir"),
+        (["commondir"], "HEAD"),
+        (["HEAD", "commondir"], "config"),
+    ],
+)
+def test_a_directory_does_not_become_a_git_repository(room: Any, existing: list[str], path: str) -> None:
+    for name in existing:
+        room.write(f"store/{name}", "../other\n")
+    for locate in (locate_for_writing, locate_entry):
+        with pytest.raises(RefusedPathError, match="internal files of a git repository"):
+            locate(f"store/{path}", room.roots)
+
+
 @pytest.mark.parametrize("path", [".gitignore", ".github/workflows/ci.yml", "git/config", "my.git/x", ".gitattributes"])
 def test_files_with_similar_names_are_written(room: Any, path: str) -> None:
     write(room.roots, path, b"text")

@@ -152,6 +152,30 @@ def test_an_owner_can_let_tools_write_unattended(room: Any, start: Start) -> Non
     assert contents(room.project) == {"b.txt": b"newnew", "new": None}
 
 
+@both_eras
+def test_no_tool_changes_or_moves_the_reviews(
+    room: Any, start: Start, monkeypatch: pytest.MonkeyPatch, era: str
+) -> None:
+    monkeypatch.setenv("WORKBENCH_STATE", str(room.project / "own" / "state"))
+    room.write("own/state/reviews/rv_1/proposed", "text")
+    room.write("planted/review.json", "{}")
+    before = contents(room.project)
+    server = start(era, None, "--headless-approve")
+    reviews = "own/state/reviews"
+    calls: list[tuple[str, dict[str, str]]] = [
+        ("write_file", {"path": f"{reviews}/rv_1/decision.json", "content": "{}"}),
+        ("append_text", {"path": f"{reviews}/rv_1/proposed", "content": "more"}),
+        ("create_directory", {"path": f"{reviews}/rv_2"}),
+        ("move_file", {"source": "planted", "destination": f"{reviews}/rv_2"}),
+        ("move_file", {"source": "own", "destination": "other"}),
+    ]
+    for tool, arguments in calls:
+        text, is_error = server.call(tool, **arguments)
+        assert is_error
+        assert text == "the directory of pending reviews cannot be changed by tools"
+    assert contents(room.project) == before
+
+
 def test_a_policy_disables_a_writing_tool_and_waives_the_approval_of_another(
     room: Any, start: Start, tmp_path: Path
 ) -> None:

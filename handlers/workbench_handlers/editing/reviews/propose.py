@@ -51,13 +51,13 @@ def find_or_create(
     Raises:
         ToolError: the proposal does not fit the file, `session` cannot be continued, or nothing may be written there.
     """
-    if located.path.is_relative_to(store.directory.resolve()):
-        raise ToolError("the directory of pending reviews cannot be changed by tools", code="PATH_NOT_ALLOWED")
+    store.check_apart(located)
     key = _key(located, request, session)
     # Two equal calls at once become one review.
     with store.lock(located.path):
         current = read_for_editing(located)
-        earlier = [review for review in store.all() if (review.caller, review.key) == (proposer.caller, key)]
+        same = (proposer.caller, key, str(located.path))
+        earlier = [review for review in store.all() if (review.caller, review.key, review.path) == same]
         earlier.sort(key=lambda review: review.created_at, reverse=True)
         for review in earlier:
             if _answers(store, review, current):

@@ -24,7 +24,7 @@ from workbench_handlers.editing.reviews.store import (
 from workbench_handlers.editing.text.diff import unified_diff
 from workbench_handlers.workspace.open import open_directory
 from workbench_handlers.workspace.roots import Located
-from workbench_handlers.workspace.write import FileChangedError, read_for_editing, replace_file
+from workbench_handlers.workspace.write import FileChangedError, check_writable_path, read_for_editing, replace_file
 
 SUPERSEDED: Final = "superseded by"
 
@@ -97,6 +97,7 @@ def _commit(store: ReviewStore, review: Review, data: bytes, decision: Decision)
     """Write the text if the file is unchanged, and record the outcome. The caller holds the lock of the file."""
     located, original = review.located, store.original(review)
     try:
+        check_writable_path(review.path, located)  # a directory may have become a repository
         current = read_for_editing(located)
         if current != data:
             if current != original:

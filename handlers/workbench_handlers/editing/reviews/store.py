@@ -19,6 +19,8 @@ from pathlib import Path
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
+from toolmason_runtime import ToolError
+
 from workbench_handlers.editing.reviews.state_files import (
     create_once,
     locked,
@@ -110,6 +112,16 @@ class ReviewStore:
         self.ttl_s = ttl_s
         self.now = now
 
+    def check_apart(self, *changed: Located) -> None:
+        """Refuse a change of the reviews, or of a directory that contains them: it could forge a decision.
+
+        Raises:
+            ToolError: a path is in the directory of reviews, or contains it.
+        """
+        own = self.directory.resolve()
+        if any(located.path.is_relative_to(own) or own.is_relative_to(located.path) for located in changed):
+            raise ToolError("the directory of pending reviews cannot be changed by tools", code="PATH_NOT_ALLOWED")
+
     def create(
         self,
         located: Located,
@@ -166,9 +178,13 @@ class ReviewStore:
             return None
         stored = self._load(review_id, "review.json")
         try:
-            return Review(**{**stored, "parts": tuple(stored["parts"]), "notes": tuple(stored["notes"])})
-        except (KeyError, TypeError):
+            review = Review(**{**stored, "parts": tuple(stored["parts"]), "notes": tuple(stored["notes"])})
+            # A damaged review must not name another directory, or show one path and write to another.
+            is_valid = review.id == review_id and review.path == str(review.located.path)
+            is_valid = is_valid and all(isinstance(at, float) for at in (review.created_at, review.expires_at))
+        except (KeyError, TypeError, ValueError):
             return None
+        return review if is_valid else None
 
     def original(self, review: Review) -> bytes | None:
         """Return the bytes of the file when it was read; None if it was missing."""
