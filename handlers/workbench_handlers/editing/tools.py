@@ -85,14 +85,11 @@ async def review_status(params: ReviewStatusParams, call: ToolCall) -> ReviewOve
 async def _deliver(state: Reviewing, review: Review) -> ReviewResult:
     """Return the result of a review, and record that the caller has it if it is final."""
     is_open = state.surfaces.is_open(review)
-
-    def deliver() -> ReviewResult:
-        result = review_result(state.store, review, is_open=is_open)
-        if result.user_action != "PENDING":
-            state.store.mark_delivered(review)
-        return result
-
-    return await asyncio.to_thread(deliver)
+    result = await asyncio.to_thread(review_result, state.store, review, is_open=is_open)
+    if result.user_action != "PENDING":
+        # Not in the thread, which a cancellation does not end: a cancelled call has delivered nothing.
+        state.store.mark_delivered(review)
+    return result
 
 
 def _diff(store: ReviewStore, review: Review) -> str:

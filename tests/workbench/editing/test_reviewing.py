@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import os
 import signal
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
-from edit_server import PROPOSE, Client, Person, Place, answer
+from edit_server import FORMS, PROPOSE, Client, Person, Place, answer
 from oracle import ERAS, LEGACY, MODERN
 
 from workbench_handlers.editing.reviews.store import Decision
@@ -326,6 +327,27 @@ def test_a_call_that_is_cancelled_and_sent_again_joins_its_review(place: Place, 
     assert withdrawn["params"]["requestId"] == question["id"]
     assert result["user_action"] == "COMMITTED"
     assert len(place.store.recent()) == 1
+
+
+def test_a_call_that_is_cancelled_while_its_text_is_written_has_delivered_nothing(place: Place, file: Path) -> None:
+    arguments = {"path": "a.txt", "match_text": "APPEND_TO_FILE", "new_string": "four\n"}
+    with place.server(LEGACY, capabilities=FORMS) as client:
+        number = client.peer.send("tools/call", name=PROPOSE, arguments=arguments)
+        question = client.peer.next_message()
+        with place.store.lock(file):
+            reply = {"jsonrpc": "2.0", "id": question["id"], "result": answer("approve")}
+            client.peer.write(json.dumps(reply).encode())
+            (review,) = place.store.recent()
+            deadline = time.monotonic() + 30
+            while not place.store.is_decided(review):
+                assert time.monotonic() < deadline
+            time.sleep(1)  # the call ends its wait, and delivers
+            client.peer.notify("notifications/cancelled", requestId=number)
+            client.call("review_status")  # the server has read it
+        result = client.call(PROPOSE, **arguments)
+
+    assert (result["session_path"], result["user_action"]) == (review.id, "COMMITTED")
+    assert file.read_bytes() == b"one\ntwo\nthree\nfour\n"
 
 
 def test_the_first_answer_of_any_surface_ends_the_call(place: Place, user: Person, file: Path) -> None:

@@ -86,6 +86,21 @@ async def test_an_answer_after_the_call_ended_still_decides_and_the_question_is_
     assert (client.questions, later.questions) == (1, 0)
 
 
+async def test_over_http_a_call_asks_again_because_the_client_of_the_open_question_may_be_gone(place: Place) -> None:
+    file = place.write("a.txt", b"two\n")
+    params = ProposeAndReviewParams(path="a.txt", match_text="two", new_string="2")
+    async with reviewing(place) as state:
+        gone, back = Asked(), Asked()
+        gone.is_local = back.is_local = False
+        await propose_and_review(params, ShortCall("a test", gone, state))
+        back.reply.set_result(answer("approve"))
+        result = await propose_and_review(params, ShortCall("a test", back, state))
+        await until(lambda: file.read_bytes() == b"2\n")
+
+    assert result.session_path == place.store.recent()[0].id
+    assert (gone.questions, back.questions) == (1, 1)
+
+
 async def test_a_waiting_status_returns_when_somebody_decides(place: Place) -> None:
     place.write("a.txt", b"two\n")
     async with reviewing(place) as state:

@@ -74,8 +74,10 @@ class Surfaces:
         by_page = not by_form and call.is_local and call.can_elicit("url")
         if call.is_local and (os.environ.get(EDITOR_VARIABLE) or not (by_form or by_page)):
             await self._open_editor(call, review)
-        if not (by_form or by_page) or (review.id, QUESTION) in self._tasks:
+        if not (by_form or by_page) or (call.is_local and (review.id, QUESTION) in self._tasks):
             return
+        # Over HTTP, the client of an open question may be gone without a word: the newest call asks.
+        self._close(review, QUESTION)
         question = self._ask(call, review, diff) if by_form else self._ask_for_page(call, review)
         if call.max_wait_s:
             self._start(review, QUESTION, question)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 import tempfile
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Final, TextIO
 
@@ -26,6 +28,9 @@ s  skip: decide later
 q  quit: the remaining reviews stay pending
 """
 
+_WORDS: Final = ("approve", "edit", "comment", "reject", "skip", "quit")
+_KEYS: Final = {text: word[0] for word in _WORDS for text in (word, word[0])}
+"""The answers to the prompt. Another word, such as `abort`, decides nothing."""
 _BOLD, _RED, _GREEN, _CYAN = "1", "31", "32", "36"
 _DEFAULT_EDITOR: Final = "notepad" if os.name == "nt" else "vi"
 
@@ -53,6 +58,15 @@ class Terminal:
             self.line()
             return None
         return answer.strip()
+
+    def discard_typed(self) -> None:
+        """Discard what was typed before a review is shown: the later lines of a pasted comment must not decide it."""
+        if not self._source.isatty() or sys.platform == "win32":
+            return
+        import termios
+
+        with suppress(termios.error):
+            termios.tcflush(self._source.fileno(), termios.TCIFLUSH)
 
 
 def show_review(terminal: Terminal, store: ReviewStore, review: Review) -> None:
@@ -92,10 +106,11 @@ def walk(terminal: Terminal, store: ReviewStore) -> None:
 
 def decide_review(terminal: Terminal, store: ReviewStore, review: Review) -> bool:
     """Show a review and ask until it is decided or skipped. Return False if the person quits."""
+    terminal.discard_typed()
     show_review(terminal, store, review)
     while True:
         answer = terminal.ask(PROMPT)
-        key = "q" if answer is None else answer[:1].lower()
+        key = "q" if answer is None else _KEYS.get(answer.lower(), "?")
         decision = None
         if key in {"q", "s"}:
             return key == "s"

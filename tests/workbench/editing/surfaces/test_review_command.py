@@ -136,6 +136,7 @@ def test_text_that_could_deceive_the_person_is_visible(desk: Desk, at_terminal: 
         pytest.param(["\udcff\udcfe", "c", "\udcff"], "REVIEW", id="bytes-that-are-not-utf-8"),
         pytest.param(["A"], "COMMITTED", id="upper-case"),
         pytest.param(["approve"], "COMMITTED", id="the-whole-word"),
+        pytest.param(["abort", "add", "r"], "REJECTED", id="other-words-with-the-first-letter-of-a-key"),
     ],
 )
 def test_the_prompt_asks_until_there_is_a_decision(desk: Desk, at_terminal: Open, keys: list[str], status: str) -> None:
@@ -148,6 +149,22 @@ def test_the_prompt_asks_until_there_is_a_decision(desk: Desk, at_terminal: Open
         assert terminal.end() == 0
 
     assert desk.store.status(review) == status
+
+
+def test_the_later_lines_of_a_pasted_comment_decide_nothing(desk: Desk, at_terminal: Open) -> None:
+    commented, following = desk.propose("a.txt", OLD, NEW), desk.propose("b.txt", OLD, NEW)
+
+    with at_terminal() as terminal:
+        terminal.expect(PROMPT)
+        terminal.type("c")
+        terminal.expect("Comment (empty: none): ")
+        terminal.press("rename it\na\n")
+        terminal.expect(PROMPT)
+        terminal.type("r")
+        terminal.expect("Rejected")
+
+    assert [desk.store.status(review) for review in (commented, following)] == ["REVIEW", "REJECTED"]
+    assert desk.read("b.txt") == OLD
 
 
 @pytest.mark.parametrize(
