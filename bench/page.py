@@ -104,8 +104,8 @@ pair is the original schema, the second the result of `advertise`.
 _EDITING = """\
 ## Editing
 
-Scripted callers of `propose_and_review`, here and in {theirs}. They make the mistakes of weak models, then do what
-the error says. Each change is approved at once: ours by the client's answer to the question, theirs by an editor that
+Scripted callers of `propose_and_review`, here and in {theirs}. They make the mistakes of weak models, then follow the
+error text. Each change is approved at once: ours by the client's answer to the question, theirs by an editor that
 saves the proposed file unchanged. A turn is one call of a tool; tokens are those of all requests and answers of a task.
 A *wrong* file was reported as committed. The definition of our tool has {ours_defined:,} tokens, that of fs-mcp
 {theirs_defined:,}.

@@ -1,4 +1,4 @@
-"""A scripted caller that makes the mistakes of weak models, and does what error texts say."""
+"""A scripted caller that makes the mistakes of weak models, then follows the error messages."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def perform(editor: Editor, task: Task) -> Outcome:
 
 
 def _repair(task: Task, error: str, send: Callable[[str, Arguments], Reply]) -> Arguments:
-    """Return the next call after an error: a mode or parameter that it names, after reading the file if it says so."""
+    """Return the next call after an error, with the mode that the error names. If it names read_files, read first."""
     if task.appended and APPEND in error:
         return {"match_text": APPEND, "new_string": task.appended}
     if "read_files" in error or task.appended:

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 from toolmason_runtime.programs import Projects
 
-from workbench_handlers.editing.state import Reviewing, reviewing
+from workbench_handlers.editing.state import EditingState, editing_state
 from workbench_handlers.model_backends import logs
 from workbench_handlers.research.state import Research
 from workbench_handlers.state import Workspace, project_paths, workspace
@@ -16,13 +16,13 @@ from workbench_handlers.state import Workspace, project_paths, workspace
 @asynccontextmanager
 async def lifespan(
     options: Mapping[str, str | tuple[str, ...]],
-) -> AsyncIterator[tuple[Workspace, Research, Projects, Reviewing]]:
+) -> AsyncIterator[tuple[Workspace, Research, Projects, EditingState]]:
     """Yield the state of the handlers for the server's options. Running research and editors end with the server."""
     logs.install()
     roots = options.get("root", ())
-    research, reviews = Research(), reviewing(options)
+    research, editing = Research(), editing_state(options)
     try:
-        yield workspace((roots,) if isinstance(roots, str) else roots), research, Projects(project_paths), reviews
+        yield workspace((roots,) if isinstance(roots, str) else roots), research, Projects(project_paths), editing
     finally:
-        await reviews.aclose()
+        await editing.aclose()
         await research.aclose()

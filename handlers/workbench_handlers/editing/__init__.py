@@ -1,4 +1,5 @@
-"""Reviewed editing: proposals of a model, reviews by a person, and the writes that follow.
+"""Reviewed editing: a model proposes a change, a person reviews it, and only then is the file written.
 
-The handlers are in `tools`. `reviews` stores reviews on disk, `settle` ends them, `surfaces` asks the user.
+`tools` has the handlers of reviews, and `direct` those of the tools that write without one. `text` computes the new
+bytes of a file, `reviews` stores reviews and ends them, `surfaces` asks the person.
 """

@@ -1,4 +1,4 @@
-"""Handlers of the tools that write without a review. Each change needs the approval of a program with risk `write`."""
+"""Handlers of the tools that write without a review. Each change needs approval, as a program of risk `write` does."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import json
 from toolmason_runtime import ToolCall, ToolError
 from toolmason_runtime.programs import approve_handler, escape_invisible, shorten_middle
 
-from workbench_handlers.editing.state import Reviewing
+from workbench_handlers.editing.state import EditingState
 from workbench_handlers.editing.text.file_text import read_text
 from workbench_handlers.state import roots_for
 from workbench_handlers.workspace.move import check_move, locate_entry, move_path
@@ -32,7 +32,7 @@ async def create_directory(params: CreateDirectoryParams, call: ToolCall) -> str
     located = await asyncio.to_thread(locate_for_writing, params.path, roots)
     if await asyncio.to_thread(is_directory, located):
         return f"`{located.shown}` exists; nothing was changed."
-    await asyncio.to_thread(call.state(Reviewing).store.check_apart, located)
+    await asyncio.to_thread(call.state(EditingState).store.check_apart, located)
     await _approve(call, f"Create this directory?\n\n{_quoted(located)}", [str(located.path)])
     is_new = await asyncio.to_thread(make_directory, located)
     return f"Created `{located.shown}`." if is_new else f"`{located.shown}` exists; nothing was changed."
@@ -41,7 +41,7 @@ async def create_directory(params: CreateDirectoryParams, call: ToolCall) -> str
 async def write_file(params: WriteFileParams, call: ToolCall) -> str:
     """Create a file or replace its whole content."""
     located, current = await asyncio.to_thread(_read, params.path, await roots_for(call))
-    await asyncio.to_thread(call.state(Reviewing).store.check_apart, located)
+    await asyncio.to_thread(call.state(EditingState).store.check_apart, located)
     data = params.content.encode()
     check_size(located, len(data))
     if data == current:
@@ -58,7 +58,7 @@ async def write_file(params: WriteFileParams, call: ToolCall) -> str:
 async def append_text(params: AppendTextParams, call: ToolCall) -> str:
     """Append text to an existing file."""
     located, current = await asyncio.to_thread(_read, params.path, await roots_for(call))
-    await asyncio.to_thread(call.state(Reviewing).store.check_apart, located)
+    await asyncio.to_thread(call.state(EditingState).store.check_apart, located)
     if current is None:
         near = await asyncio.to_thread(similar, located)
         raise ToolError(f"no such file: `{located.shown}`; write_file creates it{near}", code="NOT_FOUND")
@@ -76,7 +76,7 @@ async def move_file(params: MoveFileParams, call: ToolCall) -> str:
     """Move or rename a file or directory."""
     roots = await roots_for(call)
     source, destination = await asyncio.to_thread(_locate_move, params.source, params.destination, roots)
-    await asyncio.to_thread(call.state(Reviewing).store.check_apart, source, destination)
+    await asyncio.to_thread(call.state(EditingState).store.check_apart, source, destination)
     question = f"Move this file or directory?\n\nfrom {_quoted(source)}\nto {_quoted(destination)}"
     await _approve(call, question, [str(source.path), str(destination.path)])
     await asyncio.to_thread(move_path, source, destination)
@@ -95,7 +95,7 @@ def _locate_move(source: str, destination: str, roots: tuple[Root, ...]) -> tupl
 
 
 def _append(current: bytes, content: str, located: Located) -> tuple[bytes, bool]:
-    """Return the content with the text added in the encoding of the file, and whether the text continues a line."""
+    """Return the new content in the encoding of the file, and whether the text continues an unfinished last line."""
     file = read_text(current, located.shown)
     return file.encode(file.text + content), bool(file.text) and not file.text.endswith("\n")
 
@@ -111,6 +111,6 @@ async def _approve_content(call: ToolCall, heading: str, located: Located, curre
 
 
 async def _approve(call: ToolCall, question: str, effect: list[str | None]) -> None:
-    """Request approval of one effect: an answer is valid for these values alone."""
+    """Request approval of one effect. The user's answer is valid for these values alone."""
     digest = hashlib.sha256(json.dumps(effect).encode()).hexdigest()[:32]
     await approve_handler(call, tool=call.tool, question=question, key=f"{call.tool}-{digest}")

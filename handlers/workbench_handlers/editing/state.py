@@ -22,8 +22,8 @@ _DURATION: Final = re.compile(r"([0-9]{1,7})([smhd])")
 _log = logging.getLogger(__name__)
 
 
-class Reviewing:
-    """The store of reviews, its open surfaces, and the globs of files that need no review."""
+class EditingState:
+    """The store of reviews, their open surfaces, and the globs of files that need no review."""
 
     def __init__(self, store: ReviewStore, auto_approve: tuple[str, ...] = ()) -> None:
         self.store = store
@@ -42,11 +42,11 @@ class Reviewing:
             await self.surfaces.aclose()
 
 
-def reviewing(options: Mapping[str, str | tuple[str, ...]]) -> Reviewing:
+def editing_state(options: Mapping[str, str | tuple[str, ...]]) -> EditingState:
     """Return the state for the options of the server."""
     globs = options.get("auto_approve", ())
     store = ReviewStore(reviews_directory(os.environ), ttl_s=ttl_seconds(str(options.get("review_ttl", ""))))
-    return Reviewing(store, (globs,) if isinstance(globs, str) else globs)
+    return EditingState(store, (globs,) if isinstance(globs, str) else globs)
 
 
 def ttl_seconds(text: str) -> float:

@@ -11,7 +11,7 @@ from workbench_handlers.editing.reviews.propose import Proposer, auto_approve, f
 from workbench_handlers.editing.reviews.results import pending_reviews, review_result
 from workbench_handlers.editing.reviews.settle import commit_edited
 from workbench_handlers.editing.reviews.store import Review, ReviewStore
-from workbench_handlers.editing.state import Reviewing
+from workbench_handlers.editing.state import EditingState
 from workbench_handlers.editing.text.diff import unified_diff
 from workbench_handlers.editing.text.request import Edit, parse_request
 from workbench_handlers.state import roots_for
@@ -36,7 +36,7 @@ async def propose_and_review(params: ProposeAndReviewParams, call: ToolCall) -> 
         expected_replacements=params.expected_replacements,
         bypass_match_text_limit=params.bypass_match_text_limit,
     )
-    state, roots = call.state(Reviewing), await roots_for(call)
+    state, roots = call.state(EditingState), await roots_for(call)
     store, settings = state.store, call.state(ProgramSettings)
 
     def find() -> tuple[Review, str]:
@@ -56,10 +56,10 @@ async def propose_and_review(params: ProposeAndReviewParams, call: ToolCall) -> 
 
 async def commit_review(params: CommitReviewParams, call: ToolCall) -> ReviewResult:
     """Write the text that the user saved in a review."""
-    state, roots = call.state(Reviewing), await roots_for(call)
+    state, roots = call.state(EditingState), await roots_for(call)
 
     def commit() -> Review:
-        review = _known(state.store, params.session_path, roots)
+        review = _find_review(state.store, params.session_path, roots)
         located = locate_for_writing(params.original_path, roots)
         if str(located.path) != review.path:
             message = f"{review.id} is a review of `{review.shown}`, not of `{located.shown}`: nothing was written"
@@ -72,18 +72,18 @@ async def commit_review(params: CommitReviewParams, call: ToolCall) -> ReviewRes
 
 async def review_status(params: ReviewStatusParams, call: ToolCall) -> ReviewOverview:
     """Return the state of one review, or list the pending ones."""
-    state, roots = call.state(Reviewing), await roots_for(call)
+    state, roots = call.state(EditingState), await roots_for(call)
     session = (params.session_path or "").strip()
     if session:
-        review = await asyncio.to_thread(_known, state.store, session, roots)
+        review = await asyncio.to_thread(_find_review, state.store, session, roots)
         await state.surfaces.wait(call, review, min(params.wait_s or 0, call.max_wait_s), needs_surface=False)
         return ReviewOverview(review=await _deliver(state, review), pending=[], pending_count=0)
-    waiting = [review for review in await asyncio.to_thread(state.store.pending) if _is_below(review, roots)]
+    waiting = [review for review in await asyncio.to_thread(state.store.pending) if _is_allowed(review, roots)]
     return ReviewOverview(pending=pending_reviews(state.store, waiting), pending_count=len(waiting))
 
 
-async def _deliver(state: Reviewing, review: Review) -> ReviewResult:
-    """Return the result of a review, and record that the caller has it if it is final."""
+async def _deliver(state: EditingState, review: Review) -> ReviewResult:
+    """Return the result of a review; if it is final, record that a call has returned it."""
     is_open = state.surfaces.is_open(review)
     result = await asyncio.to_thread(review_result, state.store, review, is_open=is_open)
     if result.user_action != "PENDING":
@@ -96,18 +96,18 @@ def _diff(store: ReviewStore, review: Review) -> str:
     return unified_diff(store.original(review), store.proposed(review), review.shown)
 
 
-def _known(store: ReviewStore, session: str, roots: tuple[Root, ...]) -> Review:
-    """Return a review of a file in the allowed directories.
+def _find_review(store: ReviewStore, session: str, roots: tuple[Root, ...]) -> Review:
+    """Return the review with the id `session`, if its file is in an allowed directory.
 
     Raises:
-        ToolError: there is none.
+        ToolError: there is no such review.
     """
     review = store.get(session)
-    if review is None or not _is_below(review, roots):
+    if review is None or not _is_allowed(review, roots):
         message = f"there is no review `{session[:60]}`: review_status without arguments lists the pending ones"
         raise ToolError(message, code="NO_SUCH_REVIEW")
     return review
 
 
-def _is_below(review: Review, roots: tuple[Root, ...]) -> bool:
+def _is_allowed(review: Review, roots: tuple[Root, ...]) -> bool:
     return any(root.path in (review.located.path, *review.located.path.parents) for root in roots)

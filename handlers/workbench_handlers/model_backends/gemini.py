@@ -101,7 +101,7 @@ class _RunParser:
             if isinstance(event, ToolStarted) and event.name not in self._allowed:
                 self._used[event.id] = event.name
             elif isinstance(event, ToolFinished) and (name := self._used.pop(event.id, "")) and event.ok:
-                why = "which can write" if self._allowed is ALLOWED_TOOLS else "which is no web search"
+                why = "which can write" if self._allowed is ALLOWED_TOOLS else "which is not a web search"
                 return [RunFinished(False, f"it was stopped: it used {name}, {why}", NOT_READ_ONLY)]
         return events
 

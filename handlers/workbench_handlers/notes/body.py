@@ -9,7 +9,7 @@ from typing import Final
 
 from workbench_handlers.notes.headings import find_references, shorten, without_code
 
-# Each takes linear time on any line.
+# A log is untrusted text: each of these takes linear time on any line.
 # `**Dependencies:** LOG-001, LOG-002 (why)`, `- **Status:** blocked`; bold, with a colon, or in capitals
 _FIELD: Final = re.compile(
     r"""\s{0,8}(?:[-*+>]\s{1,3})?(?:\*\*|__)?(?:
@@ -84,7 +84,7 @@ def _add_field(body: Body, match: re.Match[str]) -> bool:
 
 
 def _references(text: str) -> list[str]:
-    """Return the entries that a text names outside of brackets, which have reasons."""
+    """Return the entries that a text names. Those in brackets are reasons and do not count."""
     return find_references(_BRACKETS.sub(" ", text))
 
 

@@ -13,7 +13,7 @@ from workbench_handlers.files.sections import after_fence
 MAX_TITLE_CHARACTERS: Final = 200
 """Maximum characters of a title, type, task, date or reason."""
 MAX_REFERENCES: Final = 20
-"""Maximum entries that one entry refers to in one way, the first."""
+"""Maximum references of one kind in an entry; only the first are kept."""
 
 # A log is untrusted text: each of these takes linear time on any line.
 _SECTION: Final = re.compile(r"##\s+([^\s#].*)")  # `## Decisions`
@@ -124,7 +124,7 @@ def _is_first(text: str, position: int) -> bool:
 
 
 def _is_set_apart(text: str, position: int) -> bool:
-    """Return whether a mark comes first or after `-`, `*`, `_`, `(`, `[`, a dash or a colon, not within a sentence."""
+    """Return whether a mark is first, or follows punctuation such as `-`, `*` or `(`, and so is not in a sentence."""
     before = text[max(0, position - 10) : position].rstrip()
     return _is_first(text, position) or before.endswith(("-", "*", "_", "(", "[", "–", "—", ":", "|"))  # noqa: RUF001
 

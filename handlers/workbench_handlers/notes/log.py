@@ -18,7 +18,7 @@ class LogSection:
 class LogEntry:
     """One `### [LOG-NNN]` entry; 1-based lines, without blank lines and rules at its end.
 
-    None: the log states nothing. `blocked` is the text that says so, `obsolete` a mark without a successor.
+    A field is None without a mark in the log. `blocked` is the text with the reason; `obsolete` has no successor.
     """
 
     id: str

@@ -61,7 +61,7 @@ def _first(part: str, items: Sequence[Item], limit: int) -> list[Item]:
 
 
 def _json(item: Any) -> str:
-    """Return an item as JSON. A bar is escaped as in a Markdown table, to have the same size."""
+    """Return an item as JSON, for its size. Bars are escaped, because the Markdown table escapes them."""
     value = item
     if isinstance(item, LogSection | LogEntry):
         value = {name: value for name, value in asdict(item).items() if value is not None}

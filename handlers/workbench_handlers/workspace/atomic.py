@@ -78,7 +78,7 @@ class Metadata:
         return cls(os.fstat(descriptor), {name: os.getxattr(descriptor, name) for name in _attribute_names(descriptor)})
 
     def copy_to(self, descriptor: int) -> None:
-        """Set the metadata of an open file. Afterwards nobody can read it who could not read the old one.
+        """Set the metadata of an open file. Only users who could read the old file can read it afterwards.
 
         Raises:
             OSError: the owner or an attribute cannot be set.
@@ -198,12 +198,12 @@ def _renameat2() -> Any:
 
 @contextmanager
 def locked(located: Located, directory: int) -> Iterator[None]:
-    """Hold the lock of an open directory, so that all servers write one file at a time in it.
+    """Hold the lock of an open directory, so that only one server at a time writes in it.
 
-    A file system without locks is written to without one.
+    On a file system without locks, nothing is locked.
 
     Raises:
-        ToolError: another process holds the lock for long.
+        ToolError: another process holds the lock for longer than `LOCK_TIMEOUT_S`.
     """
     deadline = time.monotonic() + LOCK_TIMEOUT_S
     while fcntl is not None and directory >= 0:

@@ -16,7 +16,7 @@ from workbench_handlers.workspace.write import check_writable_path, is_directory
 
 
 def locate_entry(path: str, roots: Sequence[Root]) -> Located:
-    """Locate a path whose last component is not followed if it is a link. It may be missing.
+    """Locate a path without following a link in its last component. The entry may be missing.
 
     Raises:
         RefusedPathError: see `locate_for_writing`.
@@ -39,7 +39,7 @@ def move_path(source: Located, destination: Located, *, walk: bool = CAN_WALK) -
     """Move a file or directory to a path that does not exist, in an existing directory.
 
     Raises:
-        ToolError: the source is missing or is neither, the destination exists, or it cannot be moved.
+        ToolError: the source is neither a file nor a directory, the destination exists, or the move failed.
     """
     with _open_move(source, destination, walk=walk) as (old, new):
         try:

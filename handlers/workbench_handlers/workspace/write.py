@@ -41,7 +41,7 @@ _PATH_CHANGED: Final = {errno.ENOENT, errno.ELOOP, errno.ENOTDIR, errno.EEXIST}
 
 
 class FileChangedError(ToolError):
-    """A file is not the one that was read. `current` has its bytes now; None if it is missing."""
+    """A file changed since it was read. `current` are its present bytes; None if it is missing."""
 
     def __init__(self, located: Located, current: bytes | None) -> None:
         change = "was removed" if current is None else "changed"
@@ -56,7 +56,7 @@ def locate_for_writing(path: str, roots: Sequence[Root]) -> Located:
     """Locate a file or directory that may be missing. Links are followed: a write changes the file at the real path.
 
     Raises:
-        RefusedPathError: it is outside of `roots`, is a root, or belongs to a git repository's own files.
+        RefusedPathError: it is outside of `roots`, is a root, is too deep, or is an internal file of a git repository.
     """
     located = locate(path, roots)
     check_writable_path(path, located)
@@ -64,7 +64,7 @@ def locate_for_writing(path: str, roots: Sequence[Root]) -> Located:
 
 
 def check_writable_path(path: str, located: Located) -> None:
-    """Refuse a root, a path that is too deep, and the own files of a git repository."""
+    """Refuse a root, a path that is too deep, and the internal files of a git repository."""
     if not located.parts:
         message = f"`{path}` is an allowed directory itself: use a path below it"
         raise RefusedPathError(message, reason="Path is a root")
@@ -80,7 +80,7 @@ def check_writable_path(path: str, located: Located) -> None:
 
 
 def _is_git_name(name: str) -> bool:
-    """Return whether some file system takes a name for `.git`: in any case, with trailing dots, or as a short name."""
+    """Return whether a name means `.git` on some file system: any case, trailing dots, or its short name."""
     plain = _IGNORED_IN_NAMES.sub("", name).partition(":")[0].rstrip(" .")
     return plain.casefold() in _GIT_NAMES
 

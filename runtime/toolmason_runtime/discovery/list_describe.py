@@ -73,7 +73,7 @@ def list_describe(context: StyleContext) -> MetaStyle:
         ),
         call_meta(context, CALL, "arguments", description=f"Run a tool described by {DESCRIBE}"),
     )
-    return MetaStyle(context, metas, runner=lambda _: CALL, arguments_key="arguments", is_open=True)
+    return MetaStyle(context, metas, runner=lambda _: CALL, arguments_key="arguments", allows_hidden=True)
 
 
 class _Listing:

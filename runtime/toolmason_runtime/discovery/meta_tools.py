@@ -125,7 +125,7 @@ class MetaStyle:
     """Lists the meta-tools, then the pinned tools.
 
     `runner` returns the name of the meta-tool that runs a hidden tool, and `arguments_key` is its parameter with the
-    arguments. With `is_open`, hidden tools can also be called directly.
+    arguments. With `allows_hidden`, hidden tools can also be called directly.
     """
 
     def __init__(
@@ -135,13 +135,13 @@ class MetaStyle:
         *,
         runner: Callable[[ToolEntry], str],
         arguments_key: str,
-        is_open: bool = False,
+        allows_hidden: bool = False,
     ) -> None:
         self._context = context
         self._metas = {meta.name: meta for meta in metas}
         self._runner = runner
         self._arguments_key = arguments_key
-        self._is_open = is_open
+        self._allows_hidden = allows_hidden
         self._listed = [*(meta.to_wire() for meta in metas), *context.pinned()]
 
     @property
@@ -160,12 +160,12 @@ class MetaStyle:
     def allows_direct_call(self, name: str) -> bool:
         """Return whether the tool is served, and pinned unless hidden tools can be called directly."""
         entry = self._context.find(name)
-        return entry is not None and (self._is_open or self._is_pinned(entry))
+        return entry is not None and (self._allows_hidden or self._is_pinned(entry))
 
     def unknown_tool_text(self, name: str) -> str:
         """Return the error with the meta-tool that runs a hidden tool, or with the most similar names."""
         entry = self._context.find(name)
-        if entry is None or self._is_open:
+        if entry is None or self._allows_hidden:
             return unknown_tool_text(self.index, name)
         rest = f"; run it with `{self._runner(entry)}`" if is_enabled(entry) else ", and disabled on this server"
         return f"Unknown tool `{name}`: it is not listed{rest}."

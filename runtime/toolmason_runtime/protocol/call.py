@@ -16,7 +16,7 @@ Level = Literal["debug", "info", "notice", "warning", "error", "critical", "aler
 ElicitationMode = Literal["form", "url"]
 
 DEFAULT_WAIT_S: Final = 50.0
-"""Time that a handler may wait for a person if the client's timeout is unknown or progress does not keep it waiting."""
+"""Time that a handler may wait for a person if the client's timeout is unknown, or the client accepts no progress."""
 WAIT_MARGIN_S: Final = 10.0
 """Time between the longest wait and the client's timeout, for the rest of the call."""
 

@@ -100,7 +100,7 @@ def test_parameters_select_one_mode(parameters: dict[str, Any], mode: Mode, edit
         ),
         ({"match_text": "a", "new_string": "b", "expected_replacements": -1}, "expected_replacements is -1"),
         ({"match_text": "a", "new_string": "b", "expected_replacements": 10_001}, "expected_replacements is 10001"),
-        ({"edits": [ONE] * 201}, "there are 201 edits; one call takes at most 200: send the rest in another"),
+        ({"edits": [ONE] * 201}, "there are 201 edits; one call takes at most 200: send the rest later"),
         ({"match_text": "a", "new_string": "\0"}, "new_string contains U+0000"),
         ({"match_text": "\ud83d", "new_string": "b"}, "match_text contains U+D83D"),
         ({"edits": [Edit("a", "\udc80")]}, "edit 1 of 1: new_string contains U+DC80"),

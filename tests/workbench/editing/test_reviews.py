@@ -283,7 +283,7 @@ def test_a_review_expires_after_its_time_and_then_nobody_decides(store: ReviewSt
 def test_reviews_are_removed_a_week_after_they_expired(store: ReviewStore, clock: Clock) -> None:
     old = add(store)
     store.decide(old, Decision("approve", "a test"))
-    store.end(old, Outcome("COMMITTED", "written", clock.time, "0"))
+    store.record_outcome(old, Outcome("COMMITTED", "written", clock.time, "0"))
     (store.directory / "tmp-0").mkdir()
     clock.time += store.ttl_s + KEEP_S
     assert store.get(old.id) == old
@@ -311,8 +311,8 @@ def test_the_first_outcome_is_final(store: ReviewStore) -> None:
     review = add(store)
     first = Outcome("CONFLICT", "changed", 1.0, diff="-old")
 
-    assert store.end(review, first) == first
-    assert store.end(review, Outcome("COMMITTED", "written", 2.0)) == first
+    assert store.record_outcome(review, first) == first
+    assert store.record_outcome(review, Outcome("COMMITTED", "written", 2.0)) == first
     assert store.status(review) == "CONFLICT"
 
 

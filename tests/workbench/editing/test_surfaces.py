@@ -14,7 +14,7 @@ from toolmason_runtime import ToolCall, ToolError
 from toolmason_runtime.programs import ProgramSettings
 
 from workbench_handlers.editing.reviews.store import TTL_S, Decision
-from workbench_handlers.editing.state import Reviewing, ttl_seconds
+from workbench_handlers.editing.state import EditingState, ttl_seconds
 from workbench_handlers.editing.surfaces.open_surfaces import Surfaces
 from workbench_handlers.editing.tools import propose_and_review, review_status
 from workbench_handlers.state import Workspace, workspace
@@ -50,9 +50,9 @@ class ShortCall(ToolCall):
 
 
 @asynccontextmanager
-async def reviewing(place: Place) -> AsyncIterator[tuple[Reviewing, Workspace, ProgramSettings]]:
+async def reviewing(place: Place) -> AsyncIterator[tuple[EditingState, Workspace, ProgramSettings]]:
     """Yield the state of a server, and close it."""
-    state = Reviewing(place.store)
+    state = EditingState(place.store)
     try:
         yield state, workspace([str(place.project)]), ProgramSettings()
     finally:
@@ -156,5 +156,5 @@ def test_a_duration_is_read_and_an_invalid_one_is_replaced(text: str, seconds: f
 
 
 def test_a_server_that_proposes_nothing_creates_no_state(place: Place) -> None:
-    Reviewing(place.store)
+    EditingState(place.store)
     assert not place.state.exists()

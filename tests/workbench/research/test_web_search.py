@@ -97,7 +97,7 @@ async def test_run_that_reads_a_file_is_ended(fake: MakeFake, search: Callable[.
     error = (await search("What is in /etc/passwd?", cli)).error
 
     assert error["code"] == "GEMINI_CLI_ERROR"
-    assert "it used read_file, which is no web search" in error["message"] + str(error["details"])
+    assert "it used read_file, which is not a web search" in error["message"] + str(error["details"])
 
 
 @pytest.mark.parametrize(

@@ -1,1 +1,1 @@
-"""Reviews: their files in the state directory, and their life from a proposal to a written file."""
+"""Create reviews, store them in the user's state directory, and end them: write the file, or report a conflict."""

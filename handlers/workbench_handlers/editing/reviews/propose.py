@@ -1,7 +1,7 @@
 """Find, or create, the review of a proposal.
 
-A proposal that is sent again joins its pending review. If that was decided before the caller received the result, it
-returns this result and writes nothing: a client's time-out loses no answer, and repeats no change.
+A proposal that is sent again joins its pending review. If the user has decided it and no call has returned the result,
+the call returns this result and writes nothing again. So a client's time-out loses no answer and repeats no change.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from fnmatch import fnmatchcase
 from toolmason_runtime import ToolCall, ToolError
 from toolmason_runtime.programs import ProgramSettings
 
-from workbench_handlers.editing.reviews.settle import SUPERSEDED, settle, supersede
+from workbench_handlers.editing.reviews.settle import decide_and_settle, supersede
 from workbench_handlers.editing.reviews.store import AUTO_APPROVE, Decision, Review, ReviewStore, digest
 from workbench_handlers.editing.text.apply import apply_request
 from workbench_handlers.editing.text.request import EditRequest
@@ -34,7 +34,7 @@ class Proposer:
 
     @property
     def caller(self) -> str:
-        """The identity of proposals that are sent again."""
+        """The client and its transport: a proposal that it sends again joins its review."""
         return f"{self.name}/{self.transport}"
 
     @classmethod
@@ -46,7 +46,7 @@ class Proposer:
 def find_or_create(
     store: ReviewStore, located: Located, request: EditRequest, proposer: Proposer, *, session: str = ""
 ) -> Review:
-    """Return the review of a proposal: the one of the same call before, or a new one.
+    """Return the review of a proposal: that of the same earlier call, or a new one.
 
     Raises:
         ToolError: the proposal does not fit the file, `session` cannot be continued, or nothing may be written there.
@@ -86,8 +86,7 @@ def auto_approve(store: ReviewStore, review: Review, globs: tuple[str, ...], set
     """
     if not any(_covers(glob, review.parts) for glob in globs) or _requires_a_person(settings):
         return
-    if store.decide(review, Decision("approve", AUTO_APPROVE)):
-        settle(store, review)
+    decide_and_settle(store, review, Decision("approve", AUTO_APPROVE))
 
 
 def _answers(store: ReviewStore, review: Review, current: bytes | None) -> bool:
@@ -109,14 +108,14 @@ def _continue(
     session: str,
     current: bytes | None,
 ) -> Review:
-    """Create the review that changes the text of another one. Its base stays the file. The caller holds the lock."""
+    """Create a review that changes the text of another one; its base is still the file. The caller holds the lock."""
     before = store.get(session)
     if before is None or before.path != str(located.path):
         reason = "there is no such review" if before is None else f"it is a review of `{before.shown}`"
         message = f"session_path=`{session}`: {reason}. Leave session_path out for a new proposal"
         raise ToolError(message, code="NO_SUCH_REVIEW")
     outcome, status = store.outcome(before), store.status(before)
-    if outcome is not None and SUPERSEDED in outcome.message:
+    if outcome is not None and outcome.is_superseded:
         raise ToolError(f"session_path: {before.id} was {outcome.message}; use that id", code="SUPERSEDED")
     if outcome is not None or status != "REVIEW":
         message = f"session_path: {before.id} is {status}, and only a REVIEW can be continued. " + (
@@ -158,7 +157,7 @@ def _expiry_notes(expired: list[str]) -> tuple[str, ...]:
 
 
 def _covers(glob: str, parts: tuple[str, ...]) -> bool:
-    """Return whether a glob, relative to the root, matches a path as a whole."""
+    """Return whether a glob matches a path below the root. Without a slash, it matches only entries of the root."""
     steps = glob.removeprefix("./").split("/")
     if len(steps) == 1 and steps != ["**"]:
         return len(parts) == 1 and fnmatchcase(parts[0], steps[0])

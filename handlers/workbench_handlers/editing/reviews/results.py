@@ -19,7 +19,12 @@ MAX_LISTED: Final = 100
 
 
 def review_result(store: ReviewStore, review: Review, *, is_open: bool = False) -> ReviewResult:
-    """Return the state of a review, after writing an approved text. `is_open`: the user still sees a question.
+    """Return the state of a review. An approved text is written first.
+
+    Args:
+        store: the reviews.
+        review: the review.
+        is_open: whether the user can still answer in the client or the editor.
 
     Raises:
         ToolError: the approved text could not be written.
@@ -27,13 +32,14 @@ def review_result(store: ReviewStore, review: Review, *, is_open: bool = False) 
     outcome = settle(store, review)
     status, decision = store.status(review), store.decision(review)
     if outcome is not None:
-        message, diff = _after(outcome, decision), outcome.diff
+        message, diff = _outcome_message(outcome, decision), outcome.diff
     elif decision is None:
-        message, diff = (_expired(review) if status == "EXPIRED" else _pending(review, is_open=is_open)), ""
+        is_expired = status == "EXPIRED"
+        message, diff = _expired_message(review) if is_expired else _pending_message(review, is_open=is_open), ""
     elif status == "REJECTED":
-        message, diff = f"The user rejected the change{_comment(decision)}. Nothing was written. {_AFTER_REJECTION}", ""
+        message, diff = _rejected_message(decision), ""
     else:
-        message, diff = _reviewed(store, review, decision)
+        message, diff = _feedback(store, review, decision)
     return ReviewResult(
         session_path=review.id,
         user_action=status,
@@ -45,7 +51,7 @@ def review_result(store: ReviewStore, review: Review, *, is_open: bool = False) 
 
 
 def pending_reviews(store: ReviewStore, reviews: list[Review]) -> list[PendingReview]:
-    """Return the first of `reviews` for a list."""
+    """Return the first `MAX_LISTED` of `reviews`, with their ages."""
     now = store.now()
     return [
         PendingReview(
@@ -59,22 +65,26 @@ def pending_reviews(store: ReviewStore, reviews: list[Review]) -> list[PendingRe
     ]
 
 
-_AFTER_REJECTION: Final = "Ask the user how to proceed; do not send the same change again unless asked to."
+def _rejected_message(decision: Decision) -> str:
+    return (
+        f"The user rejected the change{_comment(decision)}. Nothing was written. Ask the user how to proceed; do not "
+        "send the same change again unless asked to."
+    )
 
 
-def _after(outcome: Outcome, decision: Decision | None) -> str:
-    """Return the message of a review that has ended."""
+def _outcome_message(outcome: Outcome, decision: Decision | None) -> str:
     if outcome.status == "CONFLICT":
         return (
             f"{outcome.message}. user_feedback_diff shows the change of the file. Read the file again, and send a new "
             "proposal without session_path."
         )
-    if outcome.status == "REVIEW":
+    if outcome.is_superseded:
         return f"This review was {outcome.message}: use that session_path."
     return f"{outcome.message}{_comment(decision)}. No further call is needed."
 
 
-def _reviewed(store: ReviewStore, review: Review, decision: Decision) -> tuple[str, str]:
+def _feedback(store: ReviewStore, review: Review, decision: Decision) -> tuple[str, str]:
+    """Return the message about an edit or comment of the user, and the diff of an edit."""
     if decision.edited is None:
         message = (
             f"The user answered{_comment(decision) or ' without a comment'}. Nothing was written. Send a new proposal "
@@ -91,7 +101,7 @@ def _reviewed(store: ReviewStore, review: Review, decision: Decision) -> tuple[s
     return message, unified_diff(store.proposed(review), decision.edited, review.shown, labels=labels)
 
 
-def _pending(review: Review, *, is_open: bool) -> str:
+def _pending_message(review: Review, *, is_open: bool) -> str:
     expires = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(review.expires_at))
     where = "in the client or editor, or with" if is_open else "with"
     return (
@@ -103,7 +113,7 @@ def _pending(review: Review, *, is_open: bool) -> str:
     )
 
 
-def _expired(review: Review) -> str:
+def _expired_message(review: Review) -> str:
     return (
         f"The review of `{review.shown}` expired before the user decided, and nothing was written. If the change is "
         "still wanted, send the proposal again for a new review."

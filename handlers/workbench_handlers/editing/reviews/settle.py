@@ -8,7 +8,6 @@ nothing.
 from __future__ import annotations
 
 import os
-from typing import Final
 
 from toolmason_runtime import ToolError
 
@@ -26,14 +25,12 @@ from workbench_handlers.workspace.open import open_directory
 from workbench_handlers.workspace.roots import Located
 from workbench_handlers.workspace.write import FileChangedError, check_writable_path, read_for_editing, replace_file
 
-SUPERSEDED: Final = "superseded by"
-
 
 def settle(store: ReviewStore, review: Review) -> Outcome | None:
-    """Write the text of an approved review; return its outcome, None without one: it is undecided, or not approved.
+    """Write the text of an approved review. Return the outcome; None if the review is undecided or was not approved.
 
     Raises:
-        ToolError: the text could not be written; the approval stands, and the next call tries again.
+        ToolError: the text could not be written; the review stays approved, and the next call tries again.
     """
     if outcome := store.outcome(review):
         return outcome
@@ -44,31 +41,41 @@ def settle(store: ReviewStore, review: Review) -> Outcome | None:
         return store.outcome(review) or _commit(store, review, store.proposed(review), decision)
 
 
+def decide_and_settle(store: ReviewStore, review: Review, decision: Decision) -> None:
+    """Record a decision. If it is the first one, and an approval, write the text.
+
+    Raises:
+        ToolError: as `settle`.
+    """
+    if store.decide(review, decision):
+        settle(store, review)
+
+
 def commit_edited(store: ReviewStore, review: Review) -> Outcome:
-    """Write the text that a person saved in a review; return the outcome, or the one of a review that has ended.
+    """Write the text that a person saved in a review, unless the review has ended; return its outcome.
 
     Raises:
         ToolError: no person saved a text for this review, another one continues it, or it could not be written.
     """
     with store.lock(review.path):
         outcome, decision = store.outcome(review), store.decision(review)
-        if outcome is not None and outcome.status == "REVIEW":
+        if outcome is not None and outcome.is_superseded:
             message = f"Not written: {review.id} was {outcome.message}. Commit or continue that review"
             raise ToolError(message, code="NOT_COMMITTABLE")
         if outcome is not None:
             return outcome
         if decision is None or decision.edited is None:
-            raise ToolError(_not_committable(store, review), code="NOT_COMMITTABLE")
+            raise ToolError(_refusal_message(store, review), code="NOT_COMMITTABLE")
         return _commit(store, review, decision.edited, decision)
 
 
 def supersede(store: ReviewStore, review: Review, successor: str) -> None:
     """End a review that another one continues. The caller holds the lock of the file."""
-    store.end(review, Outcome("REVIEW", f"{SUPERSEDED} {successor}", store.now()))
+    store.record_outcome(review, Outcome("REVIEW", f"superseded by {successor}", store.now()))
 
 
 def undo(store: ReviewStore, review_id: str) -> str:
-    """Restore the bytes from before a committed review, or remove the file that it created; return a sentence.
+    """Restore the bytes from before a committed review, or remove the file that it created. Return a message.
 
     Raises:
         ToolError: there is no such review, it was not committed, or the file has changed since.
@@ -112,10 +119,10 @@ def _commit(store: ReviewStore, review: Review, data: bytes, decision: Decision)
             code=error.code,
         ) from error
     status: Status = "AUTO_APPROVED" if decision.surface == AUTO_APPROVE else "COMMITTED"
-    return store.end(review, Outcome(status, _committed(review, decision), store.now(), digest(data)))
+    return store.record_outcome(review, Outcome(status, _commit_message(review, decision), store.now(), digest(data)))
 
 
-def _committed(review: Review, decision: Decision) -> str:
+def _commit_message(review: Review, decision: Decision) -> str:
     if decision.surface == AUTO_APPROVE:
         return f"`{review.shown}` was written without a review: the server's --auto-approve covers it"
     if decision.action == "edit":
@@ -126,10 +133,10 @@ def _committed(review: Review, decision: Decision) -> str:
 def _conflict(store: ReviewStore, review: Review, current: bytes | None) -> Outcome:
     diff = unified_diff(store.original(review), current, review.shown, labels=("proposed against", "now"))
     message = f"`{review.shown}` changed after it was read for this proposal, so nothing was written"
-    return store.end(review, Outcome("CONFLICT", message, store.now(), diff=diff))
+    return store.record_outcome(review, Outcome("CONFLICT", message, store.now(), diff=diff))
 
 
-def _not_committable(store: ReviewStore, review: Review) -> str:
+def _refusal_message(store: ReviewStore, review: Review) -> str:
     """Return why a review without an edited text cannot be committed, and the next step."""
     reasons: dict[Status, str] = {
         "PENDING": "is still waiting for the user: send the proposal again, or call review_status",
@@ -143,8 +150,7 @@ def _not_committable(store: ReviewStore, review: Review) -> str:
 
 
 def _remove_file(located: Located) -> None:
-    parent = Located(located.root, located.parts[:-1], located.shown)
-    with open_directory(parent) as descriptor:
+    with open_directory(located.parent) as descriptor:
         if descriptor < 0:
             located.path.unlink()
         else:

@@ -93,7 +93,7 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The end of a review. A superseded one has the status `REVIEW`."""
+    """The end of a review: its text was written, there was a conflict, or another review continues it."""
 
     status: Status
     message: str
@@ -102,6 +102,11 @@ class Outcome:
     """Digest of the written bytes."""
     diff: str = ""
     """For a conflict: the change of the file since it was read."""
+
+    @property
+    def is_superseded(self) -> bool:
+        """Whether another review continues this one."""
+        return self.status == "REVIEW"
 
 
 class ReviewStore:
@@ -162,7 +167,7 @@ class ReviewStore:
         files = {"review.json": _as_json(asdict(review)), "proposed": proposed}
         if original is not None:
             files["original"] = original
-        # Complete before it has its name, so that a kill leaves no half of a review.
+        # The directory gets its name when it is complete, so that a kill leaves no incomplete review.
         temporary = self.directory / f"tmp-{token_hex(10)}"
         temporary.mkdir(mode=0o700)
         for name, data in files.items():
@@ -238,7 +243,7 @@ class ReviewStore:
             edited = (self._path(review) / Path(name).name).read_bytes()
         return Decision(stored["action"], stored["surface"], stored["comment"], edited, stored["at"])
 
-    def end(self, review: Review, outcome: Outcome) -> Outcome:
+    def record_outcome(self, review: Review, outcome: Outcome) -> Outcome:
         """Record the outcome, and return it, or the one that was recorded first."""
         create_once(self._path(review) / "outcome.json", _as_json(asdict(outcome)))
         return self.outcome(review) or outcome
@@ -282,13 +287,13 @@ class ReviewStore:
         return sorted(self.all(), key=lambda review: (review.created_at, review.id), reverse=True)[:limit]
 
     def all(self) -> Iterator[Review]:
-        """Yield all reviews, in no order."""
+        """Yield all reviews, in any order."""
         for name in self._names():
             if review := self.get(name):
                 yield review
 
     def lock(self, path: str | Path) -> AbstractContextManager[None]:
-        """Return the lock of a file: among all servers, one process at a time compares and writes it."""
+        """Return the lock of a file. Of all processes, only its holder compares the file with a base and writes it."""
         directory = self.directory / "locks"
         make_private(self.directory)
         make_private(directory)
@@ -310,7 +315,7 @@ class ReviewStore:
         return {}
 
     def _sweep(self) -> None:
-        """Remove reviews that expired long ago, and the rest of reviews that a killed process left."""
+        """Remove reviews that expired long ago, and incomplete ones that a killed process left."""
         old = self.now() - KEEP_S
         for name in self._names():
             path = self.directory / name

@@ -1,1 +1,1 @@
-"""Where a person decides: a question in the client, an editor, the terminal, pages in a browser."""
+"""The surfaces on which a person decides a review: a question in the client, an editor, a terminal, a web page."""

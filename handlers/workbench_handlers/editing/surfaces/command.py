@@ -15,8 +15,14 @@ from toolmason_runtime import ToolError
 from workbench_handlers.editing.reviews.settle import settle, undo
 from workbench_handlers.editing.reviews.state_files import reviews_directory
 from workbench_handlers.editing.reviews.store import Review, ReviewStore
-from workbench_handlers.editing.surfaces.person_text import age_text, is_open, status_text
-from workbench_handlers.editing.surfaces.terminal import Terminal, decide_review, show_diff, show_review, walk
+from workbench_handlers.editing.surfaces.person_text import age_text, awaits_decision, status_text
+from workbench_handlers.editing.surfaces.terminal import (
+    Terminal,
+    decide_all,
+    decide_review,
+    show_diff,
+    show_review,
+)
 from workbench_handlers.editing.text.diff import reveal, unified_diff
 
 COMMAND: Final = "toolmason-workbench review"
@@ -24,14 +30,15 @@ DONE: Final = 0
 FAILED: Final = 1
 USAGE: Final = 2
 INTERRUPTED: Final = 130
+NO_TERMINAL: Final = f"there is no terminal to decide in; run `{COMMAND}` in one, or use --web"
 
 _WRITTEN: Final = frozenset({"COMMITTED", "AUTO_APPROVED"})
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command and return the exit code: 0, 1 if something is left or impossible, 2 for wrong usage."""
+    """Run the command and return the exit code: 0 done, 1 failed or reviews are left, 2 wrong usage."""
     options = _parser().parse_args(argv)
-    # A path may contain characters that the terminal's encoding lacks, and a comment may not be in it.
+    # The terminal's encoding may lack characters of a path, and typed text may be invalid in it.
     for stream, errors in ((sys.stdin, "replace"), (sys.stdout, "backslashreplace"), (sys.stderr, "backslashreplace")):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors=errors)
@@ -54,7 +61,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=COMMAND,
         description="Show the edits that models proposed, and approve, edit, comment or reject each.",
-        epilog="Exit codes: 0 done, 1 reviews are left that need a terminal or a failure, 2 wrong usage.",
+        epilog="Exit codes: 0 done; 1 failed, or no terminal to decide the pending reviews in; 2 wrong usage.",
         allow_abbrev=False,
     )
     parser.add_argument("id", nargs="?", metavar="ID", help="one review; without it, all pending ones in order")
@@ -97,7 +104,7 @@ def _run(options: argparse.Namespace, terminal: Terminal) -> int:
 def _usage_problem(options: argparse.Namespace) -> str:
     """Return the part of a command line that has no effect; empty if there is none."""
     if options.id and (options.list or options.undo is not None):
-        return "ID cannot be combined with --list; write the one to undo after --undo"
+        return "ID cannot be combined with --list; to undo a review, write its ID after --undo"
     if options.port and not options.web:
         return "--port needs --web"
     return "--yes needs --undo ID" if options.yes and not options.undo else ""
@@ -106,10 +113,10 @@ def _usage_problem(options: argparse.Namespace) -> str:
 def _review_all(terminal: Terminal, store: ReviewStore) -> int:
     reviews = store.pending()
     if not reviews or terminal.is_interactive:
-        walk(terminal, store)
+        decide_all(terminal, store)
         return DONE
     _list(terminal, reviews, "")
-    return _fail(f"there is no terminal to decide in; run `{COMMAND}` in one, or use --web")
+    return _fail(NO_TERMINAL)
 
 
 def _review_one(terminal: Terminal, store: ReviewStore, review_id: str) -> int:
@@ -117,13 +124,13 @@ def _review_one(terminal: Terminal, store: ReviewStore, review_id: str) -> int:
     if review is None:
         return _fail("the review was removed")
     settle(store, review)  # an approval whose text could not be written
-    is_pending = is_open(store, review)
+    is_pending = awaits_decision(store, review)
     if is_pending and terminal.is_interactive:
         decide_review(terminal, store, review)
         return DONE
     show_review(terminal, store, review)
     terminal.line(status_text(store, review))
-    return _fail("there is no terminal to decide in; run it in one, or use --web") if is_pending else DONE
+    return _fail(NO_TERMINAL) if is_pending else DONE
 
 
 def _list(terminal: Terminal, reviews: Sequence[Review], empty: str) -> int:

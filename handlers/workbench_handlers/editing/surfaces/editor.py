@@ -23,10 +23,11 @@ from typing import Final
 
 from toolmason_runtime.programs import SearchPath
 
-from workbench_handlers.editing.reviews.settle import settle
+from workbench_handlers.editing.reviews.settle import decide_and_settle
 from workbench_handlers.editing.reviews.store import Decision, Review, ReviewStore
 
-SETTING: Final = "WORKBENCH_EDITOR"
+EDITOR_VARIABLE: Final = "WORKBENCH_EDITOR"
+"""Environment variable with the command of a graphical editor; if set, it opens beside a question."""
 GRACE_S: Final = 1.0
 """Seconds from SIGTERM to SIGKILL."""
 
@@ -48,14 +49,16 @@ def find_editor(environ: Mapping[str, str], projects: Iterable[Path]) -> tuple[s
     `$WORKBENCH_EDITOR` is the command; without it, `code` is used if the session has a display. Programs in a
     directory of `projects` are not used.
     """
-    setting = environ.get(SETTING, "").strip()
+    setting = environ.get(EDITOR_VARIABLE, "").strip()
     if not setting and not _has_display(environ):
         return None
     words = split_command(setting or _DEFAULT)
     program = SearchPath.of(environ, projects).find(words[0]) if words else None
     if program is None or Path(program).suffix.lower() in _BATCH_FILES:
         if setting:
-            _log.warning("$%s is not used: it needs a program outside of the projects, no batch file", SETTING)
+            _log.warning(
+                "$%s is not used: it must name a program outside of the projects, not a batch file", EDITOR_VARIABLE
+            )
         return None
     if not any(_SIDE.search(word) for word in words):
         words += ["{old}", "{new}"]
@@ -98,7 +101,7 @@ async def review_in_editor(store: ReviewStore, review: Review, command: tuple[st
 
 
 def _write_current(directory: Path, name: str, data: bytes) -> Path:
-    """Write the read-only side. The name of its directory is a part of the tab's title in VS Code."""
+    """Write the read-only copy of the file. VS Code shows the name of its directory, `current`, in the tab."""
     path = directory / "current" / name
     path.parent.mkdir()
     path.write_bytes(data)
@@ -109,8 +112,7 @@ def _write_current(directory: Path, name: str, data: bytes) -> Path:
 def _decide(store: ReviewStore, review: Review, saved: bytes) -> None:
     is_edited = saved != store.proposed(review)
     decision = Decision("edit", "editor", edited=saved) if is_edited else Decision("approve", "editor")
-    if store.decide(review, decision):
-        settle(store, review)
+    decide_and_settle(store, review, decision)
 
 
 async def _run(command: Sequence[str]) -> int | None:

@@ -1,4 +1,4 @@
-"""Ask the user about a review: a question in the client, the server's page, or a graphical editor.
+"""Ask the user about a review during a call: by a question in the client, the server's page, or a graphical editor.
 
 The surfaces of a review run beside the call that opened them, and the first decision on any of them is final. A call
 may end earlier: the question and the editor stay open, and an answer still decides.
@@ -15,22 +15,21 @@ from typing import TYPE_CHECKING, Any, Final
 
 from toolmason_runtime import ToolCall, ToolError
 
-from workbench_handlers.editing.reviews.settle import settle
+from workbench_handlers.editing.reviews.settle import decide_and_settle
 from workbench_handlers.editing.reviews.store import Action, Decision, Review, ReviewStore
+from workbench_handlers.editing.surfaces.editor import EDITOR_VARIABLE, find_editor, review_in_editor
 from workbench_handlers.editing.text.diff import reveal
 from workbench_handlers.state import project_paths
 
 if TYPE_CHECKING:
     from workbench_handlers.editing.surfaces.pages import ReviewPages
 
-EDITOR_VARIABLE: Final = "WORKBENCH_EDITOR"
-"""Environment variable with the command of a graphical editor; if set, it opens beside a question."""
 QUESTION: Final = "question"
 EDITOR: Final = "editor"
-MAX_SHOWN: Final = 20_000
-"""Maximum characters of a diff in a question to the user; a longer one is shown elsewhere, never cut."""
+MAX_QUESTION_DIFF: Final = 20_000
+"""Maximum characters of a diff in a question to the user. A longer one is shown on another surface, never cut."""
 POLL_S: Final = 0.25
-"""Seconds between looks at the decision, which another process may make."""
+"""Seconds between checks for a decision, which another process may record."""
 PROGRESS_S: Final = 5.0
 """Seconds between progress notifications."""
 
@@ -55,12 +54,12 @@ _log = logging.getLogger(__name__)
 
 
 class Surfaces:
-    """The open surfaces of a server, and its review page."""
+    """The open surfaces of a server, and its review pages."""
 
     def __init__(self, store: ReviewStore) -> None:
         self._store = store
         self._tasks: dict[tuple[str, str], asyncio.Task[None]] = {}
-        self._page: asyncio.Task[None] | None = None
+        self._page_task: asyncio.Task[None] | None = None
         self._pages: asyncio.Future[ReviewPages] | None = None
 
     async def open(self, call: ToolCall, review: Review, diff: str) -> None:
@@ -69,7 +68,7 @@ class Surfaces:
         Raises:
             InputRequired: in 2026-07-28, the client must ask the user and call again.
         """
-        fits = len(diff) <= MAX_SHOWN
+        fits = len(diff) <= MAX_QUESTION_DIFF
         by_form = fits and call.can_elicit("form")
         by_page = not by_form and call.is_local and call.can_elicit("url")
         if call.is_local and (os.environ.get(EDITOR_VARIABLE) or not (by_form or by_page)):
@@ -114,7 +113,7 @@ class Surfaces:
 
     async def aclose(self) -> None:
         """Close all surfaces and the page."""
-        tasks = [*self._tasks.values(), *([self._page] if self._page else [])]
+        tasks = [*self._tasks.values(), *([self._page_task] if self._page_task else [])]
         for task in tasks:
             task.cancel()
         if tasks:
@@ -159,8 +158,6 @@ class Surfaces:
     async def _open_editor(self, call: ToolCall, review: Review) -> None:
         if (review.id, EDITOR) in self._tasks:
             return
-        from workbench_handlers.editing.surfaces.editor import find_editor, review_in_editor
-
         command = await asyncio.to_thread(find_editor, os.environ, await project_paths(call))
         if command:
             self._start(review, EDITOR, review_in_editor(self._store, review, command))
@@ -169,7 +166,7 @@ class Surfaces:
         """Return the pages of this server, which stay open until it ends."""
         if self._pages is None:
             self._pages = asyncio.get_running_loop().create_future()
-            self._page = asyncio.create_task(self._serve_pages(self._pages))
+            self._page_task = asyncio.create_task(self._serve_pages(self._pages))
         return await asyncio.shield(self._pages)
 
     async def _serve_pages(self, opened: asyncio.Future[ReviewPages]) -> None:
@@ -185,12 +182,6 @@ class Surfaces:
             if opened.done():
                 raise
             opened.set_exception(ToolError(f"the review page cannot be served: {error}", code="NO_PAGE"))
-
-
-def decide_and_settle(store: ReviewStore, review: Review, decision: Decision) -> None:
-    """Record a decision; if it is the first one, write an approved text."""
-    if store.decide(review, decision):
-        settle(store, review)
 
 
 def _question(review: Review, diff: str) -> str:

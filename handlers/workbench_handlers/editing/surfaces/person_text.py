@@ -22,7 +22,7 @@ _UNITS: Final = ((86_400, "d"), (3_600, "h"), (60, "min"))
 
 
 def decide(store: ReviewStore, review: Review, decision: Decision) -> str:
-    """Store the decision, carry it out, and return its result; the decision of another surface stands if it was first.
+    """Record a decision, carry out the first one, and return the status as a sentence.
 
     Raises:
         ToolError: the file could not be written.
@@ -33,8 +33,8 @@ def decide(store: ReviewStore, review: Review, decision: Decision) -> str:
     return f"This review was decided elsewhere. {text}" if store.is_decided(review) and not is_first else text
 
 
-def is_open(store: ReviewStore, review: Review) -> bool:
-    """Return whether a review can be decided."""
+def awaits_decision(store: ReviewStore, review: Review) -> bool:
+    """Return whether a review can still be decided."""
     return store.status(review) == "PENDING" and not store.is_decided(review)
 
 
@@ -58,7 +58,7 @@ def age_text(review: Review) -> str:
 
 
 def facts(review: Review) -> list[tuple[str, str]]:
-    """Return the labelled facts about a review, with visible control characters."""
+    """Return the facts about a review as labels and values. Invisible characters appear as escapes."""
     rows = [("File", review.path), ("Proposed", f"{age_text(review)} by {review.client or 'an unknown client'}")]
     rows.append(("Mode", review.mode))
     if review.continues:

@@ -89,7 +89,7 @@ def show_diff(terminal: Terminal, diff: str) -> None:
         terminal.line(line, _BOLD if is_header else colours.get(line[:1], ""))
 
 
-def walk(terminal: Terminal, store: ReviewStore) -> None:
+def decide_all(terminal: Terminal, store: ReviewStore) -> None:
     """Ask about each pending review in order, until all are decided or skipped, or the person quits."""
     skipped: set[str] = set()
     while reviews := [review for review in store.pending() if review.id not in skipped]:

@@ -1,1 +1,1 @@
-"""Pure functions: from the parameters of a proposal and the bytes of a file to new bytes, and differences of bytes."""
+"""Pure functions on the bytes of a file: apply the edits of a proposal, find similar text, compare two versions."""

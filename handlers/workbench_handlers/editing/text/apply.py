@@ -73,8 +73,8 @@ def _apply_edit(edit: Edit, file: FileText, text: str, shown: str, request: Edit
     if edit.match_text == OVERWRITE:
         return file.with_newlines(edit.new_string), ""
     if edit.match_text == APPEND:
-        is_open = bool(text) and not text.endswith("\r" if file.newline == "\r" else "\n")
-        note = "the file has no final newline; the text was appended to its last line" if is_open else ""
+        lacks_newline = bool(text) and not text.endswith("\r" if file.newline == "\r" else "\n")
+        note = "the file has no final newline; the text was appended to its last line" if lacks_newline else ""
         return text + in_style(edit.new_string, file.newline), note
     if len(edit.match_text) > MAX_MATCH_CHARS and not request.bypass_limit:
         message = f"match_text has {len(edit.match_text):,} characters; the limit is {MAX_MATCH_CHARS:,}. Send a "
@@ -95,7 +95,7 @@ def _replace(edit: Edit, file: FileText, text: str, shown: str) -> tuple[str, st
 
 
 def _replace_typographic(edit: Edit, file: FileText, text: str, shown: str) -> tuple[str, str]:
-    """Replace the only place that differs from `match_text` in quotes, ellipses, spaces and dashes alone."""
+    """Replace the only place that equals `match_text` except for quotes, ellipses, spaces and dashes."""
     folded, wanted = (fold(part, file.newline, typography=True) for part in (text, edit.match_text))
     starts = find_starts(folded, wanted, 2)
     if len(starts) != 1 or edit.expected_replacements != 1:
@@ -111,10 +111,10 @@ def _replace_typographic(edit: Edit, file: FileText, text: str, shown: str) -> t
 
 
 def _splice(edit: Edit, newline: str, text: str, positions: Positions, matches: list[tuple[int, int]]) -> str:
-    """Return `text` with the matches, which are positions of its folded form, replaced.
+    """Return `text` with each match replaced. `matches` are positions in the folded text.
 
-    Characters that `new_string` repeats at the beginning and the end of `match_text` are not replaced, so the context
-    of an edit keeps its line breaks and its typographic characters. The rest has the line breaks of the match.
+    Where `new_string` begins or ends like `match_text`, the file keeps its characters, so the context of an edit keeps
+    its line breaks and typographic characters. The rest gets the line breaks of the match.
     """
     old, new = edit.match_text.replace("\r\n", "\n"), edit.new_string
     if newline or "\n" in text:

@@ -1,4 +1,4 @@
-r"""Show the difference of two versions of a file. No invisible character is printed: each appears as its escape."""
+"""Compare two versions of a file, as a unified diff or side by side. Invisible characters appear as escapes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ RowKind = Literal["same", "changed", "added", "removed", "gap"]
 
 @dataclass(frozen=True, slots=True)
 class DiffRow:
-    """One row of a side by side view. The texts are revealed; a side without a line has None and the empty string.
+    """One row of a side by side view; invisible characters are escaped.
+
+    A side without a line has None and the empty string.
 
     A gap has the number of its omitted lines as text on both sides. A last line without a line break is followed by
     `NO_NEWLINE` on a line of its own.
@@ -47,7 +49,7 @@ def unified_diff(
 ) -> str:
     """Return the unified diff of two versions, empty if they are equal. None is a missing file.
 
-    Changes of the encoding and the line breaks are stated before it; of binary files, only the sizes.
+    Lines before it report changes of the encoding and the line breaks. For binary files it has only the sizes.
     """
     if old == new:
         return ""

@@ -1,4 +1,4 @@
-"""Find a text in another one, exactly or with typographic differences, as positions of the unchanged text."""
+"""Fold line breaks and typographic characters to find a text in another one, and map positions back."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def fold(text: str, newline: str, *, typography: bool = False) -> str:
 
 
 class Positions:
-    """The positions of a text that belong to positions of its folded form."""
+    """Maps positions in the folded form of a text to positions in the text."""
 
     def __init__(self, text: str, *, typography: bool = False) -> None:
         # Parts whose length differs: their end in the folded text and in the original, and their folded length.
@@ -51,12 +51,12 @@ class Positions:
             self._sizes.append(size)
 
     def original(self, position: int) -> int:
-        """Return the position in the original."""
+        """Return the position in the text."""
         index = bisect_right(self._ends, position)
         return position + (self._originals[index - 1] - self._ends[index - 1] if index else 0)
 
     def is_boundary(self, position: int) -> bool:
-        """Return whether the position is not inside the replacement of one character by several."""
+        """Return whether a folded position is between two characters of the text, not in the `...` of an ellipsis."""
         index = bisect_right(self._ends, position)
         return index == len(self._ends) or position <= self._ends[index] - self._sizes[index]
 
@@ -66,7 +66,7 @@ class Positions:
 
 
 def find_starts(text: str, wanted: str, limit: int) -> list[int]:
-    """Return the first `limit` positions of a text that is not empty. They do not overlap."""
+    """Return the first `limit` positions of `wanted`, which is not empty, in `text`. The matches do not overlap."""
     starts: list[int] = []
     position = text.find(wanted)
     while position >= 0 and len(starts) < limit:

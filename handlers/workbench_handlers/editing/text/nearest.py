@@ -1,4 +1,4 @@
-"""Find the places of a text that are most similar to one that does not occur in it. The work is bounded."""
+"""Find the places in a text that are most similar to a wanted text, which does not occur in it, in bounded time."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ MAX_COMPARED_CHARS: Final = 2_000
 MAX_COMPARED_LINES: Final = 100
 """Maximum lines of the wanted text that are compared."""
 MAX_ANCHORS: Final = 24
-"""Maximum words, and maximum other parts, of the wanted text that are searched."""
+"""Maximum anchors of each kind: words, and other short parts of the wanted text, which are searched exactly."""
 MAX_ANCHOR_HITS: Final = 100
-"""Maximum occurrences of one of these that are examined."""
+"""Maximum occurrences of one anchor that are examined."""
 MAX_CANDIDATES: Final = 10
 """Maximum places whose similarity is computed."""
 MAX_EXACT_CHARS: Final = 300

@@ -99,7 +99,7 @@ def _check_batch(
         message = "expected_replacements beside edits has no effect: put it into the edit that it belongs to"
         raise _invalid(message)
     if len(edits) > MAX_EDITS:
-        raise _invalid(f"there are {len(edits):,} edits; one call takes at most {MAX_EDITS}: send the rest in another")
+        raise _invalid(f"there are {len(edits):,} edits; one call takes at most {MAX_EDITS}: send the rest later")
     for number, edit in enumerate(edits, 1):
         where = f"edit {number} of {len(edits)}: "
         _check_edit(edit, where)

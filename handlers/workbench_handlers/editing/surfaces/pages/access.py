@@ -42,19 +42,19 @@ class AccessMiddleware:
                 MutableHeaders(scope=message).update(HEADERS)
             await send(message)
 
-        app = (
-            (self._refusal(Request(scope)) or self._app) if scope["type"] == "http" else _refused("No such page.", 404)
-        )
+        app: ASGIApp = _refused("No such page.", 404)
+        if scope["type"] == "http":
+            app = self._intercept(Request(scope)) or self._app
         await app(scope, receive, send_isolated)
 
-    def _refusal(self, request: Request) -> Response | None:
-        """Return the answer to a request without access, or to one whose address has the token; None for others."""
+    def _intercept(self, request: Request) -> Response | None:
+        """Return a refusal, or the page that stores the token of the address; None if the request has access."""
         host = request.headers.get("host", "").lower()
         if host not in self._hosts:
             return _refused("This host is not served here.", 421)
-        # Browsers send the origin with every POST, so a request without it is none of these pages.
+        # Browsers send the origin with every POST, so a request without it does not come from these pages.
         if request.method not in {"GET", "HEAD"} and request.headers.getlist("origin") != [f"http://{host}"]:
-            return _refused("Requests of other pages are not answered.", 403)
+            return _refused("Requests from other pages are refused.", 403)
         if request.method in {"GET", "HEAD"} and (token := request.query_params.get("token")) is not None:
             return self._entrance(request.url.path) if self._is_token(token) else _refused(_NO_TOKEN, 403)
         return None if self._is_token(request.cookies.get(COOKIE, "")) else _refused(_NO_TOKEN, 403)
@@ -65,7 +65,7 @@ class AccessMiddleware:
     def _entrance(self, path: str) -> Response:
         """Return a page that stores the token in a cookie and opens the address without it.
 
-        A redirect would not do: browsers do not send a strict cookie after a click in a page of another site.
+        A redirect would fail: after a click in a page of another site, browsers do not send a strict cookie.
         """
         target = quote(path) if path.startswith(self._pages.path()) else self._pages.path()
         response = HTMLResponse(f'<!doctype html><meta http-equiv="refresh" content="0; url={target}"><p>Opening ...')

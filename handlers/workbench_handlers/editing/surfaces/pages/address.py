@@ -13,17 +13,18 @@ HOST: Final = "127.0.0.1"
 class ReviewPages:
     """The address of the pages, and the secrets that they require.
 
-    The first part of each path is random. Browsers send cookies to every port of a host; the cookie of these pages is
-    limited to that path, so that other local servers do not receive it.
+    The first part of each path is random, and the cookie of the pages is limited to it. Browsers send a cookie to every
+    port of a host, so other local servers would receive it otherwise.
     """
 
     port: int
-    space: str = field(default_factory=lambda: secrets.token_hex(8))
+    prefix: str = field(default_factory=lambda: secrets.token_hex(8))
+    """First part of each path."""
     token: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
 
     def path(self, review_id: str | None = None) -> str:
         """Return the path of a review, or of the list."""
-        return f"/{self.space}/{f'r/{review_id}' if review_id else ''}"
+        return f"/{self.prefix}/{f'r/{review_id}' if review_id else ''}"
 
     def url(self, review_id: str | None = None) -> str:
         """Return the address of a review, or of the list, with the token. It is for the person alone."""

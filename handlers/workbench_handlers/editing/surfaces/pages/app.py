@@ -22,7 +22,7 @@ from workbench_handlers.editing.surfaces.pages.access import AccessMiddleware
 from workbench_handlers.editing.surfaces.pages.address import ReviewPages
 from workbench_handlers.editing.surfaces.pages.form_text import edited_bytes, form_text
 from workbench_handlers.editing.surfaces.pages.render import list_page, review_page
-from workbench_handlers.editing.surfaces.person_text import decide, is_open, status_text
+from workbench_handlers.editing.surfaces.person_text import awaits_decision, decide, status_text
 from workbench_handlers.editing.text.diff import reveal
 
 SURFACE: Final = "page"
@@ -59,7 +59,7 @@ def page_server(store: ReviewStore, pages: ReviewPages) -> uvicorn.Server:
 
 
 class _RequestError(ValueError):
-    """A decision in a form that these pages do not send, or one that cannot be carried out."""
+    """A decision that these pages would not send, or that cannot be carried out. The text is for the person."""
 
 
 class _App:
@@ -144,7 +144,7 @@ class _App:
                 "name": reveal(following[0].shown, keep=""),
             }
         if review is not None:
-            state |= {"open": is_open(self._store, review), "text": status_text(self._store, review)}
+            state |= {"open": awaits_decision(self._store, review), "text": status_text(self._store, review)}
         return state
 
 
@@ -170,7 +170,7 @@ def _encodable(text: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise _RequestError("The text contains half of a character (an unpaired surrogate).") from None
+        raise _RequestError("The text contains an unpaired surrogate, which no file can contain: remove it.") from None
     return text
 
 

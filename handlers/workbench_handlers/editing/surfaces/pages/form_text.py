@@ -1,4 +1,4 @@
-"""The text of a file in a form of a browser, which knows only one line break, and back to bytes."""
+r"""Convert the bytes of a file to the text of a browser's form, where all line breaks are `\n`, and back."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ def review_page(
     rows = "".join(f"<dt>{label}</dt><dd>{escape(value)}</dd>" for label, value in facts(review))
     locked = ' disabled title="A form would change this text"' if text is None else ""
     cancel = _button("Escape", "Cancel")
-    hidden = "" if reveal(text or "") == (text or "") else "<p>The text contains invisible characters.</p>"
+    warning = "" if reveal(text or "") == (text or "") else "<p>The text contains invisible characters.</p>"
     status = "" if state["open"] else escape(state["text"])
     body = f"""
 <header>
@@ -84,7 +84,7 @@ def review_page(
 <label for="text">Proposed text</label>
 <textarea id="text" spellcheck="false" autocomplete="off" autocapitalize="off" wrap="soft">
 {escape(text or "")}</textarea>
-{hidden}
+{warning}
 <p><button type="submit">Send edited text</button> {cancel}</p>
 </form>
 <form id="comment" hidden>
