@@ -141,12 +141,16 @@ def _edit(terminal: Terminal, store: ReviewStore, review: Review) -> Decision | 
     """Open the proposed text in the person's editor; None if it was not changed or the editor failed."""
     environ = terminal.environ
     setting = environ.get("VISUAL") or environ.get("EDITOR") or _DEFAULT_EDITOR
+    words = split_command(setting)
+    if not words:  # otherwise the proposed text would be executed
+        terminal.line(f"`{reveal(setting, keep='')}` is not a command. Set $EDITOR.", _RED)
+        return None
     proposed = store.proposed(review)
     with tempfile.TemporaryDirectory(prefix="review-", ignore_cleanup_errors=True) as directory:
         copy = Path(directory, Path(review.path).name)
         copy.write_bytes(proposed)
         try:
-            code = subprocess.run([*split_command(setting), str(copy)], check=False).returncode  # noqa: S603  no shell
+            code = subprocess.run([*words, str(copy)], check=False).returncode  # noqa: S603  no shell
             saved = copy.read_bytes()
         except OSError as error:
             terminal.line(f"`{reveal(setting, keep='')}` does not work: {error.strerror}. Set $EDITOR.", _RED)
