@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
@@ -58,6 +58,10 @@ class Context(Protocol):
         result, and the handler runs again from the start with the response.
         """
         ...
+
+
+Method = Callable[[Mapping[str, Any], Context], Awaitable[dict[str, Any]]]
+"""The answer to one method of MCP: its parameters and the context of the request to the result."""
 
 
 class InputRequired(BaseException):
@@ -138,6 +142,12 @@ class ToolCall:
     async def log(self, level: Level, data: Any, logger: str | None = None) -> None:
         """Send a log message to the client. It is not shown to the model."""
         await self._context.log(level, data, logger)
+
+    async def resource_updated(self, uri: str) -> None:
+        """Tell the clients that subscribe to a resource that its content has changed."""
+        from toolmason_runtime.protocol.resource_updates import ResourceUpdates
+
+        await self.state(ResourceUpdates).announce(uri)
 
     async def elicit(self, message: str, schema: Mapping[str, Any], *, key: str = "elicit") -> dict[str, Any]:
         """Ask the user to fill in a form; return `{"action", "content"?}` as MCP defines it.
