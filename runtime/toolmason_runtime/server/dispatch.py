@@ -82,7 +82,8 @@ class Dispatcher:
             catalogue = self._commands.allowed(catalogue)
             state = (*state, self._commands)
         self._catalogue = catalogue
-        self._style = style_for(catalogue, selection or Selection(catalogue["discovery"]["style"]), load_index)
+        self._selection = selection or Selection(catalogue["discovery"]["style"])
+        self._style = style_for(catalogue, self._selection, load_index)
         self._state = (*state, ServerInfo(catalogue["server"]["name"], catalogue["server"]["version"]))
         self._lifespan = Lifespan(catalogue["server"]["lifespan"], options or {})
         self._tools: dict[str, _Tool] = {}
@@ -120,7 +121,7 @@ class Dispatcher:
         if {"prompts", "resources"} & self._catalogue.keys():
             from toolmason_runtime.server.surfaces import surface_methods
 
-            methods |= surface_methods(self._catalogue, self._new_call)
+            methods |= surface_methods(self._catalogue, self._selection, self._new_call)
         return methods
 
     async def _list_tools(self, params: Mapping[str, Any], context: Context) -> dict[str, Any]:  # noqa: ARG002  a method

@@ -12,6 +12,7 @@ from toolmason_runtime.protocol.catalogue import Catalogue, MessageEntry, Prompt
 from toolmason_runtime.protocol.content import messages
 from toolmason_runtime.protocol.errors import INVALID_PARAMS, MethodError
 from toolmason_runtime.protocol.paging import page_of
+from toolmason_runtime.protocol.selection import Selection
 from toolmason_runtime.server.package_data import read_package_file
 from toolmason_runtime.server.resources import Resources
 from toolmason_runtime.server.surface_handlers import NewCall, SurfaceHandlers
@@ -20,19 +21,22 @@ from toolmason_runtime.suggestions import closest_matches
 _PLACEHOLDER: Final = re.compile(r"\{([A-Za-z_][A-Za-z0-9_.-]*)\}")
 
 
-def served_prompts(catalogue: Catalogue) -> dict[str, PromptEntry]:
-    """Return the prompts by the names that clients see."""
-    return dict(catalogue.get("prompts", {}))
+def served_prompts(catalogue: Catalogue, selection: Selection) -> dict[str, PromptEntry]:
+    """Return the served prompts by the names that clients use."""
+    prompts = catalogue.get("prompts", {})
+    return {name: entry for name, entry in prompts.items() if selection.command_prompts or not entry.get("command")}
 
 
 class Prompts:
-    """The prompts of one server. Messages embed its resources."""
+    """The prompts of one server, by the names that clients use. Messages embed its resources."""
 
-    def __init__(self, catalogue: Catalogue, new_call: NewCall, resources: Resources) -> None:
+    def __init__(
+        self, catalogue: Catalogue, entries: Mapping[str, PromptEntry], new_call: NewCall, resources: Resources
+    ) -> None:
         self._server = catalogue["server"]
         self._resources = resources
         self.handlers = SurfaceHandlers("prompt", self._server["package"], new_call)
-        self.entries = served_prompts(catalogue)
+        self.entries = entries
 
     async def list(self, params: Mapping[str, Any], context: Context) -> dict[str, Any]:  # noqa: ARG002  a method
         """Answer `prompts/list`."""

@@ -59,14 +59,14 @@ def sdk_server(dispatcher: Dispatcher) -> Server[None]:
     """Return the SDK's server for `dispatcher`, whose lifespan ends with the last connection."""
     info = dispatcher.server
     levels = _Levels()
-    server: Server[None] = Server(
+    server = _Server(
         info["name"],
         version=info["version"],
         title=info["title"] or None,
         instructions=info["instructions"] or None,
         website_url=info["website"] or None,
         icons=[types.Icon.model_validate(icon) for icon in info.get("icons", ())] or None,
-        cache_hints=dict.fromkeys(LISTS, LIST_CACHE_HINT),
+        cache_hints={**dict.fromkeys(LISTS, LIST_CACHE_HINT), "resources/read": CacheHint()},
         lifespan=_ConnectionCounter(dispatcher).lifespan,
         get_tool_input_schema=lambda name: _input_schema(dispatcher, name),
     )
@@ -96,6 +96,17 @@ def sdk_server(dispatcher: Dispatcher) -> Server[None]:
     server.middleware.append(_hide_internal_errors)
     server.middleware.append(RequestStateBoundary(RequestStateSecurity.ephemeral(), default_audience=info["name"]))
     return server
+
+
+class _Server(Server[None]):
+    """A server whose lists never change; the SDK assumes that they do as soon as clients can subscribe to resources."""
+
+    def get_capabilities(self, *args: Any, **kwargs: Any) -> types.ServerCapabilities:
+        capabilities = super().get_capabilities(*args, **kwargs)
+        for part in (capabilities.tools, capabilities.prompts, capabilities.resources):
+            if part:
+                part.list_changed = False
+        return capabilities
 
 
 async def _hide_internal_errors(ctx: ServerRequestContext[Any], call_next: CallNext) -> HandlerResult:

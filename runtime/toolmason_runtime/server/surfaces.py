@@ -9,18 +9,19 @@ from toolmason_runtime.protocol.call import Context, Method
 from toolmason_runtime.protocol.catalogue import Catalogue, SurfaceEntry
 from toolmason_runtime.protocol.completion import Completion, matching, wire_completion
 from toolmason_runtime.protocol.errors import INVALID_PARAMS, MethodError
-from toolmason_runtime.server.prompts import Prompts
+from toolmason_runtime.protocol.selection import Selection
+from toolmason_runtime.server.prompts import Prompts, served_prompts
 from toolmason_runtime.server.resources import Resources
 from toolmason_runtime.server.surface_handlers import NewCall, SurfaceHandlers
 
 
-def surface_methods(catalogue: Catalogue, new_call: NewCall) -> dict[str, Method]:
+def surface_methods(catalogue: Catalogue, selection: Selection, new_call: NewCall) -> dict[str, Method]:
     """Return the methods for the prompts and resources of a server, without those that it does not need."""
     resources = Resources(catalogue, new_call)
-    prompts = Prompts(catalogue, new_call, resources)
-    entries: list[SurfaceEntry] = [*catalogue.get("prompts", {}).values(), *catalogue.get("resources", {}).values()]
+    prompts = Prompts(catalogue, served_prompts(catalogue, selection), new_call, resources)
+    entries: list[SurfaceEntry] = [*prompts.entries.values(), *catalogue.get("resources", {}).values()]
     methods: dict[str, Method] = {}
-    if "prompts" in catalogue:
+    if prompts.entries:
         methods |= {"prompts/list": prompts.list, "prompts/get": prompts.get}
     if "resources" in catalogue:
         methods |= {
