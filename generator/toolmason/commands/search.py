@@ -97,12 +97,11 @@ def find_surfaces(server: Server, query: str) -> tuple[tuple[str, str], ...]:
     from toolmason_runtime.search.text import terms
 
     wanted = set(terms(query))
-    surfaces = [(f"prompt /{prompt.name}", prompt, prompt.name) for prompt in server.prompts]
-    surfaces += [(f"resource {resource.uri}", resource, resource.uri) for resource in server.resources]
+    prompts = [(f"prompt /{prompt.name}", prompt.summary, prompt.description) for prompt in server.prompts]
+    resources = [(f"resource {item.uri}", item.summary, f"{item.name} {item.description}") for item in server.resources]
     ranked = [
-        (len(wanted & set(terms(f"{surface.name} {name} {surface.title} {surface.summary} {surface.description}"))), hit)
-        for label, surface, name in surfaces
-        for hit in [(label, surface.summary)]
+        (len(wanted & set(terms(f"{label} {summary} {text}"))), (label, summary))
+        for label, summary, text in [*prompts, *resources]
     ]
     return tuple(hit for count, hit in sorted(ranked, key=lambda item: -item[0]) if count)
 
@@ -119,5 +118,5 @@ def report_search(server: Server, query: str, *, limit: int) -> str:
         lines += [f"    {line}\n" for line in hit.explanation]
     if total > len(hits):
         lines.append(f"{total - len(hits)} more; --limit shows them\n")
-    lines += [f"    {label}  {summary}\n" for label, summary in surfaces[:limit]]
+    lines += [f" -  {label}  {summary}\n" for label, summary in surfaces[:limit]]
     return "".join(lines)

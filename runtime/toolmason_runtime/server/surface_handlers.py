@@ -11,6 +11,7 @@ from toolmason_runtime.protocol.binding import Binding
 from toolmason_runtime.protocol.call import Context, ToolCall
 from toolmason_runtime.protocol.catalogue import SurfaceEntry, ToolEntry
 from toolmason_runtime.protocol.errors import INTERNAL, INTERNAL_ERROR, INVALID_PARAMS, MethodError, ToolError
+from toolmason_runtime.protocol.wording import required
 from toolmason_runtime.server.failures import to_tool_error
 
 NewCall = Callable[[str, Context], Awaitable[ToolCall]]
@@ -29,11 +30,15 @@ class SurfaceHandlers:
     def validate(self, name: str, entry: SurfaceEntry, arguments: Mapping[str, str], *, handled: bool) -> Any:
         """Return the checked arguments: those of a handler as its model, else as a dict.
 
+        Most prompts take any text, which needs neither jsonschema nor pydantic.
+
         Raises:
             MethodError: one is missing or invalid.
         """
+        schema = entry.get("schema", {"type": "object", "properties": {}})
+        if not handled and _has_only_plain_texts(schema):
+            return _check_required(schema, arguments)
         if name not in self._validators:
-            schema = entry.get("schema", {"type": "object", "properties": {}})
             tool = cast("ToolEntry", {"tool": {"name": name, "inputSchema": schema}, "examples": []})
             self._validators[name] = ArgumentValidator(tool, self._binding(name).params if handled else None)
         try:
@@ -57,3 +62,15 @@ class SurfaceHandlers:
     def _binding(self, name: str) -> Binding:
         bindings: Mapping[str, Binding] = importlib.import_module(f"{self._package}.{self._kind}s.bindings").BINDINGS
         return bindings[name]
+
+
+def _has_only_plain_texts(schema: Mapping[str, Any]) -> bool:
+    return all(part.keys() <= {"type", "description", "default"} for part in schema["properties"].values())
+
+
+def _check_required(schema: Mapping[str, Any], arguments: Mapping[str, str]) -> dict[str, str]:
+    missing = [name for name in schema.get("required", ()) if name not in arguments]
+    if missing:
+        texts = (required((name,), schema["properties"][name]) for name in missing)
+        raise MethodError(INVALID_PARAMS, "\n".join(texts))
+    return dict(arguments)
