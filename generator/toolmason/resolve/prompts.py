@@ -186,12 +186,15 @@ def _message(table: MessageTable) -> Message:
 
 
 def command_prompt(command: SlashCommand) -> Prompt:
-    """Return the prompt of a slash command, with the words after the command as its argument."""
+    """Return the prompt of a slash command, with the words after the command as its argument.
+
+    It is optional if its hint is in brackets, as in `[directory]`. Gemini CLI drops words for optional arguments.
+    """
     words = Property(
         name=COMMAND_ARGUMENT,
         type=PrimitiveType("string"),
         description=command.argument_hint or "Text after the command",
-        required=False,
+        required=bool(command.argument_hint) and not command.argument_hint.startswith("["),
     )
     params = (words,) if f"{{{COMMAND_ARGUMENT}}}" in command.prompt else ()
     runner = f"\n\nCall unlisted tools with `{command.runner}`." if command.runner else ""
