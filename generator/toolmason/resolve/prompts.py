@@ -56,7 +56,7 @@ def resolve_resources(context: ResolveContext, package: Path | None) -> tuple[Re
     owners: dict[str, str] = {}
     for name, table in context.tables.resources.items():
         _check_name(context, "resources", name)
-        if (owner := owners.setdefault(table.uri, name)) != name:
+        if table.uri and (owner := owners.setdefault(table.uri, name)) != name:
             message = f"resources `{name}` and `{owner}` have the same URI"
             context.error("TM306", message, (*table.at, "uri"), hint="change one")
         if table.file and package is not None:
@@ -130,7 +130,7 @@ def _variables(context: ResolveContext, table: ResourceTable) -> tuple[Property,
     except UriTemplateError as error:
         context.error("TM342", f"`uri` {error}", (*table.at, "uri"), hint="write a URI such as `notes://{day}/{+path}`")
         return ()
-    for argument in table.arguments.keys() - set(names):
+    for argument in table.arguments.keys() - set(names) if table.uri else ():
         message = f"`{argument}` is not a variable of `{table.uri}`"
         context.error("TM342", message, table.arguments[argument].at, hint="add it to the URI", value=False)
     described = context.raw_table("resources", str(table.at[-1]), "arguments") if table.at else {}

@@ -144,7 +144,7 @@ class ToolCall:
         await self._context.log(level, data, logger)
 
     async def resource_updated(self, uri: str) -> None:
-        """Tell the clients that subscribe to a resource that its content has changed."""
+        """Announce a changed resource to the clients that subscribe to it."""
         from toolmason_runtime.protocol.resource_updates import ResourceUpdates
 
         await self.state(ResourceUpdates).announce(uri)
