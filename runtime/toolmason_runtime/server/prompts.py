@@ -19,6 +19,8 @@ from toolmason_runtime.server.surface_handlers import NewCall, SurfaceHandlers
 from toolmason_runtime.suggestions import closest_matches
 
 _PLACEHOLDER: Final = re.compile(r"\{([A-Za-z_][A-Za-z0-9_.-]*)\}")
+_OPENCODE_WORD: Final = re.compile(r"\$[1-9]")
+"""opencode gets a prompt with `$1`, `$2` as its arguments and replaces them by the words of the person afterwards."""
 
 
 def served_prompts(catalogue: Catalogue, selection: Selection) -> dict[str, PromptEntry]:
@@ -52,7 +54,9 @@ class Prompts:
         entry = self.find(params.get("name"))
         name, wire = entry["prompt"]["name"], entry["prompt"]
         arguments = _text_arguments(params.get("arguments"))
-        checked = self.handlers.validate(name, entry, arguments, handled="messages" not in entry)
+        checked = arguments
+        if "messages" not in entry or not any(map(_OPENCODE_WORD.fullmatch, arguments.values())):
+            checked = self.handlers.validate(name, entry, arguments, handled="messages" not in entry)
         if "messages" in entry:
             properties = entry.get("schema", {}).get("properties", {})
             values = {key: str(value.get("default", "")) for key, value in properties.items()} | checked

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 from mcp import types
@@ -12,8 +12,11 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ResourceUpdated
 from pydantic import BaseModel
+from toolmason_runtime.protocol.errors import INVALID_PARAMS, MethodError
 from toolmason_runtime.server.dispatch import Dispatcher
 
+MAX_SUBSCRIPTIONS: Final = 1000
+"""Maximum number of subscriptions of one connection."""
 Forward = Callable[[ServerRequestContext[None], BaseModel], Awaitable[dict[str, Any]]]
 """Passes a request to the dispatcher."""
 
@@ -45,7 +48,12 @@ class Subscribers:
 
     async def _subscribe(self, ctx: ServerRequestContext[None], params: types.SubscribeRequestParams) -> dict[str, Any]:
         result = await self._forward(ctx, params)
-        self._uris(ctx).add(params.uri)
+        uris = self._uris(ctx)
+        if len(uris) >= MAX_SUBSCRIPTIONS:
+            raise MethodError(
+                INVALID_PARAMS, f"at most {MAX_SUBSCRIPTIONS} subscriptions; unsubscribe from others first"
+            )
+        uris.add(params.uri)
         return result
 
     async def _unsubscribe(

@@ -72,6 +72,15 @@ async def test_arguments_fill_their_places_once_and_defaults_the_others(talking:
     assert texts(result) == [("user", "Write about a {style} of {topic} in the style plain. Keep {other}.")]
 
 
+async def test_words_that_opencode_fills_in_later_pass_the_checks_of_a_text(talking: Talking) -> None:
+    async with talking() as client:
+        result = await client.get_prompt("write", {"topic": "$1", "style": "$2"})
+        with pytest.raises(MCPError, match="days"):
+            await client.get_prompt("plan", {"days": "$1"})
+
+    assert texts(result) == [("user", "Write about $1 in the style $2. Keep {other}.")]
+
+
 async def test_messages_embed_pictures_and_resources(talking: Talking) -> None:
     async with talking() as client:
         result = await client.get_prompt("illustrate", {"page": "notes://pages/2026-11-21"})

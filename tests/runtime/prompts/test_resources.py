@@ -23,6 +23,7 @@ from mcp.shared.subscriptions import ResourceUpdated
 from mcp.types import BlobResourceContents, TextResourceContents
 from oracle import LEGACY, MODERN
 from toolmason_runtime.protocol.uri_template import match_uri
+from toolmason_runtime.server.subscribers import MAX_SUBSCRIPTIONS
 
 pytestmark = pytest.mark.anyio
 Talking = Callable[..., AbstractAsyncContextManager[Client]]
@@ -117,6 +118,15 @@ async def test_a_subscriber_learns_of_a_change_until_it_unsubscribes(build_serve
     assert heard_first == ["notes://pages/2027-01-01", "notes://pages/2027-01-03"]
     assert heard_then == "notes://pages/2027-01-03"
     assert changes.empty()
+
+
+@pytest.mark.filterwarnings("ignore:resources/.*subscribe is removed")
+async def test_a_connection_has_a_limited_number_of_subscriptions(build_server: Callable[..., Any]) -> None:
+    async with Client(build_server(), mode="legacy") as client:
+        for number in range(MAX_SUBSCRIPTIONS):
+            await client.subscribe_resource(f"notes://pages/{number}")
+        with pytest.raises(MCPError, match="at most 1000 subscriptions"):
+            await client.subscribe_resource("notes://pages/2027")
 
 
 async def test_a_stream_of_subscriptions_announces_changes_and_no_lists(build_server: Callable[..., Any]) -> None:
