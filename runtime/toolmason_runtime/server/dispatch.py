@@ -109,10 +109,13 @@ class Dispatcher:
         if method not in self.methods:
             raise MethodError(METHOD_NOT_FOUND, "Method not found", method)
         try:
-            result: dict[str, Any] = encodable(await self.methods[method](params, context))
+            result = await self.methods[method](params, context)
         except InputRequired as pending:
             return {"resultType": "input_required", "inputRequests": pending.requests}
-        return result
+        if method.endswith("/list"):
+            return result  # from the catalogue, which is JSON
+        checked: dict[str, Any] = encodable(result)
+        return checked
 
     @cached_property
     def methods(self) -> Mapping[str, Method]:

@@ -11,6 +11,7 @@ from toolmason_runtime.protocol.call import Context
 from toolmason_runtime.protocol.catalogue import Catalogue, MessageEntry, PromptEntry
 from toolmason_runtime.protocol.content import messages
 from toolmason_runtime.protocol.errors import INVALID_PARAMS, MethodError
+from toolmason_runtime.protocol.json_boundary import refused_arguments
 from toolmason_runtime.protocol.paging import page_of
 from toolmason_runtime.protocol.selection import Selection
 from toolmason_runtime.server.package_data import read_package_file
@@ -53,6 +54,8 @@ class Prompts:
         """
         entry = self.find(params.get("name"))
         name, wire = entry["prompt"]["name"], entry["prompt"]
+        if problems := refused_arguments(params):
+            raise MethodError(INVALID_PARAMS, "\n".join(problems))
         arguments = _text_arguments(params.get("arguments"))
         checked = arguments
         if "messages" not in entry or not any(map(_OPENCODE_WORD.fullmatch, arguments.values())):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
@@ -12,6 +13,9 @@ from mcp import Client, types
 from mcp.client.context import ClientRequestContext
 from mcp.shared.exceptions import MCPError
 from oracle import LEGACY
+from quiet_context import QuietContext
+from toolmason_runtime import MethodError
+from toolmason_runtime.protocol.json_boundary import sanitize
 from toolmason_runtime.protocol.selection import Selection
 
 pytestmark = pytest.mark.anyio
@@ -124,6 +128,15 @@ async def test_a_prompt_that_cannot_be_given_is_an_error_that_explains_itself(
 
     assert code in (None, caught.value.error.code)
     assert "internal detail" not in str(caught.value.error)
+
+
+@pytest.mark.usefixtures("build_server")
+async def test_half_a_character_in_an_argument_is_refused_instead_of_dropped() -> None:
+    build_dispatcher = importlib.import_module("notes_server.server").build_dispatcher
+    request = sanitize({"params": {"name": "tidy", "arguments": {"arguments": "a \ud83d"}}})
+
+    with pytest.raises(MethodError, match="unpaired surrogate"):
+        await build_dispatcher().dispatch("prompts/get", request["params"], QuietContext())
 
 
 async def test_a_prompt_can_ask_the_person(talking: Talking) -> None:
