@@ -83,6 +83,9 @@ def check_names(context: ResolveContext) -> None:
         _check_meta_tool_names(context, callable_names)
 
 
+_RESERVED_SURFACES: Final = RESERVED_CONTRACT_NAMES | {"PromptContent", "ResourceContent"}
+
+
 def _check_surface_names(context: ResolveContext) -> None:
     """Report handlers of prompts or of resources that would have the same name in generated code."""
     sections: tuple[Mapping[str, PromptTable | ResourceTable], ...] = (context.tables.prompts, context.tables.resources)
@@ -90,7 +93,8 @@ def _check_surface_names(context: ResolveContext) -> None:
         constants: _Owners = {}
         classes: _Owners = {}
         for name, table in section.items():
-            if table.handler and (class_name(name) in RESERVED_CONTRACT_NAMES or constant_name(name) == "BINDINGS"):
+            is_reserved = class_name(name) in _RESERVED_SURFACES or constant_name(name) in RESERVED_CONSTANTS
+            if table.handler and is_reserved:
                 message = f"`{name}` has a name that generated code uses"
                 context.error("TM317", message, table.at, hint="choose another name", value=False)
             generated: list[tuple[_Owners, str]] = [

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from typing import Final
-from urllib.parse import unquote
 
 _VARIABLE: Final = re.compile(r"\{(\+?)(\w+)\}")
 _ENDS_SEGMENT: Final = re.compile(r"[/?#]")
@@ -16,6 +15,8 @@ def match_uri(template: str, uri: str) -> dict[str, str] | None:
     A value ends where the text after its variable begins for the first time; the last one reaches to the final text.
     `{name}` contains no `/`, `?` or `#`, `{+name}` may; neither is empty.
     """
+    from urllib.parse import unquote
+
     # The text before the first variable, then for each variable: `+` or nothing, its name, the text after it.
     start, *parts = _VARIABLE.split(template)
     if not uri.startswith(start):

@@ -5,8 +5,6 @@ from __future__ import annotations
 from importlib.util import find_spec
 from pathlib import Path
 
-import anyio
-
 
 async def read_package_file(package: str, path: str) -> bytes:
     """Return the content of a file in `package`, which is not imported; the packages above it are.
@@ -14,6 +12,8 @@ async def read_package_file(package: str, path: str) -> bytes:
     Raises:
         FileNotFoundError: it is missing.
     """
+    import anyio
+
     spec = find_spec(package)
     for directory in (spec and spec.submodule_search_locations) or ():
         if (file := Path(directory, path)).is_file():
