@@ -60,6 +60,12 @@ def test_the_catalogue_is_plain_data() -> None:
     assert loaded.isdisjoint(HEAVY)
 
 
+def test_prompts_are_listed_and_given_without_anything_heavy() -> None:
+    given: Request = ("prompts/get", {"name": "find", "arguments": {"arguments": "the parser of TOML"}})
+
+    assert packages_after(("prompts/list", {}), given).isdisjoint(HEAVY)
+
+
 def test_listing_and_searching_need_nothing_heavy() -> None:
     assert packages_after(LIST, SEARCH).isdisjoint(HEAVY)
 

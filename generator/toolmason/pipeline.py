@@ -135,7 +135,8 @@ def _models(project: Project, server: Server) -> dict[str, str]:
 
     sources = {
         category.name: (f"{category.module}/models.py", schemas(category, server.package))
-        for category in server.categories
+        for category in server.modules
+        if category.tools
     }
     if server.shared_types:
         sources[SHARED] = ("types.py", shared_schemas(server))

@@ -20,11 +20,15 @@ if TYPE_CHECKING:
     from toolmason_runtime.protocol.answer_size import text_budget as text_budget
     from toolmason_runtime.protocol.call import ServerInfo as ServerInfo
     from toolmason_runtime.protocol.call import ToolCall as ToolCall
+    from toolmason_runtime.protocol.completion import Completion as Completion
     from toolmason_runtime.protocol.content import Audio as Audio
     from toolmason_runtime.protocol.content import Content as Content
     from toolmason_runtime.protocol.content import Image as Image
+    from toolmason_runtime.protocol.content import Message as Message
+    from toolmason_runtime.protocol.content import PromptContent as PromptContent
     from toolmason_runtime.protocol.content import Reply as Reply
     from toolmason_runtime.protocol.content import Resource as Resource
+    from toolmason_runtime.protocol.content import ResourceContent as ResourceContent
     from toolmason_runtime.protocol.content import ResourceLink as ResourceLink
     from toolmason_runtime.protocol.content import Text as Text
     from toolmason_runtime.protocol.errors import MethodError as MethodError
@@ -43,7 +47,11 @@ EXPORTS: Final = {
     "toolmason_runtime.chunks.store": ("ChunkStore",),
     "toolmason_runtime.protocol.answer_size": ("BLOCK_OVERHEAD", "fitting_length", "size_of", "text_budget"),
     "toolmason_runtime.protocol.call": ("ServerInfo", "ToolCall"),
-    "toolmason_runtime.protocol.content": ("Audio", "Content", "Image", "Reply", "Resource", "ResourceLink", "Text"),
+    "toolmason_runtime.protocol.completion": ("Completion",),
+    "toolmason_runtime.protocol.content": (
+        *("Audio", "Content", "Image", "Message", "PromptContent", "Reply", "Resource", "ResourceContent"),
+        *("ResourceLink", "Text"),
+    ),
     "toolmason_runtime.protocol.errors": ("MethodError", "ToolError"),
     "toolmason_runtime.protocol.text_store": ("KeptText",),
     "toolmason_runtime.protocol.tokens": ("estimate_tokens",),

@@ -1,7 +1,4 @@
-"""The official conformance suite against a server generated from `project/`, at both revisions of the protocol.
-
-What may fail is listed in `expected-failures-*.yml`, each line with its reason.
-"""
+"""The official conformance suite against a server generated from `project/`, at both revisions of the protocol."""
 
 from __future__ import annotations
 
@@ -69,12 +66,9 @@ def address_of(server: subprocess.Popen[str]) -> str:
 
 
 @pytest.mark.parametrize("revision", REVISIONS)
-def test_every_scenario_passes_but_those_that_need_prompts_or_resources(
-    revision: str, url: str, tmp_path: Path
-) -> None:
-    expected = HERE / f"expected-failures-{revision}.yml"
-    options = ["--url", url, "--spec-version", revision, "--suite", "all", "--expected-failures", str(expected)]
-    run = conformance("server", *options, "--output-dir", str(tmp_path), cwd=tmp_path)
+def test_every_scenario_passes(revision: str, url: str, tmp_path: Path) -> None:
+    options = ["--url", url, "--spec-version", revision, "--suite", "all", "--output-dir", str(tmp_path)]
+    run = conformance("server", *options, cwd=tmp_path)
 
     assert run.returncode == 0, run.stdout[run.stdout.find("=== SUMMARY") :] + run.stderr
     ran = {path.name for path in tmp_path.iterdir()}
@@ -89,14 +83,6 @@ def required(revision: str) -> list[str]:
     names = re.findall(r"^\s+- (\S+)", of_servers, re.MULTILINE)
     assert len(names) > 25, listed.stdout + listed.stderr
     return names
-
-
-@pytest.mark.parametrize("revision", REVISIONS)
-def test_every_expected_failure_has_its_reason(revision: str) -> None:
-    text = (HERE / f"expected-failures-{revision}.yml").read_text(encoding="utf-8")
-    entries = [line for line in text.splitlines() if line.lstrip().startswith("- ")]
-    assert entries
-    assert [line for line in entries if not re.search(r" # \S+ \S+", line)] == []
 
 
 def test_the_fixtures_fit_the_contract_that_was_generated_for_them(project: Path) -> None:

@@ -135,3 +135,15 @@ async def test_lists_may_be_cached_by_all() -> None:
 
     assert listed.ttl_ms > 0
     assert listed.cache_scope == "public"
+
+
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+async def test_a_server_without_prompts_and_resources_declares_none(mode: Any) -> None:
+    async with Client(build_server(), mode=mode) as client:
+        declared = client.server_capabilities
+        with pytest.raises(MCPError, match="Method not found"):
+            await client.list_prompts()
+
+    assert declared
+    assert declared.tools
+    assert (declared.prompts, declared.resources, declared.completions) == (None, None, None)

@@ -6,6 +6,7 @@ from typing import Any
 
 from toolmason_runtime.protocol.catalogue import Catalogue, CategoryEntry, CliEntry, ExampleEntry, ToolEntry
 
+from toolmason.catalogue.prompts import prompt_entry, resource_entry, wire_icons
 from toolmason.clients import tool_timeouts
 from toolmason.model.json_schema import listed_result, unique_paths, without_texts
 from toolmason.model.server import Category, Cli, Server
@@ -35,6 +36,8 @@ def catalogue(server: Server) -> Catalogue:
         "categories": {category.name: _category(category) for category in server.categories},
         "tools": {tool.name: tool_entry(tool) for tool in server.tools},
     }
+    if server.icons:
+        table["server"]["icons"] = wire_icons(server.icons)["icons"]
     if server.chunk_store:
         table["server"]["chunk_store"] = server.chunk_store
     if timeouts := tool_timeouts(server):
@@ -43,7 +46,19 @@ def catalogue(server: Server) -> Catalogue:
         table["discovery"]["list_fetch_chunk"] = True
     if server.clis:
         table["clis"] = {cli.name: _cli(cli) for cli in server.clis}
+    if server.prompts:
+        table["prompts"] = {prompt.name: prompt_entry(prompt) for prompt in server.prompts}
+    if server.resources:
+        table["resources"] = {resource.name: resource_entry(resource) for resource in server.resources}
+    if _has_files(server):
+        table["server"]["handlers"] = server.handlers
     return table
+
+
+def _has_files(server: Server) -> bool:
+    """Return whether prompts or resources use files of the package of the handlers."""
+    has_images = any(message.image for prompt in server.prompts for message in prompt.messages)
+    return has_images or any(resource.file for resource in server.resources)
 
 
 def _cli(cli: Cli) -> CliEntry:
@@ -107,6 +122,7 @@ def wire_tool(tool: Tool) -> dict[str, Any]:
     if tool.output_schema is not None:
         wire["outputSchema"] = listed_result(tool.output_schema)
     wire["annotations"] = wire_hints(tool.hints)
+    wire |= wire_icons(tool.icons)
     if tool.ext:
         wire["_meta"] = dict(tool.ext)
     return wire

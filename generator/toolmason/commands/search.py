@@ -1,4 +1,4 @@
-"""`toolmason search`: the hits that a model would get, and the reason for each."""
+"""`toolmason search`: the tools that a model would get and the reason for each, then prompts and resources."""
 
 from __future__ import annotations
 
@@ -55,9 +55,9 @@ class Hit:
 @click.option("--limit", type=click.IntRange(min=1), default=10, show_default=True, help="Maximum number of hits.")
 @manifest_option
 def search(words: tuple[str, ...], limit: int, manifest: Path | None) -> None:
-    """Search the tools as a model would.
+    """Search the tools as a model would, and the prompts and resources as a person would.
 
-    Shows the reason for each hit: the words that match, and the fields that contain them.
+    Shows the reason for each hit of a tool: the words that match, and the fields that contain them.
     """
     server = load_current_server(manifest)
     click.echo(report_search(server, " ".join(words), limit=limit), nl=False)
@@ -89,10 +89,28 @@ def find_tools(server: Server, query: str, *, limit: int) -> tuple[tuple[Hit, ..
     return tuple(hits), len(entries)
 
 
+def find_surfaces(server: Server, query: str) -> tuple[tuple[str, str], ...]:
+    """Return the prompts and resources with a word of `query`, most words first: `prompt /find` and its summary.
+
+    Models do not search them: the search of a running server returns tools only.
+    """
+    from toolmason_runtime.search.text import terms
+
+    wanted = set(terms(query))
+    prompts = [(f"prompt /{prompt.name}", prompt.summary, prompt.description) for prompt in server.prompts]
+    resources = [(f"resource {item.uri}", item.summary, f"{item.name} {item.description}") for item in server.resources]
+    ranked = [
+        (len(wanted & set(terms(f"{label} {summary} {text}"))), (label, summary))
+        for label, summary, text in [*prompts, *resources]
+    ]
+    return tuple(hit for count, hit in sorted(ranked, key=lambda item: -item[0]) if count)
+
+
 def report_search(server: Server, query: str, *, limit: int) -> str:
     """Return the hits for `query` as text, each with its summary and explanation."""
     hits, total = find_tools(server, query, limit=limit)
-    if not hits:
+    surfaces = find_surfaces(server, query)
+    if not hits and not surfaces:
         return f"nothing found for `{query}` in {len(server.tools)} tools\n"
     lines = []
     for rank, hit in enumerate(hits, 1):
@@ -100,4 +118,5 @@ def report_search(server: Server, query: str, *, limit: int) -> str:
         lines += [f"    {line}\n" for line in hit.explanation]
     if total > len(hits):
         lines.append(f"{total - len(hits)} more; --limit shows them\n")
+    lines += [f" -  {label}  {summary}\n" for label, summary in surfaces[:limit]]
     return "".join(lines)

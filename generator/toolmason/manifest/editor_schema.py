@@ -14,10 +14,14 @@ from toolmason_runtime.toml.tables import Table, is_required, keys_of
 
 from toolmason.manifest import tables
 from toolmason.manifest.tables import (
+    ArgumentTable,
     CliParamTable,
     CliTable,
     ManifestTables,
+    MessageTable,
     ParamTable,
+    PromptTable,
+    ResourceTable,
     ServerTable,
     ToolTable,
     TypeTable,
@@ -29,6 +33,7 @@ from toolmason.manifest.validate_clis import ARGUMENT_LOCATIONS, INCOMPATIBLE_KE
 _SCALARS: Final = {str: "string", bool: "boolean", int: "integer", float: "number"}
 
 _FILE_NAME: Final = r"[a-z0-9][a-z0-9-]{0,63}"
+_SURFACE_NAME: Final = r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}"
 _PROPERTY_NAME: Final = r"[A-Za-z_][A-Za-z0-9_.-]{0,63}"
 _VARIABLE: Final = r"[A-Za-z_][A-Za-z0-9_]*"
 _ONE_LINE: Final = r"[^\x00-\x1f\x7f-\x9f\u2028\u2029]*"
@@ -40,6 +45,8 @@ _NAMES: Final[Mapping[tuple[type[Table], str], str]] = {
     (ManifestTables, "clis"): r"[A-Za-z][A-Za-z0-9_-]*",
     (ManifestTables, "types"): r"[A-Z][A-Za-z0-9]*",
     (ManifestTables, "tools"): r"[A-Za-z_][A-Za-z0-9_-]{0,63}",
+    (ManifestTables, "prompts"): _SURFACE_NAME,
+    (ManifestTables, "resources"): _SURFACE_NAME,
     (ManifestTables, "commands"): _FILE_NAME,
     (ManifestTables, "workflows"): _FILE_NAME,
     (ServerTable, "options"): r"[a-z][a-z0-9_-]*",
@@ -48,6 +55,8 @@ _NAMES: Final[Mapping[tuple[type[Table], str], str]] = {
     (CliTable, "env"): _VARIABLE,
     (ToolTable, "params"): _PROPERTY_NAME,
     (TypeTable, "fields"): _PROPERTY_NAME,
+    (PromptTable, "arguments"): _PROPERTY_NAME,
+    (ResourceTable, "arguments"): _PROPERTY_NAME,
 }
 """Patterns of the names in a table of tables."""
 
@@ -59,6 +68,10 @@ _RISK: Final = {"type": "string", "enum": list(RISKS)}
 
 def _none_of(keys: Iterable[str]) -> dict[str, Any]:
     return {"not": {"anyOf": [{"required": [key]} for key in keys]}}
+
+
+def _one_of(*keys: str) -> dict[str, Any]:
+    return {"oneOf": [{"required": [key]} for key in keys]}
 
 
 _NO_ARGUMENT_LOCATIONS: Final = {"properties": {"params": {"additionalProperties": _none_of(ARGUMENT_LOCATIONS)}}}
@@ -83,6 +96,13 @@ _RULES: Final[Mapping[type[Table], dict[str, Any]]] = {
         **_BARE_WORDS,
     },
     CliParamTable: _BARE_WORDS,
+    PromptTable: _one_of("text", "messages", "handler"),
+    MessageTable: _one_of("text", "image", "resource"),
+    ResourceTable: {
+        **_one_of("file", "handler"),
+        "not": {"required": ["file"], "properties": {"uri": {"pattern": r"\{"}}},
+    },
+    ArgumentTable: {"not": {"required": ["suggestions", "complete"]}},
 }
 """Rules of later stages that a dataclass cannot express."""
 

@@ -61,6 +61,16 @@ TOOL_KEYS: Final[Mapping[str, Idiom]] = {
 }
 """The same for `[tools.NAME]`."""
 
+PROMPT_KEYS: Final[Mapping[str, Idiom]] = {
+    **_named("arguments", "params", "parameters", "args", "variables"),
+    **_named("handler", "function", "func"),
+    **_named("text", "prompt", "template"),
+    **_named("uri", "url", "uri_template", "uriTemplate"),
+    **_named("mime_type", "mimeType", "media_type"),
+    "name": Idiom("the name is in the header: `[prompts.NAME]`, `[resources.NAME]`"),
+}
+"""The same for `[prompts.NAME]` and `[resources.NAME]`."""
+
 _FORMATS: Final = {
     **dict.fromkeys(("datetime", "timestamp"), "date-time"),
     **dict.fromkeys(("url", "uri"), "uri"),

@@ -23,10 +23,28 @@ from toolmason_runtime.toml.tables import (
     one_line,
 )
 
-from toolmason.manifest.idioms import TOOL_KEYS, TYPE_KEYS, VALUE_KEYS, type_hint
+from toolmason.manifest.idioms import PROMPT_KEYS, TOOL_KEYS, TYPE_KEYS, VALUE_KEYS, type_hint
 
 _TITLE = one_line("keep to one line; `description` has room for more")
 _SUMMARY = at_most(80) | _TITLE
+_FUNCTION = matching(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", "`module:function`")
+_MEDIA_TYPE = matching(r"[a-z0-9.+-]+/[A-Za-z0-9.+-]+(?:; ?[a-z]+=[\w-]+)?", "a media type such as `text/markdown`")
+_PATH = matching(r"(?!.*\.\.)[\w-][\w.-]*(?:/[\w-][\w.-]*)*", "a relative path such as `pages/guide.md`")
+_TEXT = matching(r"[\s\S]*\S[\s\S]*", "a text that is not blank")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IconTable(Table):
+    """`[[server.icons]]`, `[[tools.NAME.icons]]` and so on: a picture for clients that show one."""
+
+    src: str = key(matching(r"(?:https://|data:image/)\S+", "an `https:` URL or a `data:` URI"))
+    """`https:` URL or `data:` URI of the picture."""
+    mime_type: str = key(_MEDIA_TYPE, default="")
+    """Media type, if the URL does not show it."""
+    sizes: tuple[str, ...] = ()
+    """Sizes such as `48x48`, or `any` for a picture that scales."""
+    theme: Literal["any", "light", "dark"] = "any"
+    """Background that the picture is made for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +71,7 @@ class SubcommandTable(Table):
 
     summary: str = key(_SUMMARY)
     """Help text of the subcommand."""
-    handler: str = key(matching(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", "`module:function`"))
+    handler: str = key(_FUNCTION)
     """`module:function` under `handlers`: receives the arguments after the name and returns the exit code."""
 
 
@@ -80,19 +98,21 @@ class ServerTable(PartialTable):
     """
     website: str = ""
     """URL of a page about the server."""
-    lifespan: str = key(matching(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", "`module:function`"), default="")
+    icons: tuple[IconTable, ...] = ()
+    """Pictures of the server."""
+    lifespan: str = key(_FUNCTION, default="")
     """`module:function` under `handlers`: an async context manager that receives the options and yields the state.
 
     The state is one object or a tuple of objects, created at the first call of a tool and closed when the server stops;
     `call.state(Type)` returns the object of a type. `atexit` hooks do not run, so close resources here.
     """
-    guard: str = key(matching(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", "`module:function`"), default="")
+    guard: str = key(_FUNCTION, default="")
     """`module:function` under `handlers`: checks the arguments of each call before the policy and the approval.
 
     It raises `ToolError` to reject the call, such as for a path outside the allowed directories, and returns the
     values that replace those of the call.
     """
-    startup_check: str = key(matching(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", "`module:function`"), default="")
+    startup_check: str = key(_FUNCTION, default="")
     """`module:function` under `handlers`: called in the background once the server runs.
 
     It takes no arguments and returns a list of warnings, which are logged.
@@ -351,7 +371,7 @@ class ToolTable(PartialTable):
     """Effects of the tool. Tools with `cli` have `risk` instead."""
     related: tuple[str, ...] = ()
     """Tools commonly used with it."""
-    handler: str = key(matching(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", "`module:function`"), default="")
+    handler: str = key(_FUNCTION, default="")
     """`module:function` under `[server].handlers`."""
     cli: str = ""
     """Program of `[clis]` that implements the tool, instead of a handler."""
@@ -388,13 +408,96 @@ class ToolTable(PartialTable):
     """Version that added it."""
     allow: tuple[AllowTable, ...] = ()
     """Lint rules to suppress, each with a reason."""
+    icons: tuple[IconTable, ...] = ()
+    """Pictures of the tool."""
     ext: Mapping[str, JsonValue] = key(default={})
     """Keys of the tool's `_meta`, sent to clients as written, such as `"anthropic/maxResultSizeChars" = 100000`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ArgumentTable(ValueTable):
+    """`[prompts.NAME.arguments.NAME]`, `[resources.NAME.arguments.NAME]`: an argument of a prompt, a variable of a URI.
+
+    Clients send text, so the type is a string, integer, number or boolean.
+    """
+
+    type: str = key(advised(type_hint), default="string")
+    """`string`, `integer`, `number` or `boolean`. Without a handler: `string`."""
+    suggestions: tuple[str, ...] = ()
+    """Values that clients offer while a person types. `enum` is offered without them."""
+    complete: str = key(_FUNCTION, default="")
+    """`module:function` under `[server].handlers` that returns the values to offer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageTable(PartialTable):
+    """`[[prompts.NAME.messages]]`: one message, with exactly one of `text`, `image` and `resource`."""
+
+    role: Literal["user", "assistant"] = "user"
+    """Author of the message."""
+    text: str = key(_TEXT, default="")
+    """Text. `{name}` is replaced by the argument `name`."""
+    image: str = key(_PATH, default="")
+    """PNG, JPEG, GIF or WebP file: its path in the package `[server].handlers`."""
+    resource: str = key(matching(r"\S+", "a URI such as `notes://today`"), default="")
+    """URI of a resource of this server, whose content is embedded. `{name}` is replaced by the argument `name`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromptTable(PartialTable):
+    """`[prompts.NAME]`: a prompt that a person selects in a client. It has one of `text`, `messages` and `handler`."""
+
+    idioms: ClassVar[Mapping[str, Idiom]] = PROMPT_KEYS
+
+    summary: str = key(_SUMMARY)
+    """Summary in the menu of the client."""
+    title: str = key(_TITLE, default="")
+    """Name for people."""
+    description: str = key(at_most(4096), default="")
+    """Longer description. Default: the summary."""
+    arguments: Mapping[str, ArgumentTable] = key(default={})
+    """Arguments, in display order."""
+    text: str = key(_TEXT, default="")
+    """Text of a single message of the user. `{name}` is replaced by the argument `name`."""
+    messages: tuple[MessageTable, ...] = ()
+    """Messages, where one text is not enough."""
+    handler: str = key(_FUNCTION, default="")
+    """`module:function` under `[server].handlers` that returns the messages."""
+    icons: tuple[IconTable, ...] = ()
+    """Pictures of the prompt."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResourceTable(PartialTable):
+    """`[resources.NAME]`: data that a client can read. It has either `file` or `handler`."""
+
+    idioms: ClassVar[Mapping[str, Idiom]] = PROMPT_KEYS
+
+    uri: str = key(matching(r"[a-z][a-z0-9+.-]*:\S+", "a URI such as `notes://today` or `notes://{day}`"))
+    """URI, or a URI template: `{name}` is a value without `/`, `{+name}` may contain it."""
+    summary: str = key(_SUMMARY)
+    """Content in one line."""
+    title: str = key(_TITLE, default="")
+    """Name for people."""
+    description: str = key(at_most(4096), default="")
+    """Longer description. Default: the summary."""
+    mime_type: str = key(_MEDIA_TYPE)
+    """Media type of the content, such as `text/markdown`."""
+    arguments: Mapping[str, ArgumentTable] = key(default={})
+    """Variables of the URI template."""
+    file: str = key(_PATH, default="")
+    """File with the content: its path in the package `[server].handlers`."""
+    handler: str = key(_FUNCTION, default="")
+    """`module:function` under `[server].handlers` that returns the content as `str` or `bytes`, or None."""
+    subscribe: bool = False
+    """Whether clients can subscribe: handlers announce changes with `call.resource_updated(uri)`."""
+    icons: tuple[IconTable, ...] = ()
+    """Pictures of the resource."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CommandTable(PartialTable):
-    """`[commands.NAME]`: a slash command for each host."""
+    """`[commands.NAME]`: a slash command for each host, also served as a prompt with the argument `arguments`."""
 
     summary: str = key(_SUMMARY)
     """Summary in the menu of the host."""
@@ -460,6 +563,10 @@ class ManifestTables(PartialTable):
     """Programs that tools run."""
     tools: Mapping[str, ToolTable] = key(default={})
     """Tools, in display order."""
+    prompts: Mapping[str, PromptTable] = key(default={})
+    """Prompts, in display order."""
+    resources: Mapping[str, ResourceTable] = key(default={})
+    """Resources and resource templates, in display order."""
     commands: Mapping[str, CommandTable] = key(default={})
     """Slash commands."""
     workflows: Mapping[str, WorkflowTable] = key(default={})

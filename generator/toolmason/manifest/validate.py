@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import keyword
 import re
 import sys
 import types
@@ -15,11 +14,16 @@ from toolmason_runtime.toml.tables import Table
 
 from toolmason.diagnostics import Diagnostics
 from toolmason.manifest.document import Document
+from toolmason.manifest.function_names import check_function_name, import_name_problem
 from toolmason.manifest.tables import (
+    ArgumentTable,
     CliParamTable,
     CliTable,
     ManifestTables,
+    MessageTable,
     ParamTable,
+    PromptTable,
+    ResourceTable,
     ServerTable,
     SubcommandTable,
     ToolTable,
@@ -34,6 +38,7 @@ from toolmason.manifest.validate_clis import (
     check_pass_env,
     check_value,
 )
+from toolmason.manifest.validate_prompts import check_argument, check_message, check_prompt, check_resource
 
 EDITION: Final = 1
 """The supported version of the manifest language."""
@@ -74,7 +79,7 @@ def _check_server(context: TableContext) -> None:
     _check_packages(context)
     check_pass_env(context)
     for key in _FUNCTION_KEYS:
-        _check_reference(context, key)
+        check_function_name(context, key)
     if _has_handlers(context):
         context.missing("handlers", '"..."')
     options = context.data.get("options")
@@ -93,7 +98,23 @@ def _has_handlers(server: TableContext) -> bool:
     tools = server.document.data.get("tools")
     tool_tables = tools.values() if isinstance(tools, dict) else ()
     has_function = any(key in server.data for key in (*_FUNCTION_KEYS, "subcommands"))
-    return has_function or any(isinstance(tool, dict) and "handler" in tool for tool in tool_tables)
+    is_handled = any(isinstance(tool, dict) and "handler" in tool for tool in tool_tables)
+    sections = (server.document.data.get(section) for section in ("prompts", "resources"))
+    tables = [table for section in sections if isinstance(section, dict) for table in section.values()]
+    return has_function or is_handled or any(_uses_package(table) for table in tables)
+
+
+def _uses_package(table: Any) -> bool:
+    """Return whether a prompt or a resource names a function or a file of the package `handlers`."""
+    if not isinstance(table, dict):
+        return False
+    messages, arguments = table.get("messages"), table.get("arguments")
+    parts = [
+        *(messages if isinstance(messages, list) else ()),
+        *(arguments.values() if isinstance(arguments, dict) else ()),
+    ]
+    has_part = any(isinstance(part, dict) and ("image" in part or "complete" in part) for part in parts)
+    return has_part or "handler" in table or "file" in table
 
 
 def _check_packages(context: TableContext) -> None:
@@ -102,7 +123,7 @@ def _check_packages(context: TableContext) -> None:
         if not isinstance(name, str) or not _PACKAGE.fullmatch(name):
             continue  # The reader reports these.
         top = name.partition(".")[0]
-        if problem := _import_name_problem(name):
+        if problem := import_name_problem(name):
             context.error("TM206", f"`{name}` cannot be imported: {problem}", key, hint="use a Python package name")
         elif top in sys.stdlib_module_names or top in _RESERVED_PACKAGES or top.startswith("toolmason"):
             context.error("TM317", f"`{top}` is the name of another package", key, hint="choose another name")
@@ -124,25 +145,6 @@ _RESERVED_PACKAGES: Final = frozenset({"mcp", "pydantic", "__init__", "__main__"
 _RESERVED_DIRECTORIES: Final = frozenset({"clients", "commands", "docs", "schemas", "skills"})
 """Directories next to the package in `generated/`."""
 _GENERATED_IMPORTS: Final = frozenset({"bindings", "command", "contract", "models"})
-
-
-def _import_name_problem(dotted: str) -> str:
-    """Return the reason why Python cannot import a dotted name, or an empty string."""
-    for part in dotted.split("."):
-        if not part:
-            return "it has an empty part"
-        if keyword.iskeyword(part):
-            return f"`{part}` is a Python keyword"
-        if part[0].isdigit():
-            return f"`{part}` starts with a digit"
-    return ""
-
-
-def _check_reference(context: TableContext, key: str) -> None:
-    """Report a `module:function` whose names cannot be imported. The reader reports other formats."""
-    text = context.data.get(key)
-    if isinstance(text, str) and text.count(":") == 1 and (problem := _import_name_problem(text.replace(":", "."))):
-        context.error("TM206", f"`{text}` cannot be imported: {problem}", key, hint="write `module:function`")
 
 
 def _check_options(context: TableContext, options: Mapping[str, Any]) -> None:
@@ -174,7 +176,7 @@ def _check_subcommands(context: TableContext, subcommands: Mapping[str, Any]) ->
 
 
 def _check_subcommand(context: TableContext) -> None:
-    _check_reference(context, "handler")
+    check_function_name(context, "handler")
 
 
 _SERVE: Final = "serve"
@@ -193,7 +195,7 @@ def _check_tool(context: TableContext) -> None:
     if context.data.get("verbatim_schema") is True and "input_schema" not in context.data:
         message = f"`verbatim_schema` in {table_name(context.at)} requires `input_schema`"
         context.error("TM215", message, "verbatim_schema", hint="remove it", value=False)
-    _check_reference(context, "handler")
+    check_function_name(context, "handler")
     _check_meta_keys(context)
     implementations = [key for key in IMPLEMENTATIONS if key in context.data]
     if not any(context.has(key) for key in IMPLEMENTATIONS):
@@ -242,6 +244,10 @@ TABLE_CHECKS: Final[Mapping[type[Table], TableCheck]] = types.MappingProxyType(
         ToolTable: _check_tool,
         ValueTable: check_value,
         ParamTable: check_param,
+        PromptTable: check_prompt,
+        MessageTable: check_message,
+        ResourceTable: check_resource,
+        ArgumentTable: check_argument,
     }
 )
 """Checks of one table that its dataclass cannot express."""

@@ -10,7 +10,8 @@ from toolmason_runtime.programs.spec import Program
 from toolmason_runtime.protocol.answer_size import VARIABLE as MAX_ANSWER_CHARS
 from toolmason_runtime.toml.positions import KeyPath
 
-from toolmason.model.tool import CliBinding, Handler, Tool
+from toolmason.model.prompt import Prompt, Resource, SurfaceModule
+from toolmason.model.tool import CliBinding, Handler, Icon, Tool
 from toolmason.model.types import ClassName, Identifier, ObjectType
 
 
@@ -206,6 +207,7 @@ class Server:
     tool_timeout: float | None
     """Client-side timeout of a tool call in seconds; None if unknown."""
     website: str
+    icons: tuple[Icon, ...]
     lifespan: Handler | None
     guard: Handler | None
     """Check of the arguments of each command line."""
@@ -223,6 +225,11 @@ class Server:
     types: tuple[ObjectType, ...]
     shared_types: tuple[ObjectType, ...]
     """Those of `types` that several categories use; `types.py` defines their classes."""
+    prompts: tuple[Prompt, ...]
+    """Prompts of the manifest, then one for each slash command."""
+    resources: tuple[Resource, ...]
+    surface_modules: tuple[SurfaceModule, ...]
+    """The sub-packages with the handlers of prompts and of resources."""
     commands: tuple[SlashCommand, ...]
     workflows: tuple[Workflow, ...]
     skill_description: str
@@ -264,6 +271,11 @@ class Server:
         """Options that need a value, with placeholders, for clients that start servers outside a project."""
         options = (option for option in self.options if not (option.default or option.implicit))
         return tuple(argument for option in options for argument in (option.flag, f"<{option.metavar}>"))
+
+    @property
+    def modules(self) -> tuple[Category | SurfaceModule, ...]:
+        """The sub-packages with models and bindings."""
+        return (*self.categories, *self.surface_modules)
 
     @property
     def tools(self) -> tuple[Tool, ...]:

@@ -42,6 +42,16 @@ class Deprecation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Icon:
+    """A picture for clients that show one."""
+
+    src: str
+    mime_type: str
+    sizes: tuple[str, ...]
+    theme: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Handler:
     """A hand-written function; `module` is absolute."""
 
@@ -85,6 +95,7 @@ class Tool:
     deprecated: Deprecation | None
     enabled: bool
     since: str
+    icons: tuple[Icon, ...]
     ext: Mapping[str, Any]
     handler: Handler | None
     command: CliBinding | None

@@ -165,7 +165,7 @@ def _expand(row: FileRow, server: Server, **variables: Any) -> Iterator[PlannedF
         PathError: one of the paths is invalid.
     """
     for subject in _subjects(row.for_each, server):
-        if not row.only_if or getattr(subject.get(row.for_each, server), row.only_if):
+        if not row.only_if or getattr(next(iter(subject.values()), server), row.only_if):
             yield PlannedFile(
                 path=expand_path(row.path, {"server": server, **subject}),
                 template=row.template,
@@ -177,6 +177,9 @@ def _expand(row: FileRow, server: Server, **variables: Any) -> Iterator[PlannedF
 def _subjects(for_each: str, server: Server) -> Iterator[dict[str, Any]]:
     if for_each == "server":
         yield {}
+        return
+    if for_each == "surface":  # for packaged rows
+        yield from ({"category": module} for module in server.surface_modules)
         return
     subjects: Mapping[str, tuple[Any, ...]] = {
         "category": server.categories,

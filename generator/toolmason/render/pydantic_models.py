@@ -16,6 +16,7 @@ from pathlib import PurePosixPath
 from typing import Any, Final
 
 from toolmason.model import json_schema
+from toolmason.model.prompt import SurfaceModule
 from toolmason.model.server import Category, Server
 from toolmason.render.format_python import format_python
 
@@ -54,8 +55,8 @@ def shared_schemas(server: Server) -> dict[str, Any]:
     return {"$defs": json_schema.definitions(server.shared_types, formats=False)}
 
 
-def schemas(category: Category, package: str) -> dict[str, Any]:
-    """Return the schemas for the models of `category`: its types, then the parameters of each tool.
+def schemas(category: Category | SurfaceModule, package: str) -> dict[str, Any]:
+    """Return the schemas for the models of `category`: its types, then the parameters of each tool, prompt or resource.
 
     The classes of shared types are imported from the module `types` of `package`.
     """

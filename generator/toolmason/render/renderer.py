@@ -11,6 +11,7 @@ from jinja2 import Environment
 
 from toolmason.catalogue.facts import Facts
 from toolmason.model.checksum import add_checksum
+from toolmason.model.prompt import SurfaceModule
 from toolmason.model.rendered_file import RenderedFile
 from toolmason.model.server import Category, Server
 from toolmason.model.types import JsonSchema
@@ -38,13 +39,13 @@ class TemplateFacts(Facts):
         """The Pydantic models of the types that several categories use."""
         return self._models.get(SHARED) or pydantic_models.models(shared_schemas(self._server))
 
-    def models(self, category: Category) -> str:
+    def models(self, category: Category | SurfaceModule) -> str:
         """Return the Pydantic models of `category`.
 
         Raises:
             TypeError: `category` is not one of the server. A template can create objects that look like it.
         """
-        if not any(category is own for own in self._server.categories):
+        if not any(category is own for own in self._server.modules):
             raise TypeError("`facts.models` takes a category of `server`")
         return self._models.get(category.name) or pydantic_models.models(schemas(category, self._server.package))
 

@@ -14,12 +14,14 @@ from toolmason.resolve import clis, types
 from toolmason.resolve.context import ResolveContext
 from toolmason.resolve.examples import SchemaChecker
 from toolmason.resolve.handlers import HandlerIndex
+from toolmason.resolve.prompts import resolve_prompts, resolve_resources
 from toolmason.resolve.references import (
     RESERVED_MODULES,
     check_categories,
     check_handlers,
     check_names,
     check_references,
+    check_surface_handlers,
 )
 from toolmason.resolve.server import resolve_server
 from toolmason.resolve.tools import resolve_tool
@@ -50,9 +52,15 @@ def resolve(
     context.definitions = json_schema.definitions(tuple(context.types.values()))
     checker = SchemaChecker(context.definitions)
     tools = [tool for name, table in tables.tools.items() if (tool := resolve_tool(context, checker, name, table))]
+    index = package = None
     if handlers is not None and not tables.server.is_uncertain("handlers", "package"):
-        check_handlers(context, tools, HandlerIndex(handlers, tables.server.package, tables.server.handlers))
-    return None if diagnostics.has_errors else resolve_server(context, tools)
+        index = HandlerIndex(handlers, tables.server.package, tables.server.handlers)
+        package = handlers.joinpath(*tables.server.handlers.split("."))
+        check_handlers(context, tools, index)
+    prompts, resources = resolve_prompts(context, package), resolve_resources(context, package)
+    if index:
+        check_surface_handlers(context, index)
+    return None if diagnostics.has_errors else resolve_server(context, tools, prompts, resources)
 
 
 def _load_scripts(context: ResolveContext) -> None:

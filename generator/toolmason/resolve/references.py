@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from toolmason_runtime.protocol.fetch_chunk import FETCH_CHUNK
 from toolmason_runtime.toml.positions import KeyPath
 
-from toolmason.manifest.tables import ToolTable
+from toolmason.manifest.tables import PromptTable, ResourceTable, ToolTable
 from toolmason.model.identifiers import (
     RESERVED_CONSTANTS,
     RESERVED_CONTRACT_NAMES,
@@ -26,7 +26,7 @@ from toolmason.resolve.handlers import HandlerIndex
 from toolmason.resolve.tool_names import meta_tool_names, tool_name_problem
 
 RESERVED_MODULES: Final = frozenset(
-    {"catalogue", "server", "types", "__init__", "__main__", "__pycache__", "search_index"}
+    {"catalogue", "prompts", "resources", "server", "types", "__init__", "__main__", "__pycache__", "search_index"}
 )
 """Modules of the generated package that a category must not hide."""
 FILE_NAME: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
@@ -73,6 +73,7 @@ def check_names(context: ResolveContext) -> None:
         generated = (constants, constant_name(name)), (classes, class_name(name)), (classes, params_class_name(name))
         # `all` stops at the first collision: the others have the same cause.
         all(_reserve_name(context, owners, output, f"tool `{name}`", tool.at) for owners, output in generated)
+    _check_surface_names(context)
     _check_file_names(context)
     prefix = tables.discovery.prefix
     if prefix and (problem := tool_name_problem(f"{prefix}call_read", tables.server.name)):
@@ -80,6 +81,31 @@ def check_names(context: ResolveContext) -> None:
         context.error("TM311", problem, ("discovery", "prefix"), hint=hint)
     if not (tables.is_uncertain("discovery") or tables.discovery.is_uncertain("prefix")):
         _check_meta_tool_names(context, callable_names)
+
+
+_RESERVED_SURFACES: Final = RESERVED_CONTRACT_NAMES | {"PromptContent", "ResourceContent"}
+
+
+def _check_surface_names(context: ResolveContext) -> None:
+    """Report handlers of prompts or of resources that would have the same name in generated code."""
+    sections: tuple[Mapping[str, PromptTable | ResourceTable], ...] = (context.tables.prompts, context.tables.resources)
+    for section in sections:
+        constants: _Owners = {}
+        classes: _Owners = {}
+        for name, table in section.items():
+            is_reserved = class_name(name) in _RESERVED_SURFACES or constant_name(name) in RESERVED_CONSTANTS
+            if table.handler and is_reserved:
+                message = f"`{name}` has a name that generated code uses"
+                context.error("TM317", message, table.at, hint="choose another name", value=False)
+            generated: list[tuple[_Owners, str]] = [
+                (constants, constant_name(f"complete_{name}.{key}"))
+                for key, argument in table.arguments.items()
+                if argument.complete
+            ]
+            if table.handler:
+                generated += [(constants, constant_name(name)), (classes, class_name(name))]
+                generated += [(classes, params_class_name(name))]
+            all(_reserve_name(context, owners, output, f"`{name}`", table.at) for owners, output in generated)
 
 
 def _check_file_names(context: ResolveContext) -> None:
@@ -195,3 +221,23 @@ def check_handlers(context: ResolveContext, tools: Sequence[Tool], index: Handle
     for tool in tools:
         if tool.handler and (missing := index.find_missing(tool, tool.handler)):
             context.error("TM312", missing.message, (*tool.at, "handler"), hint=missing.hint)
+
+
+def check_surface_handlers(context: ResolveContext, index: HandlerIndex) -> None:
+    """Report handlers and completions of prompts and resources that the handler modules do not define."""
+    sections: Mapping[str, Mapping[str, PromptTable | ResourceTable]] = {
+        "PromptContent": context.tables.prompts,
+        "ResourceContent": context.tables.resources,
+    }
+    for result, section in sections.items():
+        for name, table in section.items():
+            functions = [(table.handler, (*table.at, "handler"), str(params_class_name(name)), result)]
+            functions += [
+                (argument.complete, (*argument.at, "complete"), "Completion", "Sequence[str]")
+                for argument in table.arguments.values()
+            ]
+            for reference, at, params, returns in functions:
+                problem = index.find_problem(context.handler(reference))[0] if reference else ""
+                if problem:
+                    signature = f"{context.handler(reference).function}(params: {params}, call: ToolCall) -> {returns}"
+                    context.error("TM312", problem, at, hint=f"write `async def {signature}`")

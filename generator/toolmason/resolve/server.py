@@ -9,6 +9,7 @@ from typing import Final
 
 from toolmason.clients import CODEX, clients
 from toolmason.model.identifiers import identifier
+from toolmason.model.prompt import Prompt, Resource, SurfaceModule
 from toolmason.model.server import (
     Category,
     Discovery,
@@ -24,6 +25,7 @@ from toolmason.model.tool import Handler, Tool
 from toolmason.model.types import ClassName, Identifier
 from toolmason.resolve import clis, types
 from toolmason.resolve.context import ResolveContext
+from toolmason.resolve.prompts import command_prompt, icons
 from toolmason.resolve.tool_names import client_name
 
 MAX_SKILL_CHARACTERS: Final = 1024
@@ -38,11 +40,14 @@ _DESCRIBE_TOOLS: Final = {
 """The meta-tool of each style that describes the parameters of an unlisted tool."""
 
 
-def resolve_server(context: ResolveContext, tools: Sequence[Tool]) -> Server:
-    """Return the server with `tools`, of a manifest without errors."""
+def resolve_server(
+    context: ResolveContext, tools: Sequence[Tool], prompts: tuple[Prompt, ...], resources: tuple[Resource, ...]
+) -> Server:
+    """Return the server with its tools, prompts and resources, of a manifest without errors."""
     table = context.tables.server
     categories = _categories(context, tools)
     shared = {name for category in categories for name in category.shared_types}
+    commands = _commands(context)
     return Server(
         # It is printed in docstrings and comments, so unusual characters of a file name are replaced.
         source=re.sub(r"[^\w./-]", "_", str(context.document.path)),
@@ -56,6 +61,7 @@ def resolve_server(context: ResolveContext, tools: Sequence[Tool]) -> Server:
         launch=_launch(context),
         tool_timeout=table.tool_timeout or _tool_timeout(tools),
         website=table.website,
+        icons=icons(table.icons),
         lifespan=context.handler(table.lifespan) if table.lifespan else None,
         guard=_guard(context),
         startup_check=context.handler(table.startup_check) if table.startup_check else None,
@@ -69,11 +75,19 @@ def resolve_server(context: ResolveContext, tools: Sequence[Tool]) -> Server:
         clis=clis.clis(context),
         types=tuple(context.types.values()),
         shared_types=tuple(object_type for name, object_type in context.types.items() if name in shared),
-        commands=_commands(context),
+        prompts=(*prompts, *map(command_prompt, commands)),
+        resources=resources,
+        surface_modules=_surface_modules(prompts, resources),
+        commands=commands,
         workflows=_workflows(context),
         skill_description=_skill_description(context),
         files=_files(context),
     )
+
+
+def _surface_modules(prompts: tuple[Prompt, ...], resources: tuple[Resource, ...]) -> tuple[SurfaceModule, ...]:
+    modules = SurfaceModule(name="prompts", surfaces=prompts), SurfaceModule(name="resources", surfaces=resources)
+    return tuple(module for module in modules if module.has_functions)
 
 
 def _launch(context: ResolveContext) -> tuple[str, ...]:

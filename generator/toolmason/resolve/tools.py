@@ -16,6 +16,7 @@ from toolmason.resolve import clis, types
 from toolmason.resolve.call_expression import invocation
 from toolmason.resolve.context import ResolveContext
 from toolmason.resolve.examples import SchemaChecker
+from toolmason.resolve.prompts import icons
 from toolmason.resolve.raw_schema import RawSchemaError, read_raw_schema
 from toolmason.resolve.tool_names import tool_name_problem
 from toolmason.schema import Projection, Severity, advertise
@@ -64,6 +65,7 @@ def resolve_tool(context: ResolveContext, checker: SchemaChecker, name: str, tab
         deprecated=_deprecation(table),
         enabled=table.enabled,
         since=table.since,
+        icons=icons(table.icons),
         ext=table.ext,
         handler=context.handler(table.handler) if table.handler else None,
         command=command,

@@ -110,6 +110,10 @@ def fingerprint(project: Project) -> str:
         if total > MAX_HASHED_BYTES:
             raise UnsafeInputError(project.root, "its inputs are too large for a record")
         whole.update(f"\0{name}\0{size} {digest}\0".encode("utf-8", "surrogateescape"))
+    if project.handlers is not None:
+        # Prompts and resources name files of the handlers; the server reads their content.
+        names = [name for name, _ in _files_under(project.handlers, inside=project.root)]
+        whole.update("\0".join(names).encode("utf-8", "surrogateescape"))
     return whole.hexdigest()
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeVar
@@ -89,6 +89,10 @@ class Context(Protocol):
         result, and the handler runs again from the start with the response.
         """
         ...
+
+
+Method = Callable[[Mapping[str, Any], Context], Awaitable[dict[str, Any]]]
+"""The answer to one method of MCP: its parameters and the context of the request to the result."""
 
 
 class InputRequired(BaseException):
@@ -204,6 +208,12 @@ class ToolCall:
     def can_elicit(self, mode: ElicitationMode) -> bool:
         """Return whether the client can ask its user with a form, or by opening a page."""
         return can_elicit(self.client_capabilities, mode)
+
+    async def resource_updated(self, uri: str) -> None:
+        """Announce a changed resource to the clients that subscribe to it."""
+        from toolmason_runtime.protocol.resource_updates import ResourceUpdates
+
+        await self.state(ResourceUpdates).announce(uri)
 
     async def elicit(self, message: str, schema: Mapping[str, Any], *, key: str = "elicit") -> dict[str, Any]:
         """Ask the user to fill in a form; return `{"action", "content"?}` as MCP defines it.

@@ -29,6 +29,10 @@ class ServerEntry(TypedDict):
     page_size: int
     lifespan: str
     """`absolute.module:function`, or empty."""
+    handlers: NotRequired[str]
+    """Import name of the package with the files of prompts and resources; absent without any."""
+    icons: NotRequired[list[dict[str, Any]]]
+    """Pictures of the server, as `Icon` of the MCP schema; absent without any."""
     chunk_store: NotRequired[str]
     """Environment variable with the URL of a Redis for long texts; absent without a shared store."""
     tool_timeouts: NotRequired[dict[str, float]]
@@ -114,6 +118,46 @@ class ToolEntry(TypedDict):
     """Name of the command-line program that it runs; absent for a handler."""
 
 
+class MessageEntry(TypedDict):
+    """One message of a prompt, with one of `text`, `image` (a file) and `resource` (a URI)."""
+
+    role: str
+    text: NotRequired[str]
+    image: NotRequired[str]
+    mime_type: NotRequired[str]
+    """Media type of the image."""
+    resource: NotRequired[str]
+
+
+class SurfaceEntry(TypedDict):
+    """The keys that prompts and resources share."""
+
+    schema: NotRequired[dict[str, Any]]
+    """JSON Schema of the arguments, whose values clients send as text; absent without arguments."""
+    completions: NotRequired[dict[str, list[str] | None]]
+    """Values that are offered for each argument; None for those of a handler."""
+
+
+class PromptEntry(SurfaceEntry):
+    """One prompt: its wire form, and its messages unless it has a handler."""
+
+    prompt: dict[str, Any]
+    """A `Prompt` of the MCP schema."""
+    messages: NotRequired[list[MessageEntry]]
+    command: NotRequired[bool]
+    """Whether it is a slash command; absent means false."""
+
+
+class ResourceEntry(SurfaceEntry):
+    """One resource or template: its wire form, and its file unless it has a handler."""
+
+    resource: dict[str, Any]
+    """A `Resource` or a `ResourceTemplate` of the MCP schema."""
+    file: NotRequired[str]
+    subscribe: NotRequired[bool]
+    """Whether clients can subscribe; absent means false."""
+
+
 class Catalogue(TypedDict):
     """Everything a server serves. Tools are in the order of their categories, then of the manifest."""
 
@@ -123,6 +167,10 @@ class Catalogue(TypedDict):
     clis: NotRequired[dict[str, CliEntry]]
     """The programs that tools run; absent without command tools."""
     tools: dict[str, ToolEntry]
+    prompts: NotRequired[dict[str, PromptEntry]]
+    """By name, slash commands last; absent without any."""
+    resources: NotRequired[dict[str, ResourceEntry]]
+    """By name; absent without any."""
 
 
 def with_meta(tool: WireTool, key: str, *, value: Any) -> WireTool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +82,20 @@ Content = str | Block | Sequence[str | Block]
 
 
 @dataclass(frozen=True, slots=True)
+class Message:
+    """A message of a prompt."""
+
+    content: str | Block
+    role: Literal["user", "assistant"] = "user"
+
+
+PromptContent = str | Block | Message | Sequence[str | Block | Message]
+"""The return type of a prompt's handler. A string or a block is a message of the user."""
+ResourceContent = str | bytes | None
+"""The return type of a resource's handler: text, bytes, or None if there is no such resource."""
+
+
+@dataclass(frozen=True, slots=True)
 class Reply:
     """Content that can be marked as an error.
 
@@ -97,3 +111,16 @@ def blocks(content: Content) -> list[dict[str, Any]]:
     """Return the `content` array of a tool result."""
     parts = [content] if isinstance(content, str | Text | Image | Audio | Resource | ResourceLink) else content
     return [Text(part).to_wire() if isinstance(part, str) else part.to_wire() for part in parts]
+
+
+def messages(content: PromptContent) -> list[dict[str, Any]]:
+    """Return the `messages` array of a prompt."""
+    parts = content if isinstance(content, Sequence) and not isinstance(content, str) else [content]
+    wrapped = [part if isinstance(part, Message) else Message(part) for part in parts]
+    return [{"role": message.role, "content": blocks(message.content)[0]} for message in wrapped]
+
+
+def resource_contents(uri: str, mime_type: str, data: str | bytes) -> dict[str, Any]:
+    """Return the `ResourceContents` of MCP."""
+    contents: dict[str, Any] = Resource(uri, data, mime_type).to_wire()["resource"]
+    return contents

@@ -9,6 +9,11 @@ INVALID_ARGUMENT: Final = "INVALID_ARGUMENT"
 """Code of a `ToolError` for invalid arguments."""
 INTERNAL: Final = "INTERNAL"
 """Code of an error inside the server."""
+METHOD_NOT_FOUND: Final = -32601
+INVALID_PARAMS: Final = -32602
+INTERNAL_ERROR: Final = -32603
+RESOURCE_NOT_FOUND: Final = -32002
+"""Codes of a `MethodError`. Since 2026-07-28 the last one is sent as `INVALID_PARAMS`."""
 
 
 class ToolError(Exception):

@@ -17,6 +17,8 @@ STYLES: Final = ("search-call", "list-describe", "discover-schema", "classic")
 class Selection:
     """The discovery style, whether the tier `all` is served, and the categories that are served (empty: all).
 
+    Without `command_prompts`, slash commands are not served as prompts, for clients that have their files.
+
     Raises:
         ValueError: the style does not exist.
     """
@@ -24,6 +26,7 @@ class Selection:
     style: str
     all_tools: bool = False
     toolsets: tuple[str, ...] = ()
+    command_prompts: bool = True
 
     def __post_init__(self) -> None:
         if self.style not in STYLES:

@@ -218,7 +218,13 @@ def _parser(
 
 def own_flags() -> frozenset[str]:
     """Return the flags of every server, without their dashes: `list-tools`, `policy`."""
-    server: Any = {"server": {"name": "", "title": ""}, "discovery": {"style": ""}, "categories": (), "clis": ("any",)}
+    server: Any = {
+        "server": {"name": "", "title": ""},
+        "discovery": {"style": ""},
+        "categories": (),
+        "clis": ("any",),
+        "prompts": {"any": {"command": True}},
+    }
     flags = (flag for action in _parser(server, (), (), "", "")._actions for flag in action.option_strings)  # noqa: SLF001
     return frozenset(flag.removeprefix("--") for flag in flags if flag.startswith("--"))
 
@@ -237,6 +243,12 @@ def _add_selection(group: Any, catalogue: Catalogue) -> None:
         help="list every `core` tool (with --all: every tool) directly; same as --discovery classic",
     )
     group.add_argument("--all", action="store_true", help="also serve the tools of the tier `all`")
+    if any(entry.get("command") for entry in catalogue.get("prompts", {}).values()):
+        group.add_argument(
+            "--no-command-prompts",
+            action="store_true",
+            help="do not serve slash commands as prompts, for clients that have their files",
+        )
     categories = ", ".join(catalogue["categories"])
     group.add_argument("--toolsets", type=_names, metavar="A,B", help=f"serve only these categories, from {categories}")
 
@@ -336,7 +348,8 @@ def _selection(catalogue: Catalogue, args: argparse.Namespace) -> Selection:
         raise ValueError(f"--classic and --discovery {args.discovery} contradict each other; remove one of them")
     exposes_all = os.environ.get(EXPOSE_ALL, "").strip().lower() == "true"
     style = args.discovery or ("classic" if args.classic or exposes_all else catalogue["discovery"]["style"])
-    return Selection(style, args.all or exposes_all, args.toolsets or ())
+    command_prompts = not getattr(args, "no_command_prompts", False)
+    return Selection(style, args.all or exposes_all, args.toolsets or (), command_prompts)
 
 
 def _commands(catalogue: Catalogue, args: argparse.Namespace) -> ProgramSettings | None:

@@ -1,4 +1,4 @@
-"""Dispatch requests to tools and return results as wire dicts, independent of the transport.
+"""Dispatch requests to tools, prompts and resources, and return results as wire dicts, independent of the transport.
 
 Listing and searching import neither pydantic nor the SDK nor a handler. The first call of a tool imports them, one
 category at a time.
@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import importlib
 import json
-import logging
-from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
@@ -20,24 +18,29 @@ from toolmason_runtime.discovery.results import error_result, with_notes
 from toolmason_runtime.programs.settings import ProgramSettings, load_program_settings
 from toolmason_runtime.protocol.arguments import ArgumentValidator
 from toolmason_runtime.protocol.binding import Binding
-from toolmason_runtime.protocol.call import Context, InputRequired, ServerInfo, ToolCall
+from toolmason_runtime.protocol.call import Context, InputRequired, Method, ServerInfo, ToolCall
 from toolmason_runtime.protocol.catalogue import Catalogue, ServerEntry, ToolEntry, WireTool
-from toolmason_runtime.protocol.errors import INTERNAL, INVALID_ARGUMENT, MethodError, ToolError
+from toolmason_runtime.protocol.errors import (
+    INTERNAL,
+    INVALID_ARGUMENT,
+    INVALID_PARAMS,
+    METHOD_NOT_FOUND,
+    MethodError,
+    ToolError,
+)
 from toolmason_runtime.protocol.fetch_chunk import FETCH_CHUNK, FETCH_CHUNK_ENTRY
 from toolmason_runtime.protocol.json_boundary import refused_arguments
+from toolmason_runtime.protocol.paging import page_of
 from toolmason_runtime.protocol.registry import deprecation_text
+from toolmason_runtime.protocol.resource_updates import ResourceUpdates
 from toolmason_runtime.protocol.results import ResultWriter, WireResult, encodable
 from toolmason_runtime.protocol.selection import Selection, is_enabled
 from toolmason_runtime.protocol.wording import disabled
+from toolmason_runtime.server.failures import to_tool_error
 from toolmason_runtime.server.lifespan import Lifespan, Options
 
 if TYPE_CHECKING:
     from toolmason_runtime.chunks.store import ChunkStore
-
-METHOD_NOT_FOUND = -32601
-INVALID_PARAMS = -32602
-
-_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +53,7 @@ class _Tool:
 
 
 class Dispatcher:
-    """Handles `tools/list` and `tools/call` of one server.
+    """Answers the requests for tools, prompts and resources of one server.
 
     Args:
         catalogue: the tools.
@@ -79,10 +82,13 @@ class Dispatcher:
             catalogue = self._commands.allowed(catalogue)
             state = (*state, self._commands)
         self._catalogue = catalogue
-        self._style = style_for(catalogue, selection or Selection(catalogue["discovery"]["style"]), load_index)
+        self._selection = selection or Selection(catalogue["discovery"]["style"])
+        self._style = style_for(catalogue, self._selection, load_index)
         self._state = (*state, ServerInfo(catalogue["server"]["name"], catalogue["server"]["version"]))
         self._lifespan = Lifespan(catalogue["server"]["lifespan"], options or {})
         self._tools: dict[str, _Tool] = {}
+        self.updates = ResourceUpdates()
+        """The announcements of changed resources."""
 
     @property
     def server(self) -> ServerEntry:
@@ -100,15 +106,34 @@ class Dispatcher:
         Raises:
             MethodError: the request is invalid.
         """
-        if method == "tools/list":
-            return self._page(params.get("cursor"))
-        if method == "tools/call":
-            name, arguments = _call_params(params)
-            problems = refused_arguments(params)
-            work = self._reject(name, problems) if problems else self._call(name, arguments, context)
-            result: WireResult = encodable(await work)
-            return result
-        raise MethodError(METHOD_NOT_FOUND, "Method not found", method)
+        if method not in self.methods:
+            raise MethodError(METHOD_NOT_FOUND, "Method not found", method)
+        try:
+            result = await self.methods[method](params, context)
+        except InputRequired as pending:
+            return {"resultType": "input_required", "inputRequests": pending.requests}
+        if method.endswith("/list"):
+            return result  # from the catalogue, which is JSON
+        checked: dict[str, Any] = encodable(result)
+        return checked
+
+    @cached_property
+    def methods(self) -> Mapping[str, Method]:
+        """The methods that this server answers; those of prompts and resources only if it has any."""
+        methods: dict[str, Method] = {"tools/list": self._list_tools, "tools/call": self._call_tool}
+        if {"prompts", "resources"} & self._catalogue.keys():
+            from toolmason_runtime.server.surfaces import surface_methods
+
+            methods |= surface_methods(self._catalogue, self._selection, self._new_call)
+        return methods
+
+    async def _list_tools(self, params: Mapping[str, Any], context: Context) -> dict[str, Any]:  # noqa: ARG002  a method
+        return page_of("tools", list(self.listed.values()), params.get("cursor"), self.server["page_size"])
+
+    async def _call_tool(self, params: Mapping[str, Any], context: Context) -> WireResult:
+        name, arguments = _call_params(params)
+        problems = refused_arguments(params)
+        return await (self._reject(name, problems) if problems else self._call(name, arguments, context))
 
     async def aclose(self) -> None:
         """Close the lifespan and free all long texts."""
@@ -116,26 +141,13 @@ class Dispatcher:
         if "_chunks" in self.__dict__:
             await self._chunks.aclose()
 
-    def _page(self, cursor: Any) -> dict[str, Any]:
-        tools, size = list(self.listed.values()), self.server["page_size"]
-        start = 0 if cursor is None else _decode_cursor(cursor)
-        if cursor is not None and (start % size or not 0 < start < len(tools)):
-            raise MethodError(INVALID_PARAMS, "Invalid cursor")
-        page: dict[str, Any] = {"tools": tools[start : start + size]}
-        if start + size < len(tools):
-            page["nextCursor"] = _encode_cursor(start + size)
-        return page
-
     async def _call(self, name: str, arguments: dict[str, Any], context: Context) -> WireResult:
         async def run(name: str, arguments: dict[str, Any]) -> WireResult:
             return await self._run(name, arguments, context)
 
-        try:
-            if self._style.is_meta_tool(name):
-                return await _as_result(name, self._style.call(name, arguments, run))
-            return await run(self._resolve_direct_name(name), arguments)
-        except InputRequired as pending:
-            return {"resultType": "input_required", "inputRequests": pending.requests}
+        if self._style.is_meta_tool(name):
+            return await _as_result(name, self._style.call(name, arguments, run))
+        return await run(self._resolve_direct_name(name), arguments)
 
     async def _reject(self, name: str, problems: Sequence[str]) -> WireResult:
         """Return the result of a call whose arguments the JSON boundary removed."""
@@ -194,9 +206,11 @@ class Dispatcher:
         return with_notes(await _as_result(name, work, as_json=as_json), validated.notes)
 
     async def _handle(self, tool: _Tool, name: str, arguments: Any, context: Context) -> WireResult:
-        state = (*self._state, self._chunks, *await self._lifespan.state())
-        call = ToolCall(name, context, state, tool_timeouts=self.server.get("tool_timeouts", {}))
-        return tool.results.to_wire(await tool.binding.result(arguments, call))
+        return tool.results.to_wire(await tool.binding.result(arguments, await self._new_call(name, context)))
+
+    async def _new_call(self, name: str, context: Context) -> ToolCall:
+        state = (*self._state, self.updates, self._chunks, *await self._lifespan.state())
+        return ToolCall(name, context, state, tool_timeouts=self.server.get("tool_timeouts", {}))
 
     @cached_property
     def _chunks(self) -> ChunkStore:
@@ -238,29 +252,7 @@ async def _as_result(name: str, work: Awaitable[WireResult], *, as_json: bool = 
     try:
         return await work
     except (Exception, BaseExceptionGroup) as error:  # noqa: BLE001  a handler may raise anything
-        return _error_result(_to_tool_error(name, error), as_json=as_json)
-
-
-def _to_tool_error(name: str, error: BaseException) -> ToolError:
-    """Return the error of a tool for the model; log bugs. The exceptions of a group are combined.
-
-    Raises:
-        MethodError: it is in the group; InputRequired likewise.
-    """
-    errors = list(_leaves(error))
-    for method_error in (leaf for leaf in errors if isinstance(leaf, MethodError)):
-        raise method_error
-    if pending := [leaf for leaf in errors if isinstance(leaf, InputRequired)]:
-        raise InputRequired({key: request for leaf in pending for key, request in leaf.requests.items()})
-    tool_errors = [leaf for leaf in errors if isinstance(leaf, ToolError)]
-    if len(tool_errors) == len(errors):
-        first = tool_errors[0]
-        text = "\n".join(tool_error.message for tool_error in tool_errors)
-        return first if len(errors) == 1 else ToolError(text, code=first.code)
-    if not isinstance(error, Exception):
-        raise error
-    _log.error("tool %s failed", name, exc_info=error)
-    return ToolError(f"Error executing tool {name}", code=INTERNAL)
+        return _error_result(to_tool_error(f"tool {name}", error), as_json=as_json)
 
 
 _BUG_ADVICE: Final = ": internal server error; see the server log, and report it if it recurs"
@@ -275,14 +267,6 @@ def _error_result(error: ToolError, *, as_json: bool) -> WireResult:
     return error_result(json.dumps({"error": body}, ensure_ascii=False))
 
 
-def _leaves(error: BaseException) -> Iterator[BaseException]:
-    if isinstance(error, BaseExceptionGroup):
-        for inner in error.exceptions:
-            yield from _leaves(inner)
-    else:
-        yield error
-
-
 def _call_params(params: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     name, arguments = params.get("name"), params.get("arguments")
     if not isinstance(name, str) or not isinstance(arguments, dict | None):
@@ -294,22 +278,3 @@ def _deprecation(entry: ToolEntry) -> list[str]:
     if "deprecated" not in entry:
         return []
     return [f"Note: {entry['tool']['name']} is deprecated: {deprecation_text(entry['deprecated'])}"]
-
-
-def _encode_cursor(start: int) -> str:
-    return urlsafe_b64encode(f"tools:{start}".encode()).decode()
-
-
-def _decode_cursor(cursor: Any) -> int:
-    """Return the index of the first tool of a page.
-
-    Raises:
-        MethodError: the cursor is not from this server.
-    """
-    try:
-        kind, _, start = urlsafe_b64decode(cursor).decode().partition(":")
-        if kind == "tools" and _encode_cursor(int(start)) == cursor:
-            return int(start)
-    except (TypeError, ValueError):
-        pass
-    raise MethodError(INVALID_PARAMS, "Invalid cursor")

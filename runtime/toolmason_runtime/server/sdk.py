@@ -28,11 +28,27 @@ from mcp.types import methods
 from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import BaseModel, ConfigDict, ValidationError
 from toolmason_runtime.protocol.call import InputRequired, Level, can_elicit
-from toolmason_runtime.protocol.errors import MethodError, ToolError
+from toolmason_runtime.protocol.errors import RESOURCE_NOT_FOUND, MethodError, ToolError
 from toolmason_runtime.server.dispatch import Dispatcher
+from toolmason_runtime.server.subscribers import Subscribers
 
 LIST_CACHE_HINT: Final = CacheHint(ttl_ms=3_600_000, scope="public")
-"""The list of tools is constant for the process and the same for every client."""
+"""The lists are constant for the process and the same for every client."""
+LISTS: Final[tuple[CacheableMethod, ...]] = (
+    *("server/discover", "tools/list", "prompts/list"),
+    *("resources/list", "resources/templates/list"),
+)
+METHODS: Final[Mapping[str, type[BaseModel]]] = {
+    "tools/list": types.PaginatedRequestParams,
+    "tools/call": types.CallToolRequestParams,
+    "prompts/list": types.PaginatedRequestParams,
+    "prompts/get": types.GetPromptRequestParams,
+    "resources/list": types.PaginatedRequestParams,
+    "resources/templates/list": types.PaginatedRequestParams,
+    "resources/read": types.ReadResourceRequestParams,
+    "completion/complete": types.CompleteRequestParams,
+}
+"""The methods that a dispatcher may answer, with the parameters as the SDK checks them."""
 LEVELS: Final[tuple[Level, ...]] = get_args(Level)
 DEFAULT_LEVEL: Final[Level] = "info"
 """Minimum level sent to a client of 2025-11-25 that has not set one."""
@@ -44,21 +60,26 @@ def sdk_server(dispatcher: Dispatcher) -> Server[None]:
     """Return the SDK's server for `dispatcher`, whose lifespan ends with the last connection."""
     info = dispatcher.server
     levels = _Levels()
-    hints: dict[CacheableMethod, CacheHint] = {"server/discover": LIST_CACHE_HINT, "tools/list": LIST_CACHE_HINT}
-    server: Server[None] = Server(
+    server = _Server(
         info["name"],
         version=info["version"],
         title=info["title"] or None,
         instructions=info["instructions"] or None,
         website_url=info["website"] or None,
-        cache_hints=hints,
+        icons=[types.Icon.model_validate(icon) for icon in info.get("icons", ())] or None,
+        cache_hints={**dict.fromkeys(LISTS, LIST_CACHE_HINT), "resources/read": CacheHint()},
         lifespan=_ConnectionCounter(dispatcher).lifespan,
         get_tool_input_schema=lambda name: _input_schema(dispatcher, name),
     )
 
     async def forward(ctx: ServerRequestContext[None], params: BaseModel) -> dict[str, Any]:  # noqa: ARG001  raw is exact
         request = SdkContext(ctx, levels.of(ctx))
-        result = await dispatcher.dispatch(ctx.method, ctx.params or {}, request)
+        try:
+            result = await dispatcher.dispatch(ctx.method, ctx.params or {}, request)
+        except MethodError as error:
+            if request.is_modern and error.code == RESOURCE_NOT_FOUND:
+                error.code = types.INVALID_PARAMS
+            raise
         if result.get("resultType") == "input_required":
             return result | {"requestState": request.responses_so_far()}
         return {"resultType": "complete", **result} if request.is_modern else result
@@ -67,12 +88,26 @@ def sdk_server(dispatcher: Dispatcher) -> Server[None]:
         levels.set(ctx, params.level)
         return types.EmptyResult()
 
-    server.add_request_handler("tools/list", types.PaginatedRequestParams, forward)
-    server.add_request_handler("tools/call", types.CallToolRequestParams, forward)
+    for method, params_type in METHODS.items():
+        if method in dispatcher.methods:
+            server.add_request_handler(method, params_type, forward)
+    if "resources/subscribe" in dispatcher.methods:
+        Subscribers(dispatcher, forward).serve(server)
     server.add_request_handler("logging/setLevel", types.SetLevelRequestParams, set_level)
     server.middleware.append(_hide_internal_errors)
     server.middleware.append(RequestStateBoundary(RequestStateSecurity.ephemeral(), default_audience=info["name"]))
     return server
+
+
+class _Server(Server[None]):
+    """A server whose lists never change; the SDK assumes that they do as soon as clients can subscribe to resources."""
+
+    def get_capabilities(self, *args: Any, **kwargs: Any) -> types.ServerCapabilities:
+        capabilities = super().get_capabilities(*args, **kwargs)
+        for part in (capabilities.tools, capabilities.prompts, capabilities.resources):
+            if part:
+                part.list_changed = False
+        return capabilities
 
 
 async def _hide_internal_errors(ctx: ServerRequestContext[Any], call_next: CallNext) -> HandlerResult:

@@ -643,6 +643,26 @@ def test_search_without_hits_says_how_many_tools_were_searched(run: Toolmason) -
     assert run("search", "???").stdout == "nothing found for `???` in 1 tools\n"
 
 
+def test_search_lists_prompts_and_resources_after_the_tools(run: Toolmason, project: Project) -> None:
+    more = """
+[commands.sum-up]
+summary = "Sum up a text in few words"
+prompt = "Sum up: {arguments}"
+
+[resources.style]
+uri = "style://{language}"
+summary = "Rules for the words of a language"
+mime_type = "text/plain"
+handler = "text:count_words"
+"""
+    project.manifest.write_text(project.manifest.read_text(encoding="utf-8") + more, encoding="utf-8")
+
+    assert run("search", "words", "of", "languages").stdout.endswith(
+        " -  resource style://{language}  Rules for the words of a language\n"
+        " -  prompt /sum-up  Sum up a text in few words\n"
+    )
+
+
 def test_search_in_a_wrong_manifest_shows_its_mistakes(run: Toolmason, project: Project) -> None:
     project.manifest.write_text("edition = 1\n", encoding="utf-8")
     result = run("search", "words")

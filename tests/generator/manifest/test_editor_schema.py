@@ -59,6 +59,15 @@ cli = "git-2"
 category = "books"
 risk.method = { GET = "read" }
 params.method = { type = "string", flag = "-X" }
+[prompts.show]
+summary = "Show a book"
+text = "Show {name}."
+arguments.name = { suggestions = ["Dune"] }
+[resources.page]
+uri = "books://{page}"
+summary = "One page"
+mime_type = "text/plain"
+handler = "catalog:page"
 [commands.find]
 summary = "Find a book"
 prompt = "Find {arguments}"
@@ -132,6 +141,13 @@ def test_a_mistake_is_refused(old: str, new: str, told: str) -> None:
         ("params.query", 'params."the query"'),
         ("params.query", f"params.{'q' * 65}"),
         ("[commands.find]", "[commands.Find]"),
+        ("[prompts.show]", '[prompts."show it"]'),
+        ('text = "Show {name}."', ""),
+        ('text = "Show {name}."', 'text = "Show."\nhandler = "catalog:show"'),
+        ('text = "Show {name}."', "messages = [{ role = 'user' }]"),
+        ('["Dune"] }', '["Dune"], complete = "catalog:names" }'),
+        ('handler = "catalog:page"', 'file = "page.txt"'),
+        ('"text/plain"', '"text"'),
         ("[commands.find]", '[commands."../find"]'),
         ("[workflows.lend]", "[workflows.lend_it]"),
         ("options.roots", "options.Roots"),

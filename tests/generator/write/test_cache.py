@@ -153,6 +153,25 @@ def test_what_stands_behind_a_link_counts(folder: str, known: Project, run: Call
     assert load_run(known) is None
 
 
+def test_a_file_that_a_resource_needs_is_missed_and_its_content_does_not_count(
+    known: Project, run: Callable[..., Result]
+) -> None:
+    assert known.handlers
+    package = next(known.handlers.glob("*/__init__.py")).parent
+    page = package / "page.txt"
+    page.write_text("One.", encoding="utf-8")
+    table = '[resources.page]\nuri = "text://page"\nsummary = "A page"\nmime_type = "text/plain"\nfile = "page.txt"\n'
+    with known.manifest.open("a", encoding="utf-8") as manifest:
+        manifest.write(f"\n{table}")
+    assert run("generate").exit_code == 0
+    page.write_text("Two.", encoding="utf-8")
+    assert load_run(known) is not None
+
+    page.unlink()
+    assert load_run(known) is None
+    assert "TM344" in run("generate").stderr
+
+
 def test_schemas_are_those_that_tools_give_by_file_name() -> None:
     manifest = b'[tools.a]\ninput_schema = "a.json"\n[tools.b]\ninput_schema = { type = "object" }\n[tools.c]\n'
     assert schema_files(manifest) == ["a.json"]

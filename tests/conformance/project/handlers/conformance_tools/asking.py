@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from toolmason_runtime import Content, ToolCall
+from toolmason_runtime import Content, PromptContent, ToolCall
 
 
 class WithPrompt(Protocol):
@@ -107,6 +107,13 @@ async def ask_whom_possible(params: object, call: ToolCall) -> Content:
     if "sampling" in call.client_capabilities:
         return _said(await call.sample(_prompt("Say hello"), key="greeting"))
     return await ask_name(params, call)
+
+
+async def ask_context(params: object, call: ToolCall) -> PromptContent:
+    """Ask for the context of a prompt."""
+    question = "What context should the prompt use?"
+    answer = await call.elicit(question, _form(context=_TEXT), key="user_context")
+    return f"Use this context: {_field(answer, 'context')}"
 
 
 _TEXT = {"type": "string"}

@@ -4,9 +4,11 @@
 
 from __future__ import annotations
 
+import json
 from base64 import b64decode
+from typing import Protocol
 
-from toolmason_runtime import Audio, Content, Image, Resource, Text, ToolCall
+from toolmason_runtime import Audio, Content, Image, Resource, ResourceContent, Text, ToolCall
 
 RED_PIXEL = Image(
     b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="),
@@ -42,3 +44,19 @@ async def mixed(params: object, call: ToolCall) -> Content:
     """Return three kinds of blocks, in order."""
     data = Resource("test://mixed-content-resource", '{"test":"data","value":123}', "application/json")
     return [Text("Multiple content types test:"), RED_PIXEL, data]
+
+
+class WithId(Protocol):
+    """Variables of the resource template."""
+
+    id: str
+
+
+async def template_data(params: WithId, call: ToolCall) -> ResourceContent:
+    """Return data that contains the variable of the URI."""
+    return json.dumps({"id": params.id, "templateTest": True, "data": f"Data for ID: {params.id}"})
+
+
+async def watched(params: object, call: ToolCall) -> ResourceContent:
+    """Return the content of a resource that clients can subscribe to."""
+    return "Watched resource content."

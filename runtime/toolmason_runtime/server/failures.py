@@ -1,0 +1,45 @@
+"""Convert the exceptions of handlers to errors without internal details."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+
+from toolmason_runtime.protocol.call import InputRequired
+from toolmason_runtime.protocol.errors import INTERNAL, MethodError, ToolError
+
+_log = logging.getLogger(__name__)
+
+
+def to_tool_error(what: str, error: BaseException) -> ToolError:
+    """Return the error of a handler for the client; log bugs. The exceptions of a group are combined.
+
+    Args:
+        what: its name in messages, such as `tool search`.
+        error: the exception that it raised.
+
+    Raises:
+        MethodError: it is in the group; InputRequired likewise.
+    """
+    errors = list(_leaves(error))
+    for method_error in (leaf for leaf in errors if isinstance(leaf, MethodError)):
+        raise method_error
+    if pending := [leaf for leaf in errors if isinstance(leaf, InputRequired)]:
+        raise InputRequired({key: request for leaf in pending for key, request in leaf.requests.items()})
+    tool_errors = [leaf for leaf in errors if isinstance(leaf, ToolError)]
+    if len(tool_errors) == len(errors):
+        first = tool_errors[0]
+        text = "\n".join(tool_error.message for tool_error in tool_errors)
+        return first if len(errors) == 1 else ToolError(text, code=first.code)
+    if not isinstance(error, Exception):
+        raise error
+    _log.error("%s failed", what, exc_info=error)
+    return ToolError(f"Error executing {what}", code=INTERNAL)
+
+
+def _leaves(error: BaseException) -> Iterator[BaseException]:
+    if isinstance(error, BaseExceptionGroup):
+        for inner in error.exceptions:
+            yield from _leaves(inner)
+    else:
+        yield error

@@ -1,0 +1,105 @@
+"""Answer `prompts/list` and `prompts/get`."""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from collections.abc import Mapping
+from typing import Any, Final
+
+from toolmason_runtime.protocol.call import Context
+from toolmason_runtime.protocol.catalogue import Catalogue, MessageEntry, PromptEntry
+from toolmason_runtime.protocol.content import messages
+from toolmason_runtime.protocol.errors import INVALID_PARAMS, MethodError
+from toolmason_runtime.protocol.json_boundary import refused_arguments
+from toolmason_runtime.protocol.paging import page_of
+from toolmason_runtime.protocol.selection import Selection
+from toolmason_runtime.server.package_data import read_package_file
+from toolmason_runtime.server.resources import Resources
+from toolmason_runtime.server.surface_handlers import NewCall, SurfaceHandlers
+from toolmason_runtime.suggestions import closest_matches
+
+_PLACEHOLDER: Final = re.compile(r"\{([A-Za-z_][A-Za-z0-9_.-]*)\}")
+_OPENCODE_WORD: Final = re.compile(r"\$[1-9]")
+"""opencode gets a prompt with `$1`, `$2` as its arguments and replaces them by the words of the person afterwards."""
+
+
+def served_prompts(catalogue: Catalogue, selection: Selection) -> dict[str, PromptEntry]:
+    """Return the served prompts by the names that clients use."""
+    prompts = catalogue.get("prompts", {})
+    return {name: entry for name, entry in prompts.items() if selection.command_prompts or not entry.get("command")}
+
+
+class Prompts:
+    """The prompts of one server, by the names that clients use. Messages embed its resources."""
+
+    def __init__(
+        self, catalogue: Catalogue, entries: Mapping[str, PromptEntry], new_call: NewCall, resources: Resources
+    ) -> None:
+        self._server = catalogue["server"]
+        self._resources = resources
+        self.handlers = SurfaceHandlers("prompt", self._server["package"], new_call)
+        self.entries = entries
+
+    async def list(self, params: Mapping[str, Any], context: Context) -> dict[str, Any]:  # noqa: ARG002  a method
+        """Answer `prompts/list`."""
+        listed = [{**entry["prompt"], "name": name} for name, entry in self.entries.items()]
+        return page_of("prompts", listed, params.get("cursor"), self._server["page_size"])
+
+    async def get(self, params: Mapping[str, Any], context: Context) -> dict[str, Any]:
+        """Answer `prompts/get`.
+
+        Raises:
+            MethodError: the prompt is unknown, an argument is invalid, or its handler failed.
+        """
+        entry = self.find(params.get("name"))
+        name, wire = entry["prompt"]["name"], entry["prompt"]
+        if problems := refused_arguments(params):
+            raise MethodError(INVALID_PARAMS, "\n".join(problems))
+        arguments = _text_arguments(params.get("arguments"))
+        checked = arguments
+        if "messages" not in entry or not any(map(_OPENCODE_WORD.fullmatch, arguments.values())):
+            checked = self.handlers.validate(name, entry, arguments, handled="messages" not in entry)
+        if "messages" in entry:
+            properties = entry.get("schema", {}).get("properties", {})
+            values = {key: str(value.get("default", "")) for key, value in properties.items()} | checked
+            shown = [await self._message(message, values, context) for message in entry["messages"]]
+        else:
+            shown = messages(await self.handlers.run(name, checked, context))
+        return {"description": wire["description"], "messages": shown}
+
+    def find(self, name: Any) -> PromptEntry:
+        """Return the prompt with a name that clients see.
+
+        Raises:
+            MethodError: there is none.
+        """
+        if isinstance(name, str) and name in self.entries:
+            return self.entries[name]
+        nearest = closest_matches(name, list(self.entries)) if isinstance(name, str) else []
+        raise MethodError(INVALID_PARAMS, f"Unknown prompt: {name}", {"nearest": nearest})
+
+    async def _message(self, message: MessageEntry, values: Mapping[str, str], context: Context) -> dict[str, Any]:
+        content: dict[str, Any]
+        if "image" in message:
+            data = await read_package_file(self._server.get("handlers", ""), message["image"])
+            content = {"type": "image", "data": b64encode(data).decode(), "mimeType": message["mime_type"]}
+        elif "resource" in message:
+            read = await self._resources.read({"uri": _filled(message["resource"], values)}, context)
+            content = {"type": "resource", "resource": read["contents"][0]}
+        else:
+            content = {"type": "text", "text": _filled(message["text"], values)}
+        return {"role": message["role"], "content": content}
+
+
+def _filled(text: str, values: Mapping[str, str]) -> str:
+    """Return `text` with the arguments in their places, in one pass: their values are not searched for places."""
+    return _PLACEHOLDER.sub(lambda match: values.get(match[1], match[0]), text)
+
+
+def _text_arguments(arguments: Any) -> dict[str, str]:
+    if not isinstance(arguments, dict | None) or not all(
+        isinstance(value, str) for value in (arguments or {}).values()
+    ):
+        raise MethodError(INVALID_PARAMS, "`arguments` of prompts/get must be an object of strings")
+    return arguments or {}

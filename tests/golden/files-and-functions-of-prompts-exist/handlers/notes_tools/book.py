@@ -1,0 +1,13 @@
+"""The functions that the manifest names; only their names are read."""
+
+
+def add_note() -> None: ...
+
+
+def read_day() -> None: ...
+
+
+def days() -> None: ...
+
+
+def plan() -> None: ...

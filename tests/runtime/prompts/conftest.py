@@ -1,0 +1,53 @@
+"""The book of notes: a server that is generated from `project/` for these tests."""
+
+from __future__ import annotations
+
+import importlib
+import shutil
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import Client
+from oracle import LEGACY, MODERN, Oracle, watched
+from toolmason_runtime.protocol.selection import Selection
+
+
+@pytest.fixture(scope="session")
+def notes_project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The project, generated."""
+    project = tmp_path_factory.mktemp("notes") / "project"
+    shutil.copytree(Path(__file__).parent / "project", project)
+    subprocess.run([sys.executable, "-m", "toolmason", "generate"], cwd=project, check=True, timeout=120)
+    return project
+
+
+@pytest.fixture
+def build_server(notes_project: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Any]]:
+    """The function that builds the generated server; its packages are forgotten afterwards."""
+    for root in ("generated", "handlers"):
+        monkeypatch.syspath_prepend(str(notes_project / root))
+    yield importlib.import_module("notes_server.server").build_server
+    for name in [name for name in sys.modules if name.partition(".")[0] in ("notes_server", "notes_tools")]:
+        del sys.modules[name]
+
+
+@pytest.fixture(params=["legacy", MODERN])
+def talking(
+    request: pytest.FixtureRequest, build_server: Callable[..., Any]
+) -> Callable[..., AbstractAsyncContextManager[Client]]:
+    """Open a client of each era; the oracle checks every message."""
+
+    @asynccontextmanager
+    async def talk(selection: Selection | None = None, **options: Any) -> AsyncIterator[Client]:
+        oracle = Oracle(LEGACY if request.param == "legacy" else MODERN)
+        server = build_server(selection or Selection("classic"))
+        async with Client(watched(server, oracle), mode=request.param, **options) as client:
+            yield client
+        assert oracle.seen
+
+    return talk

@@ -1,0 +1,1 @@
+"""A book of notes, for the tests of prompts and resources."""

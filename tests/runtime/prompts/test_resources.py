@@ -1,0 +1,177 @@
+"""Resources and subscriptions of a generated server, over the SDK's client in both eras."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from base64 import b64decode
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from mcp import Client
+from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp.shared.exceptions import MCPError
+from mcp.shared.subscriptions import ResourceUpdated
+from mcp.types import BlobResourceContents, TextResourceContents
+from oracle import LEGACY, MODERN
+from toolmason_runtime.protocol.uri_template import match_uri
+from toolmason_runtime.server.subscribers import MAX_SUBSCRIPTIONS
+
+pytestmark = pytest.mark.anyio
+Talking = Callable[..., AbstractAsyncContextManager[Client]]
+
+
+async def test_resources_and_templates_are_listed_apart(talking: Talking) -> None:
+    async with talking() as client:
+        resources = (await client.list_resources()).resources
+        templates = (await client.list_resource_templates()).resource_templates
+
+    assert [(resource.uri, resource.mime_type) for resource in resources] == [
+        ("notes://guide", "text/markdown"),
+        ("notes://pen", "image/png"),
+    ]
+    assert [template.uri_template for template in templates] == [
+        "notes://pages/{day}",
+        "notes://search/{+path}?limit={limit}",
+    ]
+
+
+async def test_a_text_file_is_text_and_a_picture_is_bytes(talking: Talking, notes_project: Path) -> None:
+    async with talking() as client:
+        (guide,) = (await client.read_resource("notes://guide")).contents
+        (pen,) = (await client.read_resource("notes://pen")).contents
+
+    assert isinstance(guide, TextResourceContents)
+    assert guide.text == "# Guide\n\nKeep it short: é.\n"
+    assert isinstance(pen, BlobResourceContents)
+    assert b64decode(pen.blob) == (notes_project / "handlers/notes_tools/pages/pen.png").read_bytes()
+
+
+async def test_a_handler_gets_the_decoded_typed_variables_of_the_uri(talking: Talking) -> None:
+    async with talking() as client:
+        (page,) = (await client.read_resource("notes://pages/2026-11-21")).contents
+        (found,) = (await client.read_resource("notes://search/a/b%20c?limit=7")).contents
+
+    assert isinstance(page, TextResourceContents)
+    assert (page.text, page.uri) == ("Read the book.", "notes://pages/2026-11-21")
+    assert isinstance(found, BlobResourceContents)
+    assert json.loads(b64decode(found.blob)) == ["a/b c", 7]
+
+
+NOT_READ = [
+    ("notes://nowhere", "Resource not found"),
+    ("notes://pages/1999-01-01", "Resource not found"),
+    ("notes://pages/2026/11", "Resource not found"),
+    ("notes://pages/../pages/guide.md", "Resource not found"),
+    ("notes://pages/today", "day"),
+    ("notes://search/a?limit=many", "limit"),
+]
+
+
+@pytest.mark.parametrize(("uri", "text"), NOT_READ)
+async def test_a_resource_that_cannot_be_read_is_an_error(talking: Talking, uri: str, text: str) -> None:
+    async with talking() as client:
+        version = client.protocol_version
+        with pytest.raises(MCPError, match=text) as caught:
+            await client.read_resource(uri)
+
+    if text == "Resource not found":
+        assert caught.value.error.data == {"uri": uri}
+        assert caught.value.error.code == (-32002 if version == LEGACY else -32602)
+
+
+@pytest.mark.filterwarnings("ignore:resources/.*subscribe is removed")
+async def test_a_subscriber_learns_of_a_change_until_it_unsubscribes(build_server: Callable[..., Any]) -> None:
+    changes: asyncio.Queue[str] = asyncio.Queue()
+
+    async def heard(message: Any) -> None:
+        if getattr(message, "method", "") == "notifications/resources/updated":
+            await changes.put(message.params.uri)
+
+    async def add(client: Client, day: str) -> None:
+        await client.call_tool("add_note", {"day": day, "text": "New."})
+
+    async with Client(build_server(), mode="legacy", message_handler=heard) as client:
+        assert client.server_capabilities
+        assert client.server_capabilities.resources
+        assert client.server_capabilities.resources.subscribe
+        await client.subscribe_resource("notes://pages/2027-01-01")
+        await client.subscribe_resource("notes://pages/2027-01-03")
+        for day in ("2027-01-01", "2027-01-02", "2027-01-03"):
+            await add(client, day)
+        heard_first = [await changes.get(), await changes.get()]
+        await client.unsubscribe_resource("notes://pages/2027-01-01")
+        await add(client, "2027-01-01")
+        await add(client, "2027-01-03")
+        heard_then = await changes.get()
+        with pytest.raises(MCPError, match="Resource not found"):
+            await client.subscribe_resource("notes://guide")
+
+    assert heard_first == ["notes://pages/2027-01-01", "notes://pages/2027-01-03"]
+    assert heard_then == "notes://pages/2027-01-03"
+    assert changes.empty()
+
+
+@pytest.mark.filterwarnings("ignore:resources/.*subscribe is removed")
+async def test_a_connection_has_a_limited_number_of_subscriptions(build_server: Callable[..., Any]) -> None:
+    async with Client(build_server(), mode="legacy") as client:
+        for number in range(MAX_SUBSCRIPTIONS):
+            await client.subscribe_resource(f"notes://pages/{number}")
+        with pytest.raises(MCPError, match="at most 1000 subscriptions"):
+            await client.subscribe_resource("notes://pages/2027")
+
+
+async def test_a_stream_of_subscriptions_announces_changes_and_no_lists(build_server: Callable[..., Any]) -> None:
+    async with Client(build_server(), mode="auto") as client:
+        async with client.listen(resource_subscriptions=["notes://pages/2027-02-01"]) as subscription:
+            for day in ("2027-02-02", "2027-02-01"):
+                await client.call_tool("add_note", {"day": day, "text": "New."})
+            event = await anext(aiter(subscription))
+        capabilities = client.server_capabilities
+
+    assert isinstance(event, ResourceUpdated)
+    assert event.uri == "notes://pages/2027-02-01"
+    assert capabilities
+    assert capabilities.resources
+    assert (capabilities.resources.subscribe, capabilities.resources.list_changed) == (True, False)
+
+
+@pytest.mark.parametrize("mode", ["legacy", MODERN])
+async def test_a_real_process_serves_prompts_and_resources_over_stdio(mode: Any, notes_project: Path) -> None:
+    roots = os.pathsep.join(str(notes_project / root) for root in ("generated", "handlers"))
+    server = StdioServerParameters(
+        command=sys.executable,
+        args=["-m", "notes_server", "--no-command-prompts"],
+        env={**os.environ, "PYTHONPATH": roots},
+    )
+    async with Client(stdio_client(server), mode=mode) as client:
+        names = [prompt.name for prompt in (await client.list_prompts(cursor=None)).prompts]
+        (page,) = (await client.read_resource("notes://pages/2026-11-21")).contents
+
+    assert names == ["write", "illustrate"]
+    assert isinstance(page, TextResourceContents)
+    assert page.text == "Read the book."
+
+
+@given(day=st.text(min_size=1), path=st.lists(st.text(min_size=1), min_size=1))
+def test_a_template_that_is_filled_in_matches_with_the_same_values(day: str, path: list[str]) -> None:
+    whole = "/".join(quote(part, safe="") for part in path)
+    uri = f"notes://{quote(day, safe='')}/files/{whole}.md"
+
+    assert match_uri("notes://{day}/files/{+path}.md", uri) == {"day": day, "path": "/".join(path)}
+
+
+@given(st.text(alphabet="ab/{}:", max_size=30))
+def test_a_uri_that_matches_begins_and_ends_like_its_template(uri: str) -> None:
+    values = match_uri("a:{x}/b", uri)
+    if values is not None:
+        assert uri == f"a:{values['x']}/b"
+        assert "/" not in values["x"]
