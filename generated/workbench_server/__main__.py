@@ -30,6 +30,7 @@ def main() -> int:
         options=OPTIONS,
         subcommands=SUBCOMMANDS,
         startup_check="workbench_handlers.doctor.checks:startup_report",
+        package="workbench_server",
         prog="toolmason-workbench",
         version=CATALOGUE["server"]["version"],
     )
@@ -39,4 +40,4 @@ if __name__ == "__main__":
     sys.exit(main())
 
 
-# toolmason: sha256 65bdf5ca8d96148c9a2bca12629f1349
+# toolmason: sha256 da2c59934b5926104ef6a2a4d3be3871
