@@ -45,6 +45,15 @@ class CommandFile:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LiveSyntax:
+    """Syntax with an effect in the text of a command: the client runs it, reads a file, or replaces it."""
+
+    effect: Literal["run", "read", "replace"]
+    pattern: str
+    """Regular expression, such as `!\\{[^}]*\\}`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ToolNames:
     """The names of tools that a client, or a provider used without a client, sends to a model.
 
@@ -103,6 +112,7 @@ class Client:
     checked: dt.date
     configuration: Configuration | None = None
     commands: CommandFile | None = None
+    live: tuple[LiveSyntax, ...] = ()
     names: ToolNames | None = None
     withheld: Withheld | None = None
     passed: Passed | None = None
@@ -127,6 +137,7 @@ def _client(key: str, table: Mapping[str, Any]) -> Client:
         values["configuration"] = Configuration(**table["configuration"])
     if "commands" in table:
         values["commands"] = CommandFile(**table["commands"])
+    values["live"] = tuple(LiveSyntax(**syntax) for syntax in table.get("live", ()))
     if "names" in table:
         values["names"] = ToolNames(**{**origin, **table["names"]})
     if withheld := table.get("withheld"):
