@@ -61,10 +61,24 @@ class Client:
         other = path.with_name(self.other_file or path.name)
         return other if other.exists() else path
 
-    def entry_of(self, launch: list[str]) -> dict[str, Any]:
-        """Return the entry of a server that `launch` starts."""
+    def entry_of(self, launch: list[str], present: Mapping[str, Any] = {}) -> dict[str, Any]:
+        """Return the entry of a server that `launch` starts.
+
+        Values of a `present` entry remain, except for those that start the server: a person may have changed them.
+        """
         values = {"$launch": launch, "$command": launch[0], "$args": launch[1:]}
-        return {key: values.get(value, value) if isinstance(value, str) else value for key, value in self.entry.items()}
+        entry: dict[str, Any] = {}
+        for key, value in self.entry.items():
+            old = present.get(key)
+            if isinstance(value, str):
+                entry[key] = values.get(value, value)
+            elif isinstance(value, Mapping) and isinstance(old, Mapping):
+                entry[key] = {**value, **old}
+            elif isinstance(value, list) and isinstance(old, list):
+                entry[key] = [*old, *(item for item in value if item not in old)]
+            else:
+                entry[key] = value if old is None else old
+        return entry
 
     def environment(self, entry: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, str]:
         """Return the environment that this client passes to the server of `entry`."""

@@ -9,6 +9,7 @@ import os
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -82,6 +83,8 @@ class _Editor(Protocol):
 
     def load(self, text: str) -> dict[str, Any]: ...
 
+    def comments(self, text: str) -> list[str]: ...
+
     def merge(self, text: str, values: Mapping[str, Any]) -> str: ...
 
     def replace(self, text: str, path: tuple[str, ...], value: Any) -> str: ...
@@ -105,11 +108,10 @@ def _run(options: argparse.Namespace, facts: InstallFacts, arguments: list[str])
     project = project_directory(options.project)
     client = facts.clients[options.client]
     target = _open(client, client.path(options.scope, project, os.environ), facts.server)
-    launch = launch_command(facts, options.requirement) if not options.uninstall else []
     if options.uninstall and target.entry is None:
         print(f"{facts.server} is not in {target.path}")
         return DONE
-    ours = is_ours(command_line(target.entry), launch, facts)
+    ours = is_ours(command_line(target.entry), facts)
     if target.entry is not None and not ours and not options.force:
         shown = json.dumps(target.entry, indent=2, ensure_ascii=False, default=str)
         raise InstallError(
@@ -120,7 +122,12 @@ def _run(options: argparse.Namespace, facts: InstallFacts, arguments: list[str])
             text = target.editor.remove(target.file.text, (client.servers, facts.server))
             _check(target, text, facts.server, {})
         else:
-            text = _installed(target, facts.server, client.entry_of([*launch, *arguments]), merges=ours)
+            launch = launch_command(facts, options.requirement, is_shared=options.scope == PROJECT)
+            entry = client.entry_of([*launch, *arguments], target.entry if ours else {})
+            text = _installed(target, facts.server, entry, merges=ours)
+            lost = Counter(target.editor.comments(target.file.text)) - Counter(target.editor.comments(text))
+            if lost and not options.force:
+                raise InstallError(f"the edit would remove the comment `{min(lost)}`; use --force to remove it")
     _write(target, text, dry_run=options.dry_run)
     if options.uninstall or options.dry_run:
         return DONE
@@ -183,7 +190,7 @@ def _check(target: _Target, text: str, server: str, entry: Mapping[str, Any]) ->
             data.pop(target.client.servers, None)
     if target.file.data is None:
         before = {**target.client.top, **before}
-    if before != after or any(new.get(key) != value for key, value in entry.items() if key != "env"):
+    if before != after or any(new.get(key) != value for key, value in entry.items()):
         raise InstallError("this file cannot be edited without changing other entries; edit it by hand, see --dry-run")
 
 

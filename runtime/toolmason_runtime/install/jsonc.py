@@ -100,6 +100,11 @@ def load(text: str) -> dict[str, Any]:
     return {} if document is None else json.loads(document.strict)
 
 
+def comments(text: str) -> list[str]:
+    """Return the comments of a valid file."""
+    return [match[1].strip() for match in _COMMENT.finditer(text) if match[1]]
+
+
 def check_accepted(text: str, rejects: Sequence[str]) -> None:
     """Check a valid text for extensions of JSON that a client rejects: `comments`, `trailing commas`.
 

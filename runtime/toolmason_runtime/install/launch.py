@@ -18,12 +18,13 @@ _UV_CACHE: Final = frozenset({"archive-v0", "environments-v2", "builds-v0"})
 _RUN: Final = "run"
 
 
-def launch_command(facts: InstallFacts, requirement: str) -> list[str]:
+def launch_command(facts: InstallFacts, requirement: str, *, is_shared: bool) -> list[str]:
     """Return the command line that starts the server.
 
     Args:
         facts: the server.
         requirement: what `uvx --from` installs; empty to use this installation.
+        is_shared: whether other people read the file, for whom `uvx` has another path.
 
     Raises:
         InstallError: `uvx` is not installed, or this installation is temporary.
@@ -32,28 +33,30 @@ def launch_command(facts: InstallFacts, requirement: str) -> list[str]:
         uvx = shutil.which("uvx")
         if uvx is None:
             raise InstallError("--from needs `uvx`, which is not on PATH; install uv, or leave --from out")
-        return [str(Path(uvx).absolute()), "--from", requirement, facts.command]
+        return ["uvx" if is_shared else str(Path(uvx).absolute()), "--from", requirement, facts.command]
     if _UV_CACHE & set(Path(sys.prefix).parts):
         message = "this installation is in the cache of uv, which is emptied at times: give --from REQUIREMENT"
         raise InstallError(f"{message} with the requirement of `uvx --from`, or install with `uv tool install`")
-    if facts.manifest:
-        # The package is in `generated/` of the project.
-        manifest = Path(str(files(facts.package))).parents[1] / facts.manifest
-        if manifest.is_file() and (toolmason := _program("toolmason")):
-            return [toolmason, _RUN, str(manifest)]
+    if facts.manifest and (toolmason := _program("toolmason")):
+        return [toolmason, _RUN, str(_manifest(facts))]
     program = _program(facts.command)
     return [program] if program else [str(Path(sys.executable).absolute()), "-m", facts.package]
 
 
-def is_ours(command: Sequence[str], launch: Sequence[str], facts: InstallFacts) -> bool:
+def is_ours(command: Sequence[str], facts: InstallFacts) -> bool:
     """Return whether a command line starts this server, from whichever installation."""
     if not command:
         return False
     name = _stem(command[0])
     runs_module = any(pair == ("-m", facts.package) for pair in pairwise(command))
     by_uv = name in {"uv", "uvx"} and facts.command in command[1:]
-    runs_manifest = launch[1:2] == [_RUN] and name == "toolmason" and list(command[1:3]) == list(launch[1:3])
+    runs_manifest = bool(facts.manifest) and list(command[1:3]) == [_RUN, str(_manifest(facts))]
     return name == facts.command or runs_module or by_uv or runs_manifest
+
+
+def _manifest(facts: InstallFacts) -> Path:
+    """Return the manifest of a server without a command of its own; its package is in `generated/` of the project."""
+    return Path(str(files(facts.package))).parents[1] / facts.manifest
 
 
 def _program(name: str) -> str:

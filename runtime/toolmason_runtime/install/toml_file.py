@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Iterator, Mapping, MutableMapping
 from itertools import groupby
@@ -16,6 +17,17 @@ from toolmason_runtime.toml.positions import scan_keys
 from toolmason_runtime.toml.problems import Problem
 
 _BY_HAND: Final = "edit the file by hand; `doctor` and `generated/clients/` have the entry"
+_COMMENT: Final = re.compile(
+    r"""
+      \"\"\" (?:[^"\\]++ | \\. | "{1,2}(?!"))*+ "{3,5}
+    | \'\'\' (?:[^']++ | '{1,2}(?!'))*+ '{3,5}
+    | " (?:[^"\\\n]++ | \\.)*+ "
+    | ' [^'\n]*+ '
+    | (\#[^\n]*+)
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+"""A string, or a comment as the group."""
 _MAX_ITEMS_ON_A_LINE: Final = 3
 
 
@@ -29,6 +41,11 @@ def load(text: str) -> dict[str, Any]:
     if isinstance(document, Problem):
         raise FileSyntaxError(document.position.line, document.position.column, document.message)
     return dict(document.data)
+
+
+def comments(text: str) -> list[str]:
+    """Return the comments of a valid file."""
+    return [match[1].strip() for match in _COMMENT.finditer(text) if match[1]]
 
 
 def merge(text: str, values: Mapping[str, Any]) -> str:
@@ -113,9 +130,6 @@ def _merged(text: str, path: tuple[str, ...], values: Mapping[str, Any]) -> str:
         edited = tomlkit.dumps(document)
     except (TOMLKitError, ValueError, TypeError) as error:
         raise InstallError(f"this TOML cannot be edited: {error}; {_BY_HAND}") from error
-    lines = {line.strip() for line in edited.splitlines()}
-    if lost := [line for line in text.splitlines() if line.lstrip().startswith("#") and line.strip() not in lines]:
-        raise InstallError(f"the edit would remove the line `{lost[0].strip()}`; {_BY_HAND}")
     return _checked(edited)
 
 

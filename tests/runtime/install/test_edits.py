@@ -22,6 +22,7 @@ LAUNCH = ["/opt/bin/toolmason-workbench", "--root", "/home/ada"]
 
 class Editor(Protocol):
     def load(self, text: str) -> dict[str, Any]: ...
+    def comments(self, text: str) -> list[str]: ...
     def merge(self, text: str, values: dict[str, Any]) -> str: ...
     def replace(self, text: str, path: tuple[str, ...], value: Any) -> str: ...
     def remove(self, text: str, path: tuple[str, ...]) -> str: ...
@@ -33,7 +34,9 @@ def read(case: Path) -> tuple[Editor, str, str, dict[str, Any]]:
     [before] = case.glob("before.*")
     client = short(FACTS).clients[name]
     editor: Editor = toml_file if before.suffix == ".toml" else jsonc
-    return editor, before.read_text(encoding="utf-8"), client.servers, client.entry_of(LAUNCH)
+    text = before.read_text(encoding="utf-8")
+    present = editor.load(text).get(client.servers, {}).get("workbench", {})
+    return editor, text, client.servers, client.entry_of(LAUNCH, present)
 
 
 def short(facts: InstallFacts) -> InstallFacts:
@@ -71,10 +74,8 @@ def test_everything_else_remains(case: Path) -> None:
     old = before.setdefault(servers, {}).pop("workbench", {})
     assert after == before
     assert added == old | entry
-    if editor is jsonc:
-        assert comments(installed) == comments(text)
-    else:
-        assert [line for line in text.splitlines() if "#" in line and line not in installed] == []
+    assert editor.comments(installed) == editor.comments(text)
+    assert len(editor.comments(text)) == text.count("//") + text.count("/*") + text.count("# ") - text.count("https://")
 
 
 VALUES = st.recursive(
@@ -112,15 +113,10 @@ def test_an_edit_of_any_json_changes_one_value(data: st.DataObject, root: dict[s
     assert jsonc.load(jsonc.replace(installed, ("servers", "workbench"), 1))["servers"]["workbench"] == 1
     uninstalled = jsonc.remove(installed, ("servers", "workbench"))
     assert jsonc.load(uninstalled) == root
-    assert comments(uninstalled) == comments(text)
+    assert jsonc.comments(uninstalled) == jsonc.comments(text)
     for name in root["servers"]:
         removed = jsonc.remove(text, ("servers", name))
         assert jsonc.load(removed)["servers"] == {key: root["servers"][key] for key in root["servers"] if key != name}
-
-
-def comments(text: str) -> list[str]:
-    matches = jsonc._COMMENT.finditer(text)
-    return [match[1].strip() for match in matches if match[1]]
 
 
 INVALID = {
@@ -201,6 +197,7 @@ def test_an_edit_of_any_toml_changes_one_table_or_is_refused(text: str) -> None:
     servers = before.get("mcp_servers", {})
     added = servers.get("workbench", {}) | {"command": "x", "required": True}
     assert tomllib.loads(installed) == before | {"mcp_servers": servers | {"workbench": added}}
+    assert len(toml_file.comments(installed)) == len(toml_file.comments(text))
     uninstalled = tomllib.loads(toml_file.remove(installed, ("mcp_servers", "workbench")))
     servers.pop("workbench", None)
     assert {**uninstalled, "mcp_servers": uninstalled.get("mcp_servers", {})} == {**before, "mcp_servers": servers}

@@ -13,7 +13,7 @@ import pytest
 from toolmason_runtime.install.clients import load_facts
 from toolmason_runtime.install.command import main
 from toolmason_runtime.install.errors import InstallError
-from toolmason_runtime.install.launch import is_ours
+from toolmason_runtime.install.launch import is_ours, launch_command
 from toolmason_runtime.install.start import list_tools
 
 PACKAGE = "workbench_server"
@@ -102,10 +102,13 @@ def test_uvx_is_started_with_its_requirement(home: Path, monkeypatch: pytest.Mon
     assert run.returncode == 0, run.stderr
     command = ["--from", "toolmason==1", "toolmason-workbench", "--classic"]
     assert entry(home / ".cursor" / "mcp.json") == {"type": "stdio", "command": str(uvx), "args": command}
+    assert launch_command(FACTS, "toolmason==1", is_shared=True) == ["uvx", *command[:3]]
 
 
 OTHER = '{"mcpServers": {"workbench": {"command": "other", "args": ["serve"]}}}\n'
+COMMENTED = '{"mcpServers": {"workbench": {"command": "toolmason-workbench", "args": ["--all" /* mine */]}}}\n'
 REFUSALS = {
+    "a comment in a value": (["cursor"], COMMENTED, "the edit would remove the comment `/* mine */`"),
     "an entry of another server": (["claude-code"], OTHER, 'has another `workbench`:\n{\n  "command": "other"'),
     "removing it": (["claude-code", "--uninstall"], OTHER, "has another `workbench`"),
     "a syntax error": (["claude-code"], '{\n  "a": 1,,\n}\n', ".claude.json:2:10: not JSON"),
@@ -121,13 +124,15 @@ REFUSALS = {
 def test_a_refusal_has_a_reason_and_writes_nothing(
     home: Path, arguments: list[str], text: str, message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = home / ".claude.json"
+    path = home / (".cursor/mcp.json" if "cursor" in arguments else ".claude.json")
+    path.parent.mkdir(exist_ok=True)
     path.write_text(text, encoding="utf-8")
 
     assert main(arguments, package=PACKAGE) == 4
 
     assert message in capsys.readouterr().err
-    assert {file.name: file.read_text(encoding="utf-8") for file in home.glob(".*")} == {".claude.json": text}
+    assert path.read_text(encoding="utf-8") == text
+    assert [file for file in home.rglob("*") if file.is_file()] == [path]
 
 
 def test_force_replaces_an_entry_of_another_server(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -175,6 +180,36 @@ def test_the_other_name_of_a_file_is_used_if_it_exists(home: Path) -> None:
     assert FACTS.clients["opencode"].path("project", home, {}) == home / "opencode.jsonc"
 
 
+MANIFEST = """
+edition = 1
+server = { name = "workbench", package = "repo_server" }
+categories.code.summary = "Code and history of a repository"
+clis.git = { command = ["git"], category = "code", reads = ["{roots}"] }
+
+[tools.show_history]
+summary = "Show the commits of a branch, newest first"
+cli = "git"
+argv = ["log"]
+risk = "read"
+"""
+
+
+def test_a_server_without_a_command_is_started_by_its_manifest(home: Path) -> None:
+    project, path = home / "project", home / "project" / ".mcp.json"
+    manifest = project / "manifest" / "repo.toml"
+    manifest.parent.mkdir()
+    manifest.write_text(MANIFEST, encoding="utf-8")
+    toolmason = str(Path(sys.executable).with_name("toolmason"))
+    subprocess.run([toolmason, "generate"], cwd=project, check=True, capture_output=True)
+    run = [toolmason, "run", str(manifest), "install", "claude-code", "--scope", "project"]
+
+    assert "2 tools in " in subprocess.run(run, check=True, capture_output=True, encoding="utf-8").stdout
+    assert entry(path) == {"type": "stdio", "command": toolmason, "args": ["run", str(manifest)]}
+
+    subprocess.run([*run, "--uninstall"], check=True, capture_output=True)
+    assert json.loads(path.read_text(encoding="utf-8")) == {"mcpServers": {}}
+
+
 COMMANDS = {
     "/usr/bin/toolmason-workbench --root /x": True,
     "C:\\bin\\toolmason-workbench.exe": True,
@@ -189,7 +224,7 @@ COMMANDS = {
 
 @pytest.mark.parametrize(("command", "expected"), COMMANDS.items())
 def test_an_entry_is_ours_if_it_starts_this_server(command: str, expected: bool) -> None:
-    assert is_ours(command.split(), ["/bin/toolmason-workbench"], FACTS) is expected
+    assert is_ours(command.split(), FACTS) is expected
 
 
 PROGRAMS = {
