@@ -70,7 +70,7 @@ def _parser(facts: InstallFacts) -> argparse.ArgumentParser:
         dest="requirement",
         default="",
         metavar="REQUIREMENT",
-        help="start the server with `uvx --from REQUIREMENT` instead of this installation",
+        help="start the server with `uvx` and this requirement instead of this installation",
     )
     parser.add_argument("--dry-run", action="store_true", help="show the changes and write nothing")
     parser.add_argument("--uninstall", action="store_true", help="remove the entry")

@@ -23,20 +23,20 @@ def launch_command(facts: InstallFacts, requirement: str, *, is_shared: bool) ->
 
     Args:
         facts: the server.
-        requirement: what `uvx --from` installs; empty to use this installation.
+        requirement: the requirement for `uvx`; empty to use this installation.
         is_shared: whether other people read the file, for whom `uvx` has another path.
 
     Raises:
         InstallError: `uvx` is not installed, or this installation is temporary.
     """
     if requirement:
-        uvx = shutil.which("uvx")
-        if uvx is None:
+        program = shutil.which("uvx")
+        if program is None:
             raise InstallError("--from needs `uvx`, which is not on PATH; install uv, or leave --from out")
-        return ["uvx" if is_shared else str(Path(uvx).absolute()), "--from", requirement, facts.command]
+        return ["uvx" if is_shared else str(Path(program).absolute()), "--from", requirement, facts.command]
     if _UV_CACHE & set(Path(sys.prefix).parts):
-        message = "this installation is in the cache of uv, which is emptied at times: give --from REQUIREMENT"
-        raise InstallError(f"{message} with the requirement of `uvx --from`, or install with `uv tool install`")
+        message = "this installation is in the cache of uv, which is emptied at times: repeat its requirement"
+        raise InstallError(f"{message} with --from REQUIREMENT, or install the server permanently")
     if facts.manifest and (toolmason := _program("toolmason")):
         return [toolmason, _RUN, str(_manifest(facts))]
     program = _program(facts.command)
