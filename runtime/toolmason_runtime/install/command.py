@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 import json
 import os
 import sys
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from toolmason_runtime.install import files, jsonc, start
+from toolmason_runtime.install.changes import changes
 from toolmason_runtime.install.clients import (
     PROJECT,
     USER,
@@ -32,6 +32,7 @@ from toolmason_runtime.install.launch import is_ours, launch_command
 DONE: Final = 0
 NOT_STARTED: Final = 1
 REFUSED: Final = 4
+INTERRUPTED: Final = 130
 _MAX_SHOWN_TOOLS: Final = 8
 
 
@@ -47,6 +48,8 @@ def main(argv: Sequence[str], *, package: str) -> int:
     except InstallError as error:
         sys.stderr.write(f"{facts.command} install: {error}\n")
         return REFUSED
+    except KeyboardInterrupt:
+        return INTERRUPTED
 
 
 def _parser(facts: InstallFacts) -> argparse.ArgumentParser:
@@ -146,13 +149,13 @@ def _located(path: Path) -> Iterator[None]:
 
 
 def _open(client: Client, path: Path, server: str) -> _Target:
-    file = files.read(path)
     editor: _Editor = jsonc
     if path.suffix == ".toml":
         from toolmason_runtime.install import toml_file
 
         editor = toml_file
     with _located(path):
+        file = files.read(path)
         servers = editor.load(file.text).get(client.servers, {})
         if editor is jsonc:
             jsonc.check_accepted(file.text, client.rejects)
@@ -191,7 +194,7 @@ def _check(target: _Target, text: str, server: str, entry: Mapping[str, Any]) ->
     if target.file.data is None:
         before = {**target.client.top, **before}
     if before != after or any(new.get(key) != value for key, value in entry.items()):
-        raise InstallError("this file cannot be edited without changing other entries; edit it by hand, see --dry-run")
+        raise InstallError("this file cannot be edited without changing other entries; edit it by hand")
 
 
 def _write(target: _Target, text: str, *, dry_run: bool) -> None:
@@ -199,10 +202,7 @@ def _write(target: _Target, text: str, *, dry_run: bool) -> None:
     if text == target.file.text and target.file.data is not None:
         print(f"{target.path} needs no change.")
         return
-    lines = [content.splitlines(keepends=False) for content in (target.file.text, text)]
-    names = (str(target.path) if target.file.data is not None else "/dev/null", str(target.path))
-    changes = difflib.unified_diff(lines[0], lines[1], names[0], names[1], n=1, lineterm="")
-    print(*changes, sep="\n")
+    print(*changes(target.file.text, text, str(target.path)), sep="\n")
     if dry_run:
         print("Nothing was written.")
         return

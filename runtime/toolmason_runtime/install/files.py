@@ -51,17 +51,17 @@ def read(path: Path) -> ConfigFile:
     except FileNotFoundError:
         return ConfigFile(target, None, "")
     except OSError as error:
-        raise InstallError(f"cannot read {path}: {error.strerror}") from error
+        raise InstallError(f"cannot be read: {error.strerror}") from error
     if not stat.S_ISREG(status.st_mode):
-        raise InstallError(f"{path} is not a regular file")
+        raise InstallError("not a regular file")
     if status.st_nlink > 1:
-        raise InstallError(f"{path} has {status.st_nlink} hard links, which a new file would separate; edit it by hand")
+        raise InstallError(f"it has {status.st_nlink} hard links, which a new file would separate; edit it by hand")
     if status.st_size > MAX_BYTES:
-        raise InstallError(f"{path} has more than {MAX_BYTES} bytes")
+        raise InstallError(f"it has more than {MAX_BYTES} bytes")
     try:
         data = target.read_bytes()
     except OSError as error:
-        raise InstallError(f"cannot read {path}: {error.strerror}") from error
+        raise InstallError(f"cannot be read: {error.strerror}") from error
     return ConfigFile(target, data, _decode(data))
 
 
@@ -95,8 +95,8 @@ def write(file: ConfigFile, data: bytes) -> Path | None:
                 os.fsync(stream.fileno())
             if file.data is not None:
                 _copy_owner_and_mode(file.path, staged)
-            backup = _backup(file) if file.data is not None else None
             _check_unchanged(file)
+            backup = _backup(file) if file.data is not None else None
             staged.replace(file.path)
     except OSError as error:
         raise InstallError(f"cannot write {error.filename or file.path}: {error.strerror}") from error

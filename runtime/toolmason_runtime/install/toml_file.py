@@ -16,7 +16,7 @@ from toolmason_runtime.toml.document import parse_toml
 from toolmason_runtime.toml.positions import scan_keys
 from toolmason_runtime.toml.problems import Problem
 
-_BY_HAND: Final = "edit the file by hand; `doctor` and `generated/clients/` have the entry"
+_BY_HAND: Final = "edit the file by hand"
 _COMMENT: Final = re.compile(
     r"""
       \"\"\" (?:[^"\\]++ | \\. | "{1,2}(?!"))*+ "{3,5}

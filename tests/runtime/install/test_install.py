@@ -135,6 +135,20 @@ def test_a_refusal_has_a_reason_and_writes_nothing(
     assert [file for file in home.rglob("*") if file.is_file()] == [path]
 
 
+def test_installations_at_the_same_time_lose_nothing(home: Path) -> None:
+    path = home / ".claude.json"
+    path.write_text('{"numStartups": 3}\n', encoding="utf-8")
+    command = [*SERVER, "install", "claude-code", "--", "--root"]
+    processes = [subprocess.Popen([*command, f"/{number}"], stdout=-3, stderr=-3) for number in range(4)]
+    statuses = [process.wait() for process in processes]
+
+    assert 0 in statuses
+    assert set(statuses) <= {0, 4}
+    assert json.loads(path.read_text(encoding="utf-8"))["numStartups"] == 3
+    assert entry(path)["args"][-1] in {"/0", "/1", "/2", "/3"}  # type: ignore[index]
+    assert not list(home.glob("*.installing"))
+
+
 def test_force_replaces_an_entry_of_another_server(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = home / ".claude.json"
     path.write_text(OTHER, encoding="utf-8")
