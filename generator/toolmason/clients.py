@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -15,6 +15,8 @@ from toolmason.model.server import Server
 
 Excess = Literal["refused", "dropped", "cut", "cut in the middle", "hashed"]
 """How a client handles a name that is too long: it rejects the request, drops the tool, or shortens the name."""
+Effect = Literal["run", "read", "replace"]
+"""The effect of live syntax: the client runs a command, reads a file, or replaces the text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +36,8 @@ class Configuration:
     other_file: str = ""
     rejects: Sequence[str] = ()
     project_note: str = ""
+    source: str
+    checked: dt.date
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,11 +50,19 @@ class CommandFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiveSyntax:
-    """Syntax with an effect in the text of a command: the client runs it, reads a file, or replaces it."""
+    """Syntax with an effect in the text of a command, as regular expressions; empty for none."""
 
-    effect: Literal["run", "read", "replace"]
-    pattern: str
-    """Regular expression, such as `!\\{[^}]*\\}`."""
+    run: str = ""
+    """Text that the client runs as a command, such as `!\\{[^}]*\\}`."""
+    read: str = ""
+    replace: str = ""
+    source: str
+    checked: dt.date
+
+    def texts(self, effect: Effect, prompt: str) -> Iterator[str]:
+        """Return the parts of `prompt` with an effect."""
+        if pattern := {"run": self.run, "read": self.read, "replace": self.replace}[effect]:
+            yield from dict.fromkeys(match[0] for match in re.finditer(pattern, prompt))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,6 +112,7 @@ class Passed:
 
     names: tuple[str, ...]
     source: str
+    checked: dt.date
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +125,7 @@ class Client:
     checked: dt.date
     configuration: Configuration | None = None
     commands: CommandFile | None = None
-    live: tuple[LiveSyntax, ...] = ()
+    live: LiveSyntax | None = None
     names: ToolNames | None = None
     withheld: Withheld | None = None
     passed: Passed | None = None
@@ -137,14 +150,15 @@ def _client(key: str, table: Mapping[str, Any]) -> Client:
         values["configuration"] = Configuration(**table["configuration"])
     if "commands" in table:
         values["commands"] = CommandFile(**table["commands"])
-    values["live"] = tuple(LiveSyntax(**syntax) for syntax in table.get("live", ()))
+    if "live" in table:
+        values["live"] = LiveSyntax(**table["live"])
     if "names" in table:
         values["names"] = ToolNames(**{**origin, **table["names"]})
     if withheld := table.get("withheld"):
         sets = {"passed_prefixes": tuple(withheld["passed_prefixes"]), "names": frozenset(withheld["names"])}
         values["withheld"] = Withheld(**{**withheld, **sets})
     if passed := table.get("passed"):
-        values["passed"] = Passed(names=tuple(passed["names"]), source=passed["source"])
+        values["passed"] = Passed(**{**passed, "names": tuple(passed["names"])})
     return Client(key=key, **values)
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from toolmason_runtime.toml.problems import quoted
 
-from toolmason.clients import clients
+from toolmason.clients import Effect, clients
 from toolmason.lint.finding import Finding
 from toolmason.model.server import Server
 
@@ -29,7 +28,7 @@ def check_prompt_placeholders(server: Server) -> Iterator[Finding]:
     yield from _findings(server, "replace", "TM543", "replaced by", hint)
 
 
-def _findings(server: Server, effect: str, code: str, words: str, hint: str) -> Iterator[Finding]:
+def _findings(server: Server, effect: Effect, code: str, words: str, hint: str) -> Iterator[Finding]:
     for command in server.commands:
         for text, titles in _live_texts(command.prompt, effect).items():
             yield Finding(
@@ -42,14 +41,12 @@ def _findings(server: Server, effect: str, code: str, words: str, hint: str) -> 
             )
 
 
-def _live_texts(prompt: str, effect: str) -> dict[str, list[str]]:
+def _live_texts(prompt: str, effect: Effect) -> dict[str, list[str]]:
     """Return the texts with an effect and, for each, the titles of the clients in the order of `clients.toml`."""
     found: dict[str, list[str]] = {}
     for client in clients().values():
-        for syntax in client.live:
-            if syntax.effect == effect:
-                for text in dict.fromkeys(match[0] for match in re.finditer(syntax.pattern, prompt)):
-                    found.setdefault(text, []).append(client.title)
+        for text in client.live.texts(effect, prompt) if client.live else ():
+            found.setdefault(text, []).append(client.title)
     return found
 
 
