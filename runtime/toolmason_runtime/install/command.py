@@ -45,7 +45,7 @@ def main(argv: Sequence[str], *, package: str) -> int:
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # A path may lack in the encoding.
     try:
         return _run(options, facts, list(argv)[split + 1 :])
-    except InstallError as error:
+    except (InstallError, OSError) as error:
         sys.stderr.write(f"{facts.command} install: {error}\n")
         return REFUSED
     except KeyboardInterrupt:

@@ -107,7 +107,15 @@ def test_uvx_is_started_with_its_requirement(home: Path, monkeypatch: pytest.Mon
 
 OTHER = '{"mcpServers": {"workbench": {"command": "other", "args": ["serve"]}}}\n'
 COMMENTED = '{"mcpServers": {"workbench": {"command": "toolmason-workbench", "args": ["--all" /* mine */]}}}\n'
+USER_FILES = {"cursor": ".cursor/mcp.json", "gemini-cli": ".gemini/settings.json"}
 REFUSALS = {
+    "a byte order mark": (
+        ["gemini-cli"],
+        "\ufeff{}",
+        "settings.json:1:1: the client does not accept a byte order mark",
+    ),
+    "a trailing comma": (["gemini-cli"], '{"a": 1,}', "settings.json:1:8: the client does not accept trailing commas"),
+    "a project with a name that is too long": (["codex", "--project", "x" * 300], "", "File name too long"),
     "a comment in a value": (["cursor"], COMMENTED, "the edit would remove the comment `/* mine */`"),
     "an entry of another server": (["claude-code"], OTHER, 'has another `workbench`:\n{\n  "command": "other"'),
     "removing it": (["claude-code", "--uninstall"], OTHER, "has another `workbench`"),
@@ -124,7 +132,7 @@ REFUSALS = {
 def test_a_refusal_has_a_reason_and_writes_nothing(
     home: Path, arguments: list[str], text: str, message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = home / (".cursor/mcp.json" if "cursor" in arguments else ".claude.json")
+    path = home / USER_FILES.get(arguments[0], ".claude.json")
     path.parent.mkdir(exist_ok=True)
     path.write_text(text, encoding="utf-8")
 
