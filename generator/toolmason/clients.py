@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -15,6 +15,8 @@ from toolmason.model.server import Server
 
 Excess = Literal["refused", "dropped", "cut", "cut in the middle", "hashed"]
 """How a client handles a name that is too long: it rejects the request, drops the tool, or shortens the name."""
+Effect = Literal["run", "read", "replace"]
+"""The effect of live syntax: the client runs a command, reads a file, or replaces the text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,9 +26,18 @@ class Configuration:
     file: str
     """Path relative to the project."""
     template: str = "clients/config.json.jinja"
-    servers: str = ""
-    entry: Mapping[str, Any] = field(default_factory=dict)
+    servers: str
+    entry: Mapping[str, Any]
     top: Mapping[str, Any] = field(default_factory=dict)
+    project: bool = True
+    """Whether the client reads the file in a project."""
+    user: Sequence[str] | Mapping[str, Sequence[str]] = ()
+    """Paths of the user's file, for every platform or by `sys.platform`, as in `$CODEX_HOME/config.toml`."""
+    other_file: str = ""
+    rejects: Sequence[str] = ()
+    project_note: str = ""
+    source: str
+    checked: dt.date
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +46,23 @@ class CommandFile:
 
     file: str
     template: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LiveSyntax:
+    """Syntax with an effect in the text of a command, as regular expressions; empty for none."""
+
+    run: str = ""
+    """Text that the client runs as a command, such as `!\\{[^}]*\\}`."""
+    read: str = ""
+    replace: str = ""
+    source: str
+    checked: dt.date
+
+    def texts(self, effect: Effect, prompt: str) -> Iterator[str]:
+        """Return the parts of `prompt` with an effect."""
+        if pattern := {"run": self.run, "read": self.read, "replace": self.replace}[effect]:
+            yield from dict.fromkeys(match[0] for match in re.finditer(pattern, prompt))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +107,15 @@ class Withheld:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Passed:
+    """The only environment variables that a client passes to a server whose entry names no others."""
+
+    names: tuple[str, ...]
+    source: str
+    checked: dt.date
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Client:
     """One client. Facts that are unknown or do not apply are None."""
 
@@ -88,8 +125,10 @@ class Client:
     checked: dt.date
     configuration: Configuration | None = None
     commands: CommandFile | None = None
+    live: LiveSyntax | None = None
     names: ToolNames | None = None
     withheld: Withheld | None = None
+    passed: Passed | None = None
     max_description: int | None = None
     max_parameter_description: int | None = None
     output: str = ""
@@ -113,11 +152,15 @@ def _client(key: str, table: Mapping[str, Any]) -> Client:
         values["configuration"] = Configuration(**table["configuration"])
     if "commands" in table:
         values["commands"] = CommandFile(**table["commands"])
+    if "live" in table:
+        values["live"] = LiveSyntax(**table["live"])
     if "names" in table:
         values["names"] = ToolNames(**{**origin, **table["names"]})
     if withheld := table.get("withheld"):
         sets = {"passed_prefixes": tuple(withheld["passed_prefixes"]), "names": frozenset(withheld["names"])}
         values["withheld"] = Withheld(**{**withheld, **sets})
+    if passed := table.get("passed"):
+        values["passed"] = Passed(**{**passed, "names": tuple(passed["names"])})
     return Client(key=key, **values)
 
 
@@ -130,20 +173,71 @@ def configuration(client: Client, server: Server) -> dict[str, Any]:
     template = client.configuration
     if template is None:
         raise ValueError(f"{client.title} has no configuration file")
-    values = {
+    launch = {
         "$launch": list(server.launch),
         "$command": server.launch[0],
         "$args": list(server.launch[1:]),
         "$anywhere.command": server.launch_anywhere[0],
         "$anywhere.args": list(server.launch_anywhere[1:]),
-        "$env": _environment(client, server),
     }
+    return {**template.top, template.servers: {server.name: _entry(template, launch | _values(client, server))}}
+
+
+def install_facts(server: Server) -> dict[str, Any]:
+    """Return the content of `install.json`: what `install` has to know of `server` and of each client.
+
+    Entries keep the placeholders `$launch`, `$command` and `$args`, which depend on the machine.
+    """
+    return {
+        "server": server.name,
+        "package": server.package,
+        "command": server.command,
+        "manifest": server.source if server.launch[1:] else "",
+        "variables": list(server.variables),
+        "clients": {
+            client.key: _install_facts(client, client.configuration, server)
+            for client in clients().values()
+            if client.configuration
+        },
+    }
+
+
+def _install_facts(client: Client, file: Configuration, server: Server) -> dict[str, Any]:
+    own_launch = {"$anywhere.command": "$command", "$anywhere.args": "$args"}
+    facts = {
+        "title": client.title,
+        "project": file.file if file.project else "",
+        "user": file.user if isinstance(file.user, Mapping) else {"": file.user},
+        "other_file": file.other_file,
+        "rejects": file.rejects,
+        "project_note": file.project_note,
+        "servers": file.servers,
+        "entry": _entry(file, own_launch | _values(client, server)),
+        "top": file.top,
+    }
+    if withheld := client.withheld:
+        rules = {"pattern": withheld.pattern, "passed_prefixes": withheld.passed_prefixes}
+        facts["withheld"] = {**rules, "names": sorted(withheld.names)}
+    if client.passed:
+        facts["passed"] = client.passed.names
+    return {key: value for key, value in facts.items() if value}
+
+
+def _values(client: Client, server: Server) -> dict[str, Any]:
+    """Return the values of placeholders that depend on the server's manifest."""
+    return {
+        "$env": _environment(client, server),
+        "$variables": list(server.variables),
+        "$timeout": server.tool_timeout,
+    }
+
+
+def _entry(template: Configuration, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the entry with the values of its placeholders, without keys that have no value."""
     entry = {
         key: values.get(value, value) if isinstance(value, str) else value for key, value in template.entry.items()
     }
-    if not entry.get("env", True):
-        del entry["env"]
-    return {**template.top, template.servers: {server.name: entry}}
+    return {key: value for key, value in entry.items() if value not in (None, {})}
 
 
 def tool_timeouts(server: Server) -> dict[str, float]:

@@ -31,16 +31,17 @@ from toolmason.lint.parameters import (
     check_patterns,
     check_portable_parameter_names,
 )
+from toolmason.lint.prompts import check_prompt_commands, check_prompt_files, check_prompt_placeholders
 from toolmason.manifest.document import Document
 from toolmason.model.identifiers import words
 from toolmason.model.server import Server
 from toolmason.model.tool import Tool
 from toolmason.schema.providers import providers
 
-_ERRORS: Final = frozenset({"TM501", "TM508", "TM510", "TM515", "TM517", "TM519"})
+_ERRORS: Final = frozenset({"TM501", "TM508", "TM510", "TM515", "TM517", "TM519", "TM541"})
 DEFAULT_SEVERITIES: Final[Mapping[str, Severity]] = {
     code: Severity.ERROR if code in _ERRORS else Severity.NOTE if code == "TM513" else Severity.WARNING
-    for code in (*(f"TM{number}" for number in range(501, 521)), "TM522", "TM525")
+    for code in (*(f"TM{number}" for number in range(501, 521)), "TM522", "TM525", "TM541", "TM542", "TM543")
 }
 """The severity of each rule, unless a finding sets its own."""
 
@@ -227,5 +228,8 @@ RULES: Final[tuple[Rule, ...]] = (
     check_patterns,
     check_program_access,
     check_command_is_installed,
+    check_prompt_commands,
+    check_prompt_files,
+    check_prompt_placeholders,
 )
 """The rules in order of their codes. `lint` itself reports TM514, an `allow` without effect."""

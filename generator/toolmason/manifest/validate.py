@@ -166,12 +166,14 @@ def _check_options(context: TableContext, options: Mapping[str, Any]) -> None:
 
 
 def _check_subcommands(context: TableContext, subcommands: Mapping[str, Any]) -> None:
+    from toolmason_runtime.server.command import BUILT_IN
+
     for name in subcommands:
         if not _SUBCOMMAND.fullmatch(name):
             hint = "use lower-case letters, digits and dashes, starting with a letter"
             context.error("TM206", f"invalid subcommand name `{name}`", "subcommands", name, hint=hint, value=False)
-        elif name == _SERVE:
-            message = "`serve` is a built-in subcommand of every server"
+        elif name in BUILT_IN:
+            message = f"`{name}` is a built-in subcommand of every server"
             context.error("TM317", message, "subcommands", name, hint="choose another name", value=False)
 
 
@@ -179,7 +181,6 @@ def _check_subcommand(context: TableContext) -> None:
     check_function_name(context, "handler")
 
 
-_SERVE: Final = "serve"
 _SUBCOMMAND: Final = re.compile(r"[a-z][a-z0-9-]*")
 _OPTION: Final = re.compile(r"[a-z][a-z0-9_-]*")
 

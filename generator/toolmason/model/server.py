@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from toolmason_runtime.programs.settings import POLICY
 from toolmason_runtime.programs.spec import Program
@@ -250,13 +249,6 @@ class Server:
             [POLICY, MAX_ANSWER_CHARS, *(name for cli in self.clis for name in cli.variables)] if self.clis else []
         )
         return tuple(dict.fromkeys([*of_options, *self.pass_env, *of_programs]))
-
-    @property
-    def codex_table(self) -> dict[str, Any]:
-        """The server's table in the configuration of Codex."""
-        timeout = {} if self.tool_timeout is None else {"tool_timeout_sec": self.tool_timeout}
-        launch = {"command": self.launch[0], "args": list(self.launch[1:])}
-        return {**launch, "env_vars": list(self.variables), "required": True, **timeout}
 
     @property
     def launch_anywhere(self) -> tuple[str, ...]:

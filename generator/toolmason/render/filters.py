@@ -47,6 +47,15 @@ def markdown(text: str) -> str:
     return "\n".join(re.sub(r"^(\s*)(#{1,6}\s|```|~~~|---|===|\|)", r"\1\\\2", line) for line in lines)
 
 
+def inert(text: str) -> str:
+    """Escape the syntax with which a skill of Claude Code runs commands, reads files and has placeholders.
+
+    Text of others reaches skills, for example that of an imported program. See `live` in `clients.toml`.
+    """
+    text = text.replace("```!", r"\`\`\`!").replace("!`", r"\!`")
+    return re.sub(r"(?<!\\)(?=\$(?:\d|ARGUMENTS))|(?<!\S)(?=@[\w.~/\"-])", r"\\", text)
+
+
 def _escape_html(text: str) -> str:
     """Escape `<` outside inline code, where an escape would be visible."""
     pieces = _INLINE_CODE.split(text)
@@ -99,6 +108,7 @@ FILTERS: Mapping[str, Callable[..., str]] = {
     "comment": comment,
     "docstring": docstring,
     "fenced": fenced,
+    "inert": inert,
     "json": to_json,
     "literal": literal,
     "markdown": markdown,

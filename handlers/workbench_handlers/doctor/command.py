@@ -152,7 +152,7 @@ class _Page:
     def clients(self, files: dict[str, ClientFile], others: Sequence[str]) -> None:
         if not files:
             return
-        self.line("\nAdd the server to your client:\n")
+        self.line("\nAdd the server to your client with `toolmason-workbench install NAME`, or by hand:\n")
         for name, file in files.items():
             self.line(f"{name}: {file.path}")
             self.line(textwrap.indent(file.content, "    "))

@@ -29,6 +29,10 @@ _NOISY_LOGGERS = ("mcp", "sse_starlette")
 STARTUP_CHECK_DELAY_S = 1.0
 """Seconds until the startup check runs; clients have their first responses by then."""
 SERVE = "serve"
+INSTALL = "install"
+BUILT_IN = (SERVE, INSTALL)
+"""Subcommands of every server."""
+_INSTALL_HELP = (INSTALL, "Add this server to the configuration of an MCP client")
 USAGE_ERROR = 2
 MAX_PORT = 65_535
 
@@ -59,6 +63,7 @@ def main(
     options: Sequence[OptionSpec] = (),
     subcommands: Sequence[Subcommand] = (),
     startup_check: str = "",
+    package: str = "",
     prog: str,
     version: str,
     argv: Sequence[str] | None = None,
@@ -74,6 +79,7 @@ def main(
         options: the manifest's options.
         subcommands: the manifest's subcommands.
         startup_check: `module:function` that returns warnings, which are logged after the start; empty for none.
+        package: import name of the generated package, which contains `install.json`; empty for a server without it.
         prog: name of the command.
         version: version of the server.
         argv: arguments; by default those of the process.
@@ -82,7 +88,12 @@ def main(
     for subcommand in subcommands:
         if argv[:1] == [subcommand.name]:
             return subcommand.run(argv[1:])
-    parser = _parser(catalogue, options, subcommands, prog, version)
+    if package and argv[:1] == [INSTALL]:
+        from toolmason_runtime.install.command import main as install
+
+        return install(argv[1:], package=package)
+    shown = [(name, summary) for name, summary, _ in subcommands]
+    parser = _parser(catalogue, options, [_INSTALL_HELP, *shown] if package else shown, prog, version)
     try:
         args = parser.parse_args(argv)
         if args.command != SERVE:
@@ -182,7 +193,7 @@ def _token(prog: str, path: str | None, *, is_required: bool) -> tuple[str, str]
 
 
 def _parser(
-    catalogue: Catalogue, options: Sequence[OptionSpec], subcommands: Sequence[Subcommand], prog: str, version: str
+    catalogue: Catalogue, options: Sequence[OptionSpec], subcommands: Sequence[tuple[str, str]], prog: str, version: str
 ) -> argparse.ArgumentParser:
     server = catalogue["server"]
     parser = argparse.ArgumentParser(
@@ -191,8 +202,8 @@ def _parser(
         allow_abbrev=False,
         exit_on_error=False,
     )
-    names = [SERVE, *(subcommand.name for subcommand in subcommands)]
-    others = "".join(f"; {name}: {summary}" for name, summary, _ in subcommands).replace("%", "%%")
+    names = [SERVE, *(name for name, _ in subcommands)]
+    others = "".join(f"; {name}: {summary}" for name, summary in subcommands).replace("%", "%%")
     parser.add_argument("command", nargs="?", choices=names, default=SERVE, help=f"default: serve{others}")
     parser.add_argument("--version", action="version", version=f"{prog} {version}")
     parser.add_argument("--list-tools", action="store_true", help="print the tools and exit")

@@ -13,6 +13,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from toolmason.clients import clients
 from toolmason.model.python_text import docstring
 from toolmason.render import filters
 
@@ -141,6 +142,18 @@ def test_code_is_fenced_by_more_backticks_than_it_holds(text: str) -> None:
     inner = shown[fence:-fence]
     assert "`" * fence not in inner.strip("`") or fence == 0
     assert shown.endswith("`" * fence)
+
+
+LIVE = ["!", "`", "```", "@a.md", "$1", "$ARGUMENTS", " ", "\n", "\\", "a", "<", "# ", "~~~", "|"]
+
+
+@given(text=st.lists(st.sampled_from(LIVE), max_size=9).map("".join))
+def test_a_skill_of_claude_code_runs_reads_and_replaces_nothing_in_text(text: str) -> None:
+    skill = filters.markdown(filters.inert(text))
+    live = clients()["claude-code"].live
+    assert live is not None
+    assert [*live.texts("run", skill), *live.texts("read", skill), *live.texts("replace", skill)] == []
+    assert re.sub(r"\\", "", filters.inert(text)) == re.sub(r"\\", "", text)
 
 
 def test_fenced_text_cannot_close_its_fence() -> None:

@@ -153,6 +153,7 @@ def test_a_recursive_type_may_be_a_result_and_no_parameter_whatever_its_size() -
         ('[server.subcommands.init]\nsummary = "Set\\nup"\nhandler = "setup:main"\n', ["TM210"]),
         ('[server.subcommands."a b"]\nsummary = "Set up"\nhandler = "setup:main"\n', ["TM206"]),
         ('[server.subcommands.serve]\nsummary = "Serve"\nhandler = "setup:main"\n', ["TM317"]),
+        ('[server.subcommands.install]\nsummary = "Install"\nhandler = "setup:main"\n', ["TM317"]),
         ('guard = "guarding:class"\n', ["TM206"]),
         ('[discovery]\nprefix = "lib_"\n', []),
         (f'[discovery]\nprefix = "{"lib_" * 11}"\n', ["TM311"]),

@@ -18,6 +18,7 @@ def main() -> int:
     return serving.main(
         catalogue=CATALOGUE,
         load_index=load_index,
+        package="repository_server",
         prog="repository",
         version=CATALOGUE["server"]["version"],
     )
@@ -27,4 +28,4 @@ if __name__ == "__main__":
     sys.exit(main())
 
 
-# toolmason: sha256 40c63ed2f09b92c173be3dac21ac30e2
+# toolmason: sha256 ffce219f973e329dc4d3008ac6153a9f

@@ -23,6 +23,7 @@ def main() -> int:
         options=OPTIONS,
         subcommands=SUBCOMMANDS,
         startup_check="library.tools.state:check",
+        package="library_server",
         prog="library-mcp",
         version=CATALOGUE["server"]["version"],
     )
@@ -32,4 +33,4 @@ if __name__ == "__main__":
     sys.exit(main())
 
 
-# toolmason: sha256 a1080dce86d4c8c70db431592c376033
+# toolmason: sha256 a4ed534fd75d6ad0332ce07c9b9f0808

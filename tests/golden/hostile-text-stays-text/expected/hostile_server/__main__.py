@@ -19,6 +19,7 @@ def main() -> int:
         catalogue=CATALOGUE,
         load_index=load_index,
         options=OPTIONS,
+        package="hostile_server",
         prog="hostile",
         version=CATALOGUE["server"]["version"],
     )
@@ -28,4 +29,4 @@ if __name__ == "__main__":
     sys.exit(main())
 
 
-# toolmason: sha256 e66cfc67efa767b13e536e5d1352ed3a
+# toolmason: sha256 d670b3b57dd09995de924c2d4ec74477

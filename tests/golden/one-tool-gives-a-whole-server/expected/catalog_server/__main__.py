@@ -18,6 +18,7 @@ def main() -> int:
     return serving.main(
         catalogue=CATALOGUE,
         load_index=load_index,
+        package="catalog_server",
         prog="catalog",
         version=CATALOGUE["server"]["version"],
     )
@@ -27,4 +28,4 @@ if __name__ == "__main__":
     sys.exit(main())
 
 
-# toolmason: sha256 feb4848bc2298386abe54b5f35c8cac3
+# toolmason: sha256 507a6d6d4a004ff479e1b757f19d89ff

@@ -1,0 +1,14 @@
+"""The errors of `install`: each message is for the person who ran it."""
+
+from __future__ import annotations
+
+
+class InstallError(Exception):
+    """The server cannot be installed. Nothing was written."""
+
+
+class FileSyntaxError(InstallError):
+    """A configuration file is invalid at a position: 1-based line and column."""
+
+    def __init__(self, line: int, column: int, message: str) -> None:
+        super().__init__(f"{line}:{column}: {message}")

@@ -1,0 +1,272 @@
+"""`install` configures a server in a client and starts it with the environment that the client passes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from toolmason_runtime.install.clients import load_facts
+from toolmason_runtime.install.command import main
+from toolmason_runtime.install.errors import InstallError
+from toolmason_runtime.install.launch import is_ours, launch_command
+from toolmason_runtime.install.start import list_tools
+
+PACKAGE = "workbench_server"
+FACTS = load_facts(PACKAGE)
+SERVER = [sys.executable, "-m", PACKAGE]
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A person's home with a project in it; the current directory is inside the project."""
+    project = tmp_path / "project"
+    (project / ".git").mkdir(parents=True)
+    (project / "src").mkdir()
+    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME", "XDG_CONFIG_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("HOME", "USERPROFILE"):
+        monkeypatch.setenv(name, str(tmp_path))
+    monkeypatch.chdir(project / "src")
+    return tmp_path
+
+
+def install(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*SERVER, "install", *arguments], capture_output=True, encoding="utf-8", check=False)
+
+
+def entry(path: Path) -> dict[str, object]:
+    text = path.read_text(encoding="utf-8")
+    data = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
+    [servers] = [data[key] for key in ("mcpServers", "servers", "mcp", "mcp_servers") if key in data]
+    result: dict[str, object] = servers["workbench"]
+    return result
+
+
+def test_a_server_is_installed_started_and_removed(home: Path) -> None:
+    path = home / ".claude.json"
+    path.write_text('{\n  "numStartups": 3\n}\n', encoding="utf-8")
+
+    run = install("claude-code", "--", "--root", str(home))
+
+    assert run.returncode == 0, run.stderr
+    assert "Started as Claude Code starts it: 4 tools" in run.stdout
+    assert (home / ".claude.json.bak").read_text(encoding="utf-8") == '{\n  "numStartups": 3\n}\n'
+    command = entry(path)["command"]
+    assert isinstance(command, str)
+    assert Path(command).is_absolute()
+    assert entry(path)["args"][-2:] == ["--root", str(home)]  # type: ignore[index]
+    assert install("claude-code", "--", "--root", str(home)).stdout.startswith(f"{path} needs no change.")
+
+    assert install("claude-code", "--uninstall").returncode == 0
+    assert json.loads(path.read_text(encoding="utf-8")) == {"numStartups": 3, "mcpServers": {}}
+    assert install("claude-code", "--uninstall").stdout == f"workbench is not in {path}\n"
+
+
+def test_a_server_that_does_not_start_is_reported_with_its_error(home: Path) -> None:
+    run = install("gemini-cli", "--scope", "project", "--", "--discovery", "unknown")
+    assert run.returncode == 1
+    assert "does not start as Gemini CLI starts it: the server ended before it answered" in run.stderr
+    assert "unknown" in run.stderr.partition("stderr:")[2]
+    assert entry(home / "project" / ".gemini" / "settings.json")["args"][-1] == "unknown"  # type: ignore[index]
+
+
+def test_a_server_gets_the_variables_that_its_client_passes() -> None:
+    given = {"GH_TOKEN": "secret", "PATH": "/bin", "MY_KEY": "k", "FOO": "1", "WORKBENCH_ROOTS": "/x"}
+    results = {
+        name: FACTS.clients[name].environment(FACTS.clients[name].entry, given)
+        for name in ("claude-code", "claude-desktop", "codex", "gemini-cli")
+    }
+    assert results["claude-code"] == given
+    assert results["claude-desktop"] == {"PATH": "/bin"}
+    assert results["codex"] == {"GH_TOKEN": "secret", "PATH": "/bin", "WORKBENCH_ROOTS": "/x"}
+    gemini = {name: value for name, value in results["gemini-cli"].items() if value}
+    assert gemini == {"GH_TOKEN": "secret", "PATH": "/bin", "FOO": "1", "WORKBENCH_ROOTS": "/x"}
+
+
+def test_uvx_is_started_with_its_requirement(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    programs = home / "programs"
+    programs.mkdir()
+    uvx = programs / "uvx"
+    uvx.write_text(f'#!/bin/sh\n[ "$2" = toolmason==1 ] && shift 3 && exec {sys.executable} -m {PACKAGE} "$@"\n')
+    uvx.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{programs}{os.pathsep}{os.environ['PATH']}")
+    (home / ".cursor").mkdir()
+
+    run = install("cursor", "--from", "toolmason==1", "--", "--classic")
+
+    assert run.returncode == 0, run.stderr
+    command = ["--from", "toolmason==1", "toolmason-workbench", "--classic"]
+    assert entry(home / ".cursor" / "mcp.json") == {"type": "stdio", "command": str(uvx), "args": command}
+    assert launch_command(FACTS, "toolmason==1", is_shared=True) == ["uvx", *command[:3]]
+
+
+OTHER = '{"mcpServers": {"workbench": {"command": "other", "args": ["serve"]}}}\n'
+COMMENTED = '{"mcpServers": {"workbench": {"command": "toolmason-workbench", "args": ["--all" /* mine */]}}}\n'
+USER_FILES = {"cursor": ".cursor/mcp.json", "gemini-cli": ".gemini/settings.json"}
+REFUSALS = {
+    "a byte order mark": (
+        ["gemini-cli"],
+        "\ufeff{}",
+        "settings.json:1:1: the client does not accept a byte order mark",
+    ),
+    "a trailing comma": (["gemini-cli"], '{"a": 1,}', "settings.json:1:8: the client does not accept trailing commas"),
+    "a project with a name that is too long": (["codex", "--project", "x" * 300], "", "File name too long"),
+    "a comment in a value": (["cursor"], COMMENTED, "the edit would remove the comment `/* mine */`"),
+    "an entry of another server": (["claude-code"], OTHER, 'has another `workbench`:\n{\n  "command": "other"'),
+    "removing it": (["claude-code", "--uninstall"], OTHER, "has another `workbench`"),
+    "a syntax error": (["claude-code"], '{\n  "a": 1,,\n}\n', ".claude.json:2:10: not JSON"),
+    "a comment": (["claude-code"], "{} // mine\n", ".claude.json:1:4: the client does not accept comments"),
+    "a list of servers": (["claude-code"], '{"mcpServers": []}\n', "`mcpServers` must be a table of servers"),
+    "a project of Claude Desktop": (["claude-desktop", "--scope", "project"], "", "no configuration of a project"),
+    "a client that was never started": (["codex"], "", "start Codex once, or create that directory"),
+    "a project that does not exist": (["codex", "--project", "none"], "", "none is not a directory"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "text", "message"), REFUSALS.values(), ids=REFUSALS)
+def test_a_refusal_has_a_reason_and_writes_nothing(
+    home: Path, arguments: list[str], text: str, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = home / USER_FILES.get(arguments[0], ".claude.json")
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+
+    assert main(arguments, package=PACKAGE) == 4
+
+    assert message in capsys.readouterr().err
+    assert path.read_text(encoding="utf-8") == text
+    assert [file for file in home.rglob("*") if file.is_file()] == [path]
+
+
+def test_installations_at_the_same_time_lose_nothing(home: Path) -> None:
+    path = home / ".claude.json"
+    path.write_text('{"numStartups": 3}\n', encoding="utf-8")
+    command = [*SERVER, "install", "claude-code", "--", "--root"]
+    processes = [subprocess.Popen([*command, f"/{number}"], stdout=-3, stderr=-3) for number in range(4)]
+    statuses = [process.wait() for process in processes]
+
+    assert 0 in statuses
+    assert set(statuses) <= {0, 4}
+    assert json.loads(path.read_text(encoding="utf-8"))["numStartups"] == 3
+    assert entry(path)["args"][-1] in {"/0", "/1", "/2", "/3"}  # type: ignore[index]
+    assert not list(home.glob("*.installing"))
+
+
+def test_force_replaces_an_entry_of_another_server(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = home / ".claude.json"
+    path.write_text(OTHER, encoding="utf-8")
+    assert main(["claude-code", "--force", "--dry-run"], package=PACKAGE) == 0
+    assert path.read_text(encoding="utf-8") == OTHER
+    changes = capsys.readouterr().out
+    assert '-{"mcpServers": {"workbench": {"command": "other"' in changes
+    assert changes.endswith("Nothing was written.\n")
+
+
+PATHS = {
+    ("claude-code", "linux", ""): ".claude.json",
+    ("claude-code", "linux", "CLAUDE_CONFIG_DIR"): "own/.claude.json",
+    ("claude-desktop", "darwin", ""): "Library/Application Support/Claude/claude_desktop_config.json",
+    ("claude-desktop", "win32", "APPDATA"): "own/Claude/claude_desktop_config.json",
+    ("codex", "linux", ""): ".codex/config.toml",
+    ("codex", "win32", "CODEX_HOME"): "own/config.toml",
+    ("cursor", "darwin", ""): ".cursor/mcp.json",
+    ("gemini-cli", "linux", ""): ".gemini/settings.json",
+    ("gemini-cli", "linux", "GEMINI_CLI_HOME"): "own/.gemini/settings.json",
+    ("opencode", "darwin", ""): ".config/opencode/opencode.json",
+    ("opencode", "linux", "XDG_CONFIG_HOME"): "own/opencode/opencode.json",
+    ("vscode", "linux", ""): ".config/Code/User/mcp.json",
+    ("vscode", "win32", "APPDATA"): "own/Code/User/mcp.json",
+}
+
+
+@pytest.mark.parametrize(("client", "platform", "variable"), PATHS)
+def test_a_user_has_one_file_of_each_client(home: Path, client: str, platform: str, variable: str) -> None:
+    path = home / PATHS[client, platform, variable]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    environ = {variable: str(home / "own")} if variable else {}
+    assert FACTS.clients[client].path("user", home, environ, platform) == path
+
+
+def test_an_unknown_path_is_refused(home: Path) -> None:
+    with pytest.raises(InstallError, match="configuration of Claude Desktop on linux is not known"):
+        FACTS.clients["claude-desktop"].path("user", home, {}, "linux")
+
+
+def test_the_other_name_of_a_file_is_used_if_it_exists(home: Path) -> None:
+    (home / "opencode.jsonc").touch()
+    assert FACTS.clients["opencode"].path("project", home, {}) == home / "opencode.jsonc"
+
+
+MANIFEST = """
+edition = 1
+server = { name = "workbench", package = "repo_server" }
+categories.code.summary = "Code and history of a repository"
+clis.git = { command = ["git"], category = "code", reads = ["{roots}"] }
+
+[tools.show_history]
+summary = "Show the commits of a branch, newest first"
+cli = "git"
+argv = ["log"]
+risk = "read"
+"""
+
+
+def test_a_server_without_a_command_is_started_by_its_manifest(home: Path) -> None:
+    project, path = home / "project", home / "project" / ".mcp.json"
+    manifest = project / "manifest" / "repo.toml"
+    manifest.parent.mkdir()
+    manifest.write_text(MANIFEST, encoding="utf-8")
+    toolmason = str(Path(sys.executable).with_name("toolmason"))
+    subprocess.run([toolmason, "generate"], cwd=project, check=True, capture_output=True)
+    run = [toolmason, "run", str(manifest), "install", "claude-code", "--scope", "project"]
+
+    assert "2 tools in " in subprocess.run(run, check=True, capture_output=True, encoding="utf-8").stdout
+    assert entry(path) == {"type": "stdio", "command": toolmason, "args": ["run", str(manifest)]}
+
+    subprocess.run([*run, "--uninstall"], check=True, capture_output=True)
+    assert json.loads(path.read_text(encoding="utf-8")) == {"mcpServers": {}}
+
+
+COMMANDS = {
+    "/usr/bin/toolmason-workbench --root /x": True,
+    "C:\\bin\\toolmason-workbench.exe": True,
+    "/usr/bin/python3 -m workbench_server": True,
+    "uvx --from toolmason[workbench] toolmason-workbench": True,
+    "uvx workbench-of-another": False,
+    "/usr/bin/python3 -m other workbench_server": False,
+    "toolmason run manifest/workbench.toml": False,
+    "": False,
+}
+
+
+@pytest.mark.parametrize(("command", "expected"), COMMANDS.items())
+def test_an_entry_is_ours_if_it_starts_this_server(command: str, expected: bool) -> None:
+    assert is_ours(command.split(), FACTS) is expected
+
+
+PROGRAMS = {
+    "a missing program": (["/none/at/all"], "cannot start /none/at/all: No such file"),
+    "an exit": (
+        [sys.executable, "-c", "raise SystemExit('no key')"],
+        "ended before it answered `initialize`; its stderr:\nno key",
+    ),
+    "other output": ([sys.executable, "-c", "print('hello')"], "stdout contains text that is not MCP: b'hello"),
+    "an error": (
+        [sys.executable, "-c", 'print(\'{"id": 1, "error": {"code": -1}}\'); input()'],
+        "`initialize` failed: {'code': -1}",
+    ),
+    "silence": ([sys.executable, "-c", "import time; time.sleep(600)"], "no answer to `initialize` within 1 seconds"),
+}
+
+
+@pytest.mark.parametrize(("command", "message"), PROGRAMS.values(), ids=PROGRAMS)
+def test_a_program_that_is_no_server_is_reported_and_ended(tmp_path: Path, command: list[str], message: str) -> None:
+    limit = 1 if "600" in command[-1] else 30
+    with pytest.raises(InstallError) as caught:
+        list_tools(command, os.environ, tmp_path, time_limit_s=limit)
+    assert message in str(caught.value)
