@@ -174,7 +174,7 @@ def test_the_later_lines_of_a_pasted_comment_decide_nothing(desk: Desk, at_termi
         pytest.param("close", "The text was not changed.", id="not-saved"),
         pytest.param("crash", "The editor ended with exit code", id="crashed"),
         pytest.param("missing", "Set $EDITOR.", id="not-installed"),
-        pytest.param("vim \"", "is not a command. Set $EDITOR.", id="no-words"),
+        pytest.param('vim "', "is not a command. Set $EDITOR.", id="no-words"),
     ],
 )
 def test_an_editor_that_changes_nothing_leaves_the_review_pending(
