@@ -35,6 +35,7 @@ def main() -> int:
         options=OPTIONS,
         subcommands=SUBCOMMANDS,
         startup_check="workbench_handlers.doctor.checks:startup_report",
+        package="workbench_server",
         prog="toolmason-workbench",
         version=CATALOGUE["server"]["version"],
     )
@@ -44,4 +45,4 @@ if __name__ == "__main__":
     sys.exit(main())
 
 
-# toolmason: sha256 fcff45c80c8edbdf0beba5400df05865
+# toolmason: sha256 2d2feaf1b583140c7dddfc974e713caf

@@ -197,7 +197,7 @@ def command_prompt(command: SlashCommand) -> Prompt:
         required=bool(command.argument_hint) and not command.argument_hint.startswith("["),
     )
     params = (words,) if f"{{{COMMAND_ARGUMENT}}}" in command.prompt else ()
-    runner = f"\n\nCall unlisted tools with `{command.runner}`." if command.runner else ""
+    hint = f"\n\n{command.call_hint}" if command.call_hint else ""
     return Prompt(
         name=command.name,
         title="",
@@ -211,6 +211,6 @@ def command_prompt(command: SlashCommand) -> Prompt:
         constant=constant_name(command.name),
         params_class=params_class_name(command.name),
         icons=(),
-        messages=(Message(role="user", text=command.prompt + runner),),
+        messages=(Message(role="user", text=command.prompt + hint),),
         is_command=True,
     )

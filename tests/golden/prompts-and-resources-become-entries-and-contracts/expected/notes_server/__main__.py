@@ -18,6 +18,7 @@ def main() -> int:
     return serving.main(
         catalogue=CATALOGUE,
         load_index=load_index,
+        package="notes_server",
         prog="notes",
         version=CATALOGUE["server"]["version"],
     )
@@ -27,4 +28,4 @@ if __name__ == "__main__":
     sys.exit(main())
 
 
-# toolmason: sha256 ddd89523435c369721bcbe62fb8da465
+# toolmason: sha256 e1f8903ed06ab4b80500810bc8bbbd5e
