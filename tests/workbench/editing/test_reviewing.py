@@ -75,6 +75,16 @@ def test_every_other_answer_writes_nothing(
     assert len(place.store.pending()) == (action == "PENDING")
 
 
+def test_a_batch_with_every_other_property_empty_is_accepted(place: Place, user: Person, file: Path) -> None:
+    edits = [{"match_text": "two", "new_string": "2", "expected_replacements": 1}]
+    empty = {"match_text": "", "new_string": "", "expected_replacements": 0}
+    with place.server(LEGACY, person=user) as client:
+        result = client.raw(PROPOSE, path="a.txt", edits=edits, **empty)
+
+    assert not result.get("isError"), result
+    assert file.read_bytes() == b"one\n2\nthree\n"
+
+
 @pytest.mark.parametrize(
     "example", CATALOGUE["tools"][PROPOSE]["examples"], ids=lambda e: e["description"].split(":")[0]
 )
