@@ -9,6 +9,7 @@ import errno
 import os
 import secrets
 import stat
+import sys
 import time
 import zlib
 from collections.abc import Iterator, Mapping
@@ -23,15 +24,11 @@ from toolmason_runtime import ToolError
 from workbench_handlers.workspace.open import NOFOLLOW
 from workbench_handlers.workspace.roots import Located
 
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
-
 LEFTOVER_AGE_S: Final = 60.0
 """Age of a temporary file that a killed process left. The next write in its directory removes it."""
 LOCK_TIMEOUT_S: Final = 10.0
 LOCK_INTERVAL_S: Final = 0.02
+NO_SPACE: Final = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG} if hasattr(errno, "EDQUOT") else {errno.ENOSPC}
 
 _RENAME_NOREPLACE: Final = 1
 _UNSUPPORTED: Final = {errno.ENOSYS, errno.EINVAL, errno.ENOTSUP}
@@ -209,21 +206,41 @@ def locked(located: Located, directory: int) -> Iterator[None]:
     Raises:
         ToolError: another process holds the lock for longer than `LOCK_TIMEOUT_S`.
     """
-    deadline = time.monotonic() + LOCK_TIMEOUT_S
-    while fcntl is not None and directory >= 0:
-        try:
-            fcntl.flock(directory, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() > deadline:
-                message = f"another process locks the directory of `{located.shown}`: retry later"
-                raise ToolError(message, code="LOCKED") from None
-            time.sleep(LOCK_INTERVAL_S)
-        except OSError:
-            break
-        else:
+    if directory >= 0:
+        with suppress(OSError):
+            lock(directory, f"the directory of `{located.shown}`")
             _remove_leftovers(directory)
-            break
     yield
+
+
+def lock(descriptor: int, shown: str) -> None:
+    """Take the exclusive lock of an open file or directory. Closing it, or the end of the process, releases the lock.
+
+    Raises:
+        ToolError: another process holds the lock for long.
+        OSError: the file system has no locks.
+    """
+    deadline = time.monotonic() + LOCK_TIMEOUT_S
+    while True:
+        try:
+            _try_lock(descriptor)
+        except (BlockingIOError, PermissionError):  # Windows raises the second one
+            if time.monotonic() > deadline:
+                raise ToolError(f"another process locks {shown}: retry later", code="LOCKED") from None
+            time.sleep(LOCK_INTERVAL_S)
+        else:
+            return
+
+
+def _try_lock(descriptor: int) -> None:
+    if sys.platform == "win32":
+        import msvcrt
+
+        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+    else:
+        import fcntl
+
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def _remove_leftovers(directory: int) -> None:
