@@ -138,7 +138,7 @@ def test_an_approval_that_cannot_be_written_is_written_when_the_cause_is_gone(pl
 class EndingStore(ReviewStore):
     """A store whose process ends before it records an outcome."""
 
-    def end(self, review: Review, outcome: Outcome) -> Outcome:  # noqa: ARG002  the signature of the store
+    def record_outcome(self, review: Review, outcome: Outcome) -> Outcome:  # noqa: ARG002  the signature of the store
         raise SystemExit
 
 
