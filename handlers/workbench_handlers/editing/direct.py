@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+from typing import Final
 
 from toolmason_runtime import ToolCall, ToolError
-from toolmason_runtime.programs import approve_handler, escape_invisible, shorten_middle
+from toolmason_runtime.programs import approve_handler, escape_invisible
 
 from workbench_handlers.editing.state import EditingState
 from workbench_handlers.editing.text.file_text import read_text
@@ -24,6 +25,9 @@ from workbench_handlers.workspace.write import (
     replace_file,
 )
 from workbench_server.editing.models import AppendTextParams, CreateDirectoryParams, MoveFileParams, WriteFileParams
+
+ADVICE: Final = "Send the text with propose_and_review"
+"""What to do with a text that is too long for the question."""
 
 
 async def create_directory(params: CreateDirectoryParams, call: ToolCall) -> str:
@@ -42,7 +46,7 @@ async def write_file(params: WriteFileParams, call: ToolCall) -> str:
     """Create a file or replace its whole content."""
     located, current = await asyncio.to_thread(_read, params.path, await roots_for(call))
     await asyncio.to_thread(call.state(EditingState).store.check_apart, located)
-    data = params.content.encode()
+    data = _encode(current, params.content, located)
     check_size(located, len(data))
     if data == current:
         return f"`{located.shown}` has this content already; nothing was changed."
@@ -94,6 +98,15 @@ def _locate_move(source: str, destination: str, roots: tuple[Root, ...]) -> tupl
     return entries
 
 
+def _encode(current: bytes | None, content: str, located: Located) -> bytes:
+    """Return the content in the encoding and with the line breaks of the file; a new or binary one becomes UTF-8."""
+    try:
+        file = read_text(current or b"", located.shown)
+    except ToolError:  # binary
+        return content.encode()
+    return file.encode(file.with_newlines(content))
+
+
 def _append(current: bytes, content: str, located: Located) -> tuple[bytes, bool]:
     """Return the new content in the encoding of the file, and whether the text continues an unfinished last line."""
     file = read_text(current, located.shown)
@@ -105,7 +118,7 @@ def _quoted(located: Located) -> str:
 
 
 async def _approve_content(call: ToolCall, heading: str, located: Located, current: bytes | None, content: str) -> None:
-    text = f"{heading}\n{shorten_middle(content)}"
+    text = f"{heading}\n{content}"
     base = None if current is None else hashlib.sha256(current).hexdigest()
     await _approve(call, text, [str(located.path), base, content])
 
@@ -113,4 +126,4 @@ async def _approve_content(call: ToolCall, heading: str, located: Located, curre
 async def _approve(call: ToolCall, question: str, effect: list[str | None]) -> None:
     """Request approval of one effect. The user's answer is valid for these values alone."""
     digest = hashlib.sha256(json.dumps(effect).encode()).hexdigest()[:32]
-    await approve_handler(call, tool=call.tool, question=question, key=f"{call.tool}-{digest}")
+    await approve_handler(call, tool=call.tool, question=question, key=f"{call.tool}-{digest}", advice=ADVICE)

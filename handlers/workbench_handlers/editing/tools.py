@@ -9,7 +9,7 @@ from toolmason_runtime.programs import ProgramSettings
 
 from workbench_handlers.editing.reviews.propose import Proposer, auto_approve, find_or_create
 from workbench_handlers.editing.reviews.results import pending_reviews, review_result
-from workbench_handlers.editing.reviews.settle import commit_edited
+from workbench_handlers.editing.reviews.settle import commit_edited, quoted
 from workbench_handlers.editing.reviews.store import Review, ReviewStore
 from workbench_handlers.editing.state import EditingState
 from workbench_handlers.editing.text.diff import unified_diff
@@ -62,7 +62,7 @@ async def commit_review(params: CommitReviewParams, call: ToolCall) -> ReviewRes
         review = _find_review(state.store, params.session_path, roots)
         located = locate_for_writing(params.original_path, roots)
         if str(located.path) != review.path:
-            message = f"{review.id} is a review of `{review.shown}`, not of `{located.shown}`: nothing was written"
+            message = f"{review.id} is a review of {quoted(review)}, not of `{located.shown}`: nothing was written"
             raise ToolError(message, code="WRONG_PATH")
         commit_edited(state.store, review)
         return review
@@ -86,8 +86,8 @@ async def _deliver(state: EditingState, review: Review) -> ReviewResult:
     """Return the result of a review; if it is final, record that a call has returned it."""
     is_open = state.surfaces.is_open(review)
     result = await asyncio.to_thread(review_result, state.store, review, is_open=is_open)
+    # After the wait: a call that was cancelled meanwhile delivers nothing.
     if result.user_action != "PENDING":
-        # Not in the thread, which a cancellation does not end: a cancelled call has delivered nothing.
         state.store.mark_delivered(review)
     return result
 

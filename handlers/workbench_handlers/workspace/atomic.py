@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import secrets
 import stat
+import sys
 import time
+import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -23,15 +24,11 @@ from toolmason_runtime import ToolError
 from workbench_handlers.workspace.open import NOFOLLOW
 from workbench_handlers.workspace.roots import Located
 
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
-
-TEMPORARY_NAME: Final = re.compile(r"\.[0-9a-f]{16}\.toolmason-tmp")
-"""Names of temporary files. If the process is killed, one remains until the next write in its directory."""
+LEFTOVER_AGE_S: Final = 60.0
+"""Age of a temporary file that a killed process left. The next write in its directory removes it."""
 LOCK_TIMEOUT_S: Final = 10.0
 LOCK_INTERVAL_S: Final = 0.02
+NO_SPACE: Final = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG} if hasattr(errno, "EDQUOT") else {errno.ENOSPC}
 
 _RENAME_NOREPLACE: Final = 1
 _UNSUPPORTED: Final = {errno.ENOSYS, errno.EINVAL, errno.ENOTSUP}
@@ -114,11 +111,15 @@ def _optional(name: str) -> Iterator[None]:
             raise
 
 
+def temporary_name(token: str) -> str:
+    """Return the name of a temporary file. Its checksum distinguishes it from a file that somebody named like one."""
+    return f".{token}{zlib.crc32(os.fsencode(token)):08x}.toolmason-tmp"
+
+
 @contextmanager
 def temporary_file(located: Located, directory: int, data: bytes, metadata: Metadata | None) -> Iterator[Entry]:
     """Write `data` durably to a new file beside `located` and yield it; remove it unless it was renamed meanwhile."""
-    name = f".{secrets.token_hex(8)}.toolmason-tmp"
-    entry = Entry.of(located.parent.child(name), directory)
+    entry = Entry.of(located.parent.child(temporary_name(secrets.token_hex(4))), directory)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | NOFOLLOW | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
     mode = 0o666 if metadata is None else 0o600
     descriptor = os.open(entry.name, flags, mode, dir_fd=entry.directory)
@@ -205,28 +206,50 @@ def locked(located: Located, directory: int) -> Iterator[None]:
     Raises:
         ToolError: another process holds the lock for longer than `LOCK_TIMEOUT_S`.
     """
-    deadline = time.monotonic() + LOCK_TIMEOUT_S
-    while fcntl is not None and directory >= 0:
-        try:
-            fcntl.flock(directory, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() > deadline:
-                message = f"another process locks the directory of `{located.shown}`: retry later"
-                raise ToolError(message, code="LOCKED") from None
-            time.sleep(LOCK_INTERVAL_S)
-        except OSError:
-            break
-        else:
+    if directory >= 0:
+        with suppress(OSError):
+            lock(directory, f"the directory of `{located.shown}`")
             _remove_leftovers(directory)
-            break
     yield
 
 
+def lock(descriptor: int, shown: str) -> None:
+    """Take the exclusive lock of an open file or directory. Closing it, or the end of the process, releases the lock.
+
+    Raises:
+        ToolError: another process holds the lock for long.
+        OSError: the file system has no locks.
+    """
+    deadline = time.monotonic() + LOCK_TIMEOUT_S
+    while True:
+        try:
+            _try_lock(descriptor)
+        except (BlockingIOError, PermissionError):  # Windows raises the second one
+            if time.monotonic() > deadline:
+                raise ToolError(f"another process locks {shown}: retry later", code="LOCKED") from None
+            time.sleep(LOCK_INTERVAL_S)
+        else:
+            return
+
+
+def _try_lock(descriptor: int) -> None:
+    if sys.platform == "win32":
+        import msvcrt
+
+        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+    else:
+        import fcntl
+
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
 def _remove_leftovers(directory: int) -> None:
-    """Remove the temporary files of killed processes; nobody else writes to a locked directory."""
+    """Remove the temporary files that killed processes of this user left."""
     with suppress(OSError), os.scandir(directory) as entries:
-        for name in [entry.name for entry in entries if TEMPORARY_NAME.fullmatch(entry.name)]:
-            os.unlink(name, dir_fd=directory)
+        for name in [entry.name for entry in entries if entry.name == temporary_name(entry.name[1:9])]:
+            status = os.stat(name, dir_fd=directory, follow_symlinks=False)
+            if status.st_uid == os.geteuid() and time.time() - status.st_mtime > LEFTOVER_AGE_S:
+                os.unlink(name, dir_fd=directory)
 
 
 def sync_directory(directory: int) -> None:

@@ -17,6 +17,7 @@ from typing import Final
 from toolmason_runtime import ToolError
 
 from workbench_handlers.workspace.atomic import (
+    NO_SPACE,
     Entry,
     Metadata,
     locked,
@@ -36,7 +37,6 @@ MAX_LEVELS: Final = 200
 _GIT_NAMES: Final = {".git", "git~1"}
 _IGNORED_IN_NAMES: Final = re.compile("[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]")
 """Characters that HFS+ ignores in names; git refuses them in `.git` for the same reason."""
-_NO_SPACE: Final = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG} if hasattr(errno, "EDQUOT") else {errno.ENOSPC}
 _PATH_CHANGED: Final = {errno.ENOENT, errno.ELOOP, errno.ENOTDIR, errno.EEXIST}
 
 
@@ -231,7 +231,7 @@ def open_for_change(located: Located, *, walk: bool = CAN_WALK) -> Iterator[int]
 
 def _write_error(located: Located, error: OSError) -> ToolError:
     shown = f"`{located.shown}`"
-    if error.errno in _NO_SPACE:
+    if error.errno in NO_SPACE:
         return ToolError(f"no space left to write {shown}; nothing was changed", code="NO_SPACE")
     if isinstance(error, PermissionError):
         message = f"no permission to change {shown} or to keep its owner; nothing was changed"

@@ -18,7 +18,7 @@ from toolmason_runtime.protocol.call import ToolCall
 from toolmason_runtime.protocol.errors import ToolError
 
 MAX_COMMAND_LENGTH: Final = 20_000
-"""Maximum characters of a command line in the prompt; a longer one is refused, not shortened."""
+"""Maximum characters of a command line, or of a handler's question, in the prompt; more is refused, not shortened."""
 MAX_INPUT_LENGTH: Final = 4_000
 """Maximum characters of standard input in the prompt: its beginning and its end."""
 
@@ -69,7 +69,9 @@ async def approve(
     )
 
 
-async def approve_handler(call: ToolCall, *, tool: str, risk: Risk = Risk.WRITE, question: str, key: str) -> None:
+async def approve_handler(
+    call: ToolCall, *, tool: str, risk: Risk = Risk.WRITE, question: str, key: str, advice: str = "Send less text"
+) -> None:
     """Request approval of what a handler is about to do, if the policy requires it for `tool` and `risk`.
 
     Example:
@@ -81,13 +83,24 @@ async def approve_handler(call: ToolCall, *, tool: str, risk: Risk = Risk.WRITE,
         risk: the effect of the call.
         question: text for the user. Invisible characters are escaped, except line breaks and tabs.
         key: identity of this effect, such as a digest of the path and the content: an answer is valid for it alone.
+        advice: what the model can do if the question is too long to show.
 
     Raises:
-        ToolError: the user refused, or the client cannot prompt the user.
+        ToolError: the user refused, the question is too long, or the client cannot prompt the user.
     """
     commands = call.find_state(ProgramSettings) or ProgramSettings()
-    text = escape_invisible(question, keep="\n\t")
-    await _request_approval(call, commands, tool, risk, key=key, question=lambda: text)
+
+    def shown() -> str:
+        text = escape_invisible(question, keep="\n\t")
+        if len(text) > MAX_COMMAND_LENGTH:
+            message = (
+                f"Not run: {tool} needs user approval, and its question has {len(text):,} characters; the approval "
+            )
+            message += f"prompt shows at most {MAX_COMMAND_LENGTH:,}. {advice}"
+            raise ToolError(message, code="NOT_APPROVED")
+        return text
+
+    await _request_approval(call, commands, tool, risk, key=key, question=shown)
 
 
 async def _request_approval(

@@ -105,6 +105,14 @@ async def test_in_the_era_without_waiting_the_question_ends_the_call() -> None:
     assert list(pending.value.requests) == ["note-1"]
 
 
+@pytest.mark.parametrize("text", ["x" * 20_001, "\u200b" * 4_000])
+async def test_a_question_that_is_too_long_to_show_is_asked_of_nobody(text: str) -> None:
+    client = Client("accept")
+    with pytest.raises(ToolError, match=r"note needs user approval.*shows at most 20,000. Send less text") as error:
+        await ask(client, ProgramSettings(), question=text)
+    assert (error.value.code, client.asked) == ("NOT_APPROVED", [])
+
+
 def test_a_long_text_keeps_its_beginning_and_its_end() -> None:
     text = shorten_middle("a" * MAX_INPUT_LENGTH + "end")
     assert text.startswith("aaa")

@@ -52,6 +52,10 @@ def result(work: Callable[[], bytes]) -> bytes | str:
         (None, [Edit(CREATE, "")], b"", ()),
         (b"", [Edit(CREATE, "ä")], "ä".encode(), ()),
         (codecs.BOM_UTF8, [Edit(CREATE, "a")], codecs.BOM_UTF8 + b"a", ()),
+        (codecs.BOM_UTF8, [Edit(CREATE, "\ufeffa")], codecs.BOM_UTF8 + b"a", ()),
+        (codecs.BOM_UTF8 + b"x\r\n", [Edit(OVERWRITE, "\ufeffa\n")], codecs.BOM_UTF8 + b"a\r\n", ()),
+        (codecs.BOM_UTF16_LE + b"x\0", [Edit(OVERWRITE, "\ufeffa")], codecs.BOM_UTF16_LE + b"a\0", ()),
+        (b"x", [Edit(OVERWRITE, "\ufeffa")], codecs.BOM_UTF8 + b"a", ()),
         (codecs.BOM_UTF16_LE, [Edit(CREATE, "a")], codecs.BOM_UTF16_LE + b"a\0", ()),
         (None, [Edit(OVERWRITE, "a\n")], b"a\n", ("the file did not exist and is created",)),
         (b"", [Edit(OVERWRITE, "a\n")], b"a\n", ()),
@@ -85,7 +89,6 @@ def test_each_mode_gives_the_bytes_and_the_notes(
     [
         (b"a b c", "b", "x", b"a x c"),
         (b"a b c", " b", "", b"a c"),
-        (b"aaa", "aa", "b", b"ba"),
         (b"a\r\nb\r\nc", "a\nb", "a\nx\nb", b"a\r\nx\r\nb\r\nc"),
         (b"a\r\nb\r\nc", "a\r\nb", "a\r\nx", b"a\r\nx\r\nc"),
         (b"a\r\nb", "\n", "", b"ab"),
@@ -147,6 +150,7 @@ def test_a_unique_match_with_other_typography_is_used_and_reported(
     [
         ("it\u2019s it\u2019s", Edit("it's", "x")),
         ("it\u2019s it\u2019s", Edit("it's", "x", 2)),
+        ("\u2013\u2013\u2013", Edit("--", "x")),
         ("it\u2019s", Edit("it's", "x", 2)),
         ("wait…", Edit("wait.", "x")),
         ("a…b", Edit(".b", "x")),
@@ -182,6 +186,10 @@ def test_an_exact_match_precedes_one_with_other_typography() -> None:
             "MATCH_COUNT",
             "until only the intended places match, or set expected_replacements=3",
         ),
+        (b"aaa", [Edit("aa", "X")], "MATCH_COUNT", "of match_text in `notes.md` overlap (line 1): add context until"),
+        (b"x\n---", [Edit("--", "X", 2)], "MATCH_COUNT", "overlap (line 2)"),
+        (b"aaaa", [Edit("aa", "X", 2)], "MATCH_COUNT", "overlap (line 1)"),
+        (b"}\n}\n}\n", [Edit("}\n}\n", "X")], "MATCH_COUNT", "overlap (lines 1, 2)"),
         (b"a", [Edit("a", "b", 2)], "MATCH_COUNT", "found 1 match at line 1 of `notes.md`; expected 2"),
         (b"x\n" * 54, [Edit("\n", "y")], "MATCH_COUNT", "10 and 44 more of `notes.md`"),
         (b"x\n" * 54, [Edit("\n", "y")], "MATCH_COUNT", 'To add text at the end of the file, send match_text="APPEND'),
@@ -224,6 +232,31 @@ def test_exactly_2000_characters_match_and_one_more_needs_the_bypass(others: lis
     assert edited(current, Edit(exceeds, "x"), *others, bypass=True).data == (b"xc" if others else b"xb")
 
 
+def test_a_line_break_counts_as_one_character_of_the_limit() -> None:
+    lines = "q\r\n" * (MAX_MATCH_CHARS // 2)
+
+    assert replaced(f"{lines}b".encode(), lines, "") == b"b"
+    with pytest.raises(ToolError, match=r"match_text has 2,001 characters"):
+        replaced(f"{lines}b".encode(), f"{lines}b", "")
+
+
+def test_a_replacement_of_excessive_size_is_refused() -> None:
+    with pytest.raises(ToolError, match=r"10,000 times new_string is more than 20,000,000 characters") as error:
+        replaced(b"a" * 10_000, "a", "x" * 2_001, 10_000)
+    assert error.value.code == "TOO_MUCH_WORK"
+
+
+def test_many_edits_of_a_large_file_are_refused_with_the_number_that_fits() -> None:
+    current = b"ab\r\n" * 2_000_000 + b"0123456789"
+    edits = [Edit(digit, "x") for digit in "0123456789"]
+
+    assert edited(current, *edits[:1]).data.endswith(b"x123456789")
+    with pytest.raises(ToolError, match=r"send at most 2 in one call, and the others after it") as error:
+        edited(current, *edits)
+    assert error.value.code == "TOO_MUCH_WORK"
+    assert edited(current[-200_010:], *edits).data.endswith(b"\nxxxxxxxxxx")
+
+
 def test_the_message_of_a_failed_match_names_similar_lines_and_the_next_call() -> None:
     current = b"import os\n\n\ndef load(path):\n    return open(path).read()\n"
 
@@ -237,8 +270,8 @@ def test_the_message_of_a_failed_match_names_similar_lines_and_the_next_call() -
     ]
 
 
-def test_several_matches_do_not_overlap() -> None:
-    assert replaced(b"aaaa", "aa", "b", 2) == b"bb"
+def test_adjacent_matches_are_replaced() -> None:
+    assert replaced(b"abab", "ab", "b", 2) == b"bb"
     assert replaced(b"a\r\na\na\r\n", "a\n", "b\n", 3) == b"b\r\nb\nb\r\n"
 
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench_handlers.editing.text.diff import NO_NEWLINE, DiffRow, diff_rows, reveal, unified_diff
-from workbench_handlers.editing.text.lines import compare_lines, hunks, split_lines
+from workbench_handlers.editing.text.lines import Block, compare_lines, hunks, split_lines
 
 
 @pytest.mark.parametrize(
@@ -190,6 +190,14 @@ def test_large_texts_are_compared_at_lines_that_occur_once(old: list[str], new: 
 
     assert [new[j] for block in blocks for j in range(block.new_start, block.new_end)] == new
     assert all(old[b.old_start : b.old_end] == new[b.new_start : b.new_end] for b in blocks if b.is_equal)
+
+
+def test_very_large_texts_without_common_ends_count_as_changed() -> None:
+    lines = [str(i) for i in range(300_000)]
+    new = ["x", *lines[1:-1], "y"]
+
+    assert compare_lines(lines, new) == [Block(False, 0, len(lines), 0, len(new))]
+    assert len(compare_lines(lines[:200_000], ["x", *lines[1:199_999], "y"])) == 3
 
 
 def test_distant_edits_of_a_large_file_are_separate_hunks() -> None:

@@ -98,6 +98,7 @@ def test_parameters_select_one_mode(parameters: dict[str, Any], mode: Mode, edit
             {"edits": [ONE, Edit("c", "d", 0)]},
             "edit 2 of 2: expected_replacements is 0: send 1 to 10,000, or leave it out",
         ),
+        ({"match_text": "a", "new_string": "b", "expected_replacements": 0}, "expected_replacements is 0: send 1 to"),
         ({"match_text": "a", "new_string": "b", "expected_replacements": -1}, "expected_replacements is -1"),
         ({"match_text": "a", "new_string": "b", "expected_replacements": 10_001}, "expected_replacements is 10001"),
         ({"edits": [ONE] * 201}, "there are 201 edits; one call takes at most 200: send the rest later"),

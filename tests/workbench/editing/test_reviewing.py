@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -13,7 +14,9 @@ import pytest
 from edit_server import FORMS, PROPOSE, Client, Person, Place, answer
 from oracle import ERAS, LEGACY, MODERN
 
+from workbench_handlers.editing import tools
 from workbench_handlers.editing.reviews.store import Decision
+from workbench_handlers.editing.state import EditingState
 from workbench_server.catalogue import CATALOGUE
 
 EDITED = Decision("edit", "a test", edited=b"one\nTWO by the user\nthree\n")
@@ -73,6 +76,16 @@ def test_every_other_answer_writes_nothing(
     assert text in result["message"]
     assert (place.project / "a.txt").read_bytes() == b"one\ntwo\nthree\n"
     assert len(place.store.pending()) == (action == "PENDING")
+
+
+def test_a_batch_with_every_other_property_empty_is_accepted(place: Place, user: Person, file: Path) -> None:
+    edits = [{"match_text": "two", "new_string": "2", "expected_replacements": 1}]
+    empty = {"match_text": "", "new_string": "", "expected_replacements": 0}
+    with place.server(LEGACY, person=user) as client:
+        result = client.raw(PROPOSE, path="a.txt", edits=edits, **empty)
+
+    assert not result.get("isError"), result
+    assert file.read_bytes() == b"one\n2\nthree\n"
 
 
 @pytest.mark.parametrize(
@@ -248,7 +261,7 @@ def test_an_expired_review_is_reported_and_a_new_one_says_so(place: Place) -> No
     assert status["user_action"] == "EXPIRED"
     assert "expired before the user decided" in refused
     assert again["session_path"] != session
-    assert again["notes"] == [f"an earlier review of this proposal ({session}) expired without a decision"]
+    assert again["notes"] == [f"an earlier review of this proposal ({session}) expired"]
 
 
 def test_a_file_that_changed_is_a_conflict_with_a_diff(place: Place, file: Path) -> None:
@@ -505,3 +518,25 @@ def test_a_scripted_editor_approves_by_saving_and_leaves_pending_by_closing(plac
     assert (closed["user_action"], saved["user_action"]) == ("PENDING", "COMMITTED")
     assert closed["session_path"] == saved["session_path"]
     assert (place.project / "new.txt").read_bytes() == b"text\n"
+
+
+def test_a_call_that_is_cancelled_while_its_change_is_written_delivers_nothing(place: Place, file: Path) -> None:
+    with place.server(LEGACY) as client:
+        session = propose_two(client)["session_path"]
+    store = place.store
+    review = store.get(session)
+    assert review is not None
+    assert store.decide(review, Decision("approve", "a test"))
+
+    async def cancel_a_call() -> None:
+        with store.lock(review.path):
+            call = asyncio.create_task(tools._deliver(EditingState(store), review))
+            await asyncio.sleep(0)  # its thread waits for the lock
+            call.cancel()
+            await asyncio.wait([call])
+        await asyncio.get_running_loop().shutdown_default_executor()
+
+    asyncio.run(cancel_a_call())
+
+    assert file.read_bytes() == b"one\n2\nthree\n"
+    assert not store.is_delivered(review)

@@ -8,6 +8,7 @@ import signal
 import stat
 import subprocess
 import sys
+from collections.abc import Iterator
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
 from typing import Any
@@ -119,6 +120,62 @@ def test_a_changed_review_is_unknown_and_hides_no_other(store: ReviewStore, name
     assert store.get(changed.id) is None
     assert store.pending() == [good]
     assert add(store)
+
+
+@pytest.mark.parametrize("name", ["decision.json", "outcome.json"])
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"action": "approve"}', '{"status": "COMMITTED"}', '{"a": 1}'])
+def test_a_review_with_a_damaged_end_is_unknown_and_hides_no_other(store: ReviewStore, name: str, text: str) -> None:
+    good, damaged = add(store), add(store)
+    (store.directory / damaged.id / name).write_text(text, encoding="utf-8")
+
+    assert store.get(damaged.id) is None
+    assert store.pending() == [good]
+    assert list(store.all()) == [good]
+
+
+@pytest.mark.parametrize("pattern", ["proposed", "original", "edited-*"])
+def test_a_review_with_a_missing_text_is_unknown(store: ReviewStore, pattern: str) -> None:
+    review = add(store)
+    assert store.decide(review, Decision("edit", "a test", edited=b"mine"))
+    (file,) = (store.directory / review.id).glob(pattern)
+    file.unlink()
+
+    assert store.get(review.id) is None
+
+
+@pytest.fixture
+def full_disk() -> Iterator[None]:
+    """Limit the size of files: a write beyond it fails as on a full disk."""
+    resource = pytest.importorskip("resource")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, limits[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+
+@pytest.mark.usefixtures("full_disk")
+def test_a_full_disk_is_reported_and_nothing_is_left(store: ReviewStore) -> None:
+    with pytest.raises(ToolError, match="no space left for the pending reviews") as caught:
+        add(store, proposed=bytes(20_000))
+    assert list(store.directory.iterdir()) == []
+    review = add(store)
+    names = set((store.directory / review.id).iterdir())
+    with pytest.raises(ToolError, match="no space left"):
+        store.decide(review, Decision("edit", "a test", edited=bytes(20_000)))
+
+    assert caught.value.code == "NO_SPACE"
+    assert set((store.directory / review.id).iterdir()) == names
+    assert store.pending() == [review]
+
+
+def test_a_file_in_the_place_of_the_directory_is_reported(store: ReviewStore) -> None:
+    store.directory.parent.mkdir()
+    store.directory.write_text("a file", encoding="utf-8")
+
+    for work in (store.pending, lambda: add(store), lambda: store.lock("a")):
+        with pytest.raises(ToolError, match="WORKBENCH_STATE") as caught:
+            work()
+        assert caught.value.code == "NO_STATE_DIRECTORY"
 
 
 def test_the_state_is_private_to_its_owner(store: ReviewStore) -> None:

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -21,7 +22,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from toolmason_runtime import ToolError
 
-from workbench_handlers.workspace.atomic import TEMPORARY_NAME
+from workbench_handlers.workspace.atomic import LEFTOVER_AGE_S, temporary_name
 from workbench_handlers.workspace.move import locate_entry, move_path
 from workbench_handlers.workspace.open import CAN_WALK
 from workbench_handlers.workspace.roots import RefusedPathError, Root
@@ -511,7 +512,7 @@ def test_a_directory_that_is_swapped_for_a_link_all_the_time_never_leads_outside
     assert snapshot(room.outside) == before
     assert swaps > 0
     assert "written" in outcomes
-    assert not [name for name in snapshot(room.project) if TEMPORARY_NAME.fullmatch(Path(name).name)]
+    assert not [name for name in snapshot(room.project) if name.endswith(".toolmason-tmp")]
 
 
 # A full disk and a kill
@@ -573,6 +574,25 @@ def test_a_kill_before_any_line_leaves_the_old_or_the_new_file(tmp_path: Path, m
     assert contents == ["missing" if mode == "create" else "old"] * first + ["new"] * (len(states) - first)
     assert all(links == (content != "missing") and is_writable for _, content, links, is_writable in states)
     assert names(tmp_path) == ["file.txt"], "the next write removes what a kill left"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse the name")
+def test_a_name_that_is_not_utf_8_does_not_hinder_a_write(room: Any) -> None:
+    (room.project / os.fsdecode(b".\xff1234567")).touch()
+    write(room.roots, "a.txt", b"1")
+    assert (room.project / "a.txt").read_bytes() == b"1"
+
+
+def test_only_old_temporary_files_of_this_program_are_removed(room: Any) -> None:
+    own, similar = temporary_name("01234567"), ".0123456789abcdef.toolmason-tmp"
+    for name in (own, similar):
+        room.write(name, "text")
+    write(room.roots, "a.txt", b"1")
+    assert names(room.project) == sorted([own, similar, "a.txt"])
+    for name in (own, similar):
+        os.utime(room.project / name, (0, time.time() - LEFTOVER_AGE_S - 1))
+    write(room.roots, "a.txt", b"2")
+    assert names(room.project) == [similar, "a.txt"]
 
 
 def test_two_writers_of_one_file_never_lose_a_line(room: Any) -> None:

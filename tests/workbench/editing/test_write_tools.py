@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -257,15 +258,45 @@ def test_an_error_says_what_to_send_instead_and_asks_nobody(
     assert (contents(room.project), contents(room.outside)) == before
 
 
-def test_a_long_text_is_shown_by_its_beginning_and_its_end_and_written_whole(room: Any, person: Any) -> None:
-    text = "first\n" + "x" * 10_000 + "\nlast"
+def test_a_person_sees_all_of_a_text_and_approves_none_that_is_too_long_to_show(room: Any, person: Any) -> None:
+    text = "first\n" + "x" * 19_000 + "\nlast"
     answer = room.run("write_file", client=person, path="long.txt", content=text)
-    assert answer.text == "Created `long.txt` with 10,011 bytes."
+    assert answer.text == "Created `long.txt` with 19,011 bytes."
     (question,) = person.asked
-    assert "10,011 bytes:\nfirst\nxxx" in question
-    assert "[... 6,011 characters more ...]" in question
-    assert question.endswith("x\nlast")
+    assert question.endswith(f"19,011 bytes:\n{text}")
+    for tool, content in (
+        ("write_file", "x" * 20_000),
+        ("append_text", "x" * 20_000),
+        ("append_text", "\u200b" * 4_000),
+    ):
+        answer = room.run(tool, client=person, path="long.txt", content=content)
+        assert answer.is_error
+        assert "the approval prompt shows at most 20,000. Send the text with propose_and_review" in answer.text
+    assert len(person.asked) == 1
     assert (room.project / "long.txt").read_text(encoding="utf-8") == text
+
+
+def test_a_text_of_any_length_is_written_where_no_person_is_asked(room: Any, start: Start) -> None:
+    assert start(LEGACY, None, "--headless-approve").call("write_file", path="a.txt", content="x" * 50_000)[1] is False
+    assert (room.project / "a.txt").stat().st_size == 50_000
+
+
+@pytest.mark.parametrize(
+    ("old", "content", "new"),
+    [
+        ("h\u00e9\r\n".encode("utf-16"), "new\n", codecs.BOM_UTF16_LE + "new\r\n".encode("utf-16-le")),
+        (codecs.BOM_UTF8 + b"a\n", "\ufeffnew\r\n", codecs.BOM_UTF8 + b"new\n"),
+        (b"caf\xe9\r\n", "th\u00e9\n", b"th\xe9\r\n"),
+        (b"a\0b\r\n", "th\u00e9\n", "th\u00e9\n".encode()),
+        (b"", "a\r\nb\n", b"a\r\nb\n"),
+    ],
+)
+def test_a_replaced_text_file_keeps_its_encoding_and_its_line_breaks(
+    room: Any, person: Any, old: bytes, content: str, new: bytes
+) -> None:
+    path = room.write("a.txt", old)
+    assert not room.run("write_file", client=person, path="a.txt", content=content).is_error
+    assert path.read_bytes() == new
 
 
 def test_a_name_cannot_hide_in_the_question(room: Any, person: Any) -> None:

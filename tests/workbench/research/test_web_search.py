@@ -18,8 +18,8 @@ from workbench_handlers.research.web_search import find_sources, search_prompt
 pytestmark = pytest.mark.anyio
 MakeFake = Callable[..., Fake]
 
-ANSWER = "NumPy 2.4 [1].\n\nSources\n[1] NumPy https://numpy.org/news/ and (https://pypi.org/project/numpy/)."
-SOURCES = ["https://numpy.org/news/", "https://pypi.org/project/numpy/"]
+ANSWER = "NumPy 2.4 [1].\n\nSources\n[1] NumPy https://numpy.org/news/ and (https://example.org/numpy/)."
+SOURCES = ["https://numpy.org/news/", "https://example.org/numpy/"]
 
 
 def searching(text: str = ANSWER, *, ok: bool = True) -> Script:

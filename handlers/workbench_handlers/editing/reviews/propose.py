@@ -14,7 +14,7 @@ from fnmatch import fnmatchcase
 from toolmason_runtime import ToolCall, ToolError
 from toolmason_runtime.programs import ProgramSettings
 
-from workbench_handlers.editing.reviews.settle import decide_and_settle, supersede
+from workbench_handlers.editing.reviews.settle import decide_and_settle, quoted, supersede
 from workbench_handlers.editing.reviews.store import AUTO_APPROVE, Decision, Review, ReviewStore, digest
 from workbench_handlers.editing.text.apply import apply_request
 from workbench_handlers.editing.text.request import EditRequest
@@ -94,7 +94,7 @@ def _answers(store: ReviewStore, review: Review, current: bytes | None) -> bool:
     if store.now() >= review.expires_at:
         return False
     if store.is_decided(review):
-        return not store.is_delivered(review)
+        return not (store.is_delivered(review) or store.is_undone(review))
     return review.base_sha256 == digest(current)
 
 
@@ -111,7 +111,7 @@ def _continue(
     """Create a review that changes the text of another one; its base is still the file. The caller holds the lock."""
     before = store.get(session)
     if before is None or before.path != str(located.path):
-        reason = "there is no such review" if before is None else f"it is a review of `{before.shown}`"
+        reason = "there is no such review" if before is None else f"it is a review of {quoted(before)}"
         message = f"session_path=`{session}`: {reason}. Leave session_path out for a new proposal"
         raise ToolError(message, code="NO_SUCH_REVIEW")
     outcome, status = store.outcome(before), store.status(before)
@@ -153,7 +153,7 @@ def _key(located: Located, request: EditRequest, session: str) -> str:
 
 
 def _expiry_notes(expired: list[str]) -> tuple[str, ...]:
-    return (f"an earlier review of this proposal ({expired[0]}) expired without a decision",) if expired else ()
+    return (f"an earlier review of this proposal ({expired[0]}) expired",) if expired else ()
 
 
 def _covers(glob: str, parts: tuple[str, ...]) -> bool:

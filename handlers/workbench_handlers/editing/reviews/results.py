@@ -7,9 +7,9 @@ from typing import Final
 
 from toolmason_runtime import fitting_length, text_budget
 
-from workbench_handlers.editing.reviews.settle import settle
+from workbench_handlers.editing.reviews.settle import quoted, settle
 from workbench_handlers.editing.reviews.store import Decision, Outcome, Review, ReviewStore
-from workbench_handlers.editing.text.diff import unified_diff
+from workbench_handlers.editing.text.diff import reveal, unified_diff
 from workbench_server.editing.models import PendingReview, ReviewResult
 
 MAX_COMMENT: Final = 8_000
@@ -32,12 +32,12 @@ def review_result(store: ReviewStore, review: Review, *, is_open: bool = False) 
     outcome = settle(store, review)
     status, decision = store.status(review), store.decision(review)
     if outcome is not None:
-        message, diff = _outcome_message(outcome, decision), outcome.diff
+        message, diff = _outcome_message(outcome, decision, is_undone=store.is_undone(review)), outcome.diff
     elif decision is None:
         is_expired = status == "EXPIRED"
         message, diff = _expired_message(review) if is_expired else _pending_message(review, is_open=is_open), ""
     elif status == "REJECTED":
-        message, diff = _rejected_message(decision), ""
+        message, diff = f"The user rejected the change{_comment(decision)}. Nothing was written. {_ASK}", ""
     else:
         message, diff = _feedback(store, review, decision)
     return ReviewResult(
@@ -65,19 +65,19 @@ def pending_reviews(store: ReviewStore, reviews: list[Review]) -> list[PendingRe
     ]
 
 
-def _rejected_message(decision: Decision) -> str:
-    return (
-        f"The user rejected the change{_comment(decision)}. Nothing was written. Ask the user how to proceed; do not "
-        "send the same change again unless asked to."
-    )
+_ASK: Final = "Ask the user how to proceed; do not send the same change again unless asked to."
+_AGAIN: Final = "If the change is still wanted, send the proposal again for a new review."
 
 
-def _outcome_message(outcome: Outcome, decision: Decision | None) -> str:
+def _outcome_message(outcome: Outcome, decision: Decision | None, *, is_undone: bool) -> str:
+    """Return the message of a review that has ended."""
     if outcome.status == "CONFLICT":
-        return (
-            f"{outcome.message}. user_feedback_diff shows the change of the file. Read the file again, and send a new "
-            "proposal without session_path."
-        )
+        shown = " user_feedback_diff shows the change of the file." if outcome.diff else ""
+        return f"{outcome.message}.{shown} Read the file again, and send a new proposal without session_path."
+    if outcome.status == "EXPIRED":
+        return f"{outcome.message}: the review has expired. {_AGAIN}"
+    if is_undone:
+        return f"{outcome.message}, but the user has undone the change since. {_ASK}"
     if outcome.is_superseded:
         return f"This review was {outcome.message}: use that session_path."
     return f"{outcome.message}{_comment(decision)}. No further call is needed."
@@ -94,8 +94,8 @@ def _feedback(store: ReviewStore, review: Review, decision: Decision) -> tuple[s
     message = (
         f"The user edited the proposed text{_comment(decision)}; user_feedback_diff shows how. Nothing is written yet. "
         f'To write exactly the text of the user, call commit_review(session_path="{review.id}", original_path='
-        f'"{review.shown}"). To change it further, send a proposal with session_path="{review.id}"; its match_text '
-        "matches the text of the user, not the file."
+        f'"{reveal(review.shown, keep="")}"). To change it further, send a proposal with session_path="{review.id}"; '
+        "its match_text matches the text of the user, not the file."
     )
     labels = ("proposed", "edited by the user")
     return message, unified_diff(store.proposed(review), decision.edited, review.shown, labels=labels)
@@ -106,7 +106,7 @@ def _pending_message(review: Review, *, is_open: bool) -> str:
     where = "in the client or editor, or with" if is_open else "with"
     return (
         f"No decision yet; nothing was written. The review is stored until {expires}. Tell the user that "
-        f"`{review.shown}` waits for a review, {where} `toolmason-workbench review` in a terminal, or "
+        f"{quoted(review)} waits for a review, {where} `toolmason-workbench review` in a terminal, or "
         "`toolmason-workbench review --web` in a browser. Then send the same call again: it joins this review and "
         f'returns the decision. Or call review_status(session_path="{review.id}"). Do not propose the change in '
         "another way."
@@ -114,10 +114,7 @@ def _pending_message(review: Review, *, is_open: bool) -> str:
 
 
 def _expired_message(review: Review) -> str:
-    return (
-        f"The review of `{review.shown}` expired before the user decided, and nothing was written. If the change is "
-        "still wanted, send the proposal again for a new review."
-    )
+    return f"The review of {quoted(review)} expired before the user decided, and nothing was written. {_AGAIN}"
 
 
 def _comment(decision: Decision | None) -> str:

@@ -2,7 +2,7 @@
 
 `settle` may run in any process and any number of times: a file that already has the text is committed, a file that
 still has its base is written, and any other file is a conflict. So a kill between a decision and its outcome loses
-nothing.
+nothing. A text that a person removed again after such a kill is not written a second time.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from workbench_handlers.editing.reviews.store import (
     Status,
     digest,
 )
-from workbench_handlers.editing.text.diff import unified_diff
+from workbench_handlers.editing.text.diff import reveal, unified_diff
 from workbench_handlers.workspace.open import open_directory
 from workbench_handlers.workspace.roots import Located
 from workbench_handlers.workspace.write import FileChangedError, check_writable_path, read_for_editing, replace_file
@@ -86,7 +86,7 @@ def undo(store: ReviewStore, review_id: str) -> str:
     with store.lock(review.path):
         outcome = store.outcome(review)
         if outcome is None or outcome.sha256 is None:
-            raise ToolError(f"{review.id} wrote nothing to `{review.shown}`", code="NOT_COMMITTED")
+            raise ToolError(f"{review.id} wrote nothing to {quoted(review)}", code="NOT_COMMITTED")
         located = review.located
         current = read_for_editing(located)
         if digest(current) != outcome.sha256:
@@ -95,44 +95,84 @@ def undo(store: ReviewStore, review_id: str) -> str:
         original = store.original(review)
         if original is not None:
             replace_file(located, original, expected=current)
+            store.mark_undone(review)
             return f"Restored `{review.path}` to its bytes before {review.id}"
         _remove_file(located)
+        store.mark_undone(review)
         return f"Removed `{review.path}`, which {review.id} had created"
+
+
+def quoted(review: Review) -> str:
+    """Return the path of a review for a message: no character of it is invisible or breaks the line."""
+    return f"`{reveal(review.shown, keep='')}`"
 
 
 def _commit(store: ReviewStore, review: Review, data: bytes, decision: Decision) -> Outcome:
     """Write the text if the file is unchanged, and record the outcome. The caller holds the lock of the file."""
-    located, original = review.located, store.original(review)
+    located, original, begun = review.located, store.original(review), store.begun(review)
     try:
         check_writable_path(review.path, located)  # a directory may have become a repository
         current = read_for_editing(located)
-        if current != data:
-            if current != original:
-                return _conflict(store, review, current)
-            replace_file(located, data, expected=original)
+        if current == data:
+            return _committed(store, review, decision, None if begun is None else digest(data))
+        # A kill ended an earlier write. The same file as before it: it was not replaced. Another file with the same
+        # bytes, or a missing one: it may have been written and changed back, and must not be written again.
+        is_unknown = begun is not None and (current is None or begun != _stamp(review))
+        if current != original or is_unknown:
+            return _conflict(store, review, current, is_unknown=is_unknown)
+        if store.now() >= review.expires_at:
+            expired = Outcome("EXPIRED", f"{quoted(review)} was not written in time", store.now())
+            return store.record_outcome(review, expired)
+        _write(store, review, data, original)
     except FileChangedError as error:
         return _conflict(store, review, error.current)
     except ToolError as error:
+        reason = reveal(error.message, keep="")
         raise ToolError(
-            f"{review.id} is approved, but `{review.shown}` was not written: {error.message}. The file is unchanged. "
-            "Remove the cause, then send the same call again",
+            f"{review.id} is approved, but {quoted(review)} was not written: {reason}. The file is unchanged. Remove "
+            "the cause, then send the same call again",
             code=error.code,
         ) from error
+    return _committed(store, review, decision, digest(data))
+
+
+def _write(store: ReviewStore, review: Review, data: bytes, original: bytes | None) -> None:
+    store.begin(review, "" if original is None else _stamp(review))
+    try:
+        replace_file(review.located, data, expected=original)
+    except ToolError:
+        store.abandon(review)
+        raise
+
+
+def _stamp(review: Review) -> str:
+    """Return a value of a file that changes when it is replaced, even by the same bytes."""
+    try:
+        status = review.located.path.lstat()
+    except FileNotFoundError:
+        return ""
+    return f"{status.st_ino} {status.st_ctime_ns}"
+
+
+def _committed(store: ReviewStore, review: Review, decision: Decision, sha256: str | None) -> Outcome:
+    """Record that the file has the text. `sha256`: this review wrote it, and can be undone."""
+    if sha256 is None:
+        message = f"{quoted(review)} had the text already, and was not written"
+    elif decision.surface == AUTO_APPROVE:
+        message = f"{quoted(review)} was written without a review: the server's --auto-approve covers it"
+    elif decision.action == "edit":
+        message = f"{quoted(review)} was written with the text that the user saved"
+    else:
+        message = f"The user approved the change, and {quoted(review)} was written"
     status: Status = "AUTO_APPROVED" if decision.surface == AUTO_APPROVE else "COMMITTED"
-    return store.record_outcome(review, Outcome(status, _commit_message(review, decision), store.now(), digest(data)))
+    return store.record_outcome(review, Outcome(status, message, store.now(), sha256))
 
 
-def _commit_message(review: Review, decision: Decision) -> str:
-    if decision.surface == AUTO_APPROVE:
-        return f"`{review.shown}` was written without a review: the server's --auto-approve covers it"
-    if decision.action == "edit":
-        return f"`{review.shown}` was written with the text that the user saved"
-    return f"The user approved the change, and `{review.shown}` was written"
-
-
-def _conflict(store: ReviewStore, review: Review, current: bytes | None) -> Outcome:
+def _conflict(store: ReviewStore, review: Review, current: bytes | None, *, is_unknown: bool = False) -> Outcome:
     diff = unified_diff(store.original(review), current, review.shown, labels=("proposed against", "now"))
-    message = f"`{review.shown}` changed after it was read for this proposal, so nothing was written"
+    message = f"{quoted(review)} changed after it was read for this proposal, so nothing was written"
+    if is_unknown:
+        message = f"The write of {quoted(review)} was interrupted; it may have been written, and it was changed since"
     return store.record_outcome(review, Outcome("CONFLICT", message, store.now(), diff=diff))
 
 

@@ -12,6 +12,8 @@ from typing import Final
 
 from toolmason_runtime import ToolError
 
+from workbench_handlers.workspace.atomic import NO_SPACE, lock
+
 STATE_VARIABLE: Final = "WORKBENCH_STATE"
 """Environment variable with the state directory."""
 _NAME: Final = "toolmason-workbench"
@@ -56,18 +58,36 @@ def make_private(directory: Path) -> None:
 
 def _unusable(directory: Path, reason: str) -> str:
     return (
-        f"the directory of pending reviews, `{directory}`, cannot be used: {reason}. Nothing was written. Ask the user "
-        f"to set {STATE_VARIABLE} to a directory of their own"
+        f"the directory of pending reviews, `{directory}`, cannot be used: {reason}. Ask the user to repair it, or to "
+        f"set {STATE_VARIABLE} to a directory of their own"
     )
 
 
+@contextmanager
+def state_errors(directory: Path) -> Iterator[None]:
+    """Convert an `OSError` of the state to `ToolError`, except that a review was removed meanwhile."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        if error.errno not in NO_SPACE:
+            raise ToolError(_unusable(directory, error.strerror or str(error)), code="NO_STATE_DIRECTORY") from error
+        message = f"no space left for the pending reviews in `{directory}`: ask the user to free some, then send the "
+        raise ToolError(f"{message}same call again", code="NO_SPACE") from error
+
+
 def write_durably(path: Path, data: bytes) -> None:
-    """Write a new file and flush it to the disk. The file is visible before it is complete."""
+    """Write a new file and flush it to the disk. The file is visible before it is complete; an error removes it."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
-    with os.fdopen(descriptor, "wb") as stream:
-        stream.write(data)
-        stream.flush()
-        os.fsync(stream.fileno())
+    try:
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(data)
+            stream.flush()
+            os.fsync(stream.fileno())
+    except OSError:
+        path.unlink()
+        raise
 
 
 def create_once(path: Path, data: bytes) -> bool:
@@ -97,14 +117,16 @@ def sync_directory(directory: Path) -> None:
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Hold the exclusive lock of a file, among all threads and processes; a killed process releases it."""
-    with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "rb+") as stream:
-        if sys.platform == "win32":
-            import msvcrt
+    """Hold the exclusive lock of a file, among all threads and processes; a killed process releases it.
 
-            msvcrt.locking(stream.fileno(), msvcrt.LK_LOCK, 1)
-        else:
-            import fcntl
-
-            fcntl.flock(stream, fcntl.LOCK_EX)
+    Raises:
+        ToolError: another process holds the lock for long, or there is no lock.
+    """
+    with state_errors(path.parent):
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        with state_errors(path.parent):
+            lock(descriptor, "the reviews of this file")
         yield
+    finally:
+        os.close(descriptor)

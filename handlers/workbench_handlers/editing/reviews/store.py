@@ -17,7 +17,7 @@ from contextlib import AbstractContextManager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from secrets import token_hex
-from typing import TYPE_CHECKING, Any, Final, Literal, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, cast, get_args
 
 from toolmason_runtime import ToolError
 
@@ -25,6 +25,7 @@ from workbench_handlers.editing.reviews.state_files import (
     create_once,
     locked,
     make_private,
+    state_errors,
     sync_directory,
     write_durably,
 )
@@ -44,7 +45,8 @@ AUTO_APPROVE: Final = "auto-approve"
 """Surface of decisions that `--auto-approve` makes."""
 
 _ID: Final = re.compile(r"rv_[0-9a-f]{20}")
-_ACTIONS: Final = ("approve", "edit", "reject", "comment")
+_ACTIONS: Final = get_args(Action)
+_STATUSES: Final = get_args(Status)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,25 +171,33 @@ class ReviewStore:
             files["original"] = original
         # The directory gets its name when it is complete, so that a kill leaves no incomplete review.
         temporary = self.directory / f"tmp-{token_hex(10)}"
-        temporary.mkdir(mode=0o700)
-        for name, data in files.items():
-            write_durably(temporary / name, data)
-        sync_directory(temporary)
-        temporary.rename(self.directory / review.id)
-        sync_directory(self.directory)
+        with state_errors(self.directory):
+            temporary.mkdir(mode=0o700)
+            try:
+                for name, data in files.items():
+                    write_durably(temporary / name, data)
+                sync_directory(temporary)
+                temporary.rename(self.directory / review.id)
+            except OSError:
+                shutil.rmtree(temporary, ignore_errors=True)
+                raise
+            sync_directory(self.directory)
         return review
 
     def get(self, review_id: str) -> Review | None:
-        """Return a review; None if the id is invalid, unknown or unreadable."""
+        """Return a review; None if the id is invalid or unknown, or a file of the review is damaged."""
         if not _ID.fullmatch(review_id):
             return None
-        stored = self._load(review_id, "review.json")
         try:
+            stored = self._load(review_id, "review.json") or {}
             review = Review(**{**stored, "parts": tuple(stored["parts"]), "notes": tuple(stored["notes"])})
             # A damaged review must not name another directory, or show one path and write to another.
             is_valid = review.id == review_id and review.path == str(review.located.path)
             is_valid = is_valid and all(isinstance(at, float) for at in (review.created_at, review.expires_at))
-        except (KeyError, TypeError, ValueError):
+            for name in ("proposed", *(["original"] if review.base_sha256 else [])):
+                (self._path(review) / name).stat()
+            self.decision(review), self.outcome(review)
+        except (OSError, KeyError, TypeError, ValueError, RecursionError):
             return None
         return review if is_valid else None
 
@@ -225,33 +235,57 @@ class ReviewStore:
             if action == "edit" and edited == self.proposed(review):
                 action, edited = "approve", None
             stored = {"action": action, "surface": decision.surface, "comment": decision.comment, "at": self.now()}
-            if edited is not None:
-                # A name of its own: the text of a later surface must not replace the text of the first one.
-                stored["edited"] = f"edited-{token_hex(4)}"
-                write_durably(directory / str(stored["edited"]), edited)
-            return create_once(directory / "decision.json", _as_json(stored))
+            with state_errors(self.directory):
+                if edited is not None:
+                    # A name of its own: the text of a later surface must not replace the text of the first one.
+                    stored["edited"] = f"edited-{token_hex(4)}"
+                    write_durably(directory / str(stored["edited"]), edited)
+                return create_once(directory / "decision.json", _as_json(stored))
         except FileNotFoundError:  # removed meanwhile
             return False
 
     def decision(self, review: Review) -> Decision | None:
         """Return the decision; None if there is none yet."""
         stored = self._load(review.id, "decision.json")
-        if stored.get("action") not in _ACTIONS:
+        if stored is None:
             return None
+        if stored["action"] not in _ACTIONS or not _are_texts(stored["surface"], stored["comment"]):
+            raise ValueError(f"the decision of {review.id} is damaged")
         edited = None
         if name := str(stored.get("edited", "")):
             edited = (self._path(review) / Path(name).name).read_bytes()
         return Decision(stored["action"], stored["surface"], stored["comment"], edited, stored["at"])
 
+    def begin(self, review: Review, stamp: str) -> None:
+        """Record, before the file is replaced, that it will be. `stamp` identifies the file."""
+        with state_errors(self.directory):
+            create_once(self._path(review) / "begun", stamp.encode())
+
+    def begun(self, review: Review) -> str | None:
+        """Return the stamp of a write that was begun; None if there was none."""
+        with suppress(FileNotFoundError):
+            return (self._path(review) / "begun").read_text(encoding="utf-8", errors="replace")
+        return None
+
+    def abandon(self, review: Review) -> None:
+        """Forget a write that was begun: it failed, and the file was not replaced."""
+        (self._path(review) / "begun").unlink(missing_ok=True)
+
     def record_outcome(self, review: Review, outcome: Outcome) -> Outcome:
         """Record the outcome, and return it, or the one that was recorded first."""
-        create_once(self._path(review) / "outcome.json", _as_json(asdict(outcome)))
+        with state_errors(self.directory):
+            create_once(self._path(review) / "outcome.json", _as_json(asdict(outcome)))
         return self.outcome(review) or outcome
 
     def outcome(self, review: Review) -> Outcome | None:
         """Return the outcome; None if there is none yet."""
         stored = self._load(review.id, "outcome.json")
-        return Outcome(**stored) if stored else None
+        if stored is None:
+            return None
+        outcome = Outcome(**stored)
+        if outcome.status not in _STATUSES or not _are_texts(outcome.message, outcome.diff, outcome.sha256 or ""):
+            raise ValueError(f"the outcome of {review.id} is damaged")
+        return outcome
 
     def status(self, review: Review) -> Status:
         """Return the state of a review. An approved one is pending until its text is written."""
@@ -264,13 +298,22 @@ class ReviewStore:
         return by_action.get(decision.action, "REVIEW")
 
     def mark_delivered(self, review: Review) -> None:
-        """Record that a call has returned the final result."""
-        with suppress(FileNotFoundError):
+        """Record that a call has returned the final result. If this fails, another call returns it again."""
+        with suppress(OSError):
             (self._path(review) / "delivered").touch(mode=0o600)
 
     def is_delivered(self, review: Review) -> bool:
         """Return whether a call has returned the final result."""
         return (self._path(review) / "delivered").exists()
+
+    def mark_undone(self, review: Review) -> None:
+        """Record that the change of a committed review was taken back."""
+        with suppress(OSError):
+            (self._path(review) / "undone").touch(mode=0o600)
+
+    def is_undone(self, review: Review) -> bool:
+        """Return whether the change of a committed review was taken back."""
+        return (self._path(review) / "undone").exists()
 
     def is_decided(self, review: Review) -> bool:
         """Return whether there is a decision, without reading it."""
@@ -303,16 +346,23 @@ class ReviewStore:
         return self.directory / review.id
 
     def _names(self) -> list[str]:
-        with suppress(FileNotFoundError):
+        with suppress(FileNotFoundError), state_errors(self.directory):
             return [path.name for path in self.directory.iterdir()]
         return []
 
-    def _load(self, review_id: str, name: str) -> dict[str, Any]:
-        """Return the content of a JSON file; empty if it is missing or damaged."""
-        with suppress(OSError, ValueError):
+    def _load(self, review_id: str, name: str) -> dict[str, Any] | None:
+        """Return the content of a JSON file; None if it is missing.
+
+        Raises:
+            ValueError: it is damaged.
+        """
+        try:
             stored = json.loads((self.directory / review_id / name).read_bytes())
-            return cast("dict[str, Any]", stored) if isinstance(stored, dict) else {}
-        return {}
+        except FileNotFoundError:
+            return None
+        if not isinstance(stored, dict):
+            raise ValueError(f"{name} of {review_id} is damaged")  # noqa: TRY004  as for other damage
+        return cast("dict[str, Any]", stored)
 
     def _sweep(self) -> None:
         """Remove reviews that expired long ago, and incomplete ones that a killed process left."""
@@ -333,6 +383,10 @@ class ReviewStore:
 def digest(data: bytes | None) -> str | None:
     """Return the SHA-256 of some bytes; None for a missing file."""
     return None if data is None else hashlib.sha256(data).hexdigest()
+
+
+def _are_texts(*values: object) -> bool:
+    return all(isinstance(value, str) for value in values)
 
 
 def _as_json(value: Any) -> bytes:

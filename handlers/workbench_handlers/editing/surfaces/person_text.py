@@ -15,7 +15,7 @@ _STATUS_TEXTS: Final = {
     "AUTO_APPROVED": "Approved automatically: the file was written.",
     "REVIEW": "Sent back to the model. The file was not changed.",
     "REJECTED": "Rejected. The file was not changed.",
-    "CONFLICT": "Conflict: the file changed after the proposal was made. Nothing was written.",
+    "CONFLICT": "Conflict: the file changed after the proposal was made, and was left as it is.",
     "EXPIRED": "Expired. The file was not changed.",
 }
 _UNITS: Final = ((86_400, "d"), (3_600, "h"), (60, "min"))

@@ -17,10 +17,20 @@ from workbench_handlers.editing.text.folding import (
     name_differences,
 )
 from workbench_handlers.editing.text.nearest import describe_nearest
-from workbench_handlers.editing.text.request import APPEND, CREATE, MAX_MATCH_CHARS, OVERWRITE, Edit, EditRequest
+from workbench_handlers.editing.text.request import (
+    APPEND,
+    CREATE,
+    MAX_MATCH_CHARS,
+    MAX_REPLACEMENTS,
+    OVERWRITE,
+    Edit,
+    EditRequest,
+)
 
 MAX_LISTED_LINES: Final = 10
 """Maximum line numbers in a message."""
+MAX_WORK_CHARS: Final = 20_000_000
+"""Maximum characters that the edits of one call read (each edit reads the whole text), and that one edit writes."""
 BATCH_NOTE: Final = ".\nNo edit was applied. Edits apply in order, each to the text after the edits before it"
 
 
@@ -38,7 +48,8 @@ def apply_request(request: EditRequest, current: bytes | None, shown: str) -> Pr
     The edits of a batch apply in order, each to the result of the one before; if one fails, none is applied.
 
     Raises:
-        ToolError: MATCH_TOO_LONG, NO_MATCH, MATCH_COUNT, FILE_EXISTS, NOT_FOUND, NO_CHANGE, NOT_TEXT, NOT_ENCODABLE.
+        ToolError: MATCH_TOO_LONG, NO_MATCH, MATCH_COUNT, FILE_EXISTS, NOT_FOUND, NO_CHANGE, NOT_TEXT, NOT_ENCODABLE,
+            TOO_MUCH_WORK.
     """
     if current is None and request.mode not in {"create", "overwrite"}:
         message = f'`{shown}` does not exist: send match_text="" with the whole text as new_string to create it'
@@ -47,9 +58,13 @@ def apply_request(request: EditRequest, current: bytes | None, shown: str) -> Pr
     text, notes = file.text, []
     if file.codec == "latin-1":
         notes.append("the file is not valid UTF-8; its text is read and written as Latin-1")
+    work = 0
     for number, edit in enumerate(request.edits, 1):
+        work += len(text)
         where = f"edit {number} of {len(request.edits)}: " if len(request.edits) > 1 else ""
         try:
+            if work > MAX_WORK_CHARS and number > 1:
+                raise _work_error(number - 1, text, shown)
             text, note = _apply_edit(edit, file, text, shown, request)
         except ToolError as error:
             raise ToolError(f"{where}{error.message}{BATCH_NOTE if where else ''}", code=error.code) from None
@@ -69,15 +84,16 @@ def _apply_edit(edit: Edit, file: FileText, text: str, shown: str, request: Edit
             message = f'`{shown}` exists and is not empty: send match_text="{OVERWRITE}" to replace its whole text, '
             message += f'match_text="{APPEND}" to add text at its end, or the text to replace as match_text'
             raise ToolError(message, code="FILE_EXISTS")
-        return edit.new_string, ""
+        return file.with_newlines(edit.new_string), ""
     if edit.match_text == OVERWRITE:
         return file.with_newlines(edit.new_string), ""
     if edit.match_text == APPEND:
         lacks_newline = bool(text) and not text.endswith("\r" if file.newline == "\r" else "\n")
         note = "the file has no final newline; the text was appended to its last line" if lacks_newline else ""
         return text + in_style(edit.new_string, file.newline), note
-    if len(edit.match_text) > MAX_MATCH_CHARS and not request.bypass_limit:
-        message = f"match_text has {len(edit.match_text):,} characters; the limit is {MAX_MATCH_CHARS:,}. Send a "
+    size = len(edit.match_text.replace("\r\n", "\n"))
+    if size > MAX_MATCH_CHARS and not request.bypass_limit:
+        message = f"match_text has {size:,} characters; the limit is {MAX_MATCH_CHARS:,}. Send a "
         message += "shorter part that is unique, several edits, or bypass_match_text_limit=true"
         raise ToolError(message, code="MATCH_TOO_LONG")
     return _replace(edit, file, text, shown)
@@ -88,9 +104,15 @@ def _replace(edit: Edit, file: FileText, text: str, shown: str) -> tuple[str, st
     count = folded.count(wanted)
     if not count:
         return _replace_typographic(edit, file, text, shown)
+    starts = find_starts(folded, wanted, min(count, MAX_REPLACEMENTS) + 1)
+    if len(starts) > count:
+        raise _overlap_error(starts, folded, shown)
     if count != edit.expected_replacements:
-        raise _count_error(edit, count, folded, wanted, shown)
-    matches = [(start, start + len(wanted)) for start in find_starts(folded, wanted, count)]
+        raise _count_error(edit, count, starts, folded, shown)
+    if count * len(edit.new_string) > MAX_WORK_CHARS:
+        message = f"{count:,} times new_string is more than {MAX_WORK_CHARS:,} characters: send a shorter one"
+        raise ToolError(message, code="TOO_MUCH_WORK")
+    matches = [(start, start + len(wanted)) for start in starts]
     return _splice(edit, file.newline, text, Positions(text), matches), ""
 
 
@@ -134,9 +156,21 @@ def _splice(edit: Edit, newline: str, text: str, positions: Positions, matches: 
     return "".join([*pieces, text[written:]])
 
 
-def _count_error(edit: Edit, count: int, folded: str, wanted: str, shown: str) -> ToolError:
-    starts = find_starts(folded, wanted, MAX_LISTED_LINES)
-    lines = [f"{line_number(folded, start):,}" for start in starts]
+def _overlap_error(starts: list[int], folded: str, shown: str) -> ToolError:
+    lines = dict.fromkeys(f"{line_number(folded, start):,}" for start in starts[:MAX_LISTED_LINES])
+    message = f"the occurrences of match_text in `{shown}` overlap (line{'s' if len(lines) > 1 else ''} "
+    message += f"{', '.join(lines)}): add context until only the intended places match"
+    return ToolError(message, code="MATCH_COUNT")
+
+
+def _work_error(number: int, text: str, shown: str) -> ToolError:
+    message = f"`{shown}` has {len(text):,} characters, which is too many for so many edits: send at most {number} in "
+    message += "one call, and the others after it"
+    return ToolError(message, code="TOO_MUCH_WORK")
+
+
+def _count_error(edit: Edit, count: int, starts: list[int], folded: str, shown: str) -> ToolError:
+    lines = [f"{line_number(folded, start):,}" for start in starts[:MAX_LISTED_LINES]]
     more = f" and {count - len(lines):,} more" if count > len(lines) else ""
     places = f"{count} match{'es' if count > 1 else ''} at line{'s' if count > 1 else ''} {', '.join(lines)}{more}"
     message = f"found {places} of `{shown}`; expected {edit.expected_replacements}: "

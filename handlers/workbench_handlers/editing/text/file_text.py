@@ -11,6 +11,8 @@ from toolmason_runtime import ToolError
 from workbench_handlers.editing.text.lines import compare_lines, split_lines
 from workbench_handlers.workspace.decode import SAMPLE_BYTES, sniff_encoding
 
+MARK: Final = "\ufeff"
+"""The character of a BOM."""
 _MARKS: Final = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF32_LE, "utf-32-le"),  # starts like UTF-16 LE, so it precedes it
@@ -72,7 +74,10 @@ class FileText:
 
         `\n` and `\r\n` of `text` become the file's line break. In a file with several kinds, each unchanged line keeps
         its own and other lines get the most frequent one. A file without line breaks takes those of `text`.
+        A file with a BOM has it once, also if `text` begins with one.
         """
+        if self.bom and not self.text.startswith(MARK):
+            text = text.removeprefix(MARK)
         if len(line_breaks(self.text)) < 2:
             return in_style(text, self.newline)
         old, new = split_lines(self.text), split_lines(in_style(text, "\n"))

@@ -66,12 +66,12 @@ class Positions:
 
 
 def find_starts(text: str, wanted: str, limit: int) -> list[int]:
-    """Return the first `limit` positions of `wanted`, which is not empty, in `text`. The matches do not overlap."""
+    """Return the first `limit` positions of `wanted`, which is not empty, in `text`, also those that overlap."""
     starts: list[int] = []
     position = text.find(wanted)
     while position >= 0 and len(starts) < limit:
         starts.append(position)
-        position = text.find(wanted, position + len(wanted))
+        position = text.find(wanted, position + 1)
     return starts
 
 

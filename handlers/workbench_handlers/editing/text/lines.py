@@ -13,6 +13,8 @@ MAX_PAIRS: Final = 40_000
 """Maximum pairs of lines that one exact comparison examines; larger parts are divided at lines that occur once."""
 MAX_ALL_PAIRS: Final = 1_000_000
 """Maximum pairs of lines that the exact comparisons of two files examine together."""
+MAX_DIVIDED_LINES: Final = 500_000
+"""Maximum lines of both files in all parts that are divided."""
 MAX_DEPTH: Final = 12
 """Maximum number of times that a part is divided. A part beyond a limit counts as changed as a whole."""
 
@@ -77,7 +79,7 @@ def hunks(blocks: Sequence[Block], context: int) -> Iterator[list[Block]]:
 def _equal_runs(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int, int]]:
     """Return the runs of equal lines, as (start in old, start in new, length), in order."""
     runs: list[tuple[int, int, int]] = []
-    budget = MAX_ALL_PAIRS
+    budget, line_budget = MAX_ALL_PAIRS, MAX_DIVIDED_LINES
     parts = [(0, len(old), 0, len(new), 0)]
     while parts:
         i1, i2, j1, j2, depth = parts.pop()
@@ -92,8 +94,10 @@ def _equal_runs(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int, 
             budget -= pairs
             matcher = SequenceMatcher(None, old[i1:i2], new[j1:j2], autojunk=False)
             runs += [(i1 + run.a, j1 + run.b, run.size) for run in matcher.get_matching_blocks()]
-        elif pairs and depth < MAX_DEPTH and (anchors := _anchors(old[i1:i2], new[j1:j2])):
-            cuts = [(i1, j1), *((i1 + i, j1 + j) for i, j in anchors), (i2, j2)]
+        elif pairs and depth < MAX_DEPTH and (size := i2 - i1 + j2 - j1) <= line_budget:
+            line_budget -= size
+            anchors = [(i1 + i, j1 + j) for i, j in _anchors(old[i1:i2], new[j1:j2])]
+            cuts = [(i1, j1), *anchors, (i2, j2)] if anchors else []
             parts += [(a[0], b[0], a[1], b[1], depth + 1) for a, b in pairwise(cuts)]
     return sorted(run for run in runs if run[2])
 
