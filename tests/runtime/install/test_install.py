@@ -105,6 +105,30 @@ def test_uvx_is_started_with_its_requirement(home: Path, monkeypatch: pytest.Mon
     assert launch_command(FACTS, "toolmason==1", is_shared=True) == ["uvx", *command[:3]]
 
 
+@pytest.mark.parametrize("requirement", [".[workbench]", "../src", "./server.whl"])
+def test_a_user_s_requirement_has_an_absolute_path(
+    home: Path, monkeypatch: pytest.MonkeyPatch, requirement: str
+) -> None:
+    monkeypatch.setattr("shutil.which", lambda name: f"/bin/{name}")
+    (home / "project" / "src" / "server.whl").touch()
+    path, _, extras = requirement.partition("[")
+    command = launch_command(FACTS, requirement, is_shared=False)
+    assert command[2] == str(Path(path).absolute()) + ("[" + extras if extras else "")
+    assert launch_command(FACTS, requirement, is_shared=True)[2] == requirement
+    assert launch_command(FACTS, "src[x]", is_shared=False)[2] == "src[x]"
+
+
+def test_a_module_of_a_project_does_not_replace_the_server(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("toolmason_runtime.install.launch._program", lambda _name: "")
+    planted = home / "project" / PACKAGE
+    planted.mkdir()
+    (planted / "__init__.py").write_text("open('started', 'w').close()", encoding="utf-8")
+    command = launch_command(FACTS, "", is_shared=True)
+    assert is_ours(command, FACTS)
+    assert list_tools(command, dict(os.environ), planted.parent)
+    assert not (planted.parent / "started").exists()
+
+
 OTHER = '{"mcpServers": {"workbench": {"command": "other", "args": ["serve"]}}}\n'
 COMMENTED = '{"mcpServers": {"workbench": {"command": "toolmason-workbench", "args": ["--all" /* mine */]}}}\n'
 USER_FILES = {"cursor": ".cursor/mcp.json", "gemini-cli": ".gemini/settings.json"}
