@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 from collections.abc import Mapping
@@ -40,12 +41,17 @@ class Client:
         """Return the path of the configuration file.
 
         Raises:
-            InstallError: the client has no file of this scope, or has never been started.
+            InstallError: the client has no file of this scope, or has never been started, or the project's file is a
+                link out of the project: a repository may contain any link.
         """
         if scope == PROJECT:
             if not self.project:
                 raise InstallError(f"{self.title} has no configuration of a project; use --scope {USER}")
-            return self._existing(project / self.project)
+            path = self._existing(project / self.project)
+            target = Path(os.path.realpath(path))
+            if not target.is_relative_to(os.path.realpath(project)):
+                raise InstallError(f"{path} is a link to {target}, outside of the project; edit that file by hand")
+            return path
         patterns = self.user.get(platform, self.user.get("", ()))
         for pattern in patterns:
             if all(environ.get(name) for name in _VARIABLE.findall(pattern)):

@@ -67,6 +67,20 @@ def test_a_server_is_installed_started_and_removed(home: Path) -> None:
     assert install("claude-code", "--uninstall").stdout == f"workbench is not in {path}\n"
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege")
+@pytest.mark.parametrize("link", [".cursor", ".cursor/mcp.json"])
+def test_a_link_out_of_a_project_is_refused(home: Path, link: str, capsys: pytest.CaptureFixture[str]) -> None:
+    path, outside = home / "project" / link, home / "outside"
+    outside.mkdir()
+    path.parent.mkdir(exist_ok=True)
+    path.symlink_to(outside / "mcp.json" if path.suffix else outside)
+
+    assert main(["cursor", "--scope", "project"], package=PACKAGE) == 4
+
+    assert f"is a link to {outside / 'mcp.json'}, outside of the project" in capsys.readouterr().err
+    assert not list(outside.iterdir())
+
+
 def test_a_server_that_does_not_start_is_reported_with_its_error(home: Path) -> None:
     run = install("gemini-cli", "--scope", "project", "--", "--discovery", "unknown")
     assert run.returncode == 1
