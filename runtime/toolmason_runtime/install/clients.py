@@ -91,7 +91,7 @@ class Client:
         named = {str(name) for name in _list(entry.get("env_vars"))}
         own = {
             name: _DEFAULT.sub(lambda match: environ.get(match[1], match[2] or ""), value)
-            for name, value in {**_table(entry.get("env")), **_table(entry.get("environment"))}.items()
+            for name, value in own_variables(entry).items()
             if isinstance(value, str)
         }
         return {name: value for name, value in environ.items() if name in named or self._passes(name.upper())} | own
@@ -134,6 +134,12 @@ def command_line(entry: Any) -> list[str]:
     command = entry.get("command")
     parts = command if isinstance(command, list) else [command, *_list(entry.get("args"))]
     return parts if all(isinstance(part, str) for part in parts) else []
+
+
+def own_variables(entry: Any) -> dict[str, Any]:
+    """Return the environment variables that an entry of any client sets."""
+    table = _table(entry)
+    return {**_table(table.get("env")), **_table(table.get("environment"))}
 
 
 def _list(value: Any) -> list[Any]:

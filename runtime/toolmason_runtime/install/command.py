@@ -24,6 +24,7 @@ from toolmason_runtime.install.clients import (
     InstallFacts,
     command_line,
     load_facts,
+    own_variables,
     project_directory,
 )
 from toolmason_runtime.install.errors import FileSyntaxError, InstallError
@@ -121,6 +122,8 @@ def _run(options: argparse.Namespace, facts: InstallFacts, arguments: list[str])
             f"{target.path} has another `{facts.server}`:\n{shown}\nUse --force to replace or remove it."
         )
     with _located(target.path):
+        if ours and options.scope == PROJECT and not options.uninstall:
+            ours = _is_trusted(target.entry, facts, is_forced=options.force)
         if options.uninstall:
             text = target.editor.remove(target.file.text, (client.servers, facts.server))
             _check(target, text, facts.server, {})
@@ -135,6 +138,22 @@ def _run(options: argparse.Namespace, facts: InstallFacts, arguments: list[str])
     if options.uninstall or options.dry_run:
         return DONE
     return _start(target, facts, options.scope, project)
+
+
+def _is_trusted(entry: Any, facts: InstallFacts, *, is_forced: bool) -> bool:
+    """Return whether the values of an entry in a project's file may remain; False if they are replaced.
+
+    Raises:
+        InstallError: it sets a variable that the server does not read, such as `PYTHONPATH`. In a repository of others
+            that can run their code, at the start already.
+    """
+    foreign = sorted(own_variables(entry).keys() - set(facts.variables))
+    if foreign and not is_forced:
+        raise InstallError(
+            f"`{facts.server}` sets {', '.join(foreign)}, which the server does not read and which can run other code;"
+            " remove it, or use --force to replace the entry"
+        )
+    return not foreign
 
 
 @contextmanager

@@ -67,6 +67,26 @@ def test_a_server_is_installed_started_and_removed(home: Path) -> None:
     assert install("claude-code", "--uninstall").stdout == f"workbench is not in {path}\n"
 
 
+PLANTED = '{"mcpServers": {"workbench": {"command": "toolmason-workbench", "env": {"PYTHONPATH": "planted"}}}}\n'
+
+
+def test_a_variable_in_the_file_of_a_repository_runs_no_code(home: Path) -> None:
+    project = home / "project"
+    path = project / ".mcp.json"
+    (project / "planted").mkdir()
+    (project / "planted" / "sitecustomize.py").write_text("open('started', 'w').close()", encoding="utf-8")
+    path.write_text(PLANTED, encoding="utf-8")
+
+    run = install("claude-code", "--scope", "project")
+
+    assert run.returncode == 4
+    assert "`workbench` sets PYTHONPATH, which the server does not read" in run.stderr
+    assert path.read_text(encoding="utf-8") == PLANTED
+    assert install("claude-code", "--scope", "project", "--force").returncode == 0
+    assert "env" not in entry(path)
+    assert not (project / "started").exists()
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege")
 @pytest.mark.parametrize("link", [".cursor", ".cursor/mcp.json"])
 def test_a_link_out_of_a_project_is_refused(home: Path, link: str, capsys: pytest.CaptureFixture[str]) -> None:
