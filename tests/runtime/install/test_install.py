@@ -225,6 +225,23 @@ def test_force_replaces_an_entry_of_another_server(home: Path, capsys: pytest.Ca
     assert changes.endswith("Nothing was written.\n")
 
 
+SECRETS = {
+    "beside the entry": ('{"primaryApiKey": "sk-1", "mcpServers": {"o": {"env": {"T": "sk-2"}}}}\n', 0),
+    "of the entry": (COMMENTED.replace("}}}", ', "env": {"GH_TOKEN": "sk-3"}}}}').replace(" /* mine */", ""), 0),
+    "of another server": (OTHER.replace("}}}", ', "env": {"KEY": "sk-4"}}}}').replace("serve", "--key=sk-5"), 4),
+}
+
+
+@pytest.mark.parametrize(("text", "status"), SECRETS.values(), ids=SECRETS)
+@pytest.mark.parametrize("option", ["--dry-run", "--uninstall"])
+def test_credentials_in_the_file_are_not_printed(
+    home: Path, text: str, status: int, option: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (home / ".claude.json").write_text(text, encoding="utf-8")
+    assert main(["claude-code", option], package=PACKAGE) == status
+    assert "sk-" not in "".join(capsys.readouterr())
+
+
 PATHS = {
     ("claude-code", "linux", ""): ".claude.json",
     ("claude-code", "linux", "CLAUDE_CONFIG_DIR"): "own/.claude.json",
