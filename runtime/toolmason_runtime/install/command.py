@@ -130,6 +130,7 @@ def _run(options: argparse.Namespace, facts: InstallFacts, arguments: list[str])
             _check(target, text, facts.server, {})
         else:
             launch = launch_command(facts, options.requirement, is_shared=options.scope == PROJECT)
+            _check_encodable([*launch, *arguments])
             entry = client.entry_of([*launch, *arguments], target.entry if ours else {})
             text = _installed(target, facts.server, entry, merges=ours)
             lost = Counter(target.editor.comments(target.file.text)) - Counter(target.editor.comments(text))
@@ -139,6 +140,15 @@ def _run(options: argparse.Namespace, facts: InstallFacts, arguments: list[str])
     if options.uninstall or options.dry_run:
         return DONE
     return _start(target, facts, options.scope, project)
+
+
+def _check_encodable(command: Sequence[str]) -> None:
+    """Raise an `InstallError` for bytes that are not UTF-8: the configuration cannot contain them."""
+    for part in command:
+        try:
+            part.encode()
+        except UnicodeEncodeError as error:
+            raise InstallError(f"the argument {part!a} is not UTF-8") from error
 
 
 def _is_trusted(entry: Any, facts: InstallFacts, *, is_forced: bool) -> bool:

@@ -50,6 +50,8 @@ def list_tools(
             )
         except OSError as error:
             raise InstallError(f"cannot start {command[0]}: {error.strerror}") from error
+        except ValueError as error:  # Such as a null character in a variable of the entry.
+            raise InstallError(f"cannot start {command[0]}: {error}") from error
         try:
             return _Session(process, time_limit_s).tools()
         except InstallError as error:
@@ -109,7 +111,8 @@ class _Session:
             if isinstance(message, dict) and message.get("id") == number and "method" not in message:
                 if "error" in message:
                     raise InstallError(f"`{method}` failed: {message['error']}")
-                result: dict[str, Any] = message.get("result", {})
+                if not isinstance(result := message.get("result"), dict):
+                    raise InstallError(f"the answer to `{method}` has no `result`")
                 return result
 
 

@@ -242,6 +242,22 @@ def test_credentials_in_the_file_are_not_printed(
     assert "sk-" not in "".join(capsys.readouterr())
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="arguments are Unicode")
+@pytest.mark.parametrize("client", ["cursor", "codex"])
+def test_an_argument_that_is_not_utf_8_is_refused(home: Path, client: str, capsys: pytest.CaptureFixture[str]) -> None:
+    (home / f".{client}").mkdir()
+    assert main([client, "--", os.fsdecode(b"/\xff")], package=PACKAGE) == 4
+    assert r"the argument '/\udcff' is not UTF-8" in capsys.readouterr().err
+    assert not list((home / f".{client}").iterdir())
+
+
+def test_a_variable_that_no_program_can_get_is_reported(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = COMMENTED.replace("}}}", ', "env": {"A": "\\u0000"}}}}').replace(" /* mine */", "")
+    (home / ".claude.json").write_text(text, encoding="utf-8")
+    assert main(["claude-code"], package=PACKAGE) == 1
+    assert "embedded null" in capsys.readouterr().err
+
+
 PATHS = {
     ("claude-code", "linux", ""): ".claude.json",
     ("claude-code", "linux", "CLAUDE_CONFIG_DIR"): "own/.claude.json",
@@ -334,6 +350,10 @@ PROGRAMS = {
     "an error": (
         [sys.executable, "-c", 'print(\'{"id": 1, "error": {"code": -1}}\'); input()'],
         "`initialize` failed: {'code': -1}",
+    ),
+    "no result": (
+        [sys.executable, "-c", "print('{\"id\": 1}'); input()"],
+        "the answer to `initialize` has no `result`",
     ),
     "silence": ([sys.executable, "-c", "import time; time.sleep(600)"], "no answer to `initialize` within 1 seconds"),
 }
