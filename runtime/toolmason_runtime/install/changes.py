@@ -34,7 +34,12 @@ def masked(text: str, shown: Collection[str]) -> str:
     def mask(match: re.Match[str]) -> str:
         return match[0] if match[1] or match[0] in literals else _MASK + "\n" * match[0].count("\n")
 
-    return _CONTROL.sub(lambda match: ascii(match[0])[1:-1], _STRING.sub(mask, text))
+    return printable(_STRING.sub(mask, text))
+
+
+def printable(text: str) -> str:
+    """Return a text with control characters escaped."""
+    return _CONTROL.sub(lambda match: ascii(match[0])[1:-1], text)
 
 
 def changes(before: str, after: str, name: str) -> Iterator[str]:

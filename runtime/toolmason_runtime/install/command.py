@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from toolmason_runtime.install import files, jsonc, start
-from toolmason_runtime.install.changes import changes, masked
+from toolmason_runtime.install.changes import changes, masked, printable
 from toolmason_runtime.install.clients import (
     PROJECT,
     USER,
@@ -47,7 +47,7 @@ def main(argv: Sequence[str], *, package: str) -> int:
     try:
         return _run(options, facts, list(argv)[split + 1 :])
     except (InstallError, OSError) as error:
-        sys.stderr.write(f"{facts.command} install: {error}\n")
+        sys.stderr.write(f"{facts.command} install: {printable(str(error))}\n")
         return REFUSED
     except KeyboardInterrupt:
         return INTERRUPTED

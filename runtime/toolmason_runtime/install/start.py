@@ -53,12 +53,12 @@ def list_tools(
         except ValueError as error:  # Such as a null character in a variable of the entry.
             raise InstallError(f"cannot start {command[0]}: {error}") from error
         try:
-            return _Session(process, time_limit_s).tools()
+            try:
+                return _Session(process, time_limit_s).tools()
+            finally:
+                _end(process)
         except InstallError as error:
-            _end(process)
             raise InstallError(f"{error}{_stderr(errors)}") from error
-        finally:
-            _end(process)
 
 
 class _Session:
@@ -123,16 +123,15 @@ def _stderr(stream: IO[bytes]) -> str:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """Close stdin, as clients do, and kill a server that does not exit."""
+    """Close stdin, as clients do, and kill a server that does not exit, and all that it leaves behind."""
     if process.stdin is not None:
         with suppress(OSError):
             process.stdin.close()
     try:
         process.wait(_EXIT_S)
     except subprocess.TimeoutExpired:
-        if os.name == "posix":
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-        else:
-            process.kill()
+        process.kill()
         process.wait()
+    if os.name == "posix":
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)

@@ -174,6 +174,7 @@ REFUSALS = {
     ),
     "a trailing comma": (["gemini-cli"], '{"a": 1,}', "settings.json:1:8: the client does not accept trailing commas"),
     "a project with a name that is too long": (["codex", "--project", "x" * 300], "", "File name too long"),
+    "a terminal sequence": (["cursor"], COMMENTED.replace("mine", "\x1b]0;x"), "the comment `/* \\x1b]0;x */`"),
     "a comment in a value": (["cursor"], COMMENTED, "the edit would remove the comment `/* mine */`"),
     "an entry of another server": (["claude-code"], OTHER, 'has another `workbench`:\n{\n  "command": "other"'),
     "removing it": (["claude-code", "--uninstall"], OTHER, "has another `workbench`"),
@@ -365,3 +366,12 @@ def test_a_program_that_is_no_server_is_reported_and_ended(tmp_path: Path, comma
     with pytest.raises(InstallError) as caught:
         list_tools(command, os.environ, tmp_path, time_limit_s=limit)
     assert message in str(caught.value)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_a_program_that_the_server_leaves_behind_is_ended(tmp_path: Path) -> None:
+    script = "sleep 60 </dev/null >/dev/null 2>&1 & echo $! >pid"
+    with pytest.raises(InstallError, match="ended before it answered"):
+        list_tools(["/bin/sh", "-c", script], os.environ, tmp_path)
+    status = Path("/proc", (tmp_path / "pid").read_text(encoding="utf-8").strip(), "stat")
+    assert not status.exists() or status.read_text(encoding="utf-8").split()[2] != "S"  # Killed, perhaps not yet gone.
