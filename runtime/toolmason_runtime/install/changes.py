@@ -3,13 +3,43 @@
 from __future__ import annotations
 
 import difflib
+import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
 _HUNK: Final = re.compile(r"@@ -(\d+)(.*) \+(\d+)(.*) @@")
 _CONTEXT: Final = 1
-"""Unchanged lines before and after a change. Few, since other entries can contain credentials."""
+"""Unchanged lines before and after a change."""
+_STRING: Final = re.compile(
+    r"""
+    (?: \"{3} [\s\S]*? \"{3} | '{3} [\s\S]*? '{3} | " (?:[^"\\\n]++ | \\.)*+ " | ' [^'"\n]*+ ' )
+    ([\ \t]*+[:=])?
+    """,
+    re.VERBOSE,
+)
+"""A string of JSON or TOML; the group matches after a key."""
+_CONTROL: Final = re.compile(r"\r(?!\n)|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+_MASK: Final = '"***"'
+
+
+def masked(text: str, shown: Collection[str]) -> str:
+    """Return a configuration for a terminal or a log: without credentials and control characters.
+
+    Strings that are not in `shown` are masked: other entries, and the values of a person, can contain credentials. A
+    comment in the file of a repository can contain the escape sequences of a terminal.
+    """
+    literals = {json.dumps(value, ensure_ascii=False) for value in shown} | {'""'}
+
+    def mask(match: re.Match[str]) -> str:
+        return match[0] if match[1] or match[0] in literals else _MASK + "\n" * match[0].count("\n")
+
+    return printable(_STRING.sub(mask, text))
+
+
+def printable(text: str) -> str:
+    """Return a text with control characters escaped."""
+    return _CONTROL.sub(lambda match: ascii(match[0])[1:-1], text)
 
 
 def changes(before: str, after: str, name: str) -> Iterator[str]:

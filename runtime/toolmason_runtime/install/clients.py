@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 from collections.abc import Mapping
@@ -40,12 +41,17 @@ class Client:
         """Return the path of the configuration file.
 
         Raises:
-            InstallError: the client has no file of this scope, or has never been started.
+            InstallError: the client has no file of this scope, or has never been started, or the project's file is a
+                link out of the project: a repository may contain any link.
         """
         if scope == PROJECT:
             if not self.project:
                 raise InstallError(f"{self.title} has no configuration of a project; use --scope {USER}")
-            return self._existing(project / self.project)
+            path = self._existing(project / self.project)
+            target = Path(os.path.realpath(path))
+            if not target.is_relative_to(os.path.realpath(project)):
+                raise InstallError(f"{path} is a link to {target}, outside of the project; edit that file by hand")
+            return path
         patterns = self.user.get(platform, self.user.get("", ()))
         for pattern in patterns:
             if all(environ.get(name) for name in _VARIABLE.findall(pattern)):
@@ -85,7 +91,7 @@ class Client:
         named = {str(name) for name in _list(entry.get("env_vars"))}
         own = {
             name: _DEFAULT.sub(lambda match: environ.get(match[1], match[2] or ""), value)
-            for name, value in {**_table(entry.get("env")), **_table(entry.get("environment"))}.items()
+            for name, value in own_variables(entry).items()
             if isinstance(value, str)
         }
         return {name: value for name, value in environ.items() if name in named or self._passes(name.upper())} | own
@@ -128,6 +134,12 @@ def command_line(entry: Any) -> list[str]:
     command = entry.get("command")
     parts = command if isinstance(command, list) else [command, *_list(entry.get("args"))]
     return parts if all(isinstance(part, str) for part in parts) else []
+
+
+def own_variables(entry: Any) -> dict[str, Any]:
+    """Return the environment variables that an entry of any client sets."""
+    table = _table(entry)
+    return {**_table(table.get("env")), **_table(table.get("environment"))}
 
 
 def _list(value: Any) -> list[Any]:

@@ -9,14 +9,14 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Protocol
 
 from toolmason_runtime.install import files, jsonc, start
-from toolmason_runtime.install.changes import changes
+from toolmason_runtime.install.changes import changes, masked, printable
 from toolmason_runtime.install.clients import (
     PROJECT,
     USER,
@@ -24,6 +24,7 @@ from toolmason_runtime.install.clients import (
     InstallFacts,
     command_line,
     load_facts,
+    own_variables,
     project_directory,
 )
 from toolmason_runtime.install.errors import FileSyntaxError, InstallError
@@ -46,7 +47,7 @@ def main(argv: Sequence[str], *, package: str) -> int:
     try:
         return _run(options, facts, list(argv)[split + 1 :])
     except (InstallError, OSError) as error:
-        sys.stderr.write(f"{facts.command} install: {error}\n")
+        sys.stderr.write(f"{facts.command} install: {printable(str(error))}\n")
         return REFUSED
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -116,25 +117,54 @@ def _run(options: argparse.Namespace, facts: InstallFacts, arguments: list[str])
         return DONE
     ours = is_ours(command_line(target.entry), facts)
     if target.entry is not None and not ours and not options.force:
-        shown = json.dumps(target.entry, indent=2, ensure_ascii=False, default=str)
+        shown = masked(json.dumps(target.entry, indent=2, ensure_ascii=False, default=str), _shown(target, {}))
         raise InstallError(
             f"{target.path} has another `{facts.server}`:\n{shown}\nUse --force to replace or remove it."
         )
+    entry: Mapping[str, Any] = {}
     with _located(target.path):
+        if ours and options.scope == PROJECT and not options.uninstall:
+            ours = _is_trusted(target.entry, facts, is_forced=options.force)
         if options.uninstall:
             text = target.editor.remove(target.file.text, (client.servers, facts.server))
             _check(target, text, facts.server, {})
         else:
             launch = launch_command(facts, options.requirement, is_shared=options.scope == PROJECT)
+            _check_encodable([*launch, *arguments])
             entry = client.entry_of([*launch, *arguments], target.entry if ours else {})
             text = _installed(target, facts.server, entry, merges=ours)
             lost = Counter(target.editor.comments(target.file.text)) - Counter(target.editor.comments(text))
             if lost and not options.force:
                 raise InstallError(f"the edit would remove the comment `{min(lost)}`; use --force to remove it")
-    _write(target, text, dry_run=options.dry_run)
+    _write(target, text, _shown(target, entry), dry_run=options.dry_run)
     if options.uninstall or options.dry_run:
         return DONE
     return _start(target, facts, options.scope, project)
+
+
+def _check_encodable(command: Sequence[str]) -> None:
+    """Raise an `InstallError` for bytes that are not UTF-8: the configuration cannot contain them."""
+    for part in command:
+        try:
+            part.encode()
+        except UnicodeEncodeError as error:
+            raise InstallError(f"the argument {part!a} is not UTF-8") from error
+
+
+def _is_trusted(entry: Any, facts: InstallFacts, *, is_forced: bool) -> bool:
+    """Return whether the values of an entry in a project's file may remain; False if they are replaced.
+
+    Raises:
+        InstallError: it sets a variable that the server does not read, such as `PYTHONPATH`. In a repository of others
+            that can run their code, at the start already.
+    """
+    foreign = sorted(own_variables(entry).keys() - set(facts.variables))
+    if foreign and not is_forced:
+        raise InstallError(
+            f"`{facts.server}` sets {', '.join(foreign)}, which the server does not read and which can run other code;"
+            " remove it, or use --force to replace the entry"
+        )
+    return not foreign
 
 
 @contextmanager
@@ -197,12 +227,25 @@ def _check(target: _Target, text: str, server: str, entry: Mapping[str, Any]) ->
         raise InstallError("this file cannot be edited without changing other entries; edit it by hand")
 
 
-def _write(target: _Target, text: str, *, dry_run: bool) -> None:
+def _shown(target: _Target, entry: Mapping[str, Any]) -> set[str]:
+    """Return the strings that may be printed: those of the client, the new command line and the old program."""
+    texts = {*command_line(target.entry)[:1], *command_line(entry)}
+    values: list[Any] = [dict(target.client.entry), dict(target.client.top)]
+    while values:
+        value = values.pop()
+        if isinstance(value, str):
+            texts.add(value)
+        elif isinstance(value, Mapping | list):
+            values += value.values() if isinstance(value, Mapping) else value
+    return texts
+
+
+def _write(target: _Target, text: str, shown: Collection[str], *, dry_run: bool) -> None:
     """Show the changes, and write them."""
     if text == target.file.text and target.file.data is not None:
         print(f"{target.path} needs no change.")
         return
-    print(*changes(target.file.text, text, str(target.path)), sep="\n")
+    print(*changes(masked(target.file.text, shown), masked(text, shown), str(target.path)), sep="\n")
     if dry_run:
         print("Nothing was written.")
         return

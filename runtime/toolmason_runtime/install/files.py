@@ -136,12 +136,18 @@ def _backup(file: ConfigFile) -> Path:
                 backup, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), NEW_FILE_MODE
             )
         except FileExistsError:
-            if backup.is_file() and backup.read_bytes() == data:
+            if not backup.is_symlink() and backup.is_file() and backup.read_bytes() == data:
                 return backup
             continue
-        with os.fdopen(descriptor, "wb") as stream:
-            stream.write(data)
-        _copy_owner_and_mode(file.path, backup)
+        try:
+            with os.fdopen(descriptor, "wb") as stream:
+                stream.write(data)
+                stream.flush()
+                os.fsync(stream.fileno())
+            _copy_owner_and_mode(file.path, backup)
+        except OSError:
+            backup.unlink()
+            raise
         return backup
     raise InstallError(f"too many backups: remove some of {file.path}.bak*")
 

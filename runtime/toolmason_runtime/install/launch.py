@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from collections.abc import Sequence
@@ -33,14 +34,17 @@ def launch_command(facts: InstallFacts, requirement: str, *, is_shared: bool) ->
         program = shutil.which("uvx")
         if program is None:
             raise InstallError("--from needs `uvx`, which is not on PATH; install uv, or leave --from out")
-        return ["uvx" if is_shared else str(Path(program).absolute()), "--from", requirement, facts.command]
+        if is_shared:
+            return ["uvx", "--from", requirement, facts.command]
+        return [str(Path(program).absolute()), "--from", _absolute(requirement), facts.command]
     if _UV_CACHE & set(Path(sys.prefix).parts):
         message = "this installation is in the cache of uv, which is emptied at times: repeat its requirement"
         raise InstallError(f"{message} with --from REQUIREMENT, or install the server permanently")
     if facts.manifest and (toolmason := _program("toolmason")):
         return [toolmason, _RUN, str(_manifest(facts))]
     program = _program(facts.command)
-    return [program] if program else [str(Path(sys.executable).absolute()), "-m", facts.package]
+    # `-P`: a client starts the server in a project, whose modules must not replace ours.
+    return [program] if program else [str(Path(sys.executable).absolute()), "-P", "-m", facts.package]
 
 
 def is_ours(command: Sequence[str], facts: InstallFacts) -> bool:
@@ -52,6 +56,13 @@ def is_ours(command: Sequence[str], facts: InstallFacts) -> bool:
     by_uv = name in {"uv", "uvx"} and facts.command in command[1:]
     runs_manifest = bool(facts.manifest) and list(command[1:3]) == [_RUN, str(_manifest(facts))]
     return name == facts.command or runs_module or by_uv or runs_manifest
+
+
+def _absolute(requirement: str) -> str:
+    """Return a requirement without a relative path, which would be that of another directory in each project."""
+    path, bracket, extras = requirement.partition("[")
+    is_path = path in {".", ".."} or "/" in path or os.sep in path
+    return f"{Path(path).absolute()}{bracket}{extras}" if is_path and Path(path).exists() else requirement
 
 
 def _manifest(facts: InstallFacts) -> Path:

@@ -50,13 +50,15 @@ def list_tools(
             )
         except OSError as error:
             raise InstallError(f"cannot start {command[0]}: {error.strerror}") from error
+        except ValueError as error:  # Such as a null character in a variable of the entry.
+            raise InstallError(f"cannot start {command[0]}: {error}") from error
         try:
-            return _Session(process, time_limit_s).tools()
+            try:
+                return _Session(process, time_limit_s).tools()
+            finally:
+                _end(process)
         except InstallError as error:
-            _end(process)
             raise InstallError(f"{error}{_stderr(errors)}") from error
-        finally:
-            _end(process)
 
 
 class _Session:
@@ -109,7 +111,8 @@ class _Session:
             if isinstance(message, dict) and message.get("id") == number and "method" not in message:
                 if "error" in message:
                     raise InstallError(f"`{method}` failed: {message['error']}")
-                result: dict[str, Any] = message.get("result", {})
+                if not isinstance(result := message.get("result"), dict):
+                    raise InstallError(f"the answer to `{method}` has no `result`")
                 return result
 
 
@@ -120,16 +123,15 @@ def _stderr(stream: IO[bytes]) -> str:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """Close stdin, as clients do, and kill a server that does not exit."""
+    """Close stdin, as clients do, and kill a server that does not exit, and all that it leaves behind."""
     if process.stdin is not None:
         with suppress(OSError):
             process.stdin.close()
     try:
         process.wait(_EXIT_S)
     except subprocess.TimeoutExpired:
-        if os.name == "posix":
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-        else:
-            process.kill()
+        process.kill()
         process.wait()
+    if os.name == "posix":
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)

@@ -6,7 +6,7 @@ import difflib
 
 from hypothesis import given
 from hypothesis import strategies as st
-from toolmason_runtime.install.changes import changes
+from toolmason_runtime.install.changes import changes, masked
 
 TEXTS = st.lists(st.sampled_from("abc"), max_size=8).map("\n".join)
 
@@ -39,3 +39,11 @@ def test_a_change_in_a_large_file_is_that_of_difflib() -> None:
     shown = list(changes("\n".join(before), "\n".join(after), "file"))
     assert shown[3:] == list(expected)[3:]
     assert shown[2] == "@@ -499999,2 +499999,3 @@"
+
+
+def test_only_known_strings_are_shown() -> None:
+    json_text = '{"key": "sk-\\"1", "a": ["tok", "known"], "n": 1} // \x1b[2J\u202e\r\n'
+    shown = '{"key": "***", "a": ["***", "known"], "n": 1} // \\x1b[2J\\u202e\r\n'
+    assert masked(json_text, ["known"]) == shown
+    toml_text = """a = 'sk' # 1\n"b c" = "sk"\nd = \'\'\'\nsk\'\'\'\n"""
+    assert masked(toml_text, []) == 'a = "***" # 1\n"b c" = "***"\nd = "***"\n\n'

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import errno
 import os
 import stat
 import sys
@@ -49,6 +50,36 @@ def test_mode_and_link_remain_and_the_old_content_is_in_a_backup(tmp_path: Path)
     assert backup == target.with_name("settings.json.bak")
     assert backup.read_bytes() == b"old"
     assert {stat.S_IMODE(path.stat().st_mode) for path in (target, backup)} == {0o640}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege")
+def test_a_link_to_the_file_is_not_its_backup(tmp_path: Path) -> None:
+    path = tmp_path / "settings.json"
+    path.write_bytes(b"old")
+    path.with_name("settings.json.bak").symlink_to(path)
+
+    backup = files.write(files.read(path), b"new")
+
+    assert backup == path.with_name("settings.json.bak2")
+    assert backup.read_bytes() == b"old"
+
+
+def test_a_backup_that_cannot_be_completed_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "settings.json"
+    path.write_bytes(b"old")
+    file = files.read(path)
+
+    def fail(descriptor: int) -> None:
+        if os.fstat(descriptor).st_size == len(b"old"):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", fail)
+
+    with pytest.raises(InstallError, match="No space left"):
+        files.write(file, b"newer")
+
+    assert list(tmp_path.iterdir()) == [path]
+    assert path.read_bytes() == b"old"
 
 
 def test_a_new_file_is_for_its_owner_and_has_no_backup(tmp_path: Path) -> None:

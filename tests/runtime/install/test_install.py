@@ -67,6 +67,40 @@ def test_a_server_is_installed_started_and_removed(home: Path) -> None:
     assert install("claude-code", "--uninstall").stdout == f"workbench is not in {path}\n"
 
 
+PLANTED = '{"mcpServers": {"workbench": {"command": "toolmason-workbench", "env": {"PYTHONPATH": "planted"}}}}\n'
+
+
+def test_a_variable_in_the_file_of_a_repository_runs_no_code(home: Path) -> None:
+    project = home / "project"
+    path = project / ".mcp.json"
+    (project / "planted").mkdir()
+    (project / "planted" / "sitecustomize.py").write_text("open('started', 'w').close()", encoding="utf-8")
+    path.write_text(PLANTED, encoding="utf-8")
+
+    run = install("claude-code", "--scope", "project")
+
+    assert run.returncode == 4
+    assert "`workbench` sets PYTHONPATH, which the server does not read" in run.stderr
+    assert path.read_text(encoding="utf-8") == PLANTED
+    assert install("claude-code", "--scope", "project", "--force").returncode == 0
+    assert "env" not in entry(path)
+    assert not (project / "started").exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege")
+@pytest.mark.parametrize("link", [".cursor", ".cursor/mcp.json"])
+def test_a_link_out_of_a_project_is_refused(home: Path, link: str, capsys: pytest.CaptureFixture[str]) -> None:
+    path, outside = home / "project" / link, home / "outside"
+    outside.mkdir()
+    path.parent.mkdir(exist_ok=True)
+    path.symlink_to(outside / "mcp.json" if path.suffix else outside)
+
+    assert main(["cursor", "--scope", "project"], package=PACKAGE) == 4
+
+    assert f"is a link to {outside / 'mcp.json'}, outside of the project" in capsys.readouterr().err
+    assert not list(outside.iterdir())
+
+
 def test_a_server_that_does_not_start_is_reported_with_its_error(home: Path) -> None:
     run = install("gemini-cli", "--scope", "project", "--", "--discovery", "unknown")
     assert run.returncode == 1
@@ -105,6 +139,30 @@ def test_uvx_is_started_with_its_requirement(home: Path, monkeypatch: pytest.Mon
     assert launch_command(FACTS, "toolmason==1", is_shared=True) == ["uvx", *command[:3]]
 
 
+@pytest.mark.parametrize("requirement", [".[workbench]", "../src", "./server.whl"])
+def test_a_user_s_requirement_has_an_absolute_path(
+    home: Path, monkeypatch: pytest.MonkeyPatch, requirement: str
+) -> None:
+    monkeypatch.setattr("shutil.which", lambda name: f"/bin/{name}")
+    (home / "project" / "src" / "server.whl").touch()
+    path, _, extras = requirement.partition("[")
+    command = launch_command(FACTS, requirement, is_shared=False)
+    assert command[2] == str(Path(path).absolute()) + ("[" + extras if extras else "")
+    assert launch_command(FACTS, requirement, is_shared=True)[2] == requirement
+    assert launch_command(FACTS, "src[x]", is_shared=False)[2] == "src[x]"
+
+
+def test_a_module_of_a_project_does_not_replace_the_server(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("toolmason_runtime.install.launch._program", lambda _name: "")
+    planted = home / "project" / PACKAGE
+    planted.mkdir()
+    (planted / "__init__.py").write_text("open('started', 'w').close()", encoding="utf-8")
+    command = launch_command(FACTS, "", is_shared=True)
+    assert is_ours(command, FACTS)
+    assert list_tools(command, dict(os.environ), planted.parent)
+    assert not (planted.parent / "started").exists()
+
+
 OTHER = '{"mcpServers": {"workbench": {"command": "other", "args": ["serve"]}}}\n'
 COMMENTED = '{"mcpServers": {"workbench": {"command": "toolmason-workbench", "args": ["--all" /* mine */]}}}\n'
 USER_FILES = {"cursor": ".cursor/mcp.json", "gemini-cli": ".gemini/settings.json"}
@@ -116,6 +174,7 @@ REFUSALS = {
     ),
     "a trailing comma": (["gemini-cli"], '{"a": 1,}', "settings.json:1:8: the client does not accept trailing commas"),
     "a project with a name that is too long": (["codex", "--project", "x" * 300], "", "File name too long"),
+    "a terminal sequence": (["cursor"], COMMENTED.replace("mine", "\x1b]0;x"), "the comment `/* \\x1b]0;x */`"),
     "a comment in a value": (["cursor"], COMMENTED, "the edit would remove the comment `/* mine */`"),
     "an entry of another server": (["claude-code"], OTHER, 'has another `workbench`:\n{\n  "command": "other"'),
     "removing it": (["claude-code", "--uninstall"], OTHER, "has another `workbench`"),
@@ -165,6 +224,39 @@ def test_force_replaces_an_entry_of_another_server(home: Path, capsys: pytest.Ca
     changes = capsys.readouterr().out
     assert '-{"mcpServers": {"workbench": {"command": "other"' in changes
     assert changes.endswith("Nothing was written.\n")
+
+
+SECRETS = {
+    "beside the entry": ('{"primaryApiKey": "sk-1", "mcpServers": {"o": {"env": {"T": "sk-2"}}}}\n', 0),
+    "of the entry": (COMMENTED.replace("}}}", ', "env": {"GH_TOKEN": "sk-3"}}}}').replace(" /* mine */", ""), 0),
+    "of another server": (OTHER.replace("}}}", ', "env": {"KEY": "sk-4"}}}}').replace("serve", "--key=sk-5"), 4),
+}
+
+
+@pytest.mark.parametrize(("text", "status"), SECRETS.values(), ids=SECRETS)
+@pytest.mark.parametrize("option", ["--dry-run", "--uninstall"])
+def test_credentials_in_the_file_are_not_printed(
+    home: Path, text: str, status: int, option: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (home / ".claude.json").write_text(text, encoding="utf-8")
+    assert main(["claude-code", option], package=PACKAGE) == status
+    assert "sk-" not in "".join(capsys.readouterr())
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="arguments are Unicode")
+@pytest.mark.parametrize("client", ["cursor", "codex"])
+def test_an_argument_that_is_not_utf_8_is_refused(home: Path, client: str, capsys: pytest.CaptureFixture[str]) -> None:
+    (home / f".{client}").mkdir()
+    assert main([client, "--", os.fsdecode(b"/\xff")], package=PACKAGE) == 4
+    assert r"the argument '/\udcff' is not UTF-8" in capsys.readouterr().err
+    assert not list((home / f".{client}").iterdir())
+
+
+def test_a_variable_that_no_program_can_get_is_reported(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = COMMENTED.replace("}}}", ', "env": {"A": "\\u0000"}}}}').replace(" /* mine */", "")
+    (home / ".claude.json").write_text(text, encoding="utf-8")
+    assert main(["claude-code"], package=PACKAGE) == 1
+    assert "embedded null" in capsys.readouterr().err
 
 
 PATHS = {
@@ -260,6 +352,10 @@ PROGRAMS = {
         [sys.executable, "-c", 'print(\'{"id": 1, "error": {"code": -1}}\'); input()'],
         "`initialize` failed: {'code': -1}",
     ),
+    "no result": (
+        [sys.executable, "-c", "print('{\"id\": 1}'); input()"],
+        "the answer to `initialize` has no `result`",
+    ),
     "silence": ([sys.executable, "-c", "import time; time.sleep(600)"], "no answer to `initialize` within 1 seconds"),
 }
 
@@ -270,3 +366,12 @@ def test_a_program_that_is_no_server_is_reported_and_ended(tmp_path: Path, comma
     with pytest.raises(InstallError) as caught:
         list_tools(command, os.environ, tmp_path, time_limit_s=limit)
     assert message in str(caught.value)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_a_program_that_the_server_leaves_behind_is_ended(tmp_path: Path) -> None:
+    script = "sleep 60 </dev/null >/dev/null 2>&1 & echo $! >pid"
+    with pytest.raises(InstallError, match="ended before it answered"):
+        list_tools(["/bin/sh", "-c", script], os.environ, tmp_path)
+    status = Path("/proc", (tmp_path / "pid").read_text(encoding="utf-8").strip(), "stat")
+    assert not status.exists() or status.read_text(encoding="utf-8").split()[2] != "S"  # Killed, perhaps not yet gone.
