@@ -71,6 +71,12 @@ NOT_READ = [
     ("notes://pages/1999-01-01", "Resource not found"),
     ("notes://pages/2026/11", "Resource not found"),
     ("notes://pages/../pages/guide.md", "Resource not found"),
+    ("notes://search/..%2F..%2Fetc%2Fpasswd?limit=1", "Resource not found"),
+    ("notes://search/a/%2e%2E/b?limit=1", "Resource not found"),
+    ("notes://search/..?limit=1", "Resource not found"),
+    ("notes://search//etc/passwd?limit=1", "Resource not found"),
+    ("notes://search/C:%5CWindows?limit=1", "Resource not found"),
+    ("notes://search/a%00.md?limit=1", "Resource not found"),
     ("notes://pages/today", "day"),
     ("notes://search/a?limit=many", "limit"),
 ]
@@ -161,12 +167,21 @@ async def test_a_real_process_serves_prompts_and_resources_over_stdio(mode: Any,
     assert page.text == "Read the book."
 
 
-@given(day=st.text(min_size=1), path=st.lists(st.text(min_size=1), min_size=1))
+SEGMENT_CHARACTERS = st.characters(codec="utf-8", exclude_characters="/\\\0:")
+SEGMENTS = st.text(SEGMENT_CHARACTERS, min_size=1).filter(lambda segment: segment != "..")
+
+
+@given(day=SEGMENTS, path=st.lists(SEGMENTS, min_size=1))
 def test_a_template_that_is_filled_in_matches_with_the_same_values(day: str, path: list[str]) -> None:
     whole = "/".join(quote(part, safe="") for part in path)
     uri = f"notes://{quote(day, safe='')}/files/{whole}.md"
 
     assert match_uri("notes://{day}/files/{+path}.md", uri) == {"day": day, "path": "/".join(path)}
+
+
+@pytest.mark.parametrize("value", ["a/b", "1.0..2.0", "...", "a..", "..a", "C:", "main..dev/x"])
+def test_an_encoded_value_that_stays_in_its_directory_matches(value: str) -> None:
+    assert match_uri("notes://{day}", f"notes://{quote(value, safe='')}") == {"day": value}
 
 
 @given(st.text(alphabet="ab/{}:", max_size=30))
