@@ -20,7 +20,7 @@ from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.shared.exceptions import MCPError
 from mcp.shared.subscriptions import ResourceUpdated
-from mcp.types import BlobResourceContents, TextResourceContents
+from mcp.types import BlobResourceContents, SubscriptionFilter, TextResourceContents
 from oracle import LEGACY, MODERN
 from toolmason_runtime.protocol.uri_template import match_uri
 from toolmason_runtime.server.subscribers import MAX_SUBSCRIPTIONS
@@ -131,6 +131,7 @@ async def test_a_connection_has_a_limited_number_of_subscriptions(build_server: 
     async with Client(build_server(), mode="legacy") as client:
         for number in range(MAX_SUBSCRIPTIONS):
             await client.subscribe_resource(f"notes://pages/{number}")
+        await client.subscribe_resource("notes://pages/1")
         with pytest.raises(MCPError, match="at most 1000 subscriptions"):
             await client.subscribe_resource("notes://pages/2027")
 
@@ -148,6 +149,29 @@ async def test_a_stream_of_subscriptions_announces_changes_and_no_lists(build_se
     assert capabilities
     assert capabilities.resources
     assert (capabilities.resources.subscribe, capabilities.resources.list_changed) == (True, False)
+
+
+async def test_a_stream_acknowledges_only_what_the_server_announces(build_server: Callable[..., Any]) -> None:
+    page = "notes://pages/2027-02-01"
+    async with (
+        Client(build_server(), mode="auto") as client,
+        client.listen(
+            tools_list_changed=True, resource_subscriptions=[page, "notes://guide", "file:///etc/passwd", page]
+        ) as subscription,
+    ):
+        honored = subscription.honored
+
+    assert honored == SubscriptionFilter(resource_subscriptions=[page])
+
+
+async def test_a_stream_has_a_limited_number_of_subscriptions(build_server: Callable[..., Any]) -> None:
+    pages = [f"notes://pages/{number}" for number in range(MAX_SUBSCRIPTIONS + 1)]
+    async with Client(build_server(), mode="auto") as client:
+        async with client.listen(resource_subscriptions=pages[1:]):
+            pass
+        with pytest.raises(MCPError, match="at most 1000 subscriptions"):
+            async with client.listen(resource_subscriptions=pages):
+                pass
 
 
 @pytest.mark.parametrize("mode", ["legacy", MODERN])
