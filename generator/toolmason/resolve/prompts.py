@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
+from toolmason_runtime.protocol.uri_template import match_uri
+
 from toolmason.manifest.tables import ArgumentTable, IconTable, MessageTable, PromptTable, ResourceTable
 from toolmason.model import json_schema
 from toolmason.model.identifiers import class_name, constant_name, params_class_name
@@ -151,7 +153,7 @@ def _check_messages(
     for message in messages:
         at = (*message.at, "resource")
         is_fixed = message.resource and not _PLACEHOLDER.search(message.resource)
-        if is_fixed and not are_uncertain and not _matches(message.resource, uris):
+        if is_fixed and not are_uncertain and not any(_may_cover(known, message.resource) for known in uris):
             context.report_unknown("TM345", "resource", message.resource, sorted(uris), at)
         if message.image:
             at = (*message.at, "image")
@@ -162,10 +164,13 @@ def _check_messages(
                 _check_file(context, message.image, at, package)
 
 
-def _matches(uri: str, templates: set[str]) -> bool:
-    """Return whether one of the URIs or URI templates covers `uri`."""
-    patterns = (re.escape(re.sub(r"\{.*?\}", "\0", template)).replace("\0", ".+") for template in templates)
-    return any(re.fullmatch(pattern, uri) for pattern in patterns)
+def _may_cover(template: str, uri: str) -> bool:
+    """Return whether a URI or URI template covers `uri`; an invalid template, reported elsewhere, may cover any."""
+    try:
+        variables(template)
+    except UriTemplateError:
+        return True
+    return match_uri(template, uri) is not None
 
 
 def _check_file(context: ResolveContext, file: str, at: tuple[str | int, ...], package: Path) -> None:

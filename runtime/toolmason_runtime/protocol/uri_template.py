@@ -7,13 +7,16 @@ from typing import Final
 
 _VARIABLE: Final = re.compile(r"\{(\+?)(\w+)\}")
 _ENDS_SEGMENT: Final = re.compile(r"[/?#]")
+_LEAVES_DIRECTORY: Final = re.compile(r"(?:[A-Za-z]:)?[/\\]|(?:.*[/\\])?\.\.(?:[/\\]|\Z)", re.DOTALL)
+"""A value, decoded, that leads out of a directory when a handler joins it to one: `/etc`, `C:\\x`, `a/../..`."""
 
 
 def match_uri(template: str, uri: str) -> dict[str, str] | None:
     """Return the decoded variables of `uri`, or None if it does not match.
 
     A value ends where the text after its variable begins for the first time; the last one reaches to the final text.
-    `{name}` contains no `/`, `?` or `#`, `{+name}` may; neither is empty.
+    `{name}` contains no `/`, `?` or `#` except encoded, `{+name}` may; neither is empty. No value is an absolute path
+    or contains the segment `..` or NUL, encoded or not: handlers join values to directories.
     """
     from urllib.parse import unquote
 
@@ -32,4 +35,6 @@ def match_uri(template: str, uri: str) -> dict[str, str] | None:
         if not operator and _ENDS_SEGMENT.search(value):
             return None
         values[name] = unquote(value)
+        if "\0" in values[name] or _LEAVES_DIRECTORY.match(values[name]):
+            return None
     return None if rest else values

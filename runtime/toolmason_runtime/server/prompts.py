@@ -85,7 +85,7 @@ class Prompts:
             data = await read_package_file(self._server.get("handlers", ""), message["image"])
             content = {"type": "image", "data": b64encode(data).decode(), "mimeType": message["mime_type"]}
         elif "resource" in message:
-            read = await self._resources.read({"uri": _filled(message["resource"], values)}, context)
+            read = await self._resources.read({"uri": _filled_uri(message["resource"], values)}, context)
             content = {"type": "resource", "resource": read["contents"][0]}
         else:
             content = {"type": "text", "text": _filled(message["text"], values)}
@@ -95,6 +95,14 @@ class Prompts:
 def _filled(text: str, values: Mapping[str, str]) -> str:
     """Return `text` with the arguments in their places, in one pass: their values are not searched for places."""
     return _PLACEHOLDER.sub(lambda match: values.get(match[1], match[0]), text)
+
+
+def _filled_uri(uri: str, values: Mapping[str, str]) -> str:
+    """Return `uri` with the arguments, encoded, in their places; an argument that is the whole URI stays as it is."""
+    from urllib.parse import quote
+
+    is_whole = _PLACEHOLDER.fullmatch(uri)
+    return _filled(uri, values if is_whole else {name: quote(value, safe="") for name, value in values.items()})
 
 
 def _text_arguments(arguments: Any) -> dict[str, str]:

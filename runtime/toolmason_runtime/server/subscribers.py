@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
@@ -16,7 +17,7 @@ from toolmason_runtime.protocol.errors import INVALID_PARAMS, MethodError
 from toolmason_runtime.server.dispatch import Dispatcher
 
 MAX_SUBSCRIPTIONS: Final = 1000
-"""Maximum number of subscriptions of one connection."""
+"""Maximum number of subscriptions of one connection, or of one stream (2026-07-28)."""
 Forward = Callable[[ServerRequestContext[None], BaseModel], Awaitable[dict[str, Any]]]
 """Passes a request to the dispatcher."""
 
@@ -30,6 +31,7 @@ class Subscribers:
     def __init__(self, dispatcher: Dispatcher, forward: Forward) -> None:
         self._forward = forward
         self._streams = InMemorySubscriptionBus()
+        self._listen_handler = ListenHandler(self._streams)
         self._connections: WeakKeyDictionary[Connection, set[str]] = WeakKeyDictionary()
         dispatcher.updates.listen(self._send)
 
@@ -37,8 +39,7 @@ class Subscribers:
         """Add the methods of subscriptions to `server`."""
         server.add_request_handler("resources/subscribe", types.SubscribeRequestParams, self._subscribe)
         server.add_request_handler("resources/unsubscribe", types.UnsubscribeRequestParams, self._unsubscribe)
-        listen = ListenHandler(self._streams)
-        server.add_request_handler("subscriptions/listen", types.SubscriptionsListenRequestParams, listen)
+        server.add_request_handler("subscriptions/listen", types.SubscriptionsListenRequestParams, self._listen)
 
     async def _send(self, uri: str) -> None:
         await self._streams.publish(ResourceUpdated(uri))
@@ -46,13 +47,31 @@ class Subscribers:
             if uri in uris:
                 await connection.send_resource_updated(uri)
 
+    async def _listen(
+        self, ctx: ServerRequestContext[None], params: types.SubscriptionsListenRequestParams
+    ) -> types.SubscriptionsListenResult:
+        """Open a stream for the resources that a client can subscribe to; the acknowledgement omits all else."""
+        uris = dict.fromkeys(params.notifications.resource_subscriptions or ())
+        if len(uris) > MAX_SUBSCRIPTIONS:
+            raise _too_many_subscriptions()
+        served = [uri for uri in uris if await self._is_served(ctx, uri)]
+        supported = types.SubscriptionFilter(resource_subscriptions=served)
+        return await self._listen_handler(ctx, params.model_copy(update={"notifications": supported}))
+
+    async def _is_served(self, ctx: ServerRequestContext[None], uri: str) -> bool:
+        try:
+            await self._forward(
+                replace(ctx, method="resources/subscribe", params={"uri": uri}), types.SubscribeRequestParams(uri=uri)
+            )
+        except MethodError:
+            return False
+        return True
+
     async def _subscribe(self, ctx: ServerRequestContext[None], params: types.SubscribeRequestParams) -> dict[str, Any]:
         result = await self._forward(ctx, params)
         uris = self._uris(ctx)
-        if len(uris) >= MAX_SUBSCRIPTIONS:
-            raise MethodError(
-                INVALID_PARAMS, f"at most {MAX_SUBSCRIPTIONS} subscriptions; unsubscribe from others first"
-            )
+        if params.uri not in uris and len(uris) >= MAX_SUBSCRIPTIONS:
+            raise _too_many_subscriptions()
         uris.add(params.uri)
         return result
 
@@ -65,3 +84,8 @@ class Subscribers:
     def _uris(self, ctx: ServerRequestContext[None]) -> set[str]:
         connection = ctx.session._connection  # noqa: SLF001  the SDK has no public attribute
         return self._connections.setdefault(connection, set())
+
+
+def _too_many_subscriptions() -> MethodError:
+    text = f"at most {MAX_SUBSCRIPTIONS} subscriptions; unsubscribe from others first"
+    return MethodError(INVALID_PARAMS, text)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import json
 import re
+from base64 import b64decode
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from typing import Any
@@ -46,7 +48,7 @@ async def test_prompts_are_listed_in_pages_and_commands_come_last(talking: Talki
         prompts = await listed(client)
 
     assert len(first.prompts) == 2
-    assert [prompt.name for prompt in prompts] == ["write", "illustrate", "plan", "interview", "tidy"]
+    assert [prompt.name for prompt in prompts] == ["write", "illustrate", "collect", "plan", "interview", "tidy"]
     arguments = {argument.name: argument.required for argument in prompts[0].arguments or ()}
     assert arguments == {"topic": True, "style": False}
 
@@ -57,7 +59,7 @@ async def test_commands_are_no_prompts_for_clients_that_have_their_files(talking
         with pytest.raises(MCPError, match="Unknown prompt: tidy"):
             await client.get_prompt("tidy")
 
-    assert names == ["write", "illustrate", "plan", "interview"]
+    assert names == ["write", "illustrate", "collect", "plan", "interview"]
 
 
 async def test_words_after_a_command_are_in_its_prompt_as_typed(talking: Talking) -> None:
@@ -96,6 +98,17 @@ async def test_messages_embed_pictures_and_resources(talking: Talking) -> None:
     assert isinstance(image, types.ImageContent)
     assert image.mime_type == "image/png"
     assert texts(result)[2] == ("assistant", "I see a pen.")
+
+
+@pytest.mark.parametrize("text", ["a/b", "50%25", "x?limit=99", "été #1", "x"])
+async def test_arguments_in_the_uri_of_a_resource_reach_its_handler_as_typed(talking: Talking, text: str) -> None:
+    async with talking() as client:
+        result = await client.get_prompt("collect", {"text": text})
+
+    content = result.messages[0].content
+    assert isinstance(content, types.EmbeddedResource)
+    assert isinstance(content.resource, types.BlobResourceContents)
+    assert json.loads(b64decode(content.resource.blob)) == [text, 10]
 
 
 async def test_a_handler_gets_typed_arguments_and_returns_messages_of_both_roles(talking: Talking) -> None:

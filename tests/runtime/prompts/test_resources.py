@@ -20,7 +20,7 @@ from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.shared.exceptions import MCPError
 from mcp.shared.subscriptions import ResourceUpdated
-from mcp.types import BlobResourceContents, TextResourceContents
+from mcp.types import BlobResourceContents, SubscriptionFilter, TextResourceContents
 from oracle import LEGACY, MODERN
 from toolmason_runtime.protocol.uri_template import match_uri
 from toolmason_runtime.server.subscribers import MAX_SUBSCRIPTIONS
@@ -71,6 +71,12 @@ NOT_READ = [
     ("notes://pages/1999-01-01", "Resource not found"),
     ("notes://pages/2026/11", "Resource not found"),
     ("notes://pages/../pages/guide.md", "Resource not found"),
+    ("notes://search/..%2F..%2Fetc%2Fpasswd?limit=1", "Resource not found"),
+    ("notes://search/a/%2e%2E/b?limit=1", "Resource not found"),
+    ("notes://search/..?limit=1", "Resource not found"),
+    ("notes://search//etc/passwd?limit=1", "Resource not found"),
+    ("notes://search/C:%5CWindows?limit=1", "Resource not found"),
+    ("notes://search/a%00.md?limit=1", "Resource not found"),
     ("notes://pages/today", "day"),
     ("notes://search/a?limit=many", "limit"),
 ]
@@ -125,6 +131,7 @@ async def test_a_connection_has_a_limited_number_of_subscriptions(build_server: 
     async with Client(build_server(), mode="legacy") as client:
         for number in range(MAX_SUBSCRIPTIONS):
             await client.subscribe_resource(f"notes://pages/{number}")
+        await client.subscribe_resource("notes://pages/1")
         with pytest.raises(MCPError, match="at most 1000 subscriptions"):
             await client.subscribe_resource("notes://pages/2027")
 
@@ -144,6 +151,29 @@ async def test_a_stream_of_subscriptions_announces_changes_and_no_lists(build_se
     assert (capabilities.resources.subscribe, capabilities.resources.list_changed) == (True, False)
 
 
+async def test_a_stream_acknowledges_only_what_the_server_announces(build_server: Callable[..., Any]) -> None:
+    page = "notes://pages/2027-02-01"
+    async with (
+        Client(build_server(), mode="auto") as client,
+        client.listen(
+            tools_list_changed=True, resource_subscriptions=[page, "notes://guide", "file:///etc/passwd", page]
+        ) as subscription,
+    ):
+        honored = subscription.honored
+
+    assert honored == SubscriptionFilter(resource_subscriptions=[page])
+
+
+async def test_a_stream_has_a_limited_number_of_subscriptions(build_server: Callable[..., Any]) -> None:
+    pages = [f"notes://pages/{number}" for number in range(MAX_SUBSCRIPTIONS + 1)]
+    async with Client(build_server(), mode="auto") as client:
+        async with client.listen(resource_subscriptions=pages[1:]):
+            pass
+        with pytest.raises(MCPError, match="at most 1000 subscriptions"):
+            async with client.listen(resource_subscriptions=pages):
+                pass
+
+
 @pytest.mark.parametrize("mode", ["legacy", MODERN])
 async def test_a_real_process_serves_prompts_and_resources_over_stdio(mode: Any, notes_project: Path) -> None:
     roots = os.pathsep.join(str(notes_project / root) for root in ("generated", "handlers"))
@@ -161,12 +191,21 @@ async def test_a_real_process_serves_prompts_and_resources_over_stdio(mode: Any,
     assert page.text == "Read the book."
 
 
-@given(day=st.text(min_size=1), path=st.lists(st.text(min_size=1), min_size=1))
+SEGMENT_CHARACTERS = st.characters(codec="utf-8", exclude_characters="/\\\0:")
+SEGMENTS = st.text(SEGMENT_CHARACTERS, min_size=1).filter(lambda segment: segment != "..")
+
+
+@given(day=SEGMENTS, path=st.lists(SEGMENTS, min_size=1))
 def test_a_template_that_is_filled_in_matches_with_the_same_values(day: str, path: list[str]) -> None:
     whole = "/".join(quote(part, safe="") for part in path)
     uri = f"notes://{quote(day, safe='')}/files/{whole}.md"
 
     assert match_uri("notes://{day}/files/{+path}.md", uri) == {"day": day, "path": "/".join(path)}
+
+
+@pytest.mark.parametrize("value", ["a/b", "1.0..2.0", "...", "a..", "..a", "C:", "main..dev/x"])
+def test_an_encoded_value_that_stays_in_its_directory_matches(value: str) -> None:
+    assert match_uri("notes://{day}", f"notes://{quote(value, safe='')}") == {"day": value}
 
 
 @given(st.text(alphabet="ab/{}:", max_size=30))
