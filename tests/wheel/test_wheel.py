@@ -154,6 +154,8 @@ def absent(program: str) -> tuple[str, str]:
 ASKING = ("GEMINI_CLI_NOT_FOUND", "tenacity")
 """The error of a tool that asks the model without the program for that, and the first package it needs."""
 NO_REPOSITORY = (re.compile("not a git repository", re.IGNORECASE), "")
+UNAPPROVED = ("needs user approval", "")
+"""The error of a tool that writes after an approval; the client of these tests cannot ask a user."""
 CHUNK = {"cacheKey": "cache_9f86d081884c7d659a2feaa0c55ad015", "chunkIndex": 1}
 
 CALLS: dict[str, tuple[dict[str, Any], str | re.Pattern[str], str]] = {
@@ -161,10 +163,18 @@ CALLS: dict[str, tuple[dict[str, Any], str | re.Pattern[str], str]] = {
     "read_files": ({"files": [{"path": "facts.json"}]}, "answer", ""),
     "read_media_file": ({"path": "picture.png"}, "", ""),
     "list_directory_with_sizes": ({"path": "."}, "facts.json", ""),
+    "list_directory": ({"path": "."}, "facts.json", ""),
     "search_files": ({"path": ".", "pattern": "facts"}, "facts.json", "pathspec"),
     "get_file_info": ({"path": "facts.json"}, "application/json", ""),
     "directory_tree": ({"path": "."}, "facts.json", "pathspec"),
     "grep_content": ({"pattern": "answer"}, "1 matching line", "pathspec"),
+    "propose_and_review": ({"path": "facts.json", "match_text": "43", "new_string": "44"}, "match_text", ""),
+    "commit_review": ({"session_path": "rv_none", "original_path": "facts.json"}, "rv_none", ""),
+    "review_status": ({}, "pending_count", ""),
+    "create_directory": ({"path": "new"}, *UNAPPROVED),
+    "write_file": ({"path": "new.txt", "content": "text"}, *UNAPPROVED),
+    "append_text": ({"path": "log.md", "content": "text"}, *UNAPPROVED),
+    "move_file": ({"source": "log.md", "destination": "moved.md"}, *UNAPPROVED),
     "query_json": ({"file_path": "facts.json", "jq_expression": ".answer"}, "42", "jq"),
     "query_yaml": ({"file_path": "facts.json", "yq_expression": ".answer"}, "42", "jq"),
     "analyze_work_log": ({"file_path": "log.md"}, "log.md", ""),
