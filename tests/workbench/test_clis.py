@@ -162,13 +162,17 @@ def test_reading_tools_of_git_are_served_by_default_and_the_others_with_all() ->
 
 
 @pytest.mark.parametrize(("runner", "is_read_only"), [("call", False), ("call_read", True)])
-def test_what_is_served_by_default_destroys_nothing_and_asks_a_model_far_away_and_says_so(
+def test_call_read_is_read_only_call_may_change_files_and_both_may_ask_a_model_far_away(
     room: Any, runner: str, is_read_only: bool
 ) -> None:
     listed = room.request("tools/list", {}, Selection("search-call"))["tools"]
     (hints,) = [tool["annotations"] for tool in listed if tool["name"] == runner]
 
-    assert (hints["readOnlyHint"], hints["destructiveHint"], hints["openWorldHint"]) == (is_read_only, False, True)
+    assert (hints["readOnlyHint"], hints["destructiveHint"], hints["openWorldHint"]) == (
+        is_read_only,
+        not is_read_only,
+        True,
+    )
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,11 @@ import stat
 import subprocess
 import sys
 from collections.abc import Iterator
-from multiprocessing.synchronize import Barrier
 from pathlib import Path
 from typing import Any
 
 import pytest
+from racing import decide_all
 from toolmason_runtime import ToolError
 
 from workbench_handlers.editing.reviews.state_files import reviews_directory
@@ -251,18 +251,6 @@ def test_an_edit_to_the_proposed_text_is_an_approval(store: ReviewStore) -> None
     stored = store.decision(review)
     assert stored is not None
     assert (stored.action, stored.edited) == ("approve", None)
-
-
-def decide_all(directory: Path, ids: list[str], number: int, start: Barrier, results: Any) -> None:
-    store = ReviewStore(directory)
-    won = []
-    for review_id in ids:
-        review = store.get(review_id)
-        assert review is not None
-        start.wait(PATIENCE_S)
-        if store.decide(review, Decision("edit", f"process {number}", edited=b"%d" % number)):
-            won.append(review_id)
-    results.put((number, won))
 
 
 def test_of_processes_that_decide_at_once_one_is_first_and_its_text_stays(tmp_path: Path) -> None:
