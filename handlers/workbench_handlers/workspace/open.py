@@ -140,7 +140,7 @@ def _opener(located: Located, *, walk: bool) -> Callable[[], int]:
 def _open_beneath(located: Located) -> int:
     if not located.parts:
         raise _not_a_file_error(located, stat.S_IFDIR)
-    parent = _open_each_step(Located(located.root, located.parts[:-1], located.shown))
+    parent = _open_each_step(located.parent)
     try:
         return os.open(located.parts[-1], _FILE_FLAGS | NOFOLLOW, dir_fd=parent)
     finally:

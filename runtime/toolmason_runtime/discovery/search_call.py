@@ -6,6 +6,7 @@ call suffice. Hidden tools cannot be called directly.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -169,11 +170,10 @@ class _Search:
         remaining = self._budget - sum(token_cost(result) + 1 for result in page)
         shown = list(zip(page, hits, strict=False))
         for result, hit in shown[:1]:
-            remaining -= _add_schema(result, hit.entry)
+            remaining -= _add_schema(result, hit.entry, math.inf)
             remaining -= _add_description(result, hit.entry, remaining)
         for result, hit in shown[1:]:
-            if token_cost(_schema(hit.entry)) <= remaining:
-                remaining -= _add_schema(result, hit.entry)
+            remaining -= _add_schema(result, hit.entry, remaining)
         for result, hit in shown[1:]:
             if "input_schema" in result:
                 remaining -= _add_description(result, hit.entry, remaining)
@@ -190,14 +190,14 @@ class _Search:
         }
 
 
-def _schema(entry: ToolEntry) -> dict[str, Any]:
-    return {"input_schema": entry["tool"]["inputSchema"]}
-
-
-def _add_schema(result: dict[str, Any], entry: ToolEntry) -> int:
-    """Add the argument schema to a result, and return its tokens."""
-    result.update(_schema(entry))
-    return token_cost(_schema(entry))
+def _add_schema(result: dict[str, Any], entry: ToolEntry, remaining: float) -> int:
+    """Add the argument schema to a result if it costs at most `remaining` tokens; return its tokens."""
+    schema = {"input_schema": entry["tool"]["inputSchema"]}
+    added = token_cost(schema)
+    if added > remaining:
+        return 0
+    result.update(schema)
+    return added
 
 
 def _add_description(result: dict[str, Any], entry: ToolEntry, remaining: int) -> int:

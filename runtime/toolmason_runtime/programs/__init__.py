@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from toolmason_runtime.programs.access import isolation_warnings as isolation_warnings
     from toolmason_runtime.programs.approval import approve_handler as approve_handler
     from toolmason_runtime.programs.approval import escape_invisible as escape_invisible
-    from toolmason_runtime.programs.approval import shorten_middle as shorten_middle
     from toolmason_runtime.programs.argv import build_invocation as build_invocation
     from toolmason_runtime.programs.argv import items as items
     from toolmason_runtime.programs.executable import find_executable as find_executable
@@ -45,7 +44,7 @@ if TYPE_CHECKING:
 
 EXPORTS: Final = {
     "toolmason_runtime.programs.access": ("Guarded", "describe_isolation", "isolation", "isolation_warnings"),
-    "toolmason_runtime.programs.approval": ("approve_handler", "escape_invisible", "shorten_middle"),
+    "toolmason_runtime.programs.approval": ("approve_handler", "escape_invisible"),
     "toolmason_runtime.programs.argv": ("build_invocation", "items"),
     "toolmason_runtime.programs.executable": ("find_executable",),
     "toolmason_runtime.programs.execute": ("Command", "Outcome", "base_environment", "run_to_cleanup", "follow", "run"),

@@ -562,7 +562,7 @@ def test_a_limit_of_the_file_size_leaves_the_original(room: Any) -> None:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the children are forked")
 @pytest.mark.parametrize("mode", ["replace", "create"])
 def test_a_kill_before_any_line_leaves_the_old_or_the_new_file(tmp_path: Path, mode: str) -> None:
-    script = Path(__file__).with_name("kill_points.py")
+    script = Path(__file__).parent / "support" / "kill_points.py"
     result = subprocess.run(
         [sys.executable, script, tmp_path, mode], capture_output=True, encoding="utf-8", check=True, timeout=300
     )

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import sys
 from pathlib import Path
-from types import FrameType
-from typing import Any
 
+from killing import killed_at
 from toolmason_runtime import ToolError
 
 from workbench_handlers.editing.reviews import settle, state_files
@@ -25,23 +23,6 @@ from workbench_handlers.workspace.roots import Root
 OLD, NEW = b"old\n" * 50, b"new\n" * 90
 MAX_LINES = 1_000
 TRACED = {module.__file__ for module in (reviews, settle, state_files, write)}
-
-
-def killed_at(number: int) -> Any:
-    """Return a trace function that kills the process before the given line of the traced modules."""
-    remaining = number
-
-    def trace(frame: FrameType, event: str, argument: object) -> Any:  # noqa: ARG001  as `sys.settrace` calls it
-        nonlocal remaining
-        if frame.f_code.co_filename not in TRACED:
-            return None
-        if event == "line":
-            remaining -= 1
-            if remaining == 0:
-                os.kill(os.getpid(), signal.SIGKILL)
-        return trace
-
-    return trace
 
 
 def prepared(directory: Path, work: str) -> tuple[ReviewStore, Review]:
@@ -80,7 +61,7 @@ def main(directory: Path, work: str) -> None:
         store, review = prepared(directory, work)
         child = os.fork()
         if child == 0:
-            sys.settrace(killed_at(number))
+            sys.settrace(killed_at(number, TRACED))
             end(work, store, review)
             os._exit(0)
         _, code = os.waitpid(child, 0)

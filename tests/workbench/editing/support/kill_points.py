@@ -10,11 +10,10 @@ from __future__ import annotations
 import ctypes  # noqa: F401  the children must not spend their lines on imports
 import json
 import os
-import signal
 import sys
 from pathlib import Path
-from types import FrameType
-from typing import Any
+
+from killing import killed_at
 
 from workbench_handlers.workspace import atomic, write
 from workbench_handlers.workspace.roots import Root
@@ -22,23 +21,6 @@ from workbench_handlers.workspace.roots import Root
 OLD, NEW = b"old\n" * 500, b"new\n" * 900
 MAX_LINES = 1_000
 TRACED = {atomic.__file__, write.__file__}
-
-
-def killed_at(number: int) -> Any:
-    """Return a trace function that kills the process before the given line of the traced modules."""
-    remaining = number
-
-    def trace(frame: FrameType, event: str, argument: object) -> Any:  # noqa: ARG001  as `sys.settrace` calls it
-        nonlocal remaining
-        if frame.f_code.co_filename not in TRACED:
-            return None
-        if event == "line":
-            remaining -= 1
-            if remaining == 0:
-                os.kill(os.getpid(), signal.SIGKILL)
-        return trace
-
-    return trace
 
 
 def run(directory: Path, number: int, *, creates: bool) -> bool:
@@ -49,7 +31,7 @@ def run(directory: Path, number: int, *, creates: bool) -> bool:
         place.path.write_bytes(OLD)
     child = os.fork()
     if child == 0:
-        sys.settrace(killed_at(number))
+        sys.settrace(killed_at(number, TRACED))
         write.replace_file(place, NEW, expected=None if creates else OLD)
         os._exit(0)
     _, status = os.waitpid(child, 0)
