@@ -75,8 +75,7 @@ def _check_name(context: ResolveContext, section: str, name: str) -> None:
         hint = "use up to 64 letters, digits, underscores and dashes, starting with a letter or a digit"
         message = f"`{name}` cannot name a {section.removesuffix('s')}"
         context.error("TM320", message, (section, name), hint=hint, value=False)
-    prefix = context.tables.outputs.command_prefix
-    if section == "prompts" and name.startswith(prefix) and name.removeprefix(prefix) in context.tables.commands:
+    if section == "prompts" and name in context.prefixed_names("command"):
         message = f"prompt `{name}` has the name of a command, which is served as a prompt too"
         context.error("TM306", message, (section, name), hint="rename one", value=False)
 

@@ -119,30 +119,27 @@ def _check_file_names(context: ResolveContext) -> None:
             if not FILE_NAME.fullmatch(name):
                 hint = "use up to 64 lower-case letters, digits and dashes: it becomes the name of a file"
                 context.error("TM320", f"`{name}` cannot name a {kind}", (f"{kind}s", name), hint=hint, value=False)
-    _check_prefix(context, "command_prefix", [*tables.commands], PREFIXED_COMMAND, "letters, digits, `_` and `-`")
-    _check_prefix(context, "workflow_prefix", [*tables.workflows], FILE_NAME, "lower-case letters, digits and `-`")
-    skill = tables.server.name.lower()
-    for name in tables.workflows:
-        if tables.outputs.workflow_prefix + name == skill:
-            message = f"workflow `{skill}` has the name of the server's own skill"
-            context.error("TM317", message, ("workflows", name), hint="choose another name", value=False)
+    _check_prefix(context, "command", PREFIXED_COMMAND, "letters, digits, `_` and `-`")
+    _check_prefix(context, "workflow", FILE_NAME, "lower-case letters, digits and `-`")
+    skill, workflows = tables.server.name.lower(), context.prefixed_names("workflow")
+    if skill in workflows:
+        message = f"workflow `{skill}` has the name of the server's own skill"
+        context.error("TM317", message, ("workflows", workflows[skill]), hint="choose another name", value=False)
 
 
-def _check_prefix(
-    context: ResolveContext, key: str, names: Sequence[str], pattern: re.Pattern[str], characters: str
-) -> None:
+def _check_prefix(context: ResolveContext, kind: str, pattern: re.Pattern[str], characters: str) -> None:
     """Report a prefix that is invalid, or that makes a valid name of a command or a workflow invalid."""
-    prefix = getattr(context.tables.outputs, key)
+    key = f"{kind}_prefix"
     at = ("outputs", key)
     try:
-        parse_prefix(prefix, f"`{key}`")
+        parse_prefix(getattr(context.tables.outputs, key), f"`{key}`")
     except ValueError as error:
         message, _, hint = str(error).rpartition("; ")
         context.error("TM346", message, at, hint=hint)
         return
-    for name in names:
-        if FILE_NAME.fullmatch(name) and not pattern.fullmatch(prefix + name):
-            message = f"`{prefix}{name}` cannot name a {key.removesuffix('_prefix')}"
+    for prefixed, name in context.prefixed_names(kind).items():
+        if FILE_NAME.fullmatch(name) and not pattern.fullmatch(prefixed):
+            message = f"`{prefixed}` cannot name a {kind}"
             hint = f"use a prefix of {characters}; names have at most 64 characters"
             context.error("TM346", message, at, hint=hint)
             return
@@ -206,7 +203,8 @@ def _check_pinned(context: ResolveContext, pinned: Sequence[str], key: KeyPath) 
     """Report unknown pinned tools, those that are not listed despite that, and those that are pinned twice."""
     tools = context.tables.tools
     aliases = {alias: name for name, tool in tools.items() for alias in tool.aliases}
-    are_aliases_known = not any(tool.is_uncertain("aliases") for tool in tools.values())
+    raw_tools = context.raw_table("tools")
+    are_aliases_known = all(name in tools and not tools[name].is_uncertain("aliases") for name in raw_tools)
     own_names = [aliases.get(name, name) for name in pinned]
     for index, name in enumerate(pinned):
         at = (*key, index)
