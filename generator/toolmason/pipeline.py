@@ -99,8 +99,12 @@ def _render_project(
     if manifest is None:
         return None
     # Imported late: errors of the manifest are reported before the templates are loaded.
+    from toolmason.lint import check_safety
     from toolmason.render.self_check import SelfCheckError
 
+    check_safety(manifest.server, manifest.document, diagnostics=diagnostics)
+    if diagnostics.has_errors:
+        return None
     progress("rendering")
     models = _models(project, manifest.server) if only in {None, "python"} else {}
     try:

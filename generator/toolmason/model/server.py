@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from toolmason_runtime.programs.settings import POLICY
@@ -151,6 +152,9 @@ class SlashCommand:
     call_hint: str
     """Sentence with the meta-tools that call its unlisted tools; empty if all are listed."""
     prompt: str
+    allow: Mapping[str, str]
+    """Code of a suppressed lint rule -> reason."""
+    at: KeyPath
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,6 +176,9 @@ class Workflow:
     steps: tuple[Step, ...]
     call_hint: str
     """Sentence with the meta-tools that call its unlisted tools; empty if all are listed."""
+    allow: Mapping[str, str]
+    """Code of a suppressed lint rule -> reason."""
+    at: KeyPath
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
