@@ -33,7 +33,18 @@ STAGES = (
 )
 """Packages of the toolkit: each imports only packages before it."""
 LAYERS = (
-    *("_lazy", "suggestions", "toml", "protocol", "search", "discovery", "chunks", "transports", "programs"),
+    *(
+        "_lazy",
+        "suggestions",
+        "checksum",
+        "toml",
+        "protocol",
+        "search",
+        "discovery",
+        "chunks",
+        "transports",
+        "programs",
+    ),
     *("install", "server", "serving", "testing"),
 )
 """Packages of the runtime: each imports only packages before it."""
