@@ -33,19 +33,8 @@ STAGES = (
 )
 """Packages of the toolkit: each imports only packages before it."""
 LAYERS = (
-    *(
-        "_lazy",
-        "suggestions",
-        "checksum",
-        "toml",
-        "protocol",
-        "search",
-        "discovery",
-        "chunks",
-        "transports",
-        "programs",
-    ),
-    *("install", "server", "serving", "testing"),
+    *("_lazy", "suggestions", "checksum", "prefixes", "toml", "protocol", "search", "discovery", "chunks"),
+    *("transports", "programs", "install", "server", "serving", "testing"),
 )
 """Packages of the runtime: each imports only packages before it."""
 PUBLIC = {"toolmason_runtime", "toolmason_runtime.programs", "toolmason_runtime.serving", "toolmason_runtime.testing"}

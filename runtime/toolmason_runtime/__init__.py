@@ -14,6 +14,9 @@ from toolmason_runtime._lazy import lazy_exports
 if TYPE_CHECKING:
     from toolmason_runtime.chunks.cutting import truncated as truncated
     from toolmason_runtime.chunks.store import ChunkStore as ChunkStore
+    from toolmason_runtime.prefixes import Prefix as Prefix
+    from toolmason_runtime.prefixes import parse_prefix as parse_prefix
+    from toolmason_runtime.prefixes import prefix_from_environment as prefix_from_environment
     from toolmason_runtime.protocol.answer_size import BLOCK_OVERHEAD as BLOCK_OVERHEAD
     from toolmason_runtime.protocol.answer_size import fitting_length as fitting_length
     from toolmason_runtime.protocol.answer_size import size_of as size_of
@@ -45,6 +48,7 @@ if TYPE_CHECKING:
 EXPORTS: Final = {
     "toolmason_runtime.chunks.cutting": ("truncated",),
     "toolmason_runtime.chunks.store": ("ChunkStore",),
+    "toolmason_runtime.prefixes": ("Prefix", "parse_prefix", "prefix_from_environment"),
     "toolmason_runtime.protocol.answer_size": ("BLOCK_OVERHEAD", "fitting_length", "size_of", "text_budget"),
     "toolmason_runtime.protocol.call": ("ServerInfo", "ToolCall"),
     "toolmason_runtime.protocol.completion": ("Completion",),
