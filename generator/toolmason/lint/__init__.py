@@ -35,7 +35,9 @@ from toolmason.lint.parameters import (
 from toolmason.lint.prompts import check_prompt_commands, check_prompt_files, check_prompt_placeholders
 from toolmason.manifest.document import Document
 from toolmason.model.identifiers import words
-from toolmason.model.server import Server
+from toolmason.model.prompt import Prompt
+from toolmason.model.server import Server, SlashCommand, Workflow
+from toolmason.model.tool import Tool
 from toolmason.schema.providers import providers
 
 _ERRORS: Final = frozenset({"TM501", "TM508", "TM510", "TM515", "TM517", "TM519", "TM541"})
@@ -78,8 +80,9 @@ def _apply(
 
 def _allow_tables(server: Server) -> dict[KeyPath, Mapping[str, str]]:
     """Return the suppressed rules of each table that can have `allow`, by its key path."""
-    surfaces = (*server.commands, *(prompt for prompt in server.prompts if not prompt.is_command), *server.workflows)
-    return {owner.at[:2]: owner.allow for owner in (*server.tools, *surfaces)}
+    prompts = (prompt for prompt in server.prompts if not prompt.is_command)
+    owners: list[Tool | SlashCommand | Prompt | Workflow] = [*server.tools, *server.commands, *prompts]
+    return {owner.at[:2]: owner.allow for owner in [*owners, *server.workflows]}
 
 
 def _report(finding: Finding, document: Document, diagnostics: Diagnostics) -> None:
@@ -168,9 +171,13 @@ def check_hints(server: Server) -> Iterator[Finding]:
             yield about_tool(tool, "TM510", message, hint, "hints")
 
 
+def _summarized(server: Server) -> list[Tool | SlashCommand]:
+    return [*server.tools, *server.commands]
+
+
 def check_summary_full_stop(server: Server) -> Iterator[Finding]:
     """TM511: summaries are used in lists and tables, without a full stop."""
-    for owner in (*server.tools, *server.commands):
+    for owner in _summarized(server):
         summary = owner.summary.rstrip()
         if summary.endswith(".") and not summary.endswith(("...", "etc.")):
             message = f"the summary of `{owner.name}` ends with a full stop"
@@ -180,7 +187,7 @@ def check_summary_full_stop(server: Server) -> Iterator[Finding]:
 
 def check_summary_repeats_name(server: Server) -> Iterator[Finding]:
     """TM512: the name is always shown beside the summary."""
-    for owner in (*server.tools, *server.commands):
+    for owner in _summarized(server):
         summary, name = _casefold_words(owner.summary), _casefold_words(owner.name)
         if summary == name or (owner.name.casefold() in owner.summary.casefold().split() and "_" in owner.name):
             message = f"the summary of `{owner.name}` repeats its name"

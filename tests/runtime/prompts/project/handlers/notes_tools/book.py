@@ -98,6 +98,6 @@ async def find(params: Search, call: ToolCall) -> ResourceContent:  # noqa: ARG0
     if params.path == "exit":
         sys.exit(1)
     if params.path == "number":
-        number: Any = 7
+        number: ResourceContent = WRONG[21]
         return number
     return json.dumps([params.path, params.limit]).encode()
