@@ -10,6 +10,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -126,10 +127,13 @@ def _run(options: argparse.Namespace, facts: InstallFacts, arguments: list[str],
             lost = lost_comments(target, text)
             if lost and not options.force:
                 raise InstallError(f"the edit would remove the comment `{min(lost)}`; use --force to remove it")
-    _change_commands(commands, options)
+    if not options.uninstall:
+        _change_commands(commands, options)
     for comment in lost:
-        print(f"A comment of the entry is removed with it: {printable(comment)}")
+        print(f"The edit removes the comment {printable(comment)}")
     _write(target, text, _shown(target, entry), dry_run=options.dry_run)
+    if options.uninstall:
+        _change_commands(commands, options)
     if options.dry_run:
         print("Nothing was written.")
     if options.uninstall or options.dry_run:
@@ -148,16 +152,18 @@ def _commands(
         InstallError: commands are wanted that the client or the server does not have, or other files have their names.
     """
     client = facts.clients[options.client]
+    is_wanted = options.commands and not options.uninstall
     directory = None
     if server_files:
         source = server_files / "commands" / options.client
-        directory = command_directory(client, source, options.scope, project, os.environ)
+        with nullcontext() if is_wanted else suppress(InstallError):
+            directory = command_directory(client, source, options.scope, project, os.environ)
     if directory is None:
-        if options.commands and not options.uninstall:
+        if is_wanted:
             raise InstallError(f"`{facts.server}` has no command files for {client.title}; leave --commands out")
         return None
     states = set(directory.states().values())
-    if options.commands and states == {State.FOREIGN} and not options.uninstall:
+    if is_wanted and states == {State.FOREIGN}:
         raise InstallError(f"other files in {directory.path} have the names of all commands; rename them")
     return directory if options.commands or states & {*OURS, State.EDITED} else None
 

@@ -114,7 +114,6 @@ def command_directory(
     Args:
         client: the client.
         source: its directory in `commands` of the server's files.
-        server_files: the directory that contains `commands`.
         scope: `user` or `project`.
         project: the directory of the project.
         environ: the environment variables.

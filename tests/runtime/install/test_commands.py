@@ -132,6 +132,7 @@ def test_links_are_neither_followed_out_of_a_project_nor_replaced(
     commands.path.symlink_to(home)
     assert run("claude-code", "--scope", "project", "--commands") == 4
     assert "outside of the project" in capsys.readouterr().err
+    assert run("claude-code", "--scope", "project", "--dry-run") == 0
 
 
 DIRECTORIES = {

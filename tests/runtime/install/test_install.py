@@ -214,7 +214,7 @@ def test_a_comment_that_is_removed_with_the_entry_is_reported(home: Path, capsys
 
     assert path.read_text(encoding="utf-8") == "# mine\n"
     assert path.with_name("config.toml.bak").read_text(encoding="utf-8") == text
-    assert capsys.readouterr().out.count("A comment of the entry is removed with it: # the one in my home\n") == 2
+    assert capsys.readouterr().out.count("The edit removes the comment # the one in my home\n") == 2
 
 
 def test_force_replaces_an_entry_of_another_server(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
