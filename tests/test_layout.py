@@ -33,11 +33,11 @@ STAGES = (
 )
 """Packages of the toolkit: each imports only packages before it."""
 LAYERS = (
-    *("_lazy", "suggestions", "prefixes", "toml", "protocol", "search", "discovery", "chunks", "transports"),
-    *("programs", "install", "server", "serving", "testing"),
+    *("_lazy", "suggestions", "checksum", "prefixes", "toml", "protocol", "search", "discovery", "chunks"),
+    *("transports", "programs", "install", "server", "serving", "testing"),
 )
 """Packages of the runtime: each imports only packages before it."""
-PUBLIC = {"toolmason_runtime", "toolmason_runtime.programs", "toolmason_runtime.serving", "toolmason_runtime.testing"}
+PUBLIC = {"toolmason_runtime"} | {f"toolmason_runtime.{name}" for name in ("install", "programs", "serving", "testing")}
 """The modules of the runtime that handlers and generated code may import."""
 BINARY = {".png", ".jpg", ".gif", ".wav", ".ico", ".pdf", ".zip"}
 OF_ONE_MACHINE = tuple(f"{place}/" for place in (REPOSITORY, Path.home(), Path(sys.prefix)))

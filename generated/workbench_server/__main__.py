@@ -24,6 +24,11 @@ SUBCOMMANDS = (
         "Review proposed changes of files: in the terminal, or in a browser with --web",
         "workbench_handlers.editing.surfaces.command:main",
     ),
+    serving.Subcommand(
+        "migrate-commands",
+        "Rename command files of Workbench that were written without a prefix",
+        "workbench_handlers.migration.command:main",
+    ),
 )
 
 
@@ -45,4 +50,4 @@ if __name__ == "__main__":
     sys.exit(main())
 
 
-# toolmason: sha256 2d2feaf1b583140c7dddfc974e713caf
+# toolmason: sha256 71bc34ac475a65d8c06e741d5d1ba8e5

@@ -46,6 +46,10 @@ class CommandFile:
 
     file: str
     template: str
+    user: Sequence[str] | Mapping[str, Sequence[str]]
+    """Directories of the user's commands, as `user` of `Configuration`."""
+    source: str
+    checked: dt.date
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -207,7 +211,7 @@ def _install_facts(client: Client, file: Configuration, server: Server) -> dict[
     facts = {
         "title": client.title,
         "project": file.file if file.project else "",
-        "user": file.user if isinstance(file.user, Mapping) else {"": file.user},
+        "user": _by_platform(file.user),
         "other_file": file.other_file,
         "rejects": file.rejects,
         "project_note": file.project_note,
@@ -218,9 +222,16 @@ def _install_facts(client: Client, file: Configuration, server: Server) -> dict[
     if withheld := client.withheld:
         rules = {"pattern": withheld.pattern, "passed_prefixes": withheld.passed_prefixes}
         facts["withheld"] = {**rules, "names": sorted(withheld.names)}
+    if client.commands and server.commands:
+        path = client.commands.file.replace("{command.name}", "{name}")
+        facts["commands"] = {"file": path, "user": _by_platform(client.commands.user)}
     if client.passed:
         facts["passed"] = client.passed.names
     return {key: value for key, value in facts.items() if value}
+
+
+def _by_platform(paths: Sequence[str] | Mapping[str, Sequence[str]]) -> Mapping[str, Sequence[str]]:
+    return paths if isinstance(paths, Mapping) else {"": paths}
 
 
 def _values(client: Client, server: Server) -> dict[str, Any]:

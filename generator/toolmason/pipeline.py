@@ -11,10 +11,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from toolmason_runtime.checksum import is_signable
+
 from toolmason.diagnostics import Diagnostics
 from toolmason.diagnostics.terminal import Progress, no_progress
 from toolmason.manifest.input_files import read_input
-from toolmason.model.checksum import is_signable
 from toolmason.model.parts import part_of
 from toolmason.model.rendered_file import RenderedFile
 from toolmason.project import Project
@@ -99,8 +100,12 @@ def _render_project(
     if manifest is None:
         return None
     # Imported late: errors of the manifest are reported before the templates are loaded.
+    from toolmason.lint import check_safety
     from toolmason.render.self_check import SelfCheckError
 
+    check_safety(manifest.server, manifest.document, diagnostics=diagnostics)
+    if diagnostics.has_errors:
+        return None
     progress("rendering")
     models = _models(project, manifest.server) if only in {None, "python"} else {}
     try:

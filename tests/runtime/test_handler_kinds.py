@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable
 from contextvars import ContextVar
@@ -9,7 +10,7 @@ from functools import partial, wraps
 from typing import Any
 
 import pytest
-from toolmason_runtime.protocol.binding import Binding
+from toolmason_runtime.protocol.binding import Binding, HandlerExitError
 from toolmason_runtime.protocol.errors import ToolError
 
 pytestmark = pytest.mark.anyio
@@ -65,3 +66,17 @@ async def test_error_of_a_plain_handler_reaches_the_dispatcher_as_it_is() -> Non
 
     with pytest.raises(ToolError, match="send less"):
         await Binding(None, refuse).result({}, None)
+
+
+async def exit_in_the_loop(_params: object, _call: object) -> None:
+    sys.exit(3)
+
+
+def exit_in_a_thread(_params: object, _call: object) -> None:
+    sys.exit(3)
+
+
+@pytest.mark.parametrize("handler", [exit_in_the_loop, exit_in_a_thread])
+async def test_a_handler_cannot_end_the_process(handler: Callable[..., Any]) -> None:
+    with pytest.raises(HandlerExitError, match=rf"{handler.__name__}` called sys\.exit\(3\); raise ToolError instead"):
+        await Binding(None, handler).result({}, None)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 HEAVY = {"argparse", "logging", "asyncio", "pydantic"}
-LAZY = ["toolmason_runtime", "toolmason_runtime.serving", "toolmason_runtime.programs"]
+LAZY = ["toolmason_runtime", "toolmason_runtime.serving", "toolmason_runtime.programs", "toolmason_runtime.install"]
 
 
 @pytest.mark.parametrize("module", LAZY)

@@ -328,6 +328,10 @@ def test_the_files_for_clients_are_data_of_the_servers_package(
     assert set(run.stdout.split()) > SERVER_FILES, run.stderr
     assert set(run.stdout.split()) == {path.relative_to(generated).as_posix() for path in paths}
 
+    options = ("gemini-cli", "--scope", "project", "--commands", "--dry-run")
+    shown = environment("").run("toolmason-workbench", "install", *options, cwd=tmp_path)
+    assert f"Would write commands in {tmp_path / '.gemini' / 'commands'}: " in shown.stdout, shown.stderr
+
 
 def test_the_wheel_of_a_new_project_serves_elsewhere_without_its_checkout(
     notes: Path, wheel: Path, overheard: Any, tmp_path: Path

@@ -9,13 +9,13 @@ from pathlib import PurePosixPath
 from typing import Final
 
 import click
+from toolmason_runtime.checksum import CHECKSUM_FILE
 
 from toolmason import pipeline
 from toolmason.commands.options import ExitCode, print_findings
 from toolmason.diagnostics import Diagnostic, Diagnostics, Location
 from toolmason.diagnostics.printers import MAX_SHOWN
 from toolmason.diagnostics.terminal import Layout, Progress, paint, progress, supports_colour
-from toolmason.model.checksum import CHECKSUM_FILE
 from toolmason.pipeline import GenerateResult
 from toolmason.project import Project
 from toolmason.render.self_check import SelfCheckError

@@ -1,4 +1,4 @@
-"""Lint: report likely mistakes in valid manifests (TM5xx). A tool can allow each rule with a reason.
+"""Lint: report likely mistakes in valid manifests (TM5xx). Its table can allow each rule with a reason.
 
 A rule is a function that yields findings about the model. `lint` applies the `allow` tables and reports the rest.
 """
@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from toolmason_runtime.suggestions import did_you_mean
+from toolmason_runtime.toml.positions import KeyPath
 
 from toolmason.catalogue.table import catalogue, wire_tool
 from toolmason.clients import CLAUDE_CODE, clients
@@ -35,7 +36,8 @@ from toolmason.lint.parameters import (
 from toolmason.lint.prompts import check_prompt_commands, check_prompt_files, check_prompt_placeholders
 from toolmason.manifest.document import Document
 from toolmason.model.identifiers import words
-from toolmason.model.server import Server
+from toolmason.model.prompt import Prompt
+from toolmason.model.server import Server, SlashCommand, Workflow
 from toolmason.model.tool import Tool
 from toolmason.schema.providers import providers
 
@@ -52,15 +54,36 @@ MAX_NAMED: Final = 5
 
 def lint(server: Server, document: Document, *, diagnostics: Diagnostics) -> None:
     """Report the findings of all rules, and each `allow` without effect."""
-    allowed = {tool.name: tool.allow for tool in server.tools}
-    used: set[tuple[str, str]] = set()
-    for finding in (finding for rule in RULES for finding in rule(server)):
-        if finding.code in allowed.get(finding.tool, {}):
-            used.add((finding.tool, finding.code))
+    used = _apply(RULES, server, document, diagnostics)
+    for finding in _unused_allows(_allow_tables(server), used):
+        _report(finding, document, diagnostics)
+
+
+def check_safety(server: Server, document: Document, *, diagnostics: Diagnostics) -> None:
+    """Report text that a client would run as a command: `generate` writes no such file unless it is allowed."""
+    _apply((check_prompt_commands,), server, document, diagnostics)
+
+
+def _apply(
+    rules: Iterable[Rule], server: Server, document: Document, diagnostics: Diagnostics
+) -> set[tuple[KeyPath, str]]:
+    """Report the findings that are not allowed. Return the table and the rule of each `allow` with an effect."""
+    tables = _allow_tables(server)
+    used: set[tuple[KeyPath, str]] = set()
+    for finding in (finding for rule in rules for finding in rule(server)):
+        owner = ("tools", finding.tool) if finding.tool else finding.at[:2]
+        if finding.code in tables.get(owner, {}):
+            used.add((owner, finding.code))
         else:
             _report(finding, document, diagnostics)
-    for finding in _unused_allows(server.tools, used):
-        _report(finding, document, diagnostics)
+    return used
+
+
+def _allow_tables(server: Server) -> dict[KeyPath, Mapping[str, str]]:
+    """Return the suppressed rules of each table that can have `allow`, by its key path."""
+    prompts = (prompt for prompt in server.prompts if not prompt.command)
+    owners: list[Tool | SlashCommand | Prompt | Workflow] = [*server.tools, *server.commands, *prompts]
+    return {owner.at[:2]: owner.allow for owner in [*owners, *server.workflows]}
 
 
 def _report(finding: Finding, document: Document, diagnostics: Diagnostics) -> None:
@@ -75,18 +98,18 @@ def _report(finding: Finding, document: Document, diagnostics: Diagnostics) -> N
     )
 
 
-def _unused_allows(tools: Iterable[Tool], used: set[tuple[str, str]]) -> Iterator[Finding]:
-    for tool in tools:
-        for index, code in enumerate(tool.allow):
-            at = (*tool.at, "allow", index)
+def _unused_allows(tables: Mapping[KeyPath, Mapping[str, str]], used: set[tuple[KeyPath, str]]) -> Iterator[Finding]:
+    for owner, allow in tables.items():
+        for index, code in enumerate(allow):
+            at = (*owner, "allow", index)
             if code not in DEFAULT_SEVERITIES:
                 hint = (
                     did_you_mean(code, DEFAULT_SEVERITIES)
                     or f"the rules are {min(DEFAULT_SEVERITIES)} to {max(DEFAULT_SEVERITIES)}"
                 )
                 message = f"no lint rule `{code}`"
-            elif (tool.name, code) not in used:
-                message, hint = f"`allow` of {code} on `{tool.name}` has no effect", "remove it"
+            elif (owner, code) not in used:
+                message, hint = f"`allow` of {code} on `{owner[-1]}` has no effect", "remove it"
             else:
                 continue
             yield Finding(code="TM514", tool="", message=message, hint=hint, at=(*at, "rule"), value=True)
@@ -149,24 +172,28 @@ def check_hints(server: Server) -> Iterator[Finding]:
             yield about_tool(tool, "TM510", message, hint, "hints")
 
 
+def _summarized(server: Server) -> list[Tool | SlashCommand]:
+    return [*server.tools, *server.commands]
+
+
 def check_summary_full_stop(server: Server) -> Iterator[Finding]:
     """TM511: summaries are used in lists and tables, without a full stop."""
-    for tool in server.tools:
-        summary = tool.summary.rstrip()
+    for owner in _summarized(server):
+        summary = owner.summary.rstrip()
         if summary.endswith(".") and not summary.endswith(("...", "etc.")):
-            message = f"the summary of `{tool.name}` ends with a full stop"
-            hint = "remove it"
-            yield about_tool(tool, "TM511", message, hint, "summary", value=True)
+            message = f"the summary of `{owner.name}` ends with a full stop"
+            at = (*owner.at, "summary")
+            yield Finding(code="TM511", tool="", message=message, hint="remove it", at=at, value=True)
 
 
 def check_summary_repeats_name(server: Server) -> Iterator[Finding]:
     """TM512: the name is always shown beside the summary."""
-    for tool in server.tools:
-        summary, name = _casefold_words(tool.summary), _casefold_words(tool.name)
-        if summary == name or (tool.name.casefold() in tool.summary.casefold().split() and "_" in tool.name):
-            message = f"the summary of `{tool.name}` repeats its name"
-            hint = "describe it in other words"
-            yield about_tool(tool, "TM512", message, hint, "summary", value=True)
+    for owner in _summarized(server):
+        summary, name = _casefold_words(owner.summary), _casefold_words(owner.name)
+        if summary == name or (owner.name.casefold() in owner.summary.casefold().split() and "_" in owner.name):
+            message = f"the summary of `{owner.name}` repeats its name"
+            hint, at = "describe it in other words", (*owner.at, "summary")
+            yield Finding(code="TM512", tool="", message=message, hint=hint, at=at, value=True)
 
 
 def _casefold_words(text: str) -> tuple[str, ...]:

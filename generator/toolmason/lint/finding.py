@@ -17,7 +17,7 @@ class Finding:
     """A likely mistake.
 
     Args:
-        tool: The tool whose `allow` can suppress the finding, empty for none.
+        tool: The tool whose `allow` can suppress the finding; empty for that of the table at `at`, if it has one.
         at: The key path. For an absent key, the location is its table.
         value: Whether the location is that of the value instead of the key.
         severity: The severity, None for that of the rule.

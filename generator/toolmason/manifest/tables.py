@@ -374,7 +374,7 @@ class DeprecatedTable(PartialTable):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AllowTable(Table):
-    """`[[tools.NAME.allow]]`: a lint rule that is switched off for this tool."""
+    """`[[tools.NAME.allow]]`, `[[commands.NAME.allow]]` and so on: a lint rule that is switched off there."""
 
     rule: str
     """Code of the rule, such as `TM501`."""
@@ -504,6 +504,8 @@ class PromptTable(PartialTable):
     """`module:function` under `[server].handlers` that returns the messages."""
     icons: tuple[IconTable, ...] = ()
     """Pictures of the prompt."""
+    allow: tuple[AllowTable, ...] = ()
+    """Lint rules to suppress, each with a reason."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -546,6 +548,8 @@ class CommandTable(PartialTable):
     """Tools that it uses; hosts may then run them without asking."""
     prompt: str
     """Text sent to the model. `{arguments}` is replaced by the user's text, `{COMMAND_NAME}` by the command's name."""
+    allow: tuple[AllowTable, ...] = ()
+    """Lint rules to suppress, each with a reason."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -570,6 +574,8 @@ class WorkflowTable(PartialTable):
     """When to use the workflow."""
     steps: tuple[StepTable, ...] = key(not_empty())
     """Steps in order."""
+    allow: tuple[AllowTable, ...] = ()
+    """Lint rules to suppress, each with a reason."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,26 +1,17 @@
-"""Embed a SHA-256 checksum in each generated file to detect manual edits.
-
-One line at a fixed position contains the hash of all other lines, so a duplicate of that line, a conflict marker or a
-moved line is detected too. Files that cannot contain a comment are listed in `SHA256SUMS`, which has a checksum itself.
-"""
+"""Embed a SHA-256 checksum in each generated file to detect manual edits. `toolmason_runtime.checksum` verifies it."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from enum import StrEnum
+from collections.abc import Iterable
 from hashlib import sha256
 from pathlib import PurePosixPath
 from types import MappingProxyType
 
+from toolmason_runtime.checksum import CHECKSUM_FILE, MARKDOWN, Checksums, checksum_line, front_matter_end, is_signable
+
 from toolmason.model.rendered_file import RenderedFile
 
-CHECKSUM_FILE = PurePosixPath("SHA256SUMS")
-"""Checksums of files that cannot contain a comment, relative to `generated/`, in the format of `sha256sum -c`."""
-
-_HASH_COMMENTS = frozenset({".py", ".toml", ".txt", ".yaml", ".yml"})
-_MARKDOWN = frozenset({".markdown", ".md", ".mdc"})
-_MARK = b"toolmason: sha256 "
 _ENTRY = re.compile(rb"^([0-9a-f]{64}) [ *](.+)$", re.MULTILINE)
 """A line of `SHA256SUMS`: 64 hex digits, a blank, a blank or `*`, and the path."""
 _HEADER = """\
@@ -29,23 +20,6 @@ _HEADER = """\
 """
 _GAPS = {".py": "\n\n", ".txt": "\n"}
 """Line feeds before a checksum line: ruff requires two blank lines after code; one ends a paragraph of text."""
-
-
-class State(StrEnum):
-    """Result of verifying a file on disk."""
-
-    VALID = "valid"
-    EDITED = "edited"
-    UNSIGNED = "unsigned"
-
-
-Checksums = Mapping[str, frozenset[str]]
-"""Path relative to `generated/` -> its hashes; several after a bad merge."""
-
-
-def is_signable(path: PurePosixPath) -> bool:
-    """Return whether files of this kind contain their checksum."""
-    return path == CHECKSUM_FILE or path.suffix in _HASH_COMMENTS | _MARKDOWN
 
 
 def add_checksum(path: PurePosixPath, body: str) -> str:
@@ -60,22 +34,7 @@ def add_checksum(path: PurePosixPath, body: str) -> str:
         return text
     before, after = _split_for_checksum(path, text)
     digest = sha256((before + after).encode("utf-8")).hexdigest()[:32]
-    return before + _line(path, digest, fenced=bool(after)) + after
-
-
-def verify(path: PurePosixPath, data: bytes, listed: Checksums = MappingProxyType({})) -> State:
-    """Compare `data` of the file at `path` with its checksum line or with `listed`. CRLF line ends count as LF."""
-    text = data.replace(b"\r\n", b"\n")
-    if not is_signable(path):
-        hashes = listed.get(path.as_posix())
-        if hashes is None:
-            return State.UNSIGNED
-        return State.VALID if sha256(text).hexdigest() in hashes else State.EDITED
-    before, line, after = _split_at_checksum(path, text)
-    digest = sha256(before + after).hexdigest()[:32]
-    if line == _line(path, digest, fenced=bool(after)).encode("ascii"):
-        return State.VALID
-    return State.EDITED if _MARK in data else State.UNSIGNED
+    return before + checksum_line(path, digest, fenced=bool(after)) + after
 
 
 def checksum_file(files: Iterable[RenderedFile], *, kept: Checksums = MappingProxyType({})) -> RenderedFile | None:
@@ -100,34 +59,11 @@ def parse_checksums(data: bytes) -> Checksums:
 
 def _split_for_checksum(path: PurePosixPath, text: str) -> tuple[str, str]:
     """Split `text` at the position of the checksum line, with the blank lines of the kind of file before it."""
-    fence = _front_matter_end(path, text.encode("utf-8"))
+    fence = front_matter_end(path, text.encode("utf-8"))
     if fence is not None:
         cut = len(text.encode("utf-8")[:fence].decode("utf-8"))
         return text[:cut], text[cut:]
-    gap = _GAPS.get(path.suffix, "\n" if path.suffix in _MARKDOWN else "")
+    gap = _GAPS.get(path.suffix, "\n" if path.suffix in MARKDOWN else "")
     if not text or not gap:
         return text, ""
     return text.rstrip("\n") + "\n" + gap, ""
-
-
-def _split_at_checksum(path: PurePosixPath, text: bytes) -> tuple[bytes, bytes, bytes]:
-    """Split `text` into the part before the checksum line, that line and the rest."""
-    end = _front_matter_end(path, text)
-    if end is None:
-        end = len(text)
-    start = text.rfind(b"\n", 0, max(end - 1, 0)) + 1
-    return text[:start], text[start:end], text[end:]
-
-
-def _front_matter_end(path: PurePosixPath, text: bytes) -> int | None:
-    """Return the offset of the closing `---` of Markdown front matter; None without front matter."""
-    if path.suffix not in _MARKDOWN or not text.startswith(b"---\n"):
-        return None
-    # Start at the newline of the first fence: front matter may be empty.
-    offset = text.find(b"\n---\n", 3)
-    return None if offset < 0 else offset + 1
-
-
-def _line(path: PurePosixPath, digest: str, *, fenced: bool) -> str:
-    mark = _MARK.decode("ascii") + digest
-    return f"<!-- {mark} -->\n" if path.suffix in _MARKDOWN and not fenced else f"# {mark}\n"

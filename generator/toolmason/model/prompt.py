@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
+
+from toolmason_runtime.toml.positions import KeyPath
 
 from toolmason.model.tool import Handler, Icon
 from toolmason.model.types import ClassName, Identifier, JsonSchema, Property
@@ -29,6 +31,8 @@ class Message:
     mime_type: str = ""
     """Media type of the image."""
     resource: str = ""
+    at: KeyPath = ()
+    """Key path of the text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +62,9 @@ class Prompt(Surface):
     messages: tuple[Message, ...]
     command: str = ""
     """Base name of its slash command; empty for other prompts."""
+    allow: Mapping[str, str] = field(default_factory=dict)
+    """Code of a suppressed lint rule -> reason."""
+    at: KeyPath = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

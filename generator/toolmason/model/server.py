@@ -167,6 +167,9 @@ class SlashCommand:
     """Sentence with the meta-tools that call its unlisted tools; empty if all are listed."""
     template: str
     """Text with `{arguments}` and `{COMMAND_NAME}`; a server replaces both at run time."""
+    allow: Mapping[str, str]
+    """Code of a suppressed lint rule -> reason."""
+    at: KeyPath
 
     @property
     def prompt(self) -> str:
@@ -196,6 +199,9 @@ class Workflow:
     steps: tuple[Step, ...]
     call_hint: str
     """Sentence with the meta-tools that call its unlisted tools; empty if all are listed."""
+    allow: Mapping[str, str]
+    """Code of a suppressed lint rule -> reason."""
+    at: KeyPath
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,12 +14,12 @@ from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
+from toolmason_runtime.checksum import CHECKSUM_FILE
 from toolmason_runtime.suggestions import did_you_mean
 
 from toolmason.clients import clients
 from toolmason.diagnostics import Diagnostics
 from toolmason.manifest.document import Document
-from toolmason.model.checksum import CHECKSUM_FILE
 from toolmason.model.parts import SKIPPED_NAMES, part_of
 from toolmason.model.server import FileRow, Server
 from toolmason.render.overrides import packaged

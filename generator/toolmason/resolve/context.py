@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from toolmason_runtime.toml.positions import KeyPath
 
 from toolmason.diagnostics import Diagnostics
 from toolmason.manifest.document import Document
-from toolmason.manifest.tables import ManifestTables
+from toolmason.manifest.tables import AllowTable, ManifestTables
 from toolmason.model.tool import Handler, Hints
 from toolmason.model.types import Identifier, JsonSchema, ObjectType
 
@@ -75,3 +75,8 @@ class ResolveContext:
         names = list(known)
         hint = hint or did_you_mean(name, names) or f"known: {', '.join(names[:8]) or 'none'}"
         self.error(code, f"unknown {kind} `{name}`", at, hint=hint)
+
+
+def allowed(tables: Sequence[AllowTable]) -> dict[str, str]:
+    """Return the suppressed lint rules of a table, with their reasons."""
+    return {table.rule: table.reason for table in tables}

@@ -17,7 +17,7 @@ from toolmason.model.server import SlashCommand
 from toolmason.model.tool import Icon
 from toolmason.model.types import PrimitiveType, Property
 from toolmason.resolve import types
-from toolmason.resolve.context import ResolveContext
+from toolmason.resolve.context import ResolveContext, allowed
 from toolmason.resolve.uri_template import UriTemplateError, variables
 
 COMMAND_ARGUMENT: Final = "arguments"
@@ -48,7 +48,8 @@ def resolve_prompts(context: ResolveContext, package: Path | None) -> tuple[Prom
         fields = _surface(context, name, table)
         messages = table.messages or ((MessageTable(text=table.text, at=table.at),) if table.text else ())
         _check_messages(context, table, messages, package)
-        prompts.append(Prompt(**fields, messages=tuple(map(_message, messages))))
+        allow, texts = allowed(table.allow), tuple(map(_message, messages))
+        prompts.append(Prompt(**fields, messages=texts, allow=allow, at=table.at))
     return tuple(prompts)
 
 
@@ -187,6 +188,7 @@ def _message(table: MessageTable) -> Message:
         image=table.image,
         mime_type=IMAGE_TYPES.get(PurePosixPath(table.image).suffix.lower(), ""),
         resource=table.resource,
+        at=(*table.at, "text"),
     )
 
 

@@ -27,7 +27,7 @@ from toolmason.model.server import (
 from toolmason.model.tool import Handler, Tool
 from toolmason.model.types import ClassName, Identifier
 from toolmason.resolve import clis, types
-from toolmason.resolve.context import ResolveContext
+from toolmason.resolve.context import ResolveContext, allowed
 from toolmason.resolve.prompts import command_prompt, icons
 from toolmason.resolve.tool_names import client_name
 
@@ -224,6 +224,8 @@ def _commands(context: ResolveContext) -> tuple[SlashCommand, ...]:
             claude_tools=_claude_tools(context, table.tools),
             call_hint=_call_hint(context, table.tools),
             template=table.prompt.strip(),
+            allow=allowed(table.allow),
+            at=table.at,
         )
         for name, table in context.tables.commands.items()
     )
@@ -238,6 +240,8 @@ def _workflows(context: ResolveContext) -> tuple[Workflow, ...]:
             description=table.description or table.summary,
             steps=tuple(Step(title=step.title, tool=step.tool, text=step.text.strip()) for step in table.steps),
             call_hint=_call_hint(context, [step.tool for step in table.steps if step.tool]),
+            allow=allowed(table.allow),
+            at=table.at,
         )
         for name, table in context.tables.workflows.items()
     )

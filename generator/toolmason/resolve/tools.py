@@ -14,7 +14,7 @@ from toolmason.model.tool import Deprecation, Example, Tool
 from toolmason.model.types import ClassName, JsonSchema, ObjectType, Property
 from toolmason.resolve import clis, types
 from toolmason.resolve.call_expression import invocation
-from toolmason.resolve.context import ResolveContext
+from toolmason.resolve.context import ResolveContext, allowed
 from toolmason.resolve.examples import SchemaChecker
 from toolmason.resolve.prompts import icons
 from toolmason.resolve.raw_schema import RawSchemaError, read_raw_schema
@@ -79,7 +79,7 @@ def resolve_tool(context: ResolveContext, checker: SchemaChecker, name: str, tab
         constant=constant_name(name),
         params_class="" if raw is not None else params_class_name(name),
         result_class=result.name if result else "",
-        allow={allow.rule: allow.reason for allow in table.allow},
+        allow=allowed(table.allow),
         at=table.at,
     )
 

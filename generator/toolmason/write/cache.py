@@ -22,11 +22,12 @@ from hashlib import sha256
 from pathlib import Path, PurePosixPath
 
 import toolmason_runtime
+from toolmason_runtime.checksum import CHECKSUM_FILE, Checksums, State, verify
 
 import toolmason
 import toolmason_templates
 from toolmason.manifest.input_files import UnsafeInputError, hash_input, is_inside, read_input
-from toolmason.model.checksum import CHECKSUM_FILE, Checksums, State, parse_checksums, verify
+from toolmason.model.checksum import parse_checksums
 from toolmason.model.client_launch import PYPROJECT
 from toolmason.model.rendered_file import RenderedFile
 from toolmason.project import Project

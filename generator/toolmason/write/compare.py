@@ -6,15 +6,9 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import PurePosixPath
 from typing import Final
 
-from toolmason.model.checksum import (
-    CHECKSUM_FILE,
-    Checksums,
-    State,
-    checksum_file,
-    is_signable,
-    parse_checksums,
-    verify,
-)
+from toolmason_runtime.checksum import CHECKSUM_FILE, Checksums, State, is_signable, verify
+
+from toolmason.model.checksum import checksum_file, parse_checksums
 from toolmason.model.rendered_file import RenderedFile
 from toolmason.write.changes import Change, ChangeKind
 from toolmason.write.snapshot import MAX_FILE_BYTES, Kind, Snapshot, is_hidden

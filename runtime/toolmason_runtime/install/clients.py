@@ -6,7 +6,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
@@ -36,6 +36,8 @@ class Client:
     project_note: str = ""
     withheld: Mapping[str, Any] = field(default_factory=dict)
     passed: tuple[str, ...] = ()
+    commands: Mapping[str, Any] = field(default_factory=dict)
+    """Slash commands of the server: `file` is the path in a project with `{name}`, `user` as that of the client."""
 
     def path(self, scope: str, project: Path, environ: Mapping[str, str], platform: str = sys.platform) -> Path:
         """Return the path of the configuration file.
@@ -47,21 +49,29 @@ class Client:
         if scope == PROJECT:
             if not self.project:
                 raise InstallError(f"{self.title} has no configuration of a project; use --scope {USER}")
-            path = self._existing(project / self.project)
-            target = Path(os.path.realpath(path))
-            if not target.is_relative_to(os.path.realpath(project)):
-                raise InstallError(f"{path} is a link to {target}, outside of the project; edit that file by hand")
-            return path
-        patterns = self.user.get(platform, self.user.get("", ()))
-        for pattern in patterns:
-            if all(environ.get(name) for name in _VARIABLE.findall(pattern)):
-                path = Path(_VARIABLE.sub(lambda match: environ[match[1]], pattern)).expanduser()
-                break
-        else:
-            raise InstallError(f"the path of the user's configuration of {self.title} on {platform} is not known")
+            return _inside(self._existing(project / self.project), project)
+        path = self._user_path("configuration", self.user, environ, platform)
         if not path.parent.is_dir():
             raise InstallError(f"{path.parent} does not exist: start {self.title} once, or create that directory")
         return self._existing(path)
+
+    def command_path(self, scope: str, project: Path, environ: Mapping[str, str], platform: str = sys.platform) -> Path:
+        """Return the directory of the client's command files, which need not exist.
+
+        Raises:
+            InstallError: the client has none of this scope, or it is a link out of the project.
+        """
+        if scope == PROJECT:
+            return _inside(project / self.commands["file"].rpartition("/")[0], project)
+        return self._user_path("commands", self.commands["user"], environ, platform)
+
+    def _user_path(
+        self, kind: str, paths: Mapping[str, Sequence[str]], environ: Mapping[str, str], platform: str
+    ) -> Path:
+        for pattern in paths.get(platform, paths.get("", ())):
+            if all(environ.get(name) for name in _VARIABLE.findall(pattern)):
+                return Path(_VARIABLE.sub(lambda match: environ[match[1]], pattern)).expanduser()
+        raise InstallError(f"the path of the user's {kind} of {self.title} on {platform} is not known")
 
     def _existing(self, path: Path) -> Path:
         other = path.with_name(self.other_file or path.name)
@@ -125,6 +135,18 @@ def load_facts(package: str) -> InstallFacts:
     data = json.loads(files(package).joinpath("install.json").read_text(encoding="utf-8"))
     clients = {name: Client(**client) for name, client in data["clients"].items()}
     return InstallFacts(**{**data, "variables": tuple(data["variables"]), "clients": clients})
+
+
+def _inside(path: Path, project: Path) -> Path:
+    """Return a path in a project, which may contain any link if it is a repository of others.
+
+    Raises:
+        InstallError: it is a link out of the project.
+    """
+    target = Path(os.path.realpath(path))
+    if not target.is_relative_to(os.path.realpath(project)):
+        raise InstallError(f"{path} is a link to {target}, outside of the project; edit that file by hand")
+    return path
 
 
 def command_line(entry: Any) -> list[str]:

@@ -9,25 +9,25 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import nullcontext, suppress
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
-from toolmason_runtime.install import files, jsonc, start
+from toolmason_runtime.install import files, start
 from toolmason_runtime.install.changes import changes, masked, printable
 from toolmason_runtime.install.clients import (
     PROJECT,
     USER,
-    Client,
     InstallFacts,
     command_line,
     load_facts,
     own_variables,
     project_directory,
 )
-from toolmason_runtime.install.errors import FileSyntaxError, InstallError
+from toolmason_runtime.install.commands import NO_COMMAND_PROMPTS, OURS, CommandDirectory, State, command_directory
+from toolmason_runtime.install.configuration import Target, check_entry, installed, located, lost_comments, open_target
+from toolmason_runtime.install.errors import InstallError
 from toolmason_runtime.install.launch import is_ours, launch_command
 
 DONE: Final = 0
@@ -37,15 +37,21 @@ INTERRUPTED: Final = 130
 _MAX_SHOWN_TOOLS: Final = 8
 
 
-def main(argv: Sequence[str], *, package: str) -> int:
-    """Run the subcommand. Return 0, 1 if the installed server does not start, 2 for wrong usage, 4 for a refusal."""
+def main(argv: Sequence[str], *, package: str, server_files: Path | None = None) -> int:
+    """Run the subcommand. Return 0, 1 if the installed server does not start, 2 for wrong usage, 4 for a refusal.
+
+    Args:
+        argv: the arguments after `install`.
+        package: import name of the generated package.
+        server_files: the directory that contains `commands` of the server; None for a server without commands.
+    """
     facts = load_facts(package)
     split = list(argv).index("--") if "--" in argv else len(argv)
     options = _parser(facts).parse_args(list(argv)[:split])
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # A path may lack in the encoding.
     try:
-        return _run(options, facts, list(argv)[split + 1 :])
+        return _run(options, facts, list(argv)[split + 1 :], server_files)
     except (InstallError, OSError) as error:
         sys.stderr.write(f"{facts.command} install: {printable(str(error))}\n")
         return REFUSED
@@ -76,44 +82,27 @@ def _parser(facts: InstallFacts) -> argparse.ArgumentParser:
         metavar="REQUIREMENT",
         help="start the server with `uvx` and this requirement instead of this installation",
     )
+    parser.add_argument(
+        "--commands",
+        action="store_true",
+        help=f"also write the files of the server's slash commands, and start it with {NO_COMMAND_PROMPTS}",
+    )
     parser.add_argument("--dry-run", action="store_true", help="show the changes and write nothing")
-    parser.add_argument("--uninstall", action="store_true", help="remove the entry")
+    parser.add_argument("--uninstall", action="store_true", help="remove the entry, and command files without edits")
     parser.add_argument("--force", action="store_true", help="replace or remove an entry of another server")
     return parser
 
 
-class _Editor(Protocol):
-    """The functions of `jsonc` and `toml_file`."""
-
-    def load(self, text: str) -> dict[str, Any]: ...
-
-    def comments(self, text: str) -> list[str]: ...
-
-    def merge(self, text: str, values: Mapping[str, Any]) -> str: ...
-
-    def replace(self, text: str, path: tuple[str, ...], value: Any) -> str: ...
-
-    def remove(self, text: str, path: tuple[str, ...]) -> str: ...
-
-
-@dataclass(frozen=True, slots=True)
-class _Target:
-    """The file of a client, and the functions that edit it."""
-
-    client: Client
-    path: Path
-    file: files.ConfigFile
-    editor: _Editor
-    entry: Any
-    """The present entry; None if there is none."""
-
-
-def _run(options: argparse.Namespace, facts: InstallFacts, arguments: list[str]) -> int:
+def _run(options: argparse.Namespace, facts: InstallFacts, arguments: list[str], server_files: Path | None) -> int:
     project = project_directory(options.project)
     client = facts.clients[options.client]
-    target = _open(client, client.path(options.scope, project, os.environ), facts.server)
+    target = open_target(client, client.path(options.scope, project, os.environ), facts.server)
+    commands = _commands(options, facts, server_files, project)
+    if commands and NO_COMMAND_PROMPTS not in arguments:
+        arguments = [*arguments, NO_COMMAND_PROMPTS]
     if options.uninstall and target.entry is None:
         print(f"{facts.server} is not in {target.path}")
+        _change_commands(commands, options)
         return DONE
     ours = is_ours(command_line(target.entry), facts)
     if target.entry is not None and not ours and not options.force:
@@ -122,24 +111,68 @@ def _run(options: argparse.Namespace, facts: InstallFacts, arguments: list[str])
             f"{target.path} has another `{facts.server}`:\n{shown}\nUse --force to replace or remove it."
         )
     entry: Mapping[str, Any] = {}
-    with _located(target.path):
+    lost: Counter[str] = Counter()
+    with located(target.path):
         if ours and options.scope == PROJECT and not options.uninstall:
             ours = _is_trusted(target.entry, facts, is_forced=options.force)
         if options.uninstall:
             text = target.editor.remove(target.file.text, (client.servers, facts.server))
-            _check(target, text, facts.server, {})
+            check_entry(target, text, facts.server, {})
+            lost = lost_comments(target, text)
         else:
             launch = launch_command(facts, options.requirement, is_shared=options.scope == PROJECT)
             _check_encodable([*launch, *arguments])
             entry = client.entry_of([*launch, *arguments], target.entry if ours else {})
-            text = _installed(target, facts.server, entry, merges=ours)
-            lost = Counter(target.editor.comments(target.file.text)) - Counter(target.editor.comments(text))
+            text = installed(target, facts.server, entry, merges=ours)
+            lost = lost_comments(target, text)
             if lost and not options.force:
                 raise InstallError(f"the edit would remove the comment `{min(lost)}`; use --force to remove it")
+    if not options.uninstall:
+        _change_commands(commands, options)
+    for comment in lost:
+        print(f"The edit removes the comment {printable(comment)}")
     _write(target, text, _shown(target, entry), dry_run=options.dry_run)
+    if options.uninstall:
+        _change_commands(commands, options)
+    if options.dry_run:
+        print("Nothing was written.")
     if options.uninstall or options.dry_run:
         return DONE
     return _start(target, facts, options.scope, project)
+
+
+def _commands(
+    options: argparse.Namespace, facts: InstallFacts, server_files: Path | None, project: Path
+) -> CommandDirectory | None:
+    """Return the directory for the command files; None to leave it alone.
+
+    An installation with commands stays one: they are updated and removed without `--commands`, too.
+
+    Raises:
+        InstallError: commands are wanted that the client or the server does not have, or other files have their names.
+    """
+    client = facts.clients[options.client]
+    is_wanted = options.commands and not options.uninstall
+    directory = None
+    if server_files:
+        source = server_files / "commands" / options.client
+        with nullcontext() if is_wanted else suppress(InstallError):
+            directory = command_directory(client, source, options.scope, project, os.environ)
+    if directory is None:
+        if is_wanted:
+            raise InstallError(f"`{facts.server}` has no command files for {client.title}; leave --commands out")
+        return None
+    states = set(directory.states().values())
+    if is_wanted and states == {State.FOREIGN}:
+        raise InstallError(f"other files in {directory.path} have the names of all commands; rename them")
+    return directory if options.commands or states & {*OURS, State.EDITED} else None
+
+
+def _change_commands(directory: CommandDirectory | None, options: argparse.Namespace) -> None:
+    """Write or remove the command files, and print the result."""
+    if directory is not None:
+        for line in directory.change(removes=options.uninstall, dry_run=options.dry_run):
+            print(printable(line))
 
 
 def _check_encodable(command: Sequence[str]) -> None:
@@ -167,67 +200,7 @@ def _is_trusted(entry: Any, facts: InstallFacts, *, is_forced: bool) -> bool:
     return not foreign
 
 
-@contextmanager
-def _located(path: Path) -> Iterator[None]:
-    """Put the path before the message of an error: `settings.json:3:1: ...`."""
-    try:
-        yield
-    except FileSyntaxError as error:
-        raise InstallError(f"{path}:{error}") from error
-    except InstallError as error:
-        raise InstallError(f"{path}: {error}") from error
-
-
-def _open(client: Client, path: Path, server: str) -> _Target:
-    editor: _Editor = jsonc
-    if path.suffix == ".toml":
-        from toolmason_runtime.install import toml_file
-
-        editor = toml_file
-    with _located(path):
-        file = files.read(path)
-        servers = editor.load(file.text).get(client.servers, {})
-        if editor is jsonc:
-            jsonc.check_accepted(file.text, client.rejects)
-            if file.has_mark and "byte order marks" in client.rejects:
-                raise FileSyntaxError(1, 1, "the client does not accept a byte order mark, so it rejects this file")
-        if not isinstance(servers, dict):
-            raise InstallError(f"`{client.servers}` must be a table of servers")
-    return _Target(client, path, file, editor, servers.get(server))
-
-
-def _installed(target: _Target, server: str, entry: Mapping[str, Any], *, merges: bool) -> str:
-    """Return the text with the entry. `merges` retains keys of the present entry that the new one does not have."""
-    client, editor, text = target.client, target.editor, target.file.text
-    if target.entry is not None and not merges:
-        new = editor.replace(text, (client.servers, server), entry)
-    else:
-        top = client.top if target.file.data is None else {}
-        new = editor.merge(text, {**top, client.servers: {server: entry}})
-    _check(target, new, server, entry)
-    return new
-
-
-def _check(target: _Target, text: str, server: str, entry: Mapping[str, Any]) -> None:
-    """Compare the data of the edited text with that of the file: only the entry may differ.
-
-    Raises:
-        InstallError: the edit has lost something; nothing is written.
-    """
-    before, after = target.editor.load(target.file.text), target.editor.load(text)
-    servers = after.get(target.client.servers, {})
-    new = servers.pop(server, {})
-    before.get(target.client.servers, {}).pop(server, None)
-    for data in (before, after):
-        if not data.get(target.client.servers):
-            data.pop(target.client.servers, None)
-    if target.file.data is None:
-        before = {**target.client.top, **before}
-    if before != after or any(new.get(key) != value for key, value in entry.items()):
-        raise InstallError("this file cannot be edited without changing other entries; edit it by hand")
-
-
-def _shown(target: _Target, entry: Mapping[str, Any]) -> set[str]:
+def _shown(target: Target, entry: Mapping[str, Any]) -> set[str]:
     """Return the strings that may be printed: those of the client, the new command line and the old program."""
     texts = {*command_line(target.entry)[:1], *command_line(entry)}
     values: list[Any] = [dict(target.client.entry), dict(target.client.top)]
@@ -240,20 +213,19 @@ def _shown(target: _Target, entry: Mapping[str, Any]) -> set[str]:
     return texts
 
 
-def _write(target: _Target, text: str, shown: Collection[str], *, dry_run: bool) -> None:
+def _write(target: Target, text: str, shown: Collection[str], *, dry_run: bool) -> None:
     """Show the changes, and write them."""
     if text == target.file.text and target.file.data is not None:
         print(f"{target.path} needs no change.")
         return
     print(*changes(masked(target.file.text, shown), masked(text, shown), str(target.path)), sep="\n")
     if dry_run:
-        print("Nothing was written.")
         return
     backup = files.write(target.file, target.file.encode(text))
     print(f"Wrote {target.path}" + (f"; the old version is {backup}" if backup else ""))
 
 
-def _start(target: _Target, facts: InstallFacts, scope: str, project: Path) -> int:
+def _start(target: Target, facts: InstallFacts, scope: str, project: Path) -> int:
     """Start the server from the file as it is now, and report the result."""
     client = target.client
     entry = target.editor.load(files.read(target.path).text)[client.servers][facts.server]

@@ -80,15 +80,21 @@ def _has_crlf_only(data: bytes) -> bool:
     return b"\r\n" in data and data.count(b"\r\n") == data.count(b"\n")
 
 
-def write(file: ConfigFile, data: bytes) -> Path | None:
-    """Replace the file atomically and return the path of its backup; None if there was no file.
+def write(file: ConfigFile, data: bytes, *, mode: int = NEW_FILE_MODE, has_backup: bool = True) -> Path | None:
+    """Replace the file atomically and return the path of its backup; None if there is none.
+
+    Args:
+        file: the file as it was read.
+        data: the new content.
+        mode: the mode of a file that did not exist, before the umask.
+        has_backup: whether to save the old content.
 
     Raises:
         InstallError: the file was changed since it was read, another process is installing, or writing failed.
     """
     try:
         file.path.parent.mkdir(parents=True, exist_ok=True)
-        with _staged(file.path) as staged:
+        with _staged(file.path, mode) as staged:
             with os.fdopen(os.open(staged, os.O_WRONLY | getattr(os, "O_BINARY", 0)), "wb") as stream:
                 stream.write(data)
                 stream.flush()
@@ -96,7 +102,7 @@ def write(file: ConfigFile, data: bytes) -> Path | None:
             if file.data is not None:
                 _copy_owner_and_mode(file.path, staged)
             _check_unchanged(file)
-            backup = _backup(file) if file.data is not None else None
+            backup = _backup(file) if file.data is not None and has_backup else None
             staged.replace(file.path)
     except OSError as error:
         raise InstallError(f"cannot write {error.filename or file.path}: {error.strerror}") from error
@@ -104,11 +110,11 @@ def write(file: ConfigFile, data: bytes) -> Path | None:
 
 
 @contextmanager
-def _staged(path: Path) -> Iterator[Path]:
+def _staged(path: Path, mode: int) -> Iterator[Path]:
     """Create the file that will replace `path`; at the same time it is the lock of installations."""
     staged = path.with_name(f".{path.name}.installing")
     try:
-        os.close(os.open(staged, os.O_WRONLY | os.O_CREAT | os.O_EXCL, NEW_FILE_MODE))
+        os.close(os.open(staged, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode))
     except FileExistsError as error:
         message = f"{staged} exists: another installation is writing, or one was killed; wait, or remove that file"
         raise InstallError(message) from error

@@ -11,6 +11,10 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
 
+class HandlerExitError(Exception):
+    """A handler tried to end the process."""
+
+
 @dataclass(frozen=True, slots=True)
 class Binding:
     """The parameter model and the handler of a tool.
@@ -28,7 +32,21 @@ class Binding:
 
         A plain function runs in a worker thread, with the context variables of the call. If the call is cancelled, the
         thread is abandoned: it runs on, and its result is dropped.
+
+        Raises:
+            HandlerExitError: the handler called `sys.exit`, which must not end the server.
         """
+        try:
+            return await self._run(params, call)
+        except SystemExit as error:
+            raise HandlerExitError(f"`{self.name}` called sys.exit({error.code!r}); raise ToolError instead") from error
+
+    @property
+    def name(self) -> str:
+        """Module and name of the handler: `books.search:find`."""
+        return f"{self.run.__module__}:{getattr(self.run, '__qualname__', type(self.run).__qualname__)}"
+
+    async def _run(self, params: Any, call: Any) -> Any:
         if inspect.iscoroutinefunction(self.run) or inspect.iscoroutinefunction(type(self.run).__call__):
             return await self.run(params, call)
         from anyio.to_thread import run_sync

@@ -120,6 +120,13 @@ def messages(content: PromptContent) -> list[dict[str, Any]]:
     return [{"role": message.role, "content": blocks(message.content)[0]} for message in wrapped]
 
 
+def is_prompt_content(value: Any) -> bool:
+    """Return whether a value has the type `PromptContent`."""
+    is_list = isinstance(value, Sequence) and not isinstance(value, str | bytes)
+    contents = [part.content if isinstance(part, Message) else part for part in (value if is_list else [value])]
+    return all(isinstance(content, str | Text | Image | Audio | Resource | ResourceLink) for content in contents)
+
+
 def resource_contents(uri: str, mime_type: str, data: str | bytes) -> dict[str, Any]:
     """Return the `ResourceContents` of MCP."""
     contents: dict[str, Any] = Resource(uri, data, mime_type).to_wire()["resource"]

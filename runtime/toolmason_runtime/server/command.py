@@ -90,8 +90,9 @@ def main(
             return subcommand.run(argv[1:])
     if package and argv[:1] == [INSTALL]:
         from toolmason_runtime.install.command import main as install
+        from toolmason_runtime.server.package_files import server_files
 
-        return install(argv[1:], package=package)
+        return install(argv[1:], package=package, server_files=server_files(package))
     shown = [(name, summary) for name, summary, _ in subcommands]
     parser = _parser(catalogue, options, [_INSTALL_HELP, *shown] if package else shown, prog, version)
     try:

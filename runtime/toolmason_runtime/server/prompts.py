@@ -18,7 +18,7 @@ from toolmason_runtime.protocol.paging import page_of
 from toolmason_runtime.protocol.selection import Selection
 from toolmason_runtime.server.package_data import read_package_file
 from toolmason_runtime.server.resources import Resources
-from toolmason_runtime.server.surface_handlers import NewCall, SurfaceHandlers
+from toolmason_runtime.server.surface_handlers import PROMPT, NewCall, SurfaceHandlers
 from toolmason_runtime.suggestions import closest_matches
 
 _log = logging.getLogger(__name__)
@@ -105,7 +105,7 @@ class Prompts:
                 values["COMMAND_NAME"] = name
             shown = [await self._message(message, values, context) for message in entry["messages"]]
         else:
-            shown = messages(await self.handlers.run(name, checked, context))
+            shown = messages(await self.handlers.run(name, checked, context, PROMPT))
         return {"description": wire["description"], "messages": shown}
 
     def find(self, name: Any) -> PromptEntry:

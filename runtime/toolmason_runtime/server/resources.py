@@ -12,7 +12,7 @@ from toolmason_runtime.protocol.errors import RESOURCE_NOT_FOUND, MethodError
 from toolmason_runtime.protocol.paging import page_of
 from toolmason_runtime.protocol.uri_template import match_uri
 from toolmason_runtime.server.package_data import read_package_file
-from toolmason_runtime.server.surface_handlers import NewCall, SurfaceHandlers
+from toolmason_runtime.server.surface_handlers import RESOURCE, NewCall, SurfaceHandlers
 
 
 class Resources:
@@ -49,7 +49,7 @@ class Resources:
             data = await read_package_file(self._server.get("handlers", ""), entry["file"])
         else:
             checked = self.handlers.validate(wire["name"], entry, variables, handled=True)
-            data = await self.handlers.run(wire["name"], checked, context)
+            data = await self.handlers.run(wire["name"], checked, context, RESOURCE)
         if data is None:
             raise _not_found(uri)
         return {"contents": [resource_contents(str(uri), wire["mimeType"], _as_text(data, wire["mimeType"]))]}

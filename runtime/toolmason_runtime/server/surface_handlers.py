@@ -3,19 +3,39 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Literal, cast
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Final, Literal, NamedTuple, cast
 
 from toolmason_runtime.protocol.arguments import ArgumentValidator
 from toolmason_runtime.protocol.binding import Binding
 from toolmason_runtime.protocol.call import Context, ToolCall
 from toolmason_runtime.protocol.catalogue import SurfaceEntry, ToolEntry
+from toolmason_runtime.protocol.content import is_prompt_content
 from toolmason_runtime.protocol.errors import INTERNAL, INTERNAL_ERROR, INVALID_PARAMS, MethodError, ToolError
 from toolmason_runtime.protocol.wording import required
 from toolmason_runtime.server.failures import to_tool_error
 
 NewCall = Callable[[str, Context], Awaitable[ToolCall]]
 """Returns the second parameter of a handler, from its name and the context of the request."""
+
+
+class ResultType(NamedTuple):
+    """The values that a handler may return: a description for its author, and the check."""
+
+    description: str
+    includes: Callable[[Any], bool]
+
+
+PROMPT: Final = ResultType("text, a block such as `Image`, a `Message`, or a list of these", is_prompt_content)
+RESOURCE: Final = ResultType("text, bytes or None", lambda value: value is None or isinstance(value, str | bytes))
+COMPLETION: Final = ResultType(
+    "a list of texts",
+    lambda value: (
+        isinstance(value, Sequence)
+        and not isinstance(value, str | bytes)
+        and all(isinstance(item, str) for item in value)
+    ),
+)
 
 
 class SurfaceHandlers:
@@ -46,7 +66,7 @@ class SurfaceHandlers:
         except ToolError as error:
             raise MethodError(INVALID_PARAMS, error.message) from error
 
-    async def run(self, name: str, params: Any, context: Context) -> Any:
+    async def run(self, name: str, params: Any, context: Context, expected: ResultType) -> Any:
         """Return the result of a handler.
 
         Raises:
@@ -54,7 +74,11 @@ class SurfaceHandlers:
             InputRequired: the client must respond first.
         """
         try:
-            return await self._binding(name).result(params, await self._new_call(name, context))
+            binding = self._binding(name)
+            result = await binding.result(params, await self._new_call(name, context))
+            if not expected.includes(result):
+                raise TypeError(f"`{binding.name}` must return {expected.description}, not {_type_name(result)}")  # noqa: TRY301  logged below
+            return result  # noqa: TRY300
         except (Exception, BaseExceptionGroup) as failure:
             error = to_tool_error(f"{self._kind} {name}", failure)
             raise MethodError(INTERNAL_ERROR if error.code == INTERNAL else INVALID_PARAMS, error.message) from failure
@@ -62,6 +86,13 @@ class SurfaceHandlers:
     def _binding(self, name: str) -> Binding:
         bindings: Mapping[str, Binding] = importlib.import_module(f"{self._package}.{self._kind}s.bindings").BINDINGS
         return bindings[name]
+
+
+def _type_name(value: Any) -> str:
+    """Return the type of a value: `int`, or `list of int` for a list with items of another type."""
+    name = type(value).__name__
+    items = sorted({type(item).__name__ for item in value}) if isinstance(value, list | tuple) else []
+    return f"{name} of {', '.join(items)}" if items else name
 
 
 def _has_only_plain_texts(schema: Mapping[str, Any]) -> bool:

@@ -12,7 +12,7 @@ from toolmason_runtime.protocol.errors import INVALID_PARAMS, MethodError
 from toolmason_runtime.protocol.selection import Selection
 from toolmason_runtime.server.prompts import Prompts, served_prompts
 from toolmason_runtime.server.resources import Resources
-from toolmason_runtime.server.surface_handlers import NewCall, SurfaceHandlers
+from toolmason_runtime.server.surface_handlers import COMPLETION, NewCall, SurfaceHandlers
 
 
 def surface_methods(catalogue: Catalogue, selection: Selection, new_call: NewCall) -> dict[str, Method]:
@@ -57,7 +57,7 @@ class _Completions:
         values = completions[completion.argument]
         if values is not None:
             return wire_completion(matching(values, completion.value))
-        return wire_completion(list(await handlers.run(f"{name}.{completion.argument}", completion, context)))
+        return wire_completion(await handlers.run(f"{name}.{completion.argument}", completion, context, COMPLETION))
 
     def _find(self, ref: Any) -> tuple[SurfaceHandlers, str, SurfaceEntry]:
         match ref:

@@ -14,7 +14,7 @@ from toolmason.diagnostics import Diagnostics, Severity
 from toolmason.diagnostics.rules import RULES
 from toolmason.lint import DEFAULT_SEVERITIES, check_description_length
 from toolmason.lint import RULES as LINT_RULES
-from toolmason.pipeline import read_and_lint
+from toolmason.pipeline import generate, read_and_lint
 from toolmason.project import Project
 
 HEAD = """\
@@ -431,3 +431,26 @@ def test_allowing_whatever_is_found_leaves_nothing_to_complain_of(
     codes = found(manifest, tmp_path)
 
     assert found(manifest + allowing(*sorted(codes)), tmp_path) == {}
+
+
+LIVE = {
+    "a command": ("[commands.when]\nsummary = 'Get the time'\nprompt = 'It is !`date`'\n", 1),
+    "a prompt": ("[prompts.when]\nsummary = 'Get the time'\ntext = 'It is !`date`'\n", 1),
+    "a workflow": ("[workflows.when]\nsummary = 'Get it'\nsteps = [{ title = 'Run !`date`', text = 'Read it' }]\n", 1),
+    "a file": ("[commands.when]\nsummary = 'Get the time'\nprompt = 'Read @clock.txt'\n", 0),
+}
+
+
+@pytest.mark.parametrize(("text", "errors"), LIVE.values(), ids=LIVE)
+def test_text_that_a_client_runs_is_not_generated_unless_it_is_allowed(text: str, errors: int, tmp_path: Path) -> None:
+    project = Project(tmp_path, tmp_path / "manifest.toml")
+    project.manifest.write_text(HEAD + LEND + text, encoding="utf-8")
+    diagnostics = Diagnostics()
+    written = generate(project, diagnostics=diagnostics)
+
+    assert [each.code for each in diagnostics] == ["TM541"] * errors
+    assert (tmp_path / "generated").exists() is (written is not None) is (errors == 0)
+
+    allowed = f"{HEAD}{LEND}{text}allow = [{{ rule = 'TM541', reason = 'Wanted' }}]\n"
+    project.manifest.write_text(allowed, encoding="utf-8")
+    assert generate(project, diagnostics=Diagnostics()) is not None

@@ -11,8 +11,9 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 from ruff import find_ruff_bin
+from toolmason_runtime.checksum import CHECKSUM_FILE, State, verify
 
-from toolmason.model.checksum import CHECKSUM_FILE, State, add_checksum, checksum_file, parse_checksums, verify
+from toolmason.model.checksum import add_checksum, checksum_file, parse_checksums
 from toolmason.model.rendered_file import RenderedFile
 
 NAMES = ["a.py", "a.toml", "a.yaml", "a.yml", "a.txt", "a.md", "a.mdc", "SHA256SUMS"]

@@ -21,20 +21,6 @@ FACTS = load_facts(PACKAGE)
 SERVER = [sys.executable, "-m", PACKAGE]
 
 
-@pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A person's home with a project in it; the current directory is inside the project."""
-    project = tmp_path / "project"
-    (project / ".git").mkdir(parents=True)
-    (project / "src").mkdir()
-    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME", "XDG_CONFIG_HOME"):
-        monkeypatch.delenv(name, raising=False)
-    for name in ("HOME", "USERPROFILE"):
-        monkeypatch.setenv(name, str(tmp_path))
-    monkeypatch.chdir(project / "src")
-    return tmp_path
-
-
 def install(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([*SERVER, "install", *arguments], capture_output=True, encoding="utf-8", check=False)
 
@@ -214,6 +200,21 @@ def test_installations_at_the_same_time_lose_nothing(home: Path) -> None:
     assert json.loads(path.read_text(encoding="utf-8"))["numStartups"] == 3
     assert entry(path)["args"][-1] in {"/0", "/1", "/2", "/3"}  # type: ignore[index]
     assert not list(home.glob("*.installing"))
+
+
+def test_a_comment_that_is_removed_with_the_entry_is_reported(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = home / ".codex" / "config.toml"
+    path.parent.mkdir()
+    text = "# mine\n[mcp_servers.workbench]\ncommand = 'toolmason-workbench' # the one in my home\n"
+    path.write_text(text, encoding="utf-8")
+
+    assert main(["codex", "--uninstall", "--dry-run"], package=PACKAGE) == 0
+    assert path.read_text(encoding="utf-8") == text
+    assert main(["codex", "--uninstall"], package=PACKAGE) == 0
+
+    assert path.read_text(encoding="utf-8") == "# mine\n"
+    assert path.with_name("config.toml.bak").read_text(encoding="utf-8") == text
+    assert capsys.readouterr().out.count("The edit removes the comment # the one in my home\n") == 2
 
 
 def test_force_replaces_an_entry_of_another_server(home: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -145,6 +145,37 @@ async def test_a_prompt_that_cannot_be_given_is_an_error_that_explains_itself(
     assert "internal detail" not in str(caught.value.error)
 
 
+RESULT = "must return text, a block such as `Image`, a `Message`, or a list of these, not"
+MISTAKES: list[tuple[str, str]] = [
+    ("14", "`notes_tools.book:plan` called sys.exit('goodbye'); raise ToolError instead"),
+    ("21", f"`notes_tools.book:plan` {RESULT} int"),
+    ("22", f"`notes_tools.book:plan` {RESULT} list of int, str"),
+    ("23", f"`notes_tools.book:plan` {RESULT} NoneType"),
+]
+
+
+@pytest.mark.parametrize(("days", "text"), MISTAKES)
+async def test_a_mistake_in_a_handler_is_in_the_log_and_the_server_runs_on(
+    talking: Talking, days: str, text: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with talking() as client:
+        with pytest.raises(MCPError, match="Error executing prompt plan"):
+            await client.get_prompt("plan", {"days": days})
+        await client.get_prompt("tidy")
+
+    assert text in caplog.text
+
+
+async def test_a_completion_that_is_a_text_is_not_a_list_of_its_characters(
+    talking: Talking, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with talking() as client:
+        with pytest.raises(MCPError, match=r"Error executing prompt plan\.start"):
+            await client.complete(PLAN, {"name": "start", "value": "?"})
+
+    assert "`notes_tools.book:complete_day` must return a list of texts, not str" in caplog.text
+
+
 @pytest.mark.usefixtures("build_server")
 async def test_half_a_character_in_an_argument_is_refused_instead_of_dropped() -> None:
     build_dispatcher = importlib.import_module("notes_server.server").build_dispatcher

@@ -55,6 +55,20 @@ async def test_a_text_file_is_text_and_a_picture_is_bytes(talking: Talking, note
     assert b64decode(pen.blob) == (notes_project / "handlers/notes_tools/pages/pen.png").read_bytes()
 
 
+@pytest.mark.parametrize(
+    ("path", "text"), [("exit", "called sys.exit(1)"), ("number", "must return text, bytes or None, not int")]
+)
+async def test_a_mistake_in_a_handler_is_in_the_log_and_the_server_runs_on(
+    talking: Talking, path: str, text: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with talking() as client:
+        with pytest.raises(MCPError, match="Error executing resource search"):
+            await client.read_resource(f"notes://search/{path}?limit=10")
+        await client.read_resource("notes://guide")
+
+    assert f"`notes_tools.book:find` {text}" in caplog.text
+
+
 async def test_a_handler_gets_the_decoded_typed_variables_of_the_uri(talking: Talking) -> None:
     async with talking() as client:
         (page,) = (await client.read_resource("notes://pages/2026-11-21")).contents

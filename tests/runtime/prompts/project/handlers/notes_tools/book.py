@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 from toolmason_runtime import Completion, Content, Message, PromptContent, ResourceContent, Text, ToolCall, ToolError
 
 PAGES = {"2026-11-21": "Read the book.", "2026-11-22": "Call the library."}
 UNLUCKY = 13
+EXIT = 14
 MAX_DAYS = 30
+WRONG: dict[int, Any] = {21: 7, 22: ["Plan", 7], 23: None}
+"""Results of a wrong type."""
 
 
 class Note(Protocol):
@@ -55,6 +59,11 @@ def plan(params: Plan, call: ToolCall) -> PromptContent:  # noqa: ARG001  a hand
     """
     if params.days == UNLUCKY:
         raise RuntimeError("internal detail")
+    if params.days == EXIT:
+        sys.exit("goodbye")
+    if params.days in WRONG:
+        wrong: PromptContent = WRONG[params.days]
+        return wrong
     if params.days > MAX_DAYS:
         raise ToolError(f"plan at most {MAX_DAYS} days")
     first = f"Plan {params.days + 1 - 1} days from {params.start}."
@@ -74,6 +83,8 @@ async def complete_day(params: Completion, call: ToolCall) -> Sequence[str]:  # 
         return [str(number) for number in range(1000)]
     if params.value == "!":
         raise RuntimeError("internal detail")
+    if params.value == "?":
+        return "a text"
     return [f"{day}{params.arguments.get('days', '')}" for day in sorted(PAGES) if day.startswith(params.value)]
 
 
@@ -84,4 +95,9 @@ async def read_page(params: Day, call: ToolCall) -> ResourceContent:  # noqa: AR
 
 async def find(params: Search, call: ToolCall) -> ResourceContent:  # noqa: ARG001
     """Return the variables as bytes."""
+    if params.path == "exit":
+        sys.exit(1)
+    if params.path == "number":
+        number: ResourceContent = WRONG[21]
+        return number
     return json.dumps([params.path, params.limit]).encode()

@@ -1,0 +1,120 @@
+"""The configuration file of a client: read it, and edit the entry of one server without any other change."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from toolmason_runtime.install import files, jsonc
+from toolmason_runtime.install.clients import Client
+from toolmason_runtime.install.errors import FileSyntaxError, InstallError
+
+
+class _Editor(Protocol):
+    """The functions of `jsonc` and `toml_file`."""
+
+    def load(self, text: str) -> dict[str, Any]: ...
+
+    def comments(self, text: str) -> list[str]: ...
+
+    def merge(self, text: str, values: Mapping[str, Any]) -> str: ...
+
+    def replace(self, text: str, path: tuple[str, ...], value: Any) -> str: ...
+
+    def remove(self, text: str, path: tuple[str, ...]) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The file of a client, and the functions that edit it."""
+
+    client: Client
+    path: Path
+    file: files.ConfigFile
+    editor: _Editor
+    entry: Any
+    """The present entry; None if there is none."""
+
+
+def new_configuration(client: Client, server: str, launch: list[str]) -> tuple[str, str]:
+    """Return the name and the content of a new file with one server: a path in a project if the client reads that."""
+    name = client.project or next(iter(client.user.values()))[0].rpartition("/")[2]
+    return name, _editor(name).merge("", {**client.top, client.servers: {server: client.entry_of(launch)}})
+
+
+def _editor(name: str) -> _Editor:
+    if not name.endswith(".toml"):
+        return jsonc
+    from toolmason_runtime.install import toml_file
+
+    return toml_file
+
+
+@contextmanager
+def located(path: Path) -> Iterator[None]:
+    """Put the path before the message of an error: `settings.json:3:1: ...`."""
+    try:
+        yield
+    except FileSyntaxError as error:
+        raise InstallError(f"{path}:{error}") from error
+    except InstallError as error:
+        raise InstallError(f"{path}: {error}") from error
+
+
+def open_target(client: Client, path: Path, server: str) -> Target:
+    """Read the configuration file of a client.
+
+    Raises:
+        InstallError: it cannot be edited, or the client rejects it; the message has the position.
+    """
+    editor = _editor(path.name)
+    with located(path):
+        file = files.read(path)
+        servers = editor.load(file.text).get(client.servers, {})
+        if editor is jsonc:
+            jsonc.check_accepted(file.text, client.rejects)
+            if file.has_mark and "byte order marks" in client.rejects:
+                raise FileSyntaxError(1, 1, "the client does not accept a byte order mark, so it rejects this file")
+        if not isinstance(servers, dict):
+            raise InstallError(f"`{client.servers}` must be a table of servers")
+    return Target(client, path, file, editor, servers.get(server))
+
+
+def installed(target: Target, server: str, entry: Mapping[str, Any], *, merges: bool) -> str:
+    """Return the text with the entry. `merges` retains keys of the present entry that the new one does not have."""
+    client, editor, text = target.client, target.editor, target.file.text
+    if target.entry is not None and not merges:
+        new = editor.replace(text, (client.servers, server), entry)
+    else:
+        top = client.top if target.file.data is None else {}
+        new = editor.merge(text, {**top, client.servers: {server: entry}})
+    check_entry(target, new, server, entry)
+    return new
+
+
+def check_entry(target: Target, text: str, server: str, entry: Mapping[str, Any]) -> None:
+    """Compare the data of the edited text with that of the file: only the entry may differ.
+
+    Raises:
+        InstallError: the edit has lost something; nothing is written.
+    """
+    before, after = target.editor.load(target.file.text), target.editor.load(text)
+    servers = after.get(target.client.servers, {})
+    new = servers.pop(server, {})
+    before.get(target.client.servers, {}).pop(server, None)
+    for data in (before, after):
+        if not data.get(target.client.servers):
+            data.pop(target.client.servers, None)
+    if target.file.data is None:
+        before = {**target.client.top, **before}
+    if before != after or any(new.get(key) != value for key, value in entry.items()):
+        raise InstallError("this file cannot be edited without changing other entries; edit it by hand")
+
+
+def lost_comments(target: Target, text: str) -> Counter[str]:
+    """Return the comments that the new text does not have."""
+    return Counter(target.editor.comments(target.file.text)) - Counter(target.editor.comments(text))
