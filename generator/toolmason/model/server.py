@@ -167,9 +167,13 @@ class Workflow:
     """A procedure over several tools."""
 
     name: str
+    title: str
     summary: str
     description: str
+    argument_hint: str
     steps: tuple[Step, ...]
+    examples: tuple[str, ...]
+    notes: tuple[str, ...]
     call_hint: str
     """Sentence with the meta-tools that call its unlisted tools; empty if all are listed."""
 
