@@ -83,7 +83,7 @@ async def generate_feature_workflow(params: GenerateFeatureWorkflowParams, call:
 
 def _file_name(description: str) -> str:
     """Return a file name for a feature: its first words with dashes, `feature` if it has no letters."""
-    words = re.sub(r"[\W_]+", "-", description.casefold()).strip("-")[:MAX_NAME_CHARS]
+    words = re.sub(r"[\W_]+", "-", description.lower()).strip("-")[:MAX_NAME_CHARS]
     return words.encode()[: 2 * MAX_NAME_CHARS].decode("utf-8", "ignore").strip("-") or "feature"
 
 

@@ -81,7 +81,7 @@ def ttl_minutes() -> float:
         minutes = float(text or DEFAULT_TTL_MINUTES)
     except ValueError:
         minutes = math.nan
-    if 0 <= minutes < math.inf:
+    if 0 < minutes < math.inf:
         return minutes
     _log.warning("%s must be a number of minutes; using %.0f", TTL_VARIABLE, DEFAULT_TTL_MINUTES)
     return DEFAULT_TTL_MINUTES
