@@ -114,7 +114,7 @@ def _from_template(feature: str, variant: Variant, warnings: list[str]) -> dict[
         "files_to_modify": [],
         "dependencies": [],
         "source": "template",
-        "warnings": warnings,
+        "warnings": warnings or None,
     }
 
 
@@ -178,5 +178,5 @@ def _parse(text: str, variant: Variant, root: Path, warnings: Sequence[str]) -> 
         "files_to_modify": modified,
         "dependencies": parse_texts(data.get("dependencies")),
         "source": "model",
-        "warnings": [*warnings, *(f"files_to_modify: `{path}` does not exist" for path in missing)],
+        "warnings": [*warnings, *(f"files_to_modify: `{path}` does not exist" for path in missing)] or None,
     }
