@@ -70,7 +70,7 @@ def test_names_carry_the_prefixes_of_the_call_or_the_environment(
     assert files_of(room.project) == pair(workflow, command)
     text = (room.project / f".claude/commands/{command}.md").read_text(encoding="utf-8")
     assert f"\n# /{command}\n" in text
-    assert f"\n/{command} <feature description>\n" in text
+    assert f"\n`/{command} <feature description>`\n" in text
     assert "{COMMAND_NAME}" not in text
 
 

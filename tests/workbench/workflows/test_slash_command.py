@@ -25,7 +25,7 @@ def test_custom_command_has_its_steps_and_the_prefix_everywhere(room: Any, perso
     assert content == (
         "---\n# Written by workbench generate_slash_command\n"
         'description: "Deploy it"\nargument-hint: "<arguments>"\n---\n\n'
-        "# /prod-deploy\n\n## Usage\n\n/prod-deploy <arguments>\n\n## Description\n\nDeploy it\n\n"
+        "# /prod-deploy\n\n## Usage\n\n`/prod-deploy <arguments>`\n\n## Description\n\nDeploy it\n\n"
         "## Task\n\n$ARGUMENTS\n\n## Steps\n\n1. Build\n2. Test\n   all of it\n3. Deploy\n"
     )
     assert content in person.asked[0], "the person sees the whole text"
