@@ -17,6 +17,7 @@ MAX_BYTES: Final = 128
 MAX_SHOWN: Final = 60
 """Maximum characters of a prefix in a message."""
 
+_ADVICE: Final = "use letters, digits, `-` and `_`, such as `team-`"
 _SPECIAL: Final = re.compile(r"[^A-Za-z0-9_ -]")
 
 
@@ -26,9 +27,9 @@ class Prefix:
 
     text: str
     warnings: tuple[str, ...] = ()
-    """Likely mistakes, each a sentence without a full stop."""
+    """Likely mistakes, each with advice after `; `."""
     notes: tuple[str, ...] = ()
-    """Advice, each a sentence without a full stop."""
+    """Matters of taste, each with advice after `; `."""
 
 
 def parse_prefix(text: str, source: str) -> Prefix:
@@ -36,18 +37,18 @@ def parse_prefix(text: str, source: str) -> Prefix:
 
     Raises:
         ValueError: names with the prefix could be outside their directory, options, hidden, invisible or too long. The
-            message names `source` and the characters to use.
+            message names `source` and, after `; `, the characters to use.
     """
     shown = _shown(text)
     if problem := _problem(text):
-        raise ValueError(f"{source}: the prefix `{shown}` {problem}; use letters, digits, `-` and `_`, such as `team-`")
+        raise ValueError(f"{source}: the prefix `{shown}` {problem}; {_ADVICE}")
     warnings = []
     if " " in text:
-        warnings.append(f"{source}: the prefix `{shown}` contains a space, where clients end the name of a command")
+        warnings.append(f"{source}: the prefix `{shown}` contains a space, which ends the name of a command; {_ADVICE}")
     if special := "".join(dict.fromkeys(_SPECIAL.findall(text))):
         warnings.append(
             f"{source}: the prefix `{shown}` contains special characters (`{_shown(special)}`), which some clients and "
-            "file systems reject"
+            f"file systems reject; {_ADVICE}"
         )
     if len(text) > LONG_PREFIX:
         warnings.append(f"{source}: the prefix `{shown}` has {len(text)} characters; use at most {LONG_PREFIX}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -19,7 +20,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The project of the page, generated."""
     project = tmp_path_factory.mktemp("notes")
     (project / "manifest").mkdir()
-    (project / "manifest" / "notes.toml").write_text(PAGE.blocks("toml")[0], encoding="utf-8")
+    (project / "manifest" / "notes.toml").write_text("\n".join(PAGE.blocks("toml")), encoding="utf-8")
     package = project / "handlers" / "notes_tools"
     (package / "pages").mkdir(parents=True)
     (package / "pages" / "guide.md").write_text("# Guide\n", encoding="utf-8")
@@ -43,6 +44,14 @@ def type_errors(project: Path) -> list[str]:
         check=False,
     )
     return [line for line in run.stdout.splitlines() if " error: " in line]
+
+
+def test_commands_and_their_files_have_the_prefix_of_the_page(project: Path) -> None:
+    names = json.loads((project / "generated" / "notes_server" / "catalogue.json").read_text("utf-8"))["prompts"]
+
+    assert "`/notes-tidy`" in PAGE.text
+    assert "notes-tidy" in names
+    assert (project / "generated" / "commands" / "claude-code" / ".claude" / "commands" / "notes-tidy.md").is_file()
 
 
 def test_handlers_of_the_page_fit_and_others_are_found(project: Path) -> None:

@@ -310,7 +310,7 @@ def test_the_toolkit_alone_generates_and_checks_a_project(
 SERVER_FILES = {
     "clients/claude-code/.mcp.json",
     "clients/codex/.codex/config.toml",
-    "commands/gemini-cli/.gemini/commands/explore.toml",
+    "commands/gemini-cli/.gemini/commands/workbench-explore.toml",
     "docs/tools/files.md",
     "skills/workbench/SKILL.md",
 }

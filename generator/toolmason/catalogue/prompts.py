@@ -27,8 +27,8 @@ def prompt_entry(prompt: Prompt) -> PromptEntry:
     _add_arguments(entry, prompt)
     if prompt.handler is None:
         entry["messages"] = [_message(message) for message in prompt.messages]
-    if prompt.is_command:
-        entry["command"] = True
+    if prompt.command:
+        entry["command"] = prompt.command
     return entry
 
 

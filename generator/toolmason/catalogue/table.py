@@ -38,10 +38,14 @@ def catalogue(server: Server) -> Catalogue:
     }
     if server.icons:
         table["server"]["icons"] = wire_icons(server.icons)["icons"]
+    if server.outputs.command_prefix_env:
+        table["server"]["command_prefix_env"] = server.outputs.command_prefix_env
     if server.chunk_store:
         table["server"]["chunk_store"] = server.chunk_store
     if timeouts := tool_timeouts(server):
         table["server"]["tool_timeouts"] = timeouts
+    if server.discovery.pins:
+        table["discovery"]["pins"] = {style: list(pins) for style, pins in server.discovery.pins.items()}
     if server.discovery.list_fetch_chunk:
         table["discovery"]["list_fetch_chunk"] = True
     if server.clis:

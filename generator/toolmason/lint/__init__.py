@@ -21,6 +21,7 @@ from toolmason.lint.names import (
     check_name_characters,
     check_name_collisions,
     check_name_length,
+    check_prefixes,
     check_tool_count,
 )
 from toolmason.lint.parameters import (
@@ -41,7 +42,7 @@ from toolmason.schema.providers import providers
 _ERRORS: Final = frozenset({"TM501", "TM508", "TM510", "TM515", "TM517", "TM519", "TM541"})
 DEFAULT_SEVERITIES: Final[Mapping[str, Severity]] = {
     code: Severity.ERROR if code in _ERRORS else Severity.NOTE if code == "TM513" else Severity.WARNING
-    for code in (*(f"TM{number}" for number in range(501, 521)), "TM522", "TM525", "TM541", "TM542", "TM543")
+    for code in (*(f"TM{number}" for number in range(501, 521)), "TM522", "TM525", "TM526", "TM541", "TM542", "TM543")
 }
 """The severity of each rule, unless a finding sets its own."""
 
@@ -228,6 +229,7 @@ RULES: Final[tuple[Rule, ...]] = (
     check_patterns,
     check_program_access,
     check_command_is_installed,
+    check_prefixes,
     check_prompt_commands,
     check_prompt_files,
     check_prompt_placeholders,

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from toolmason_runtime.discovery import style_for
+from toolmason_runtime.prefixes import parse_prefix
 from toolmason_runtime.protocol.selection import Selection
 from toolmason_runtime.toml.positions import KeyPath
 
@@ -87,6 +88,17 @@ def _callable_names(server: Server) -> dict[str, _CallableName]:
             label = f"`{alias}`, an alias of `{tool.name}`,"
             names[alias] = _CallableName(tool.name, label, (*tool.at, "aliases", index), is_alias=True)
     return names
+
+
+def check_prefixes(server: Server) -> Iterator[Finding]:
+    """TM526: prefixes that are valid, but hard to type or to read."""
+    for key in ("command_prefix", "workflow_prefix"):
+        prefix = parse_prefix(getattr(server.outputs, key), f"`{key}`")
+        for remarks, severity in ((prefix.warnings, Severity.WARNING), (prefix.notes, Severity.NOTE)):
+            for remark in remarks:
+                message, _, hint = remark.rpartition("; ")
+                at = ("outputs", key)
+                yield Finding(code="TM526", tool="", message=message, hint=hint, at=at, value=True, severity=severity)
 
 
 def check_tool_count(server: Server) -> Iterator[Finding]:

@@ -36,7 +36,7 @@ def _findings(server: Server, effect: Effect, code: str, words: str, hint: str) 
                 tool="",
                 message=f"the prompt of `{command.name}` contains {quoted(text)}, {words} {_list(titles)}",
                 hint=hint,
-                at=("commands", command.name, "prompt"),
+                at=("commands", command.base_name, "prompt"),
                 value=True,
             )
 

@@ -29,6 +29,7 @@ _TITLE = one_line("keep to one line; `description` has room for more")
 _SUMMARY = at_most(80) | _TITLE
 _FUNCTION = matching(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", "`module:function`")
 _MEDIA_TYPE = matching(r"[a-z0-9.+-]+/[A-Za-z0-9.+-]+(?:; ?[a-z]+=[\w-]+)?", "a media type such as `text/markdown`")
+_VARIABLE = matching(r"[A-Za-z_][A-Za-z0-9_]*", "the name of an environment variable")
 _PATH = matching(r"(?!.*\.\.)[\w-][\w.-]*(?:/[\w-][\w.-]*)*", "a relative path such as `pages/guide.md`")
 _TEXT = matching(r"[\s\S]*\S[\s\S]*", "a text that is not blank")
 
@@ -117,7 +118,7 @@ class ServerTable(PartialTable):
 
     It takes no arguments and returns a list of warnings, which are logged.
     """
-    chunk_store: str = key(matching(r"[A-Za-z_][A-Za-z0-9_]*", "the name of an environment variable"), default="")
+    chunk_store: str = key(_VARIABLE, default="")
     """Environment variable with the URL of a Redis server in which processes share long texts for `fetch_chunk`.
 
     Without a URL, each process keeps its texts in memory, large ones in temporary files.
@@ -138,6 +139,37 @@ class ServerTable(PartialTable):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OutputsTable(PartialTable):
+    """`[outputs]`: names of generated files and of served commands."""
+
+    command_prefix: str = ""
+    """Prefix of the names of commands, such as `notes-`, so that they differ from those of other servers."""
+    workflow_prefix: str = ""
+    """Prefix of the names of workflows."""
+    command_prefix_env: str = key(_VARIABLE, default="")
+    """Environment variable of the running server that replaces `command_prefix` in the prompts of commands."""
+    omit: tuple[str, ...] = ()
+    """Paths below `generated/` that are not written."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PinsTable(Table):
+    """`[discovery.pins]`: tools or aliases listed together with the meta-tools of a style, instead of `pinned`."""
+
+    search_call: tuple[str, ...] | None = key(default=None, name="search-call")
+    """In the style `search-call`."""
+    list_describe: tuple[str, ...] | None = key(default=None, name="list-describe")
+    """In the style `list-describe`."""
+    discover_schema: tuple[str, ...] | None = key(default=None, name="discover-schema")
+    """In the style `discover-schema`."""
+
+    def of(self, style: str) -> tuple[str, ...] | None:
+        """Return the tools of a style, None without an entry."""
+        pins: tuple[str, ...] | None = getattr(self, style.replace("-", "_"), None)
+        return pins
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DiscoveryTable(PartialTable):
     """`[discovery]`: how models find tools."""
 
@@ -146,13 +178,20 @@ class DiscoveryTable(PartialTable):
     prefix: str = key(matching(r"[a-z0-9_]*", "lower-case letters, digits and underscores"), default="")
     """Prefix of the names `search`, `call` and `call_read`."""
     pinned: tuple[str, ...] = ()
-    """Tools listed together with the meta-tools."""
+    """Tools or aliases listed together with the meta-tools, in styles without an entry in `pins`."""
+    pins: PinsTable = PinsTable()
+    """Tools or aliases listed in one style."""
     page_tokens: int = key({"minimum": 200}, default=1500)
     """Maximum tokens of one search answer."""
     split_calls: bool = False
     """Also list `call_read`, which calls only read-only tools."""
     list_fetch_chunk: bool = False
     """In the style `classic`, also list the built-in `fetch_chunk`, which is always callable."""
+
+    def pinned_in(self, style: str) -> tuple[str, ...]:
+        """Return the pinned tools or aliases of a style."""
+        pins = self.pins.of(style)
+        return self.pinned if pins is None else pins
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -241,7 +280,7 @@ class CliParamTable(Table):
     """Option, as for a parameter of a tool."""
     default: JsonValue = None
     """Value."""
-    default_env: str = key(matching(r"[A-Za-z_][A-Za-z0-9_]*", "the name of an environment variable"), default="")
+    default_env: str = key(_VARIABLE, default="")
     """Environment variable of the server with the value. If unset or empty, the argument is omitted."""
 
 
@@ -506,7 +545,7 @@ class CommandTable(PartialTable):
     tools: tuple[str, ...] = ()
     """Tools that it uses; hosts may then run them without asking."""
     prompt: str
-    """Text sent to the model. `{arguments}` is replaced by the user's text."""
+    """Text sent to the model. `{arguments}` is replaced by the user's text, `{COMMAND_NAME}` by the command's name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -563,6 +602,8 @@ class ManifestTables(PartialTable):
     """Name, packages and settings of the server."""
     discovery: DiscoveryTable = DiscoveryTable()
     """How models find tools."""
+    outputs: OutputsTable = OutputsTable()
+    """Names of generated files."""
     categories: Mapping[str, CategoryTable] = key(default={})
     """Groups of tools, in display order."""
     types: Mapping[str, TypeTable] = key(default={})

@@ -53,10 +53,11 @@ class Surface:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prompt(Surface):
-    """A prompt: it has `messages` or a handler. `is_command`: it is a slash command."""
+    """A prompt: it has `messages` or a handler."""
 
     messages: tuple[Message, ...]
-    is_command: bool = False
+    command: str = ""
+    """Base name of its slash command; empty for other prompts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

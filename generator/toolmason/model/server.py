@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from toolmason_runtime.programs.settings import POLICY
@@ -127,12 +128,23 @@ class Subcommand:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Outputs:
+    """Prefixes of names. `command_prefix_env` is the environment variable that replaces the first one at run time."""
+
+    command_prefix: str
+    workflow_prefix: str
+    command_prefix_env: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Discovery:
     """How models find tools."""
 
     style: str
     prefix: str
     pinned: tuple[str, ...]
+    pins: Mapping[str, tuple[str, ...]]
+    """Pinned tools of the styles that do not list `pinned`."""
     page_tokens: int
     split_calls: bool
     list_fetch_chunk: bool
@@ -140,9 +152,12 @@ class Discovery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SlashCommand:
-    """A slash command. `prompt` contains `{arguments}`."""
+    """A slash command."""
 
     name: str
+    """Name with the prefix of `[outputs]`."""
+    base_name: str
+    """Name in the manifest."""
     summary: str
     argument_hint: str
     tools: tuple[str, ...]
@@ -150,7 +165,13 @@ class SlashCommand:
     """Tools that Claude Code may run without asking, in its spelling."""
     call_hint: str
     """Sentence with the meta-tools that call its unlisted tools; empty if all are listed."""
-    prompt: str
+    template: str
+    """Text with `{arguments}` and `{COMMAND_NAME}`; a server replaces both at run time."""
+
+    @property
+    def prompt(self) -> str:
+        """Text of its file, with `{arguments}`."""
+        return self.template.replace("{COMMAND_NAME}", self.name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,6 +188,9 @@ class Workflow:
     """A procedure over several tools."""
 
     name: str
+    """Name with the prefix of `[outputs]`."""
+    base_name: str
+    """Name in the manifest."""
     title: str
     summary: str
     description: str
@@ -223,6 +247,7 @@ class Server:
     """Environment variables that its handlers read."""
     subcommands: tuple[Subcommand, ...]
     discovery: Discovery
+    outputs: Outputs
     categories: tuple[Category, ...]
     clis: tuple[Cli, ...]
     types: tuple[ObjectType, ...]
@@ -247,12 +272,13 @@ class Server:
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """Environment variables of the server: of options in their order, of handlers, of programs."""
+        """Environment variables of the server: of options in their order, of handlers, commands and programs."""
         of_options = (option.env for option in self.options if option.env)
         of_programs = (
             [POLICY, MAX_ANSWER_CHARS, *(name for cli in self.clis for name in cli.variables)] if self.clis else []
         )
-        return tuple(dict.fromkeys([*of_options, *self.pass_env, *of_programs]))
+        of_commands = filter(None, [self.outputs.command_prefix_env])
+        return tuple(dict.fromkeys([*of_options, *self.pass_env, *of_commands, *of_programs]))
 
     @property
     def launch_anywhere(self) -> tuple[str, ...]:

@@ -32,8 +32,8 @@ FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
     "server": ("name", "package", "skill"),
     "category": ("name", "module"),
     "tool": ("name", "category"),
-    "command": ("name",),
-    "workflow": ("name",),
+    "command": ("name", "base_name"),
+    "workflow": ("name", "base_name"),
 }
 """The fields that a path may use of each subject; `{server.name}` in every path, the others with their `for_each`."""
 

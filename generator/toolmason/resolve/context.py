@@ -49,6 +49,16 @@ class ResolveContext:
         module, _, function = reference.partition(":")
         return Handler(module=f"{self.tables.server.handlers}.{module}", function=Identifier(function))
 
+    def prefixed_names(self, kind: str) -> dict[str, str]:
+        """Return the names in the manifest of each `command` or `workflow` by the final names.
+
+        Without a readable prefix, there are none.
+        """
+        outputs, key = self.tables.outputs, f"{kind}_prefix"
+        if self.tables.is_uncertain("outputs") or outputs.is_uncertain(key):
+            return {}
+        return {getattr(outputs, key) + name: name for name in getattr(self.tables, f"{kind}s")}
+
     def is_known(self, section: str, name: str) -> bool:
         """Return whether the table `section` of the manifest has the key `name`, valid or not, or is unreadable."""
         is_built_in = section == "tools" and name == FETCH_CHUNK

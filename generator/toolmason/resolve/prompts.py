@@ -75,7 +75,7 @@ def _check_name(context: ResolveContext, section: str, name: str) -> None:
         hint = "use up to 64 letters, digits, underscores and dashes, starting with a letter or a digit"
         message = f"`{name}` cannot name a {section.removesuffix('s')}"
         context.error("TM320", message, (section, name), hint=hint, value=False)
-    if section == "prompts" and name in context.tables.commands:
+    if section == "prompts" and name in context.prefixed_names("command"):
         message = f"prompt `{name}` has the name of a command, which is served as a prompt too"
         context.error("TM306", message, (section, name), hint="rename one", value=False)
 
@@ -201,7 +201,7 @@ def command_prompt(command: SlashCommand) -> Prompt:
         description=command.argument_hint or "Text after the command",
         required=bool(command.argument_hint) and not command.argument_hint.startswith("["),
     )
-    params = (words,) if f"{{{COMMAND_ARGUMENT}}}" in command.prompt else ()
+    params = (words,) if f"{{{COMMAND_ARGUMENT}}}" in command.template else ()
     hint = f"\n\n{command.call_hint}" if command.call_hint else ""
     return Prompt(
         name=command.name,
@@ -216,6 +216,6 @@ def command_prompt(command: SlashCommand) -> Prompt:
         constant=constant_name(command.name),
         params_class=params_class_name(command.name),
         icons=(),
-        messages=(Message(role="user", text=command.prompt + hint),),
-        is_command=True,
+        messages=(Message(role="user", text=command.template + hint),),
+        command=command.base_name,
     )

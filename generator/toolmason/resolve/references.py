@@ -6,7 +6,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from toolmason_runtime.prefixes import parse_prefix
 from toolmason_runtime.protocol.fetch_chunk import FETCH_CHUNK
+from toolmason_runtime.protocol.selection import STYLES
 from toolmason_runtime.toml.positions import KeyPath
 
 from toolmason.manifest.tables import PromptTable, ResourceTable, ToolTable
@@ -31,6 +33,8 @@ RESERVED_MODULES: Final = frozenset(
 """Modules of the generated package that a category must not hide."""
 FILE_NAME: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 """Name of a command or a workflow, such as `review-diff`: a file has this name, and Agent Skills limits a skill's."""
+PREFIXED_COMMAND: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+"""Name of a command with its prefix."""
 
 _Owners = dict[str, tuple[str, KeyPath]]
 """Each name of the output with its owner in the manifest: a description, `type `Note``, and its key path."""
@@ -115,9 +119,30 @@ def _check_file_names(context: ResolveContext) -> None:
             if not FILE_NAME.fullmatch(name):
                 hint = "use up to 64 lower-case letters, digits and dashes: it becomes the name of a file"
                 context.error("TM320", f"`{name}` cannot name a {kind}", (f"{kind}s", name), hint=hint, value=False)
-    if (skill := tables.server.name.lower()) in tables.workflows:
+    _check_prefix(context, "command", PREFIXED_COMMAND, "letters, digits, `_` and `-`")
+    _check_prefix(context, "workflow", FILE_NAME, "lower-case letters, digits and `-`")
+    skill, workflows = tables.server.name.lower(), context.prefixed_names("workflow")
+    if skill in workflows:
         message = f"workflow `{skill}` has the name of the server's own skill"
-        context.error("TM317", message, ("workflows", skill), hint="choose another name", value=False)
+        context.error("TM317", message, ("workflows", workflows[skill]), hint="choose another name", value=False)
+
+
+def _check_prefix(context: ResolveContext, kind: str, pattern: re.Pattern[str], characters: str) -> None:
+    """Report a prefix that is invalid, or that makes a valid name of a command or a workflow invalid."""
+    key = f"{kind}_prefix"
+    at = ("outputs", key)
+    try:
+        parse_prefix(getattr(context.tables.outputs, key), f"`{key}`")
+    except ValueError as error:
+        message, _, hint = str(error).rpartition("; ")
+        context.error("TM346", message, at, hint=hint)
+        return
+    for prefixed, name in context.prefixed_names(kind).items():
+        if FILE_NAME.fullmatch(name) and not pattern.fullmatch(prefixed):
+            message = f"`{prefixed}` cannot name a {kind}"
+            hint = f"use a prefix of {characters}; names have at most 64 characters"
+            context.error("TM346", message, at, hint=hint)
+            return
 
 
 def _check_meta_tool_names(context: ResolveContext, callable_names: _Owners) -> None:
@@ -153,8 +178,9 @@ def check_references(context: ResolveContext) -> None:
         if tool.deprecated and tool.deprecated.replaced_by:
             at = (*tool.at, "deprecated", "replaced_by")
             _check_tool_name(context, "TM304", "tool", tool.deprecated.replaced_by, at)
-    _check_tool_names(context, "TM305", "pinned tool", tables.discovery.pinned, ("discovery", "pinned"))
-    _check_pinned(context)
+    _check_pinned(context, tables.discovery.pinned, ("discovery", "pinned"))
+    for style in STYLES:
+        _check_pinned(context, tables.discovery.pins.of(style) or (), ("discovery", "pins", style))
     for command in tables.commands.values():
         _check_tool_names(context, "TM305", "tool", command.tools, (*command.at, "tools"))
     for workflow in tables.workflows.values():
@@ -173,13 +199,19 @@ def _check_self_references(context: ResolveContext, name: str, tool: ToolTable) 
         context.error("TM322", f"`{name}` is replaced by itself", at, hint="name the replacement, or remove the key")
 
 
-def _check_pinned(context: ResolveContext) -> None:
-    """Report pinned tools that are not listed despite that, and tools that are pinned twice."""
-    pinned = context.tables.discovery.pinned
+def _check_pinned(context: ResolveContext, pinned: Sequence[str], key: KeyPath) -> None:
+    """Report unknown pinned tools, those that are not listed despite that, and those that are pinned twice."""
+    tools = context.tables.tools
+    aliases = {alias: name for name, tool in tools.items() for alias in tool.aliases}
+    raw_tools = context.raw_table("tools")
+    are_aliases_known = all(name in tools and not tools[name].is_uncertain("aliases") for name in raw_tools)
+    own_names = [aliases.get(name, name) for name in pinned]
     for index, name in enumerate(pinned):
-        at = ("discovery", "pinned", index)
-        tool = context.tables.tools.get(name)
-        if name in pinned[:index]:
+        at = (*key, index)
+        tool = tools.get(own_names[index])
+        if name not in aliases and are_aliases_known:
+            _check_tool_name(context, "TM305", "pinned tool", name, at)
+        if own_names[index] in own_names[:index]:
             context.error("TM322", f"`{name}` is pinned twice", at, hint="remove one")
         elif tool and not tool.enabled:
             context.error("TM322", f"`{name}` is pinned but disabled", at, hint="remove it, or enable the tool")

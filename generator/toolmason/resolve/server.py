@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
+from toolmason_runtime.protocol.selection import STYLES
+
 from toolmason.clients import CODEX, clients
 from toolmason.model.identifiers import identifier
 from toolmason.model.prompt import Prompt, Resource, SurfaceModule
@@ -15,6 +17,7 @@ from toolmason.model.server import (
     Discovery,
     FileRow,
     Option,
+    Outputs,
     Server,
     SlashCommand,
     Step,
@@ -71,6 +74,7 @@ def resolve_server(
         chunk_store=table.chunk_store,
         subcommands=_subcommands(context),
         discovery=_discovery(context),
+        outputs=_outputs(context),
         categories=categories,
         clis=clis.clis(context),
         types=tuple(context.types.values()),
@@ -147,9 +151,19 @@ def _discovery(context: ResolveContext) -> Discovery:
         style=table.style,
         prefix=table.prefix,
         pinned=table.pinned,
+        pins={style: pins for style in STYLES if (pins := table.pins.of(style)) is not None},
         page_tokens=table.page_tokens,
         split_calls=table.split_calls,
         list_fetch_chunk=table.list_fetch_chunk,
+    )
+
+
+def _outputs(context: ResolveContext) -> Outputs:
+    table = context.tables.outputs
+    return Outputs(
+        command_prefix=table.command_prefix,
+        workflow_prefix=table.workflow_prefix,
+        command_prefix_env=table.command_prefix_env,
     )
 
 
@@ -199,15 +213,17 @@ def _contract_models(tools: Sequence[Tool]) -> tuple[ClassName, ...]:
 
 
 def _commands(context: ResolveContext) -> tuple[SlashCommand, ...]:
+    prefix = context.tables.outputs.command_prefix
     return tuple(
         SlashCommand(
-            name=name,
+            name=prefix + name,
+            base_name=name,
             summary=table.summary,
             argument_hint=table.argument_hint,
             tools=table.tools,
             claude_tools=_claude_tools(context, table.tools),
             call_hint=_call_hint(context, table.tools),
-            prompt=table.prompt.strip(),
+            template=table.prompt.strip(),
         )
         for name, table in context.tables.commands.items()
     )
@@ -216,7 +232,8 @@ def _commands(context: ResolveContext) -> tuple[SlashCommand, ...]:
 def _workflows(context: ResolveContext) -> tuple[Workflow, ...]:
     return tuple(
         Workflow(
-            name=name,
+            name=context.tables.outputs.workflow_prefix + name,
+            base_name=name,
             title=table.title or table.summary,
             summary=table.summary,
             description=table.description or table.summary,
@@ -242,7 +259,8 @@ def _claude_tools(context: ResolveContext, tools: Sequence[str]) -> tuple[str, .
 
 
 def _is_listed(context: ResolveContext, tool: str) -> bool:
-    return context.tables.discovery.style == "classic" or tool in context.tables.discovery.pinned
+    discovery = context.tables.discovery
+    return discovery.style == "classic" or tool in discovery.pinned_in(discovery.style)
 
 
 def _call_hint(context: ResolveContext, tools: Sequence[str]) -> str:

@@ -72,10 +72,22 @@ class StyleContext:
     selection: Selection
     index: ToolIndex
 
+    @property
+    def pinned_names(self) -> list[str]:
+        """The tools or aliases that the style lists after the meta-tools."""
+        discovery = self.catalogue["discovery"]
+        return discovery.get("pins", {}).get(self.selection.style, discovery["pinned"])
+
     def pinned(self) -> list[WireTool]:
-        """Return the visible tools that are listed after the meta-tools."""
-        entries = map(self.index.get, self.catalogue["discovery"]["pinned"])
-        return [with_meta(entry["tool"], ALWAYS_LOAD, value=True) for entry in entries if entry]
+        """Return the visible tools of `pinned_names`, under these names."""
+        entries = ((name, self.index.get(name)) for name in self.pinned_names)
+        tools = [entry["tool"] | {"name": name} for name, entry in entries if entry]
+        return [with_meta(tool, ALWAYS_LOAD, value=True) for tool in tools]
+
+    def pinned_name(self, entry: ToolEntry) -> str:
+        """Return the name under which a tool is listed; empty if it is not pinned."""
+        names = (entry["tool"]["name"], *entry.get("aliases", ()))
+        return next((name for name in self.pinned_names if name in names), "")
 
     def find(self, name: str) -> ToolEntry | None:
         """Return the tool with this name or alias, disabled ones too; None if it is not served."""
@@ -160,7 +172,7 @@ class MetaStyle:
     def allows_direct_call(self, name: str) -> bool:
         """Return whether the tool is served, and pinned unless hidden tools can be called directly."""
         entry = self._context.find(name)
-        return entry is not None and (self._allows_hidden or self._is_pinned(entry))
+        return entry is not None and (self._allows_hidden or bool(self._context.pinned_name(entry)))
 
     def unknown_tool_text(self, name: str) -> str:
         """Return the error with the meta-tool that runs a hidden tool, or with the most similar names."""
@@ -172,13 +184,10 @@ class MetaStyle:
 
     def call_text(self, entry: ToolEntry, arguments: Mapping[str, Any]) -> str:
         """Return a call of the tool, with a meta-tool unless it is pinned."""
-        name = entry["tool"]["name"]
-        if self._is_pinned(entry):
+        if name := self._context.pinned_name(entry):
             return call_text(name, arguments)
-        return call_text(self._runner(entry), {"tool_name": name, self._arguments_key: dict(arguments)})
-
-    def _is_pinned(self, entry: ToolEntry) -> bool:
-        return entry["tool"]["name"] in self._context.catalogue["discovery"]["pinned"]
+        hidden = {"tool_name": entry["tool"]["name"], self._arguments_key: dict(arguments)}
+        return call_text(self._runner(entry), hidden)
 
     async def call(self, name: str, arguments: Mapping[str, Any] | None, run: Run) -> WireResult:
         """Parse the arguments and run the meta-tool; return its result with a note on each unknown argument."""

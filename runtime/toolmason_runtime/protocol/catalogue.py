@@ -33,6 +33,8 @@ class ServerEntry(TypedDict):
     """Import name of the package with the files of prompts and resources; absent without any."""
     icons: NotRequired[list[dict[str, Any]]]
     """Pictures of the server, as `Icon` of the MCP schema; absent without any."""
+    command_prefix_env: NotRequired[str]
+    """Environment variable that replaces the prefix of commands; absent if none does."""
     chunk_store: NotRequired[str]
     """Environment variable with the URL of a Redis for long texts; absent without a shared store."""
     tool_timeouts: NotRequired[dict[str, float]]
@@ -45,6 +47,9 @@ class DiscoveryEntry(TypedDict):
     style: str
     prefix: str
     pinned: list[str]
+    """Tools or aliases listed after the meta-tools."""
+    pins: NotRequired[dict[str, list[str]]]
+    """The same for single styles, which do not list `pinned`; absent without any."""
     page_tokens: int
     split_calls: bool
     list_fetch_chunk: NotRequired[bool]
@@ -144,8 +149,8 @@ class PromptEntry(SurfaceEntry):
     prompt: dict[str, Any]
     """A `Prompt` of the MCP schema."""
     messages: NotRequired[list[MessageEntry]]
-    command: NotRequired[bool]
-    """Whether it is a slash command; absent means false."""
+    command: NotRequired[str]
+    """Name of its slash command without prefix; absent for other prompts."""
 
 
 class ResourceEntry(SurfaceEntry):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
+import os
 import re
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, Final
 
 from toolmason_runtime.protocol.call import Context
@@ -19,6 +21,8 @@ from toolmason_runtime.server.resources import Resources
 from toolmason_runtime.server.surface_handlers import NewCall, SurfaceHandlers
 from toolmason_runtime.suggestions import closest_matches
 
+_log = logging.getLogger(__name__)
+
 _PLACEHOLDER: Final = re.compile(r"\{([A-Za-z_][A-Za-z0-9_.-]*)\}")
 _OPENCODE_WORD: Final = re.compile(r"\$[1-9]")
 """opencode gets a prompt with `$1`, `$2` as its arguments and replaces them by the words of the person afterwards."""
@@ -27,7 +31,41 @@ _OPENCODE_WORD: Final = re.compile(r"\$[1-9]")
 def served_prompts(catalogue: Catalogue, selection: Selection) -> dict[str, PromptEntry]:
     """Return the served prompts by the names that clients use."""
     prompts = catalogue.get("prompts", {})
-    return {name: entry for name, entry in prompts.items() if selection.command_prompts or not entry.get("command")}
+    commands = {name: entry["command"] for name, entry in prompts.items() if "command" in entry}
+    if not selection.command_prompts:
+        return {name: entry for name, entry in prompts.items() if name not in commands}
+    variable = catalogue["server"].get("command_prefix_env", "")
+    if variable and variable in os.environ:
+        names = _prefixed(commands, variable, prompts.keys() - commands.keys())
+        return {(served := names.get(name, name)): _named(entry, served) for name, entry in prompts.items()}
+    return prompts
+
+
+def _prefixed(commands: Mapping[str, str], variable: str, others: Collection[str]) -> dict[str, str]:
+    """Return the names of commands with the prefix of an environment variable, by those in the catalogue.
+
+    If the prefix is invalid or makes one of `others`, log an error and return no names: commands keep theirs.
+    """
+    from toolmason_runtime.prefixes import prefix_from_environment
+
+    try:
+        prefix = prefix_from_environment(variable, "")
+    except ValueError as error:
+        _log.error("%s. Commands keep their names.", error)
+        return {}
+    for remark in prefix.warnings:
+        _log.warning("%s", remark)
+    for remark in prefix.notes:
+        _log.info("%s", remark)
+    names = {name: prefix.text + base_name for name, base_name in commands.items()}
+    if clash := next((name for name in names.values() if name in others), ""):
+        _log.error("%s: another prompt is named `%s`. Commands keep their names.", variable, clash)
+        return {}
+    return names
+
+
+def _named(entry: PromptEntry, name: str) -> PromptEntry:
+    return {**entry, "prompt": {**entry["prompt"], "name": name}}
 
 
 class Prompts:
@@ -63,6 +101,8 @@ class Prompts:
         if "messages" in entry:
             properties = entry.get("schema", {}).get("properties", {})
             values = {key: str(value.get("default", "")) for key, value in properties.items()} | checked
+            if "command" in entry:
+                values["COMMAND_NAME"] = name
             shown = [await self._message(message, values, context) for message in entry["messages"]]
         else:
             shown = messages(await self.handlers.run(name, checked, context))

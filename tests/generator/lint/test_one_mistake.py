@@ -23,6 +23,7 @@ GOOD = (
     "command-tools-become-bindings-of-their-programs",
     "every-field-of-a-tool-reaches-the-catalogue",
     "one-tool-gives-a-whole-server",
+    "prefixes-begin-the-names-of-commands-and-workflows",
     "raw-schema-is-served-portable-and-checked-as-written",
 )
 

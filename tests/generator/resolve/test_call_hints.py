@@ -41,6 +41,11 @@ SPLIT = "{ split_calls = true }"
             "Call unlisted tools with `git_call_read`, but `add` with `git_call`.",
         ),
         ("{ split_calls = true, pinned = ['show'] }", ["show", "add"], "Call unlisted tools with `call`."),
+        (
+            "{ split_calls = true, pinned = ['add'], pins = { search-call = ['show'], list-describe = ['commit'] } }",
+            ["show", "add", "commit"],
+            "Call unlisted tools with `call`.",
+        ),
         ("{}", ["show", "add"], "Call unlisted tools with `call`."),
         ("{ style = 'list-describe' }", ["show", "add"], "Call unlisted tools with `call_tool`."),
         ("{ style = 'classic' }", ["show", "add"], ""),

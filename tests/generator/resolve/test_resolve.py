@@ -159,10 +159,47 @@ def test_a_recursive_type_may_be_a_result_and_no_parameter_whatever_its_size() -
         (f'[discovery]\nprefix = "{"lib_" * 11}"\n', ["TM311"]),
         ('[discovery]\npinned = ["find"]\n', []),
         ('[discovery]\npinned = ["find", "find"]\n', ["TM322"]),
+        ('[discovery]\npinned = ["seek"]\n', []),
+        ('[discovery]\npinned = ["find", "seek"]\n', ["TM322"]),
+        ('[discovery.pins]\nsearch-call = ["seek", "fetch_chunk"]\nlist-describe = []\n', []),
+        ('[discovery.pins]\ndiscover-schema = ["seek", "find"]\nlist-describe = ["fin"]\n', ["TM305", "TM322"]),
+        ('[discovery.pins]\nclassic = ["find"]\n', ["TM203"]),
+        ('[discovery.pins]\nsearch-call = "find"\n', ["TM204"]),
+        ('[outputs]\ncommand_prefix_env = "MY PREFIX"\n', ["TM206"]),
     ],
 )
 def test_settings_of_the_server_are_such_as_it_can_carry_out(server: str, expected: list[str]) -> None:
-    assert codes(manifest(server=server)) == expected
+    assert sorted(codes(manifest('aliases = ["seek"]\n', server=server))) == expected
+
+
+@pytest.mark.parametrize(
+    ("outputs", "expected"),
+    [
+        ('command_prefix = "Lib_"\nworkflow_prefix = "lib-"\n', []),
+        ('command_prefix = "cat-"\n', ["TM306 prompt `cat-look` has the name of a command"]),
+        ('workflow_prefix = "cata"\n', ["TM317 workflow `catalog` has the name of the server's own skill"]),
+        ('command_prefix = "my lib-"\n', ["TM346 `my lib-look` cannot name a command"]),
+        (f'command_prefix = "{"a" * 61}"\n', [f"TM346 `{'a' * 61}look` cannot name a command"]),
+        ('command_prefix = ".lib-"\n', ["TM346 `command_prefix`: the prefix `.lib-` starts with `.`"]),
+        ('workflow_prefix = "lib_"\n', ["TM346 `lib_log` cannot name a workflow"]),
+    ],
+)
+def test_names_are_valid_and_unique_with_their_prefix(outputs: str, expected: list[str]) -> None:
+    surfaces = """
+[commands.look]
+summary = "Look at the catalog"
+prompt = "Look."
+[prompts.cat-look]
+summary = "Look at the cat"
+text = "Look."
+[workflows.log]
+summary = "Write a log"
+steps = [{ title = "Write", text = "Write." }]
+"""
+    _, found = resolved(manifest(server=f"[outputs]\n{outputs}") + surfaces)
+
+    pairs = list(zip(found, expected, strict=True))
+    assert all(finding.startswith(start) for finding, start in pairs)
 
 
 @pytest.mark.parametrize(

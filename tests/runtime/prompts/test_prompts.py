@@ -24,6 +24,8 @@ pytestmark = pytest.mark.anyio
 INTERNAL_ERROR = -32603
 INVALID_PARAMS = -32602
 
+NAMES = ["write", "illustrate", "collect", "plan", "interview"]
+"""The prompts that are not commands."""
 Talking = Callable[..., AbstractAsyncContextManager[Client]]
 
 
@@ -48,7 +50,7 @@ async def test_prompts_are_listed_in_pages_and_commands_come_last(talking: Talki
         prompts = await listed(client)
 
     assert len(first.prompts) == 2
-    assert [prompt.name for prompt in prompts] == ["write", "illustrate", "collect", "plan", "interview", "tidy"]
+    assert [prompt.name for prompt in prompts] == [*NAMES, "book-tidy", "book-write"]
     arguments = {argument.name: argument.required for argument in prompts[0].arguments or ()}
     assert arguments == {"topic": True, "style": False}
 
@@ -56,16 +58,16 @@ async def test_prompts_are_listed_in_pages_and_commands_come_last(talking: Talki
 async def test_commands_are_no_prompts_for_clients_that_have_their_files(talking: Talking) -> None:
     async with talking(Selection("classic", command_prompts=False)) as client:
         names = [prompt.name for prompt in await listed(client)]
-        with pytest.raises(MCPError, match="Unknown prompt: tidy"):
-            await client.get_prompt("tidy")
+        with pytest.raises(MCPError, match="Unknown prompt: book-tidy"):
+            await client.get_prompt("book-tidy")
 
-    assert names == ["write", "illustrate", "collect", "plan", "interview"]
+    assert names == NAMES
 
 
 async def test_words_after_a_command_are_in_its_prompt_as_typed(talking: Talking) -> None:
     async with talking() as client:
-        filled = await client.get_prompt("tidy", {"arguments": "now {arguments} & 'all' \\1"})
-        empty = await client.get_prompt("tidy")
+        filled = await client.get_prompt("book-tidy", {"arguments": "now {arguments} & 'all' \\1"})
+        empty = await client.get_prompt("book-tidy")
 
     assert texts(filled) == [("user", "Tidy up: now {arguments} & 'all' \\1")]
     assert texts(empty) == [("user", "Tidy up: ")]
@@ -146,7 +148,7 @@ async def test_a_prompt_that_cannot_be_given_is_an_error_that_explains_itself(
 @pytest.mark.usefixtures("build_server")
 async def test_half_a_character_in_an_argument_is_refused_instead_of_dropped() -> None:
     build_dispatcher = importlib.import_module("notes_server.server").build_dispatcher
-    request = sanitize({"params": {"name": "tidy", "arguments": {"arguments": "a \ud83d"}}})
+    request = sanitize({"params": {"name": "book-tidy", "arguments": {"arguments": "a \ud83d"}}})
 
     with pytest.raises(MethodError, match="unpaired surrogate"):
         await build_dispatcher().dispatch("prompts/get", request["params"], QuietContext())
