@@ -115,12 +115,13 @@ def check_tool_count(server: Server) -> Iterator[Finding]:
     else:
         return
     is_classic = style == "classic"
+    pinned = ("discovery", "pins", style) if style in server.discovery.pins else ("discovery", "pinned")
     yield Finding(
         code="TM509",
         tool="",
         message=message,
         hint='choose another style, or move tools to `tier = "all"`' if is_classic else "pin fewer tools",
-        at=("discovery", "style" if is_classic else "pinned"),
+        at=("discovery", "style") if is_classic else pinned,
         value=True,
         severity=severity,
     )
