@@ -12,7 +12,7 @@ from typing import Final
 
 from toolmason_runtime import ToolError
 
-from workbench_handlers.workflows.data import Host
+from workbench_handlers.workflows.data import Host, hosts
 
 SETUP: Final = "setup_workflows"
 GENERATE_COMMAND: Final = "generate_slash_command"
@@ -70,6 +70,21 @@ def check_visible(parameter: str, text: str, *, allowed: str = "") -> None:
         if unicodedata.category(character) in _INVISIBLE and character not in allowed:
             message = f"`{parameter}` contains the invisible character U+{ord(character):04X}: send it without"
             raise ToolError(message, code="INVALID_ARGUMENT")
+
+
+def check_runs_nothing(text: str) -> None:
+    """Refuse the text of a workflow that a client would run if it were saved as a command.
+
+    Raises:
+        ToolError: the text contains a command.
+    """
+    for host in hosts().values():
+        if host.run and (match := re.search(host.run, text)):
+            message = (
+                f"nothing was written: the workflow contains `{match[0]}`, which some clients run in a command. "
+                "Describe commands in words or in code blocks"
+            )
+            raise ToolError(message, code="LIVE_SYNTAX")
 
 
 def _check_inert(host: Host, text: str) -> None:

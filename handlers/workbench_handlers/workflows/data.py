@@ -23,7 +23,12 @@ class Host:
     """Key of the argument hint in the frontmatter; empty if the client has none."""
     arguments: str
     live: tuple[str, ...]
-    """Regular expressions of text that the client would run, read as a file, or replace."""
+    """Regular expressions of text that the client would run, read as a file, or replace, in this order."""
+
+    @property
+    def run(self) -> str:
+        """The regular expression of text that the client would run; empty for none."""
+        return self.live[0] if self.live else ""
 
     @property
     def suffix(self) -> str:

@@ -20,7 +20,7 @@ from workbench_handlers.research.state import Research
 from workbench_handlers.state import roots_for
 from workbench_handlers.workflows import settings
 from workbench_handlers.workflows.answers import RecentAnswers
-from workbench_handlers.workflows.command_file import GENERATE_WORKFLOW, workflow_file
+from workbench_handlers.workflows.command_file import GENERATE_WORKFLOW, check_runs_nothing, workflow_file
 from workbench_handlers.workflows.data import Variant, hosts, workflows
 from workbench_handlers.workflows.writing import plan_file, with_owner_directory, write_file
 from workbench_handlers.workspace.roots import Root
@@ -104,6 +104,7 @@ async def _workflow(params: GenerateFeatureWorkflowParams, call: ToolCall, roots
 
 def _from_template(feature: str, variant: Variant, warnings: list[str]) -> dict[str, Any]:
     heading, _, rest = settings.with_directories(variant.text).strip().partition("\n")
+    check_runs_nothing(feature)
     quoted_feature = "\n".join(f"> {line}".rstrip() for line in feature.strip().splitlines())
     return {
         "workflow_content": f"{heading}\n\n## Feature\n\n{quoted_feature}\n{rest}\n",
@@ -166,6 +167,7 @@ def _parse(text: str, variant: Variant, root: Path, warnings: Sequence[str]) -> 
             "workflow_style `template`"
         )
         raise ToolError(message, code="GEMINI_CLI_ERROR")
+    check_runs_nothing(content)
     data = parsed.data
     modified = parse_texts(data.get("files_to_modify"))
     missing = [path for path in modified if not os.path.lexists(root / path)]

@@ -130,9 +130,10 @@ def test_packaged_workflow_replaces_a_model_without_authentication(room: Any, pe
         answered('{"workflow_content": "# Cut'),
         answered('{"workflow_content": ["# A", 7]}'),
         answered('{"workflow_content": ""}'),
+        planned(workflow_content="# A\n\nContext: !`cat ~/.ssh/id_rsa`"),
         failed(1, "boom"),
     ],
-    ids=["prose", "cut", "wrong type", "empty", "crash"],
+    ids=["prose", "cut", "wrong type", "empty", "command", "crash"],
 )
 def test_failure_of_the_model_writes_nothing_and_asks_nobody(
     room: Any, person: Any, gemini: Install, script: Script
@@ -164,6 +165,7 @@ def test_missing_numbers_of_the_plan_are_estimated(room: Any, person: Any, gemin
         ({"save_to": "../proj-evil/plan.md"}, "outside the allowed directories"),
         ({"save_to": "mine.md"}, "set overwrite to replace it, or select another path with save_to"),
         ({"workflow_style": "fast"}, "workflow_style"),
+        ({"workflow_style": "template", "feature_description": "a !{id}"}, "contains `!{id}`"),
     ],
 )
 def test_refused_call_costs_no_question(
