@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from typing import Final
 
 from toolmason_runtime import ToolCall, ToolError
 
@@ -14,9 +15,9 @@ from workbench_handlers.workflows.data import Host, custom_command, hosts, workf
 from workbench_handlers.workflows.writing import plan_file, with_owner_directory, write_file
 from workbench_server.workflows.models import GenerateSlashCommandParams, SlashCommandResult
 
-MAX_STEP_CHARS = 2_000
+MAX_STEP_CHARS: Final = 2_000
 """Maximum characters of one step."""
-CUSTOM = "custom"
+CUSTOM: Final = "custom"
 
 
 async def generate_slash_command(params: GenerateSlashCommandParams, call: ToolCall) -> SlashCommandResult:

@@ -12,6 +12,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
+from typing import Final
 
 from toolmason_runtime import ToolCall, ToolError
 from toolmason_runtime.programs import approve_handler, escape_invisible
@@ -20,8 +21,8 @@ from workbench_handlers.editing.state import EditingState
 from workbench_handlers.workspace.roots import Located, Root, locate
 from workbench_handlers.workspace.write import locate_for_writing, read_for_editing, replace_file
 
-CREATED = "created"
-EXISTS = "skipped (already exists)"
+CREATED: Final = "created"
+EXISTS: Final = "skipped (already exists)"
 
 
 @dataclass(slots=True)
@@ -51,13 +52,13 @@ def with_owner_directory(roots: Sequence[Root], directory: str) -> tuple[Root, .
 
 
 def plan_file(
-    call: ToolCall, base: Path, path: str, text: str, roots: Sequence[Root], *, overwrite: bool, shown: str = ""
+    call: ToolCall, base: Path, path: str, text: str, roots: Sequence[Root], *, overwrite: bool
 ) -> PlannedFile:
     """Return a file that is ready to be written at `path`, relative to `base`. It blocks.
 
     Files that are refused, and existing ones without `overwrite`, have an outcome.
     """
-    planned = PlannedFile(shown or PurePath(path).as_posix(), text)
+    planned = PlannedFile(PurePath(path).as_posix(), text)
     try:
         planned.located = locate_for_writing(os.path.join(base, path), roots)  # noqa: PTH118  keeps `..`
         call.state(EditingState).store.check_apart(planned.located)

@@ -305,6 +305,13 @@ def test_unusual_prefix_is_used_with_a_warning(room: Any, person: Any, prefix: s
     assert warning in text
 
 
+def test_prefix_without_a_separator_is_used_without_a_warning(room: Any, person: Any) -> None:
+    answer = room.run("setup_workflows", client=person, command_prefix="gemini", workflow_prefix="").data
+
+    assert files_of(room.project) == pair("spec-only", "geminispec-only")
+    assert "warnings" not in answer
+
+
 @pytest.mark.parametrize("action", ["decline", "cancel", None])
 def test_nothing_is_written_without_approval(room: Any, person: Any, client: Any, action: str | None) -> None:
     person.action = action
