@@ -61,7 +61,7 @@ def test_the_catalogue_is_plain_data() -> None:
 
 
 def test_prompts_are_listed_and_given_without_anything_heavy() -> None:
-    given: Request = ("prompts/get", {"name": "find", "arguments": {"arguments": "the parser of TOML"}})
+    given: Request = ("prompts/get", {"name": "workbench-find", "arguments": {"arguments": "the parser of TOML"}})
 
     assert packages_after(("prompts/list", {}), given).isdisjoint(HEAVY)
 

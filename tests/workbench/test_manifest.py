@@ -3,10 +3,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from mcp import Client
 from toolmason_runtime.protocol.catalogue import ToolEntry
 from toolmason_runtime.protocol.selection import STYLES, Selection
 
 from workbench_server.catalogue import CATALOGUE
+from workbench_server.server import build_server
 
 READING = {
     "analyze_work_log",
@@ -46,3 +48,27 @@ def test_the_name_of_the_specification_still_calls_the_work_log_tool() -> None:
 @pytest.mark.parametrize("is_all", [False, True], ids=["meta-tools", "every tool"])
 def test_both_revisions_know_each_list(room: Any, style: str, is_all: bool) -> None:
     assert room.request("tools/list", {}, Selection(style, all_tools=is_all))["tools"]
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("variable", "prefix"),
+    [(None, "workbench-"), ("gw-", "gw-"), ("", ""), ("../", "workbench-")],
+    ids=["unset", "another", "empty", "refused"],
+)
+async def test_the_owner_sets_the_prefix_of_commands(
+    monkeypatch: pytest.MonkeyPatch, variable: str | None, prefix: str
+) -> None:
+    monkeypatch.delenv("GEMINI_COMMAND_PREFIX", raising=False)
+    if variable is not None:
+        monkeypatch.setenv("GEMINI_COMMAND_PREFIX", variable)
+    async with Client(build_server()) as client:
+        names = [prompt.name for prompt in (await client.list_prompts()).prompts]
+
+    assert names == [f"{prefix}{name}" for name in ("explore", "find", "summarize-log")]
+
+
+def test_the_style_of_the_specification_lists_the_general_tool(room: Any) -> None:
+    listed = [tool["name"] for tool in room.request("tools/list", {}, Selection("discover-schema"))["tools"]]
+
+    assert listed[:4] == ["discover_tools", "get_tool_schema", "call_tool", "ask_gemini"]

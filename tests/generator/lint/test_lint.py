@@ -186,11 +186,12 @@ def test_listing_more_tools_than_a_model_is_sent_matters_in_classic_style(
     assert found(many(count, style), tmp_path) == expected
 
 
-def test_pinned_tools_are_listed_beside_the_meta_tools(tmp_path: Path) -> None:
+@pytest.mark.parametrize("key", ["pinned", "pins.search-call"])
+def test_pinned_tools_are_listed_beside_the_meta_tools(key: str, tmp_path: Path) -> None:
     pinned = [f"lend_{number}" for number in range(127)]
 
     def pinning(names: list[str]) -> str:
-        return many(127, "search-call").replace("[discovery]", f"[discovery]\npinned = {names}".replace("'", '"'))
+        return many(127, "search-call").replace("[discovery]", f"[discovery]\n{key} = {names}".replace("'", '"'))
 
     assert found(pinning(pinned[:126]), tmp_path) == {"TM509": NOTE}
     assert found(pinning(pinned), tmp_path) == {"TM509": WARNING}
