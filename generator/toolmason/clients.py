@@ -46,6 +46,12 @@ class CommandFile:
 
     file: str
     template: str
+    form: Literal["frontmatter", "plain", "toml"]
+    """Form of the file: Markdown with or without YAML before it, or TOML."""
+    hint_key: str = ""
+    """Key of the argument hint in the YAML; empty if there is none."""
+    arguments: str
+    """The words that the client replaces by the text after the command, or that refer to it."""
     user: Sequence[str] | Mapping[str, Sequence[str]]
     """Directories of the user's commands, as `user` of `Configuration`."""
     source: str
@@ -249,6 +255,24 @@ def _entry(template: Configuration, values: Mapping[str, Any]) -> dict[str, Any]
         key: values.get(value, value) if isinstance(value, str) else value for key, value in template.entry.items()
     }
     return {key: value for key, value in entry.items() if value not in (None, {})}
+
+
+def command_hosts() -> dict[str, Any]:
+    """Return the facts that are necessary to write a command file at run time, by client.
+
+    `live` lists the regular expressions of text that the client would run, read or replace.
+    """
+    return {
+        client.key: {
+            "file": commands.file.replace("{command.name}", "{name}"),
+            "form": commands.form,
+            "hint_key": commands.hint_key,
+            "arguments": commands.arguments,
+            "live": [live.run, live.read, live.replace] if (live := client.live) else [],
+        }
+        for client in clients().values()
+        if (commands := client.commands)
+    }
 
 
 def tool_timeouts(server: Server) -> dict[str, float]:

@@ -42,6 +42,8 @@ PAGE = read("docs/research.md")
 HANDLERS = ROOT / "handlers" / "workbench_handlers"
 SERVER: dict[str, Any] = tomllib.loads((ROOT / "manifest" / "workbench.toml").read_text(encoding="utf-8"))["server"]
 VARIABLES = PAGE.rows("variable", "default", "meaning")
+OF_WORKFLOWS = {quoted(name)[0] for name, *_ in read("docs/workflows.md").rows("variable", "default", "purpose")}
+"""Variables of the server that only the workflow tools read."""
 FAILED = PAGE.rows("failure", "next model, at once", "same model, after a wait")
 OF_EDITING = {
     *("WORKBENCH_STATE", "WORKBENCH_EDITOR"),
@@ -71,7 +73,7 @@ def test_table_has_every_research_tool_and_its_kind_of_model_and_all_are_read_on
 
 def test_variables_are_those_of_the_manifest_and_of_the_code() -> None:
     names = [quoted(name)[0] for name, *_ in VARIABLES]
-    passed = [name for name in SERVER["pass_env"] if name not in OF_EDITING]
+    passed = [name for name in SERVER["pass_env"] if name not in OF_EDITING | OF_WORKFLOWS]
     assert set(names) == set(passed)
     code = "".join(path.read_text(encoding="utf-8") for path in HANDLERS.rglob("*.py"))
     options = {option["env"] for option in SERVER["options"].values() if "env" in option}

@@ -304,8 +304,9 @@ def test_every_tool_is_seen_in_every_style_and_every_answer_that_tells_schemas()
 
 
 def test_every_meta_tool_that_looks_up_is_asked() -> None:
+    tools = {name for tool, entry in CATALOGUE["tools"].items() for name in (tool, *entry.get("aliases", ()))}
     for style, server in ways(CATALOGUE):
-        metas = {name for name in server.listed if name not in CATALOGUE["tools"]} - {"fetch_chunk"}
+        metas = {*server.listed} - tools - {"fetch_chunk"}
         asked = {tool for _, tool, _ in questions(style, CATALOGUE)}
         assert metas - asked == {name for name in metas if "call" in name}
 

@@ -192,6 +192,12 @@ CALLS: dict[str, tuple[dict[str, Any], str | re.Pattern[str], str]] = {
     "list_error_patterns": ({"pattern_type": "logging"}, *ASKING),
     "validate_against_codebase": ({"spec_content": "# Answer 43"}, *ASKING),
     "check_consistency": ({"focus": "all", "new_code_or_spec": '{"answer": 43}'}, *ASKING),
+    "setup_workflows": ({}, *UNAPPROVED),
+    "generate_slash_command": (
+        {"command_name": "fix", "workflow_type": "debug", "description": "Fix the facts"},
+        *UNAPPROVED,
+    ),
+    "generate_feature_workflow": ({"feature_description": "More facts"}, *UNAPPROVED),
     "git_status": ({}, *NO_REPOSITORY),
     "git_log": ({}, *NO_REPOSITORY),
     "git_diff": ({}, *NO_REPOSITORY),

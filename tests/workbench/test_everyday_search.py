@@ -75,6 +75,10 @@ PHRASES: dict[str, str] = {
     # validation
     "review my spec against the code": "validate_against_codebase",
     "does my code match the style of the project": "check_consistency",
+    # workflows
+    "install the recommended workflows": "setup_workflows",
+    "make my own slash command": "generate_slash_command",
+    "plan a new feature step by step": "generate_feature_workflow",
     # git
     "what files have I changed": "git_status",
     "uncommitted changes": "git_status",
@@ -125,8 +129,8 @@ def answer(style: str, meta_tool: str, query: str) -> list[dict[str, Any]]:
     return tools
 
 
-def test_there_are_69_phrases_over_all_categories() -> None:
-    assert len(PHRASES) == 69
+def test_there_are_72_phrases_over_all_categories() -> None:
+    assert len(PHRASES) == 72
     assert {CATALOGUE["tools"][name]["category"] for name in PHRASES.values()} == set(CATALOGUE["categories"])
 
 

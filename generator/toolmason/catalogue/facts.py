@@ -10,7 +10,7 @@ from toolmason_runtime.protocol.catalogue import Catalogue
 from toolmason.catalogue.search_index import build_index
 from toolmason.catalogue.stats import Stats, stats
 from toolmason.catalogue.table import catalogue
-from toolmason.clients import Client, configuration, install_facts
+from toolmason.clients import Client, command_hosts, configuration, install_facts
 from toolmason.manifest.editor_schema import manifest_schema
 from toolmason.model.server import Server
 from toolmason.model.tool import Tool
@@ -67,3 +67,8 @@ class Facts:
     def install(self) -> dict[str, Any]:
         """The content of `install.json`."""
         return install_facts(self._server)
+
+    @cached_property
+    def command_hosts(self) -> dict[str, Any]:
+        """The clients with command files."""
+        return command_hosts()

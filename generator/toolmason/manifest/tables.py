@@ -570,10 +570,18 @@ class WorkflowTable(PartialTable):
 
     summary: str = key(_SUMMARY)
     """Goal of the workflow."""
+    title: str = key(_TITLE, default="")
+    """Heading of the workflow where it is a document of its own; the summary if empty."""
     description: str = ""
     """When to use the workflow."""
+    argument_hint: str = key(one_line(), default="")
+    """Placeholder for the text after the workflow's slash command, such as `<feature>`."""
     steps: tuple[StepTable, ...] = key(not_empty())
     """Steps in order."""
+    examples: tuple[str, ...] = ()
+    """Texts after the workflow's slash command, as examples."""
+    notes: tuple[str, ...] = ()
+    """Limits and advice, a sentence each."""
     allow: tuple[AllowTable, ...] = ()
     """Lint rules to suppress, each with a reason."""
 

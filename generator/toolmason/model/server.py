@@ -194,9 +194,13 @@ class Workflow:
     """Name with the prefix of `[outputs]`."""
     base_name: str
     """Name in the manifest."""
+    title: str
     summary: str
     description: str
+    argument_hint: str
     steps: tuple[Step, ...]
+    examples: tuple[str, ...]
+    notes: tuple[str, ...]
     call_hint: str
     """Sentence with the meta-tools that call its unlisted tools; empty if all are listed."""
     allow: Mapping[str, str]

@@ -236,8 +236,12 @@ def _workflows(context: ResolveContext) -> tuple[Workflow, ...]:
         Workflow(
             name=context.tables.outputs.workflow_prefix + name,
             base_name=name,
+            title=table.title or table.summary,
             summary=table.summary,
             description=table.description or table.summary,
+            argument_hint=table.argument_hint,
+            examples=table.examples,
+            notes=table.notes,
             steps=tuple(Step(title=step.title, tool=step.tool, text=step.text.strip()) for step in table.steps),
             call_hint=_call_hint(context, [step.tool for step in table.steps if step.tool]),
             allow=allowed(table.allow),
