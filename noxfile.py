@@ -143,6 +143,19 @@ def conformance(session: nox.Session) -> None:
 
 
 @nox.session
+def clients(session: nox.Session) -> None:
+    """Run Claude Code, Codex, Gemini CLI and opencode against generated servers, with a scripted model on loopback.
+
+    Prints the size of the tools in their requests. `nox -s tests` runs Codex and Gemini CLI only; the others are large.
+    """
+    session.install(EVERYTHING, *_group("tests"))
+    _install_npm_packages(session)
+    # Without a lock, which would need the programs for all platforms. Their versions are exact in each package.json.
+    _install_npm_packages(session, ROOT / "tests" / "clients", locked=False)
+    session.run("pytest", "tests/clients/test_real_clients.py", *session.posargs, env={"TOOLMASON_CLIENTS": "all"})
+
+
+@nox.session
 def converters(session: nox.Session) -> None:
     """Run our schemas through the converters of real clients, in Python and JavaScript."""
     session.install(EVERYTHING, *_group("converters"))
@@ -207,14 +220,15 @@ def _lowest(requirement: str) -> str:
     return requirement.partition(",")[0].replace(">=", "==")
 
 
-def _install_npm_packages(session: nox.Session, directory: Path = ROOT / "tests") -> None:
-    """Install the packages of package-lock.json in `directory`, unless they are installed."""
+def _install_npm_packages(session: nox.Session, directory: Path = ROOT / "tests", *, locked: bool = True) -> None:
+    """Install the packages of package-lock.json, or of package.json, in `directory`, unless they are installed."""
     if shutil.which("npm") is None:
         session.error("npm is missing; the tests run clients from npm. Install Node.js 20 or later")
-    lock = hashlib.sha256((directory / "package-lock.json").read_bytes()).hexdigest()
+    file, command = ("package-lock.json", ["ci"]) if locked else ("package.json", ["install", "--no-package-lock"])
+    packages = hashlib.sha256((directory / file).read_bytes()).hexdigest()
     stamp = directory / "node_modules" / ".installed"
-    if stamp.is_file() and stamp.read_text(encoding="utf-8") == lock:
+    if stamp.is_file() and stamp.read_text(encoding="utf-8") == packages:
         return
     with session.chdir(directory):
-        session.run("npm", "ci", external=True)
-    stamp.write_text(lock, encoding="utf-8")
+        session.run("npm", *command, external=True)
+    stamp.write_text(packages, encoding="utf-8")

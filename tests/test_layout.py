@@ -225,8 +225,10 @@ def test_no_file_names_a_place_on_one_machine() -> None:
     assert found == []
 
 
-def test_the_lock_of_npm_packages_names_no_address_to_fetch_them_from() -> None:
-    packages = json.loads((REPOSITORY / "tests" / "package-lock.json").read_text(encoding="utf-8"))["packages"]
+@pytest.mark.parametrize("directory", [".", "converters"])
+def test_the_lock_of_npm_packages_names_no_address_to_fetch_them_from(directory: str) -> None:
+    lock = REPOSITORY / "tests" / directory / "package-lock.json"
+    packages = json.loads(lock.read_text(encoding="utf-8"))["packages"]
 
     assert len(packages) > 1
     assert [name for name, package in packages.items() if "resolved" in package] == []

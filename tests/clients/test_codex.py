@@ -55,7 +55,8 @@ def take_turn(tmp_path: Path, project: Path, *steps: tuple[str, dict[str, Any]],
     with serving(model) as url, codex(home, command, url, action=action, cwd=project) as client:
         client.run("Say what the file says.")
     lines = record.read_text(encoding="utf-8").splitlines()
-    return Turn(client.questions, model.results, [json.loads(line) for line in lines])
+    messages = [json.loads(line[2:]) for line in lines if line.startswith("> ")]
+    return Turn(client.questions, model.results, messages)
 
 
 def staged(project: Path) -> str:

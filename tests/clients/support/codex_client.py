@@ -116,7 +116,7 @@ def codex(home: Path, server: Sequence[str], model_url: str, *, action: str, cwd
     program = NODE_MODULES / ".bin" / "codex"
     assert program.exists(), "the npm packages of the tests are missing: run `nox -s tests`, or `npm ci` in tests/"
     config = CONFIG.format(
-        url=json.dumps(model_url), command=json.dumps(server[0]), arguments=json.dumps(list(server[1:]))
+        url=json.dumps(f"{model_url}/v1"), command=json.dumps(server[0]), arguments=json.dumps(list(server[1:]))
     )
     (home / "config.toml").write_text(config, encoding="utf-8")
     own = {"HOME": str(home), "CODEX_HOME": str(home), "SCRIPTED_KEY": "none", "NO_COLOR": "1"}

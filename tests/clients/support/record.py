@@ -1,23 +1,38 @@
-"""Run a server and copy all messages of its client to a file: `python record.py FILE COMMAND...`."""
+"""Run a server and copy its traffic to a file: `python record.py FILE COMMAND...`.
+
+A line of the file is a message: after `> ` of the client, after `< ` of the server.
+"""
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
+from typing import IO
 
 
 def main(file: str, *command: str) -> int:
-    """Forward standard input until it ends; return the exit code of the server."""
-    server = subprocess.Popen(command, stdin=subprocess.PIPE)
+    """Forward messages until the server ends; return its exit code."""
+    server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert server.stdin is not None
-    with Path(file).open("ab", buffering=0) as messages, server.stdin as pipe:
-        for line in sys.stdin.buffer:
-            messages.write(line)
-            pipe.write(line)
-            pipe.flush()
+    assert server.stdout is not None
+    with Path(file).open("ab", buffering=0) as record:
+        requests = (sys.stdin.buffer, server.stdin, record, b"> ")
+        threading.Thread(target=_forward, args=requests, daemon=True).start()
+        _forward(server.stdout, sys.stdout.buffer, record, b"< ", close=False)
     return server.wait()
 
 
+def _forward(source: IO[bytes], target: IO[bytes], record: IO[bytes], sender: bytes, *, close: bool = True) -> None:
+    for line in source:
+        record.write(sender + line)
+        target.write(line)
+        target.flush()
+    if close:
+        target.close()
+
+
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
+    os._exit(main(*sys.argv[1:]))  # not blocked by the thread that reads

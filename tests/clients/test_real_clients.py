@@ -1,0 +1,239 @@
+"""Real clients read the generated files in their project, list tools, run commands and call tools.
+
+Codex and Gemini CLI, which other tests need too, always run; `nox -s clients` runs all clients.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from real_clients import REAL_CLIENTS, REPORT, Place, RealClient, Run, provide, run, write
+from scripted_model import Step
+from toolmason_runtime.protocol.tokens import estimate_tokens
+from toolmason_runtime.server.package_files import server_files
+
+from toolmason.clients import CLAUDE_CODE, CODEX, GEMINI_CLI, clients
+from workbench_server.catalogue import CATALOGUE
+
+OPENCODE = "opencode"
+SELECTED = tuple(REAL_CLIENTS) if os.environ.get("TOOLMASON_CLIENTS") == "all" else (CODEX, GEMINI_CLI)
+WITH_COMMANDS = tuple(key for key in SELECTED if clients()[key].commands)
+NOTES = Path(__file__).with_name("notes.toml")
+WORDS = r"""the "main" file, it's 100 % of $HOME, $1 & a\b"""
+
+
+@dataclass(frozen=True)
+class Server:
+    """A server, its generated files, and a call of one of its tools."""
+
+    name: str
+    files: Path
+    command: tuple[str, ...]
+    """The program in its entries, and the arguments with which Python runs it."""
+    step: Step
+    result: str
+
+
+@pytest.fixture(scope="session")
+def workbench() -> Server:
+    arguments = {"files": [{"path": "greeting.txt", "head": 1}]}
+    return Server(
+        "workbench",
+        server_files("workbench_server"),
+        ("toolmason-workbench", "-m", "workbench_server"),
+        ("call_read", {"tool_name": "read_files", "args": arguments}),
+        "Hello from the file",
+    )
+
+
+@pytest.fixture(scope="session")
+def notes(tmp_path_factory: pytest.TempPathFactory) -> Server:
+    project = tmp_path_factory.mktemp("notes")
+    shutil.copy(NOTES, project)
+    generate = [sys.executable, "-m", "toolmason", "generate", "--manifest", NOTES.name]
+    subprocess.run(generate, cwd=project, check=True, timeout=120)
+    return Server(
+        "notes",
+        project / "generated",
+        ("toolmason", "-m", "toolmason"),
+        ("call", {"tool_name": "read_note", "args": {"day": "Friday"}}),
+        "Call the library on Friday",
+    )
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    place = Place(tmp_path)
+    for directory in (place.project, place.home):
+        directory.mkdir()
+    write(place.project / "greeting.txt", "Hello from the file\n")
+    return place
+
+
+@dataclass(frozen=True)
+class Host:
+    """A client and its project, with generated files."""
+
+    client: RealClient
+    place: Place
+
+    def configure(self, server: Server) -> None:
+        """Copy the generated configuration into the project, and a server that is started there."""
+        shutil.copytree(server.files / "clients" / self.client.key, self.place.project, dirs_exist_ok=True)
+        if server.name == "notes":
+            shutil.copytree(server.files, self.place.project / "generated")
+            shutil.copy(NOTES, self.place.project)
+        provide(self.place, *server.command)
+
+    def copy_commands(self, server: Server) -> list[Path]:
+        """Copy the command files into the project; return their paths."""
+        commands = server.files / "commands" / self.client.key
+        shutil.copytree(commands, self.place.project, dirs_exist_ok=True)
+        return [self.place.project / path.relative_to(commands) for path in commands.rglob("*.*") if path.is_file()]
+
+    def omit_command_prompts(self, server: Server) -> None:
+        """Start the server with `--no-command-prompts`."""
+        provide(self.place, *server.command)
+        program = self.place.programs / server.command[0]
+        write(program, program.read_text(encoding="utf-8").replace('"$@"', '"$@" --no-command-prompts'))
+
+    def run(self, prompt: str, *steps: Step, approved: bool = True) -> Run:
+        done = run(self.client, self.place, prompt, steps, approved=approved)
+        assert done.process.returncode == 0, done.process.stderr
+        assert done.model.outside == []
+        return done
+
+
+@pytest.fixture
+def host(request: pytest.FixtureRequest, place: Place) -> Host:
+    return Host(REAL_CLIENTS[request.param], place)
+
+
+def on(*keys: str) -> pytest.MarkDecorator:
+    """Run a test on the clients of `keys` that are selected."""
+    return pytest.mark.parametrize("host", [key for key in keys if key in SELECTED], indirect=True)
+
+
+def on_rows(*rows: tuple[Any, ...]) -> Callable[..., Any]:
+    """Run a test on rows that begin with a client, if it is selected; the rest of a row is `case`."""
+    cases = [
+        pytest.param(key, case, id=f"{key}-{number}") for number, (key, *case) in enumerate(rows) if key in SELECTED
+    ]
+    return pytest.mark.parametrize(("host", "case"), cases, indirect=["host"])
+
+
+@on(*SELECTED)
+def test_a_client_reads_its_configuration_lists_the_tools_and_calls_one(
+    host: Host, workbench: Server, record_property: Callable[[str, object], None]
+) -> None:
+    host.configure(workbench)
+
+    done = host.run("Read the greeting.", workbench.step)
+
+    facts = clients()[host.client.key]
+    assert facts.names
+    listed = {"search", "call", "call_read", *CATALOGUE["discovery"]["pinned"]}
+    names = {facts.names.form.format(server=workbench.name, tool=tool) for tool in listed}
+    assert {name for name in done.model.tools if workbench.name in name} == names
+    assert workbench.result in done.model.results[0]
+    assert [call["params"]["name"] for call in done.sent("tools/call")][-1] == "call_read"
+    assert f'"name": "{facts.client_info}"' in json.dumps([message.content for message in done.messages])
+    assert host.client.key != CODEX or not done.sent("prompts/list")
+    record_property(REPORT, tool_sizes(host.client, workbench, done))
+
+
+def tool_sizes(client: RealClient, server: Server, done: Run) -> Mapping[str, object]:
+    """Return the estimated tokens of all tools that the client sends, and of those of the server."""
+    tools = done.model.conversations[-1].tools
+    ours = [tool for name, tool in tools.items() if server.name in name]
+    return {
+        "client": client.key,
+        "tools": len(tools),
+        "tokens": estimate_tokens(json.dumps(done.model.tools_field)),
+        f"{server.name}_tools": len(ours),
+        f"{server.name}_tokens": estimate_tokens(json.dumps(ours)),
+    }
+
+
+@on(*WITH_COMMANDS)
+def test_words_after_a_command_of_a_file_arrive_whole_and_it_is_listed_once(host: Host, notes: Server) -> None:
+    host.configure(notes)
+    files = host.copy_commands(notes)
+    host.omit_command_prompts(notes)
+
+    done = host.run(f"/look {WORDS}", notes.step)
+
+    assert f"Look for this note: {WORDS}." in [text.strip() for text in done.model.texts]
+    assert notes.result in done.model.results[0]
+    [answer] = done.answers("prompts/list")
+    served = [prompt["name"] for prompt in answer["prompts"]]
+    assert (sorted(path.stem for path in files), served) == (["look", "tidy"], ["write"])
+    if host.client.key == CLAUDE_CODE:  # prints its commands
+        events = map(json.loads, done.process.stdout.splitlines())
+        commands = next(event["slash_commands"] for event in events if event.get("subtype") == "init")
+        ours = [name for name in commands if name.endswith(("look", "tidy", "write"))]
+        assert sorted(ours) == ["look", "mcp__notes__write", "tidy"]
+
+
+@on(*WITH_COMMANDS)
+def test_a_command_of_workbench_calls_a_tool(host: Host, workbench: Server) -> None:
+    host.configure(workbench)
+    [file] = (path for path in host.copy_commands(workbench) if path.stem.endswith("explore"))
+    host.omit_command_prompts(workbench)
+
+    # A file that allows its tools needs no other approval.
+    approved = "allowed-tools:" not in file.read_text(encoding="utf-8")
+    done = host.run(f"/{file.stem} the greeting", workbench.step, approved=approved)
+
+    assert "Focus, if one is given: the greeting\n" in done.model.texts[-1]
+    assert workbench.result in done.model.results[0]
+
+
+@on_rows(
+    (CLAUDE_CODE, "/mcp__notes__look cats and dogs", "Look for this note: cats."),
+    (CLAUDE_CODE, "/mcp__notes__write cats dry", "Write about cats in the style dry."),
+    (GEMINI_CLI, '/look cats "and" dogs', '"Look for this note: cats and dogs."'),
+    (GEMINI_CLI, "/tidy today", '"Tidy up these days: ."'),
+    (GEMINI_CLI, '/tidy --arguments="today and tomorrow"', '"Tidy up these days: today and tomorrow."'),
+    (OPENCODE, '/notes:look it\'s "here"', "Look for this note: it s here."),
+    (OPENCODE, "/notes:write the cats dry", "Write about the in the style cats dry."),
+)
+def test_words_after_a_prompt_arrive_as_documented(host: Host, notes: Server, case: tuple[str, str]) -> None:
+    line, text = case
+    host.configure(notes)
+
+    assert host.run(line).model.texts[-1].strip() == text
+
+
+@on(GEMINI_CLI)
+def test_a_command_that_gemini_cli_has_twice_is_in_neither_place_under_its_name(host: Host, notes: Server) -> None:
+    host.configure(notes)
+    host.copy_commands(notes)
+
+    assert host.run("/look cats").model.texts[-1] == "/look cats"
+
+
+@on_rows(
+    (CLAUDE_CODE, "/{} here"),
+    (CODEX, "${} here"),
+    (GEMINI_CLI, "Help me.", ("activate_skill", {"name": "understand-a-codebase"})),
+    (OPENCODE, "/{} here"),
+)
+def test_a_client_loads_a_generated_skill(host: Host, workbench: Server, case: tuple[str, *tuple[Step, ...]]) -> None:
+    prompt, *steps = case
+    skill = "understand-a-codebase"
+    host.configure(workbench)
+    shutil.copytree(workbench.files / "skills", host.place.project / host.client.skills)
+
+    model = host.run(prompt.format(skill), *steps).model
+
+    assert "without reading it all" in "\n".join([*model.texts, *model.results])
