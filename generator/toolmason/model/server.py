@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from toolmason_runtime.programs.settings import POLICY
@@ -253,9 +254,14 @@ class Server:
         return self.name.lower()
 
     @property
-    def distribution_name(self) -> str:
-        """Name of the distribution, without extras."""
-        return self.distribution.partition("[")[0]
+    def wheel(self) -> str:
+        """Name of the distribution in the name of its wheel, as in `notes_server-0.1.0-py3-none-any.whl`."""
+        return re.sub(r"[-_.]+", "_", self.distribution.partition("[")[0]).lower()
+
+    @property
+    def extras(self) -> str:
+        """Extras of the distribution in brackets, such as `[server]`; empty for none."""
+        return self.distribution[len(self.distribution.partition("[")[0]) :]
 
     @property
     def required_options(self) -> tuple[Option, ...]:

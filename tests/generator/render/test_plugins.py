@@ -50,7 +50,7 @@ def plugins(server: Server) -> dict[str, Any]:
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25)
 @given(title=LINES, summary=LINES.filter(str.strip), author=LINES, license=LINES)
-def test_any_text_about_a_server_fits_each_schema_and_arrives_unchanged(server: Server, **texts: str) -> None:
+def test_any_text_about_a_server_fits_each_schema_and_arrives_unchanged(server: Server, **texts: Any) -> None:
     documents = plugins(replace(server, **texts))
 
     for path in SCHEMAS:
