@@ -18,7 +18,7 @@ from toolmason.lint import lint
 from toolmason.manifest.document import load
 from toolmason.manifest.validate import validate
 from toolmason.model.rendered_file import RenderedFile
-from toolmason.render.plan import check_files
+from toolmason.render.plan import check_files, check_omitted
 from toolmason.render.renderer import render
 from toolmason.render.self_check import self_check
 from toolmason.resolve import resolve
@@ -49,6 +49,8 @@ def run_pipeline(case: Path) -> Run:
         if server:
             templates = case / "templates" if (case / "templates").is_dir() else None
             check_files(server, document, templates=templates, diagnostics=diagnostics)
+            if not diagnostics.has_errors:
+                check_omitted(server, document, diagnostics=diagnostics)
             lint(server, document, diagnostics=diagnostics)
             if (case / "expected").is_dir():
                 files = render(server, templates=templates)

@@ -59,6 +59,22 @@ class CommandFile:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Plugin:
+    """The files that a client, a registry or an engine takes as a whole: a plugin, an extension, a bundle, an image."""
+
+    files: Mapping[str, str]
+    """Path -> template."""
+    needs: str = ""
+    """Key of `[server]` without which no file is generated."""
+    commands: str = ""
+    """Path of one slash command, with `{command.name}`; its template is that of `commands`. Empty for none."""
+    skills: bool = False
+    """Whether it has the skills of the server, in `skills/`."""
+    source: str
+    checked: dt.date
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LiveSyntax:
     """Syntax with an effect in the text of a command, as regular expressions; empty for none."""
 
@@ -135,6 +151,7 @@ class Client:
     checked: dt.date
     configuration: Configuration | None = None
     commands: CommandFile | None = None
+    plugin: Plugin | None = None
     live: LiveSyntax | None = None
     names: ToolNames | None = None
     withheld: Withheld | None = None
@@ -162,6 +179,8 @@ def _client(key: str, table: Mapping[str, Any]) -> Client:
         values["configuration"] = Configuration(**table["configuration"])
     if "commands" in table:
         values["commands"] = CommandFile(**table["commands"])
+    if "plugin" in table:
+        values["plugin"] = Plugin(**table["plugin"])
     if "live" in table:
         values["live"] = LiveSyntax(**table["live"])
     if "names" in table:
@@ -191,6 +210,17 @@ def configuration(client: Client, server: Server) -> dict[str, Any]:
         "$anywhere.args": list(server.launch_anywhere[1:]),
     }
     return {**template.top, template.servers: {server.name: _entry(template, launch | _values(client, server))}}
+
+
+def plugin_entry(client: Client, server: Server) -> dict[str, Any]:
+    """Return the entry of `server` in a plugin of `client`, which starts its command from PATH.
+
+    A plugin has the files of commands, so the server does not serve them as prompts.
+    """
+    if client.configuration is None:
+        raise ValueError(f"{client.title} has no configuration file")
+    args = ["--no-command-prompts"] if server.commands else []
+    return _entry(client.configuration, {"$command": server.command, "$args": args} | _values(client, server))
 
 
 def install_facts(server: Server) -> dict[str, Any]:

@@ -57,6 +57,10 @@ def read(project: Project, *, diagnostics: Diagnostics, progress: Progress = no_
         from toolmason.render.plan import check_files
 
         check_files(server, document, templates=project.templates, diagnostics=diagnostics)
+    if server.omit and not diagnostics.has_errors:
+        from toolmason.render.plan import check_omitted
+
+        check_omitted(server, document, diagnostics=diagnostics)
     return None if diagnostics.has_errors else LoadedManifest(document, server)
 
 

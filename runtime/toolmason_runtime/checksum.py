@@ -16,7 +16,8 @@ CHECKSUM_FILE = PurePosixPath("SHA256SUMS")
 """Checksums of files that cannot contain a comment, relative to `generated/`, in the format of `sha256sum -c`."""
 
 _HASH_COMMENTS = frozenset({".py", ".toml", ".txt", ".yaml", ".yml"})
-MARKDOWN = frozenset({".markdown", ".md", ".mdc"})
+_MARKDOWN = frozenset({".markdown", ".md", ".mdc"})
+_MARKDOWN_NAMES = frozenset({"llms.txt"})
 _MARK = b"toolmason: sha256 "
 
 
@@ -34,7 +35,12 @@ Checksums = Mapping[str, frozenset[str]]
 
 def is_signable(path: PurePosixPath) -> bool:
     """Return whether files of this kind contain their checksum."""
-    return path == CHECKSUM_FILE or path.suffix in _HASH_COMMENTS | MARKDOWN
+    return path == CHECKSUM_FILE or path.suffix in _HASH_COMMENTS | _MARKDOWN
+
+
+def is_markdown(path: PurePosixPath) -> bool:
+    """Return whether files of this kind are Markdown."""
+    return path.suffix in _MARKDOWN or path.name in _MARKDOWN_NAMES
 
 
 def verify(path: PurePosixPath, data: bytes, listed: Checksums = MappingProxyType({})) -> State:
@@ -63,7 +69,7 @@ def _split_at_checksum(path: PurePosixPath, text: bytes) -> tuple[bytes, bytes, 
 
 def front_matter_end(path: PurePosixPath, text: bytes) -> int | None:
     """Return the offset of the closing `---` of Markdown front matter; None without front matter."""
-    if path.suffix not in MARKDOWN or not text.startswith(b"---\n"):
+    if not is_markdown(path) or not text.startswith(b"---\n"):
         return None
     # Start at the newline of the first fence: front matter may be empty.
     offset = text.find(b"\n---\n", 3)
@@ -73,4 +79,4 @@ def front_matter_end(path: PurePosixPath, text: bytes) -> int | None:
 def checksum_line(path: PurePosixPath, digest: str, *, fenced: bool) -> str:
     """Return the line with a checksum. `fenced`: it is in the front matter of a Markdown file."""
     mark = _MARK.decode("ascii") + digest
-    return f"<!-- {mark} -->\n" if path.suffix in MARKDOWN and not fenced else f"# {mark}\n"
+    return f"<!-- {mark} -->\n" if is_markdown(path) and not fenced else f"# {mark}\n"

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+import tomllib
 import venv
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -18,6 +20,7 @@ from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp_types import TextContent
 from oracle import MODERN, Oracle
+from packaging.requirements import Requirement
 
 REPOSITORY = Path(__file__).parents[2]
 ENVIRONMENT = {
@@ -372,6 +375,74 @@ def test_the_wheel_of_a_new_project_serves_elsewhere_without_its_checkout(
         ["search", "call", "count_words"],
         {"words": 6, "lines": 1, "characters": 18},
     )
+
+
+PLUGINS = REPOSITORY / "generated" / "plugins"
+
+
+def listed_tools(overheard: Any, command: Sequence[str | Path], cwd: Path) -> list[str]:
+    program, *arguments = map(str, command)
+
+    async def run() -> list[str]:
+        server = StdioServerParameters(command=program, args=arguments, env=ENVIRONMENT, cwd=cwd)
+        async with Client(overheard(stdio_client(server), Oracle(MODERN))) as client:
+            return [tool.name for tool in (await client.list_tools()).tools]
+
+    return asyncio.run(run())
+
+
+def test_the_bundle_starts_where_its_requirement_is_installed(
+    environment: Callable[[str], Environment], overheard: Any, tmp_path: Path
+) -> None:
+    bundle = PLUGINS / "claude-desktop"
+    project = tomllib.loads((bundle / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    (requirement,) = map(Requirement, project["dependencies"])
+    (extra,) = requirement.extras
+    installed = environment(extra)
+    version = installed.run("python", "-c", f"import importlib.metadata as m; print(m.version('{requirement.name}'))")
+    assert requirement.specifier.contains(version.stdout.strip())
+
+    manifest = json.loads((bundle / "manifest.json").read_text(encoding="utf-8"))
+    arguments = manifest["server"]["mcp_config"]["args"]
+    assert arguments[:3] == ["run", "--directory", "${__dirname}"]
+    values = {"${user_config.root}": str(tmp_path)}
+    command = [installed.program("python"), *(values.get(argument, argument) for argument in arguments[3:])]
+
+    assert listed_tools(overheard, command, bundle)[:2] == ["search", "call"]
+
+
+def test_the_steps_of_the_dockerfile_install_a_server_that_starts(wheel: Path, overheard: Any, tmp_path: Path) -> None:
+    context, image = tmp_path / "context", tmp_path / "image"
+    (context / "dist").mkdir(parents=True)
+    shutil.copy(wheel, context / "dist")
+    venv.create(image, with_pip=True)  # in place of the base image
+    text = (PLUGINS / "docker" / "Dockerfile").read_text(encoding="utf-8")
+    steps = [line.split(" ", 1) for line in text.splitlines() if not line.startswith("#")]
+    directory, user, entrypoint = image, "root", list[str]()
+    for step, value in steps:
+        match step:
+            case "FROM":
+                assert value.startswith("python:3.")
+            case "WORKDIR":
+                directory = image / value.lstrip("/")
+                directory.mkdir()
+            case "COPY":
+                pattern, target = value.split()
+                for file in context.glob(pattern):
+                    shutil.copy(file, directory / target)
+            case "RUN":
+                path = os.pathsep.join([str(image / "bin"), "/usr/bin", "/bin"])
+                shell = ["/bin/sh", "-c", value]
+                subprocess.run(shell, cwd=directory, env={**ENVIRONMENT, "PATH": path}, check=True)
+            case "USER":
+                user = value
+            case "ENTRYPOINT":
+                entrypoint = json.loads(value)
+            case _:
+                pytest.fail(f"unknown step {step}")
+
+    assert user != "root"
+    assert listed_tools(overheard, [image / "bin" / entrypoint[0], *entrypoint[1:]], tmp_path)[:2] == ["search", "call"]
 
 
 def test_the_typed_marker_and_the_index_are_in_the_wheel(environment: Callable[[str], Environment]) -> None:

@@ -10,7 +10,7 @@ from toolmason_runtime.protocol.catalogue import Catalogue
 from toolmason.catalogue.search_index import build_index
 from toolmason.catalogue.stats import Stats, stats
 from toolmason.catalogue.table import catalogue
-from toolmason.clients import Client, command_hosts, configuration, install_facts
+from toolmason.clients import Client, command_hosts, configuration, install_facts, plugin_entry
 from toolmason.manifest.editor_schema import manifest_schema
 from toolmason.model.server import Server
 from toolmason.model.tool import Tool
@@ -62,6 +62,10 @@ class Facts:
     def configuration(self, client: Client) -> dict[str, Any]:
         """Return the content of the file that configures the server in `client`."""
         return configuration(client, self._server)
+
+    def plugin_entry(self, client: Client) -> dict[str, Any]:
+        """Return the entry of the server in a plugin of `client`."""
+        return plugin_entry(client, self._server)
 
     @cached_property
     def install(self) -> dict[str, Any]:

@@ -31,6 +31,10 @@ _FUNCTION = matching(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", "`module:function`")
 _MEDIA_TYPE = matching(r"[a-z0-9.+-]+/[A-Za-z0-9.+-]+(?:; ?[a-z]+=[\w-]+)?", "a media type such as `text/markdown`")
 _VARIABLE = matching(r"[A-Za-z_][A-Za-z0-9_]*", "the name of an environment variable")
 _PATH = matching(r"(?!.*\.\.)[\w-][\w.-]*(?:/[\w-][\w.-]*)*", "a relative path such as `pages/guide.md`")
+_DISTRIBUTION = matching(
+    r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?(?:\[[A-Za-z0-9]+(?:[,_-][A-Za-z0-9]+)*\])?",
+    "the name of a distribution such as `notes-server`, with extras as in `notes[server]`",
+)
 _TEXT = matching(r"[\s\S]*\S[\s\S]*", "a text that is not blank")
 
 
@@ -86,6 +90,8 @@ class ServerTable(PartialTable):
     """Name for people."""
     version: str = "0.1.0"
     """Version sent to clients."""
+    summary: str = key(at_most(100) | _TITLE, default="")
+    """Purpose of the server, for plugins and registries."""
     package: str = key(matching(r"[a-z_][a-z0-9_]*", "a Python package name"))
     """Import name of the generated package."""
     handlers: str = key(matching(r"[a-z_][a-z0-9_.]*", "a Python package name"), default="")
@@ -99,6 +105,18 @@ class ServerTable(PartialTable):
     """
     website: str = ""
     """URL of a page about the server."""
+    repository: str = key(matching(r"https://\S+", "an `https:` URL"), default="")
+    """URL of the source code, for plugins and registries."""
+    author: str = key(_TITLE, default="")
+    """Person or organization that publishes the server, for plugins."""
+    license: str = key(_TITLE, default="")
+    """SPDX identifier of the licence, such as `MIT`, for plugins."""
+    distribution: str = key(_DISTRIBUTION, default="")
+    """Distribution that installs the server, in the server's version: a bundle and an image are generated from it."""
+    registry_name: str = key(
+        at_most(200) | matching(r"[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+", "a name such as `io.github.user/notes`"), default=""
+    )
+    """Name in the MCP Registry. It needs a `distribution` with the name of `command`."""
     icons: tuple[IconTable, ...] = ()
     """Pictures of the server."""
     lifespan: str = key(_FUNCTION, default="")
@@ -140,7 +158,7 @@ class ServerTable(PartialTable):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutputsTable(PartialTable):
-    """`[outputs]`: names of generated files and of served commands."""
+    """`[outputs]`: the generated files, and the names of commands and workflows."""
 
     command_prefix: str = ""
     """Prefix of the names of commands, such as `notes-`, so that they differ from those of other servers."""
@@ -149,7 +167,7 @@ class OutputsTable(PartialTable):
     command_prefix_env: str = key(_VARIABLE, default="")
     """Environment variable of the running server that replaces `command_prefix` in the prompts of commands."""
     omit: tuple[str, ...] = ()
-    """Paths below `generated/` that are not written."""
+    """Files and directories below `generated/` that are not written, such as `schemas/openai.json` or `plugins`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -609,7 +627,7 @@ class ManifestTables(PartialTable):
     discovery: DiscoveryTable = DiscoveryTable()
     """How models find tools."""
     outputs: OutputsTable = OutputsTable()
-    """Names of generated files."""
+    """The files that are generated, and their names."""
     categories: Mapping[str, CategoryTable] = key(default={})
     """Groups of tools, in display order."""
     types: Mapping[str, TypeTable] = key(default={})

@@ -78,6 +78,7 @@ def _has_supported_edition(document: Document, diagnostics: Diagnostics) -> bool
 def _check_server(context: TableContext) -> None:
     _check_packages(context)
     check_pass_env(context)
+    _check_registry_name(context)
     for key in _FUNCTION_KEYS:
         check_function_name(context, key)
     if _has_handlers(context):
@@ -88,6 +89,14 @@ def _check_server(context: TableContext) -> None:
     subcommands = context.data.get("subcommands")
     if isinstance(subcommands, dict):
         _check_subcommands(context, subcommands)
+
+
+def _check_registry_name(context: TableContext) -> None:
+    command = context.data.get("command") or context.data.get("name")
+    if "registry_name" in context.data and context.data.get("distribution") != command:
+        message = f"`registry_name` needs a distribution with the name of the command, `{command}`"
+        hint = f'clients of the registry run `uvx {command}`: write `distribution = "{command}"`'
+        context.error("TM405", message, "registry_name", hint=hint)
 
 
 _FUNCTION_KEYS: Final = ("lifespan", "guard", "startup_check")
@@ -142,7 +151,7 @@ def _check_packages(context: TableContext) -> None:
 
 _PACKAGE: Final = re.compile(r"[a-z_][a-z0-9_.]*")
 _RESERVED_PACKAGES: Final = frozenset({"mcp", "pydantic", "__init__", "__main__", "__pycache__"})
-_RESERVED_DIRECTORIES: Final = frozenset({"clients", "commands", "docs", "schemas", "skills"})
+_RESERVED_DIRECTORIES: Final = frozenset({"clients", "commands", "docs", "plugins", "schemas", "skills"})
 """Directories next to the package in `generated/`."""
 _GENERATED_IMPORTS: Final = frozenset({"bindings", "command", "contract", "models"})
 

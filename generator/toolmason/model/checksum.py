@@ -8,7 +8,14 @@ from hashlib import sha256
 from pathlib import PurePosixPath
 from types import MappingProxyType
 
-from toolmason_runtime.checksum import CHECKSUM_FILE, MARKDOWN, Checksums, checksum_line, front_matter_end, is_signable
+from toolmason_runtime.checksum import (
+    CHECKSUM_FILE,
+    Checksums,
+    checksum_line,
+    front_matter_end,
+    is_markdown,
+    is_signable,
+)
 
 from toolmason.model.rendered_file import RenderedFile
 
@@ -63,7 +70,7 @@ def _split_for_checksum(path: PurePosixPath, text: str) -> tuple[str, str]:
     if fence is not None:
         cut = len(text.encode("utf-8")[:fence].decode("utf-8"))
         return text[:cut], text[cut:]
-    gap = _GAPS.get(path.suffix, "\n" if path.suffix in MARKDOWN else "")
+    gap = _GAPS.get(path.suffix, "\n" if is_markdown(path) else "")
     if not text or not gap:
         return text, ""
     return text.rstrip("\n") + "\n" + gap, ""

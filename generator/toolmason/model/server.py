@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -163,6 +164,8 @@ class SlashCommand:
     tools: tuple[str, ...]
     claude_tools: tuple[str, ...]
     """Tools that Claude Code may run without asking, in its spelling."""
+    plugin_tools: tuple[str, ...]
+    """The same tools in the spelling of a Claude Code plugin."""
     call_hint: str
     """Sentence with the meta-tools that call its unlisted tools; empty if all are listed."""
     template: str
@@ -230,6 +233,7 @@ class Server:
     source: str
     name: str
     title: str
+    summary: str
     version: str
     package: Identifier
     handlers: str
@@ -240,6 +244,12 @@ class Server:
     tool_timeout: float | None
     """Client-side timeout of a tool call in seconds; None if unknown."""
     website: str
+    repository: str
+    author: str
+    license: str
+    distribution: str
+    """Requirement without a version, such as `notes[server]`; empty if the server is not published."""
+    registry_name: str
     icons: tuple[Icon, ...]
     lifespan: Handler | None
     guard: Handler | None
@@ -270,11 +280,28 @@ class Server:
     """When a model should load the skill of this server; 1,024 characters at most (Agent Skills)."""
     files: tuple[FileRow, ...] = ()
     """Files that its manifest adds."""
+    omit: tuple[str, ...] = ()
+    """Paths below `generated/` whose files are not written."""
 
     @property
     def skill(self) -> str:
         """Name of the server's skill."""
         return self.name.lower()
+
+    @property
+    def wheel(self) -> str:
+        """Name of the distribution in the name of its wheel, as in `notes_server-0.1.0-py3-none-any.whl`."""
+        return re.sub(r"[-_.]+", "_", self.distribution.partition("[")[0]).lower()
+
+    @property
+    def extras(self) -> str:
+        """Extras of the distribution in brackets, such as `[server]`; empty for none."""
+        return self.distribution[len(self.distribution.partition("[")[0]) :]
+
+    @property
+    def required_options(self) -> tuple[Option, ...]:
+        """Options that need a value."""
+        return tuple(option for option in self.options if not (option.default or option.implicit))
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -297,8 +324,7 @@ class Server:
     @property
     def example_arguments(self) -> tuple[str, ...]:
         """Options that need a value, with placeholders, for clients that start servers outside a project."""
-        options = (option for option in self.options if not (option.default or option.implicit))
-        return tuple(argument for option in options for argument in (option.flag, f"<{option.metavar}>"))
+        return tuple(argument for option in self.required_options for argument in (option.flag, f"<{option.metavar}>"))
 
     @property
     def modules(self) -> tuple[Category | SurfaceModule, ...]:

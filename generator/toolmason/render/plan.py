@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
@@ -17,7 +17,7 @@ from typing import Any, Final
 from toolmason_runtime.checksum import CHECKSUM_FILE
 from toolmason_runtime.suggestions import did_you_mean
 
-from toolmason.clients import clients
+from toolmason.clients import Client, Plugin, clients
 from toolmason.diagnostics import Diagnostics
 from toolmason.manifest.document import Document
 from toolmason.model.parts import SKIPPED_NAMES, part_of
@@ -71,8 +71,33 @@ class PathError(ValueError):
 
 def plan(server: Server) -> tuple[PlannedFile, ...]:
     """List the files of one server, in path order."""
-    planned = [*_own_files(server), *(file for row in server.files for file in _expand(row, server))]
-    return tuple(sorted(planned, key=lambda file: file.path.as_posix()))
+    planned = _all_files(server)
+    written = (file for file in planned if not any(_is_below(file.path, entry) for entry in server.omit))
+    return tuple(sorted(written, key=lambda file: file.path.as_posix()))
+
+
+def _all_files(server: Server) -> tuple[PlannedFile, ...]:
+    """List the files of one server, omitted ones included."""
+    return (*_own_files(server), *(file for row in server.files for file in _expand(row, server)))
+
+
+def _is_below(path: PurePosixPath, entry: str) -> bool:
+    """Return whether an entry of `omit` is `path` or a directory with it."""
+    return f"{path}/".startswith(f"{entry.rstrip('/')}/")
+
+
+def check_omitted(server: Server, document: Document, *, diagnostics: Diagnostics) -> None:
+    """Report entries of `[outputs]` `omit` that match no file or a file of the package (TM404)."""
+    paths = [file.path for file in _all_files(server)] if server.omit else []
+    names = sorted({directory.as_posix() for path in paths for directory in (path, *path.parents[:-1])})
+    for number, entry in enumerate(server.omit):
+        at = ("outputs", "omit", number)
+        if entry.rstrip("/").partition("/")[0] == server.package:
+            message = f"`{entry}` is part of the package, without which the server does not run"
+            document.report(diagnostics, "TM404", message, at, hint="remove the entry", value=True)
+        elif not any(_is_below(path, entry) for path in paths):
+            hint = did_you_mean(entry, names) or "use a path below generated/ such as `docs` or `schemas/openai.json`"
+            document.report(diagnostics, "TM404", f"no generated file is below `{entry}`", at, hint=hint, value=True)
 
 
 def check_files(server: Server, document: Document, *, templates: Path | None, diagnostics: Diagnostics) -> None:
@@ -147,9 +172,29 @@ def _own_files(server: Server) -> Iterator[PlannedFile]:
         if commands := client.commands:
             path = f"commands/{client.key}/{commands.file}"
             yield from _expand(FileRow(path=path, template=commands.template, for_each="command"), server)
+        if plugin := client.plugin:
+            yield from _plugin_files(client, plugin, server)
     for dialect in providers().dialects.values():
         path = f"schemas/{dialect.file}"
         yield from _expand(FileRow(path=path, template=f"{path}.jinja", readable=False), server)
+
+
+def _plugin_files(client: Client, plugin: Plugin, server: Server) -> Iterator[PlannedFile]:
+    """List the files of a plugin; none if the manifest has no key that they need."""
+    if plugin.needs and not getattr(server, plugin.needs):
+        return
+    root = f"plugins/{client.key}"
+    rows = [FileRow(path=f"{root}/{path}", template=template) for path, template in plugin.files.items()]
+    if plugin.commands and client.commands:
+        path = f"{root}/{plugin.commands}"
+        rows.append(FileRow(path=path, template=client.commands.template, for_each="command"))
+    if plugin.skills:
+        skills = (row for row in _packaged_rows() if row.path.startswith("skills/"))
+        rows += [replace(row, path=f"{root}/{row.path}") for row in skills]
+    # Tools have other names in a plugin of Claude Code; other clients have no list of allowed tools.
+    commands = tuple(replace(command, claude_tools=command.plugin_tools) for command in server.commands)
+    for row in rows:
+        yield from _expand(row, replace(server, commands=commands), client=client)
 
 
 @cache

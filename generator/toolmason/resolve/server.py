@@ -9,7 +9,7 @@ from typing import Final
 
 from toolmason_runtime.protocol.selection import STYLES
 
-from toolmason.clients import CODEX, clients
+from toolmason.clients import CLAUDE_CODE, CLAUDE_CODE_PLUGIN, CODEX, clients
 from toolmason.model.identifiers import identifier
 from toolmason.model.prompt import Prompt, Resource, SurfaceModule
 from toolmason.model.server import (
@@ -27,9 +27,9 @@ from toolmason.model.server import (
 from toolmason.model.tool import Handler, Tool
 from toolmason.model.types import ClassName, Identifier
 from toolmason.resolve import clis, types
+from toolmason.resolve.client_names import names_of, shown_name
 from toolmason.resolve.context import ResolveContext, allowed
 from toolmason.resolve.prompts import command_prompt, icons
-from toolmason.resolve.tool_names import client_name
 
 MAX_SKILL_CHARACTERS: Final = 1024
 TIMEOUT_MARGIN_S: Final = 30
@@ -56,6 +56,7 @@ def resolve_server(
         source=re.sub(r"[^\w./-]", "_", str(context.document.path)),
         name=table.name,
         title=table.title,
+        summary=table.summary or f"Tools of the {table.title or table.name} server",
         version=table.version,
         package=Identifier(table.package),
         handlers=table.handlers,
@@ -64,6 +65,11 @@ def resolve_server(
         launch=_launch(context),
         tool_timeout=table.tool_timeout or _tool_timeout(tools),
         website=table.website,
+        repository=table.repository,
+        author=table.author,
+        license=table.license,
+        distribution=table.distribution,
+        registry_name=table.registry_name,
         icons=icons(table.icons),
         lifespan=context.handler(table.lifespan) if table.lifespan else None,
         guard=_guard(context),
@@ -86,6 +92,7 @@ def resolve_server(
         workflows=_workflows(context),
         skill_description=_skill_description(context),
         files=_files(context),
+        omit=context.tables.outputs.omit,
     )
 
 
@@ -221,7 +228,8 @@ def _commands(context: ResolveContext) -> tuple[SlashCommand, ...]:
             summary=table.summary,
             argument_hint=table.argument_hint,
             tools=table.tools,
-            claude_tools=_claude_tools(context, table.tools),
+            claude_tools=_claude_tools(context, table.tools, CLAUDE_CODE),
+            plugin_tools=_claude_tools(context, table.tools, CLAUDE_CODE_PLUGIN),
             call_hint=_call_hint(context, table.tools),
             template=table.prompt.strip(),
             allow=allowed(table.allow),
@@ -251,15 +259,21 @@ def _workflows(context: ResolveContext) -> tuple[Workflow, ...]:
     )
 
 
-def _claude_tools(context: ResolveContext, tools: Sequence[str]) -> tuple[str, ...]:
-    """Return the tools that Claude Code must allow for calls of `tools`: unlisted ones need meta-tools."""
+def _claude_tools(context: ResolveContext, tools: Sequence[str], client: str) -> tuple[str, ...]:
+    """Return the tools that Claude Code must allow for calls of `tools`: unlisted ones need meta-tools.
+
+    `client` is the key of Claude Code or of its plugins, which have other names for tools.
+    """
     names = {name for name in tools if _is_listed(context, name)}
     unlisted = [name for name in tools if name not in names]
     if unlisted:
         names |= {_call_meta_tool(context, name) for name in unlisted}
         discovery = context.tables.discovery
         names.add(_DESCRIBE_TOOLS[discovery.style].format(discovery.prefix))
-    return tuple(client_name(name, context.tables.server.name) for name in sorted(names))
+    server = context.tables.server.name
+    # A plugin and its server have the name of the server in lower case.
+    server = server.lower() if client == CLAUDE_CODE_PLUGIN else server
+    return tuple(shown_name(names_of(client), server, name) for name in sorted(names))
 
 
 def _is_listed(context: ResolveContext, tool: str) -> bool:

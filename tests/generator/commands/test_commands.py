@@ -430,7 +430,7 @@ def test_deleted_working_directory_is_told(
     [
         ("python/server.py.jinja", "def broken(:\n", "_server/server.py:1:"),
         ("schemas/manifest.schema.json.jinja", "[1, 2\n", "schemas/manifest.schema.json:2:1:"),
-        ("schemas/openai.json.jinja", "[1, 2\n", "schemas/openai.json:"),
+        ("python/catalogue.json.jinja", "[1, 2\n", "_server/catalogue.json:"),
         ("clients/codex.toml.jinja", "a = = 1\n", "config.toml:"),
         ("docs/index.md.jinja", '{{ "\\udc80" }}\n', "docs/index.md: a template prints an unpaired surrogate"),
     ],

@@ -169,7 +169,7 @@ def test_hostile_text_gives_files_that_every_reader_takes(hostile: dict[str, str
                 json.loads(text)
             case ".toml":
                 tomllib.loads(text)
-            case ".md":
+            case ".md" | ".txt":
                 if text.startswith("---\n"):
                     assert isinstance(yaml.safe_load(text.split("\n---\n")[0][4:]), dict)
             case other:

@@ -1,6 +1,6 @@
 """The rule behind each diagnostic code: one Markdown file per code, read on first use.
 
-TM1xx: unreadable file. TM2xx: invalid key or value. TM3xx: names and references. TM4xx: `[[files]]`. TM5xx: lint.
+TM1xx: unreadable file. TM2xx: invalid key or value. TM3xx: names and references. TM4xx: generated files. TM5xx: lint.
 TM6xx: drift.
 """
 

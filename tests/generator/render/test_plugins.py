@@ -1,0 +1,109 @@
+"""Plugins, bundles and registry entries: they fit the schemas of those who read them, and `omit` leaves them out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import Result
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from jsonschema import Draft7Validator
+
+from toolmason.diagnostics import Diagnostics
+from toolmason.model.server import Server
+from toolmason.pipeline import read
+from toolmason.project import Project
+from toolmason.render.renderer import render
+
+SCHEMAS = {
+    "plugins/mcp-registry/server.json": "server-2025-12-11.json",
+    "plugins/claude-desktop/manifest.json": "mcpb-manifest-0.4.json",
+}
+"""Generated file -> a copy of its schema; each copy names its source."""
+
+LINES = st.text(st.characters(exclude_categories=["C", "Zl", "Zp"]), max_size=100)
+
+
+def schema_of(path: str) -> Draft7Validator:
+    text = (Path(__file__).with_name("schemas") / SCHEMAS[path]).read_text(encoding="utf-8")
+    return Draft7Validator(json.loads(text))
+
+
+@pytest.fixture(scope="module")
+def server(laid_out_once: Path) -> Server:
+    """A published server."""
+    reading = read(Project(laid_out_once, laid_out_once / "manifest" / "notes.toml"), diagnostics=Diagnostics())
+    assert reading is not None
+    return replace(reading.server, omit=(), distribution="notes", registry_name="io.github.user/notes")
+
+
+def plugins(server: Server) -> dict[str, Any]:
+    """Return the JSON files of the plugins, parsed."""
+    texts = {file.path.as_posix(): file.text for file in render(server, part="clients")}
+    return {path: json.loads(text) for path, text in texts.items() if path.startswith("plugins/") and "json" in path}
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25)
+@given(title=LINES, summary=LINES.filter(str.strip), author=LINES, license=LINES)
+def test_any_text_about_a_server_fits_each_schema_and_arrives_unchanged(server: Server, **texts: Any) -> None:
+    documents = plugins(replace(server, **texts))
+
+    for path in SCHEMAS:
+        schema_of(path).validate(documents[path])
+    bundle, plugin = documents["plugins/claude-desktop/manifest.json"], documents[f"{PLUGIN}/plugin.json"]
+    entry, market = documents["plugins/mcp-registry/server.json"], documents[f"{PLUGIN}/marketplace.json"]
+    assert {document["description"] for document in (bundle, plugin, entry, market)} == {texts["summary"]}
+    assert plugin.get("license", "") == bundle.get("license", "") == texts["license"]
+    assert plugin.get("author", {"name": ""}) == {"name": texts["author"]}
+    assert bundle["author"]["name"] == market["owner"]["name"] == (texts["author"] or texts["title"] or "notes")
+    assert entry["title"] == bundle["display_name"] == (texts["title"] or "notes")
+
+
+PLUGIN = "plugins/claude-code/.claude-plugin"
+
+
+@pytest.mark.parametrize(
+    ("path", "change"),
+    [
+        ("plugins/mcp-registry/server.json", {"name": "notes"}),
+        ("plugins/mcp-registry/server.json", {"description": "x" * 101}),
+        ("plugins/mcp-registry/server.json", {"packages": [{"registryType": "pypi"}]}),
+        ("plugins/claude-desktop/manifest.json", {"manifest_version": "0.5"}),
+        ("plugins/claude-desktop/manifest.json", {"server": {"type": "uv"}}),
+        ("plugins/claude-desktop/manifest.json", {"icon_url": "https://notes.example"}),
+    ],
+)
+def test_the_schemas_reject_other_documents(path: str, change: dict[str, Any], server: Server) -> None:
+    assert not schema_of(path).is_valid(plugins(server)[path] | change)
+
+
+def test_a_server_that_is_not_published_has_plugins_only(server: Server) -> None:
+    directories = {path.split("/")[1] for path in plugins(replace(server, distribution="", registry_name=""))}
+
+    assert directories == {"claude-code", "gemini-cli"}
+
+
+def test_omitted_files_are_removed_and_come_back_without_the_entry(
+    project: Project, run: Callable[..., Result]
+) -> None:
+    manifest = project.manifest.read_text(encoding="utf-8")
+    assert not (project.generated / "plugins").exists()
+    more = manifest.replace('    "plugins",\n', '    "skills",\n    "docs/tools/",\n')
+    assert more != manifest
+    project.manifest.write_text(more, encoding="utf-8")
+
+    assert run("generate").exit_code == 0
+    assert run("check").exit_code == 0
+    assert (project.generated / "plugins/gemini-cli/skills/notes/SKILL.md").is_file()
+    assert (project.generated / "docs/index.md").is_file()
+    assert not (project.generated / "skills").exists()
+    assert not (project.generated / "docs/tools").exists()
+
+    project.manifest.write_text(manifest, encoding="utf-8")
+    assert run("generate").exit_code == 0
+    assert (project.generated / "skills/notes/SKILL.md").is_file()
