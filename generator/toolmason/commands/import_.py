@@ -1,16 +1,24 @@
-"""`toolmason import`: create manifests from CLImax YAML or `--help` output."""
+"""`toolmason import`: create manifests from CLImax YAML, MCP servers or `--help` output."""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from toolmason.commands.options import Command, CommandLineError, ExitCode, OverwriteRefusedError, exit_with
+from toolmason.commands.options import (
+    Command,
+    CommandLineError,
+    ExitCode,
+    OverwriteRefusedError,
+    exit_with,
+    parse_headers,
+)
 from toolmason.project import MANIFESTS
 
 if TYPE_CHECKING:
@@ -19,9 +27,16 @@ if TYPE_CHECKING:
 _FILE = click.Path(dir_okay=False, path_type=Path)
 
 
+def _checked_name(_context: click.Context, _option: click.Parameter, value: str) -> str:
+    """Return a name of the manifest, or exit."""
+    if value and not re.fullmatch(r"[a-z][a-z0-9_]*", value):
+        raise click.BadParameter("use lower-case letters, digits and underscores, starting with a letter")
+    return value
+
+
 @click.group("import")
 def importing() -> None:
-    """Create a manifest from CLImax YAML or --help output.
+    """Create a manifest from CLImax YAML, an MCP server or --help output.
 
     Review the result before you serve it, above all the risk of each tool.
     """
@@ -146,19 +161,98 @@ def _print_lines(lines: Iterable[str]) -> None:
         click.echo(visible(line), err=True)
 
 
+def _refuse_existing(paths: Iterable[Path], *, force: bool) -> None:
+    existing = [path for path in paths if path.exists() or path.is_symlink()]
+    if existing and not force:
+        raise OverwriteRefusedError(f"{existing[0]} exists; nothing was written; use --force to overwrite it")
+
+
 def _write(targets: dict[Path, str], *, force: bool) -> None:
     """Write all files, or none if one of them exists."""
     from toolmason.importers.manifest_writer import write_text
 
-    existing = [path for path in targets if path.exists() or path.is_symlink()]
-    if existing and not force:
-        raise OverwriteRefusedError(f"{existing[0]} exists; nothing was written; use --force to overwrite it")
+    _refuse_existing(targets, force=force)
     for path, text in targets.items():
         try:
             write_text(path, text, force=force)
         except OSError as error:
             raise CommandLineError(f"cannot write {path}: {(error.strerror or str(error)).lower()}") from error
         click.echo(f"{path}: written", err=True)
+
+
+@importing.command()
+@click.argument("address", metavar="COMMAND... | URL", nargs=-1, required=True)
+@click.option("-o", "--output", metavar="FILE", type=_FILE, help="Write the manifest to FILE instead of stdout.")
+@click.option("--name", default="", help="Name of the new server. Default: from the name of the imported one.")
+@click.option("--category", callback=_checked_name, default="", help="Category of the tools. Default: from the name.")
+@click.option("--prefix", callback=_checked_name, default="", help="Prefix of the tools' names, such as `files_`.")
+@click.option("--include", metavar="GLOB", multiple=True, help="Import only tools whose names match. Repeatable.")
+@click.option("--exclude", metavar="GLOB", multiple=True, help="Leave out tools whose names match. Repeatable.")
+@click.option(
+    "--pass-env", metavar="NAME", multiple=True, help="Variable that COMMAND needs, such as an API key. Repeatable."
+)
+@click.option(
+    "--header",
+    "headers",
+    metavar="'NAME: VALUE'",
+    multiple=True,
+    help="Send this header to URL; `$VAR` stands for a variable. Repeatable.",
+)
+@click.option(
+    "--timeout",
+    type=click.IntRange(1, 3600),
+    default=60,
+    show_default=True,
+    metavar="SECONDS",
+    help="Time for the server to start and answer.",
+)
+@_force_option
+def server(
+    address: tuple[str, ...],
+    *,
+    output: Path | None,
+    pass_env: tuple[str, ...],
+    headers: tuple[str, ...],
+    timeout: int,
+    force: bool,
+    **options: Any,
+) -> None:
+    """Create a manifest that serves the tools of an MCP server.
+
+    Example: `toolmason import server -o manifest/notes.toml -- npx -y some-server ~/notes`. The server is started
+    without a shell, or asked at its URL. It gets only basic variables and those of --pass-env, as later from the
+    generated server. No tool is called. Parts that cannot be imported are listed on stderr.
+
+    Exit codes: 0 success, 1 the server cannot be imported, 2 wrong command line, 4 refused to overwrite.
+    """
+    from toolmason.diagnostics.terminal import progress
+    from toolmason.importers.notes import ImporterError, Notes
+    from toolmason.importers.server.address import ask_server, parse_address
+    from toolmason.importers.server.manifest import ImportOptions, import_server
+
+    sent = parse_headers(headers)
+    if output:
+        _refuse_existing((output,), force=force)
+    notes = Notes()
+    try:
+        parsed = parse_address(address, headers=sent, pass_env=pass_env)
+        with progress() as show:
+            show("listing the server's tools")
+            described = ask_server(parsed, timeout_s=timeout)
+        imported = import_server(described, parsed, notes, options=ImportOptions(**options), output=output)
+    except ImporterError as error:
+        _fail(error, notes, is_json=False)
+    if output:
+        root = output.parent.parent if output.absolute().parent.name == MANIFESTS else output.parent
+        schemas = {Path(os.path.normpath(root / path)): text for path, text in imported.schemas.items()}
+        _write({output: imported.text, **schemas}, force=force)
+    _print_lines(str(note) for note in notes)
+    click.echo(
+        f"{imported.tools} of {len(described.tools)} tools imported; review their `hints` before you serve them.",
+        err=True,
+    )
+    if not output:
+        click.echo(imported.text, nl=False)
 
 
 @importing.command("help", context_settings={"ignore_unknown_options": True})
