@@ -34,6 +34,7 @@ STAGES = (
 """Packages of the toolkit: each imports only packages before it."""
 LAYERS = (
     *("_lazy", "suggestions", "toml", "protocol", "search", "discovery", "chunks", "transports", "programs"),
+    "upstreams",
     *("install", "server", "serving", "testing"),
 )
 """Packages of the runtime: each imports only packages before it."""
