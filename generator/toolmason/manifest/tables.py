@@ -308,6 +308,8 @@ class UpstreamTable(PartialTable):
     """Variables passed to its program from our server's environment, besides the few that every program needs."""
     working_dir: str = ""
     """Working directory of its program. Default: that of our server. `~` and `$VAR` are expanded."""
+    unused_tools: tuple[str, ...] = ()
+    """Tools of the server that are left out on purpose: `check --upstreams` does not report them as new."""
     headers: Mapping[str, str] = key(default={})
     """HTTP headers of every request to `url`, such as `Authorization = "Bearer $TOKEN"`; `$VAR` is expanded."""
     timeout: float = key({"minimum": 0.1}, default=60)
@@ -422,6 +424,8 @@ class ToolTable(PartialTable):
     """Server of `[upstreams]` that implements the tool, instead of a handler."""
     upstream_tool: str = ""
     """Name of the tool in that server. Default: the tool's own name."""
+    upstream_hash: str = key(matching(r"[0-9a-f]{16}", "the 16 digits that `import server` writes"), default="")
+    """Hash of the tool's texts, hints and schemas at its import: `check --upstreams` reports changes."""
     arguments: Mapping[str, UpstreamArgumentTable] = key(default={})
     """Changes to arguments of the upstream's tool, by their names in `input_schema`."""
     argv: tuple[str, ...] = ()

@@ -20,6 +20,7 @@ MAX_EXIT_CODE: Final = 255
 
 _UPSTREAM_KEYS: Final = {
     "upstream_tool": "only tools with `upstream` have it",
+    "upstream_hash": "only tools with `upstream` have it",
     "arguments": "write `params` for the parameters; only tools with `upstream` change arguments",
 }
 INCOMPATIBLE_KEYS: Final[Mapping[str, Mapping[str, str]]] = {

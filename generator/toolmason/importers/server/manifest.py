@@ -88,7 +88,9 @@ def server_name(text: str) -> str:
     """Return a name for a generated server: `mcp-servers/files` and `files-mcp-server` become `files`."""
     last = re.split(r"[/\\]", text.rstrip("/\\"))[-1]
     parts = snake(last, "server").split("_")
-    plain = [part for part in parts if part not in {"mcp", "server"}] or parts
+    plain = [part for part in parts if part not in {"mcp", "server"}]
+    if not plain or not plain[0][0].isalpha():
+        plain = parts
     return "_".join(plain)[:MAX_NAME_LENGTH].strip("_").replace("_", "-")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any, Final
@@ -22,7 +23,6 @@ from toolmason.importers.names import (
 from toolmason.importers.notes import ImporterError
 from toolmason.importers.server.fingerprint import fingerprint
 from toolmason.importers.server.losses import Losses
-from toolmason.model.identifiers import words
 
 MAX_INLINE_CHARACTERS: Final = 1_500
 """Maximum length of a schema as JSON in the manifest. A longer one has its own file."""
@@ -65,7 +65,7 @@ class ToolTables:
     def add(self, tool: Mapping[str, Any]) -> None:
         """Add the table of a tool; its schema is inline."""
         original = tool["name"]
-        wanted = f"{self._prefix}{snake('_'.join(words(original)), 'tool')}"
+        wanted = f"{self._prefix}{_plain_name(original)}"
         name, reason = self._names.add(wanted, group=self._upstream)
         if name != wanted:
             self._losses.note(original, f"renamed to `{name}`, {reason}")
@@ -111,6 +111,13 @@ class ToolTables:
         for key in ("outputSchema", "icons", "_meta"):
             if tool.get(key):
                 self._losses.add(key, tool["name"])
+
+
+def _plain_name(name: str) -> str:
+    """Return a name of lower-case letters, digits and `_`: `getSum` and `get-sum` become `get_sum`."""
+    if re.fullmatch(r"[a-z][a-z0-9_]*", name):
+        return name
+    return snake(re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name), "tool")
 
 
 def is_task_only(tool: Mapping[str, Any]) -> bool:
