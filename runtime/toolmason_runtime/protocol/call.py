@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeVar
@@ -72,6 +72,11 @@ class Context(Protocol):
     @property
     def is_local(self) -> bool:
         """Whether the client started this server; see `ToolCall.is_local`."""
+        ...
+
+    @property
+    def answered(self) -> Collection[str]:
+        """Keys of the requests to the client that it has answered in this call (2026-07-28)."""
         ...
 
     async def progress(self, progress: float, total: float | None, message: str | None) -> None:
@@ -165,6 +170,11 @@ class ToolCall:
         True over stdio and in one process, false over HTTP, where every program that reaches the port can call.
         """
         return self._context.is_local
+
+    @property
+    def answered(self) -> Collection[str]:
+        """Keys of the questions that the client has answered, if the handler runs again (2026-07-28)."""
+        return self._context.answered if self._context.is_modern else ()
 
     def state(self, kind: type[State]) -> State:
         """Return the object of type `kind` that the server's lifespan yielded.
