@@ -22,7 +22,9 @@ from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.types import (
     CONNECTION_CLOSED,
+    INVALID_REQUEST,
     ElicitResult,
+    ErrorData,
     ListPromptsRequest,
     ListPromptsResult,
     ListResourcesRequest,
@@ -104,18 +106,22 @@ def list_tools(server: str | Sequence[str], *, headers: Mapping[str, str], timeo
 def describe_server(
     server: str | Sequence[str], *, headers: Mapping[str, str], timeout_s: float, launch: Launch | None = None
 ) -> ServerDescription:
-    """Return the description of a server. Like a generated server, this client supports elicitation and roots.
+    """Return the description of a server. Like a generated server, this client supports elicitation, roots and sampling.
 
     Raises:
         ServerError: as `list_tools`.
     """
     # Some servers list tools only for clients with these capabilities. No tool is called, so nothing is asked.
-    passed = {"elicitation_callback": _decline, "list_roots_callback": _no_roots}
+    passed = {"elicitation_callback": _decline, "list_roots_callback": _no_roots, "sampling_callback": _no_sampling}
     return _ask(server, _description, headers=headers, timeout_s=timeout_s, launch=launch, **passed)
 
 
 async def _decline(*_: Any) -> ElicitResult:
     return ElicitResult(action="decline")
+
+
+async def _no_sampling(*_: Any) -> ErrorData:
+    return ErrorData(code=INVALID_REQUEST, message="No call is running")
 
 
 async def _no_roots(*_: Any) -> ListRootsResult:
