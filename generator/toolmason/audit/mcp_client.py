@@ -106,7 +106,7 @@ def list_tools(server: str | Sequence[str], *, headers: Mapping[str, str], timeo
 def describe_server(
     server: str | Sequence[str], *, headers: Mapping[str, str], timeout_s: float, launch: Launch | None = None
 ) -> ServerDescription:
-    """Return the description of a server. Like a generated server, this client supports elicitation, roots and sampling.
+    """Return the description of a server. This client supports elicitation, roots and sampling, like a generated one.
 
     Raises:
         ServerError: as `list_tools`.

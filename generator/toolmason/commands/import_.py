@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,21 +16,13 @@ from toolmason.commands.options import (
     ExitCode,
     OverwriteRefusedError,
     exit_with,
-    parse_headers,
 )
 from toolmason.project import MANIFESTS
 
 if TYPE_CHECKING:
     from toolmason.importers.notes import ImporterError, Notes
 
-_FILE = click.Path(dir_okay=False, path_type=Path)
-
-
-def _checked_name(_context: click.Context, _option: click.Parameter, value: str) -> str:
-    """Return a name of the manifest, or exit."""
-    if value and not re.fullmatch(r"[a-z][a-z0-9_]*", value):
-        raise click.BadParameter("use lower-case letters, digits and underscores, starting with a letter")
-    return value
+FILE = click.Path(dir_okay=False, path_type=Path)
 
 
 @click.group("import")
@@ -42,19 +33,20 @@ def importing() -> None:
     """
 
 
-def _force_option(command: Command) -> Command:
+def force_option(command: Command) -> Command:
+    """Add `--force`."""
     return click.option("--force", is_flag=True, help="Overwrite existing files.")(command)
 
 
 @importing.command()
-@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=_FILE)
-@click.option("-o", "--output", metavar="FILE", type=_FILE, help="Write the manifest to FILE instead of stdout.")
+@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=FILE)
+@click.option("-o", "--output", metavar="FILE", type=FILE, help="Write the manifest to FILE instead of stdout.")
 @click.option("--name", help="Name of the server. Default: the name of a single file, else `climax`.")
-@click.option("--policy", metavar="FILE", type=_FILE, help="Policy file to import.")
+@click.option("--policy", metavar="FILE", type=FILE, help="Policy file to import.")
 @click.option(
     "--policy-output",
     metavar="FILE",
-    type=_FILE,
+    type=FILE,
     help="Write the policy to FILE. Default: policy.toml next to manifest/, or next to the manifest file.",
 )
 @click.option(
@@ -64,7 +56,7 @@ def _force_option(command: Command) -> Command:
     show_default=True,
     help="Risk of tools without one. CLImax uses `read`.",
 )
-@_force_option
+@force_option
 @click.option("--json", "is_json", is_flag=True, help="Print manifest, policy and notes as one JSON document.")
 def climax(
     files: tuple[Path, ...],
@@ -104,11 +96,11 @@ def climax(
             toml_text(import_policy(policy, imported, notes), f"Imported from {policy.as_posix()}.") if policy else ""
         )
     except ImporterError as error:
-        _fail(error, notes, is_json=is_json)
+        fail_import(error, notes, is_json=is_json)
     targets = {output: text} if output else {}
     if rules and (output or policy_output):
         targets[policy_output or _default_policy_path(output)] = rules
-    _write(targets, force=force)
+    write_all(targets, force=force)
     if is_json:
         document = {"manifest": text, "policy": rules or None, "notes": [note.as_data() for note in notes]}
         click.echo(json.dumps(document, ensure_ascii=False, indent=2))
@@ -136,24 +128,24 @@ def _default_policy_path(output: Path | None) -> Path:
     return directory / "policy.toml"
 
 
-def _fail(error: ImporterError, notes: Notes, *, is_json: bool) -> Any:
+def fail_import(error: ImporterError, notes: Notes, *, is_json: bool) -> Any:
     """Print the notes so far and the errors, and exit."""
     if is_json:
         document = {"errors": list(error.mistakes), "notes": [note.as_data() for note in notes]}
         click.echo(json.dumps(document, ensure_ascii=False, indent=2))
     else:
-        _print_lines(str(note) for note in notes)
-    _print_lines(error.mistakes)
+        print_lines(str(note) for note in notes)
+    print_lines(error.mistakes)
     exit_with(ExitCode.FINDINGS)
 
 
 def _print_notes(notes: Notes) -> None:
-    _print_lines(str(note) for note in notes)
+    print_lines(str(note) for note in notes)
     count = f"{len(notes)} {'note' if len(notes) == 1 else 'notes'}"
     click.echo(f"\n{count} on settings that were not converted.", err=True)
 
 
-def _print_lines(lines: Iterable[str]) -> None:
+def print_lines(lines: Iterable[str]) -> None:
     """Print lines to stderr with control characters escaped, since text of a file could move the cursor."""
     from toolmason.audit.output import visible
 
@@ -161,98 +153,24 @@ def _print_lines(lines: Iterable[str]) -> None:
         click.echo(visible(line), err=True)
 
 
-def _refuse_existing(paths: Iterable[Path], *, force: bool) -> None:
+def refuse_existing(paths: Iterable[Path], *, force: bool) -> None:
+    """Exit if one of the files exists and `force` is not set."""
     existing = [path for path in paths if path.exists() or path.is_symlink()]
     if existing and not force:
         raise OverwriteRefusedError(f"{existing[0]} exists; nothing was written; use --force to overwrite it")
 
 
-def _write(targets: dict[Path, str], *, force: bool) -> None:
+def write_all(targets: dict[Path, str], *, force: bool) -> None:
     """Write all files, or none if one of them exists."""
     from toolmason.importers.manifest_writer import write_text
 
-    _refuse_existing(targets, force=force)
+    refuse_existing(targets, force=force)
     for path, text in targets.items():
         try:
             write_text(path, text, force=force)
         except OSError as error:
             raise CommandLineError(f"cannot write {path}: {(error.strerror or str(error)).lower()}") from error
         click.echo(f"{path}: written", err=True)
-
-
-@importing.command()
-@click.argument("address", metavar="COMMAND... | URL", nargs=-1, required=True)
-@click.option("-o", "--output", metavar="FILE", type=_FILE, help="Write the manifest to FILE instead of stdout.")
-@click.option("--name", default="", help="Name of the new server. Default: from the name of the imported one.")
-@click.option("--category", callback=_checked_name, default="", help="Category of the tools. Default: from the name.")
-@click.option("--prefix", callback=_checked_name, default="", help="Prefix of the tools' names, such as `files_`.")
-@click.option("--include", metavar="GLOB", multiple=True, help="Import only tools whose names match. Repeatable.")
-@click.option("--exclude", metavar="GLOB", multiple=True, help="Leave out tools whose names match. Repeatable.")
-@click.option(
-    "--pass-env", metavar="NAME", multiple=True, help="Variable that COMMAND needs, such as an API key. Repeatable."
-)
-@click.option(
-    "--header",
-    "headers",
-    metavar="'NAME: VALUE'",
-    multiple=True,
-    help="Send this header to URL; `$VAR` stands for a variable. Repeatable.",
-)
-@click.option(
-    "--timeout",
-    type=click.IntRange(1, 3600),
-    default=60,
-    show_default=True,
-    metavar="SECONDS",
-    help="Time for the server to start and answer.",
-)
-@_force_option
-def server(
-    address: tuple[str, ...],
-    *,
-    output: Path | None,
-    pass_env: tuple[str, ...],
-    headers: tuple[str, ...],
-    timeout: int,
-    force: bool,
-    **options: Any,
-) -> None:
-    """Create a manifest that serves the tools of an MCP server.
-
-    Example: `toolmason import server -o manifest/notes.toml -- npx -y some-server ~/notes`. The server is started
-    without a shell, or asked at its URL. It gets only basic variables and those of --pass-env, as later from the
-    generated server. No tool is called. Parts that cannot be imported are listed on stderr.
-
-    Exit codes: 0 success, 1 the server cannot be imported, 2 wrong command line, 4 refused to overwrite.
-    """
-    from toolmason.diagnostics.terminal import progress
-    from toolmason.importers.notes import ImporterError, Notes
-    from toolmason.importers.server.address import ask_server, parse_address
-    from toolmason.importers.server.manifest import ImportOptions, import_server
-
-    sent = parse_headers(headers)
-    if output:
-        _refuse_existing((output,), force=force)
-    notes = Notes()
-    try:
-        parsed = parse_address(address, headers=sent, pass_env=pass_env)
-        with progress() as show:
-            show("listing the server's tools")
-            described = ask_server(parsed, timeout_s=timeout)
-        imported = import_server(described, parsed, notes, options=ImportOptions(**options), output=output)
-    except ImporterError as error:
-        _fail(error, notes, is_json=False)
-    if output:
-        root = output.parent.parent if output.absolute().parent.name == MANIFESTS else output.parent
-        schemas = {Path(os.path.normpath(root / path)): text for path, text in imported.schemas.items()}
-        _write({output: imported.text, **schemas}, force=force)
-    _print_lines(str(note) for note in notes)
-    click.echo(
-        f"{imported.tools} of {len(described.tools)} tools imported; review their `hints` before you serve them.",
-        err=True,
-    )
-    if not output:
-        click.echo(imported.text, nl=False)
 
 
 @importing.command("help", context_settings={"ignore_unknown_options": True})
@@ -280,5 +198,5 @@ def help_(command: tuple[str, ...], timeout: int) -> None:
     try:
         text = fragment(command, program_help(command, timeout_s=timeout))
     except ImporterError as error:
-        _fail(error, Notes(), is_json=False)
+        fail_import(error, Notes(), is_json=False)
     click.echo(text, nl=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,7 @@ from toolmason_runtime.upstreams.spec import Upstream
 
 from toolmason.diagnostics import Diagnostics, Severity
 from toolmason.diagnostics.terminal import Progress
+from toolmason.importers.names import one_line
 from toolmason.importers.notes import ImporterError
 from toolmason.importers.server.address import Address, ask_server
 from toolmason.importers.server.fingerprint import fingerprint, without_texts
@@ -23,7 +25,13 @@ from toolmason.pipeline import LoadedManifest
 from toolmason.resolve.raw_schema import read_raw_schema
 
 UNREACHABLE: Final = "TM611"
-"""Code of an upstream that gives no description of itself. All others report a difference."""
+"""Code of an upstream that does not answer."""
+GONE: Final = "TM612"
+ARGUMENTS_CHANGED: Final = "TM613"
+TEXT_CHANGED: Final = "TM614"
+ADDED: Final = "TM615"
+CODES: Final = (UNREACHABLE, GONE, ARGUMENTS_CHANGED, TEXT_CHANGED, ADDED)
+"""Codes of all findings. All but the first report a difference."""
 TIMEOUT_S: Final = 60.0
 """Seconds for an upstream to start and answer."""
 
@@ -51,7 +59,9 @@ class DriftCheck:
             try:
                 described = ask_server(_address(upstream), timeout_s=TIMEOUT_S)
             except ImporterError as error:
-                self._report(UNREACHABLE, "\n".join(error.mistakes), at, hint="correct its address, or start it")
+                first, *stderr = error.mistakes
+                message = one_line(" ".join([first, *stderr[-1:]]))
+                self._report(UNREACHABLE, message, at, hint="correct its address, or start it")
                 continue
             found = {tool["name"]: tool for tool in described.tools}
             for tool in tools[name]:
@@ -66,16 +76,19 @@ class DriftCheck:
         current = found.get(original)
         if current is None:
             hint = "calls fail: remove the tool, or set `upstream_tool` to its new name"
-            self._report("TM612", f"the upstream no longer has the tool {quoted(original)}", tool.at, hint=hint)
+            self._report(GONE, f"the upstream no longer has the tool {quoted(original)}", tool.at, hint=hint)
             return
         schema = read_raw_schema(table["input_schema"], self.root)
-        hint = f"`toolmason import server --include {original}` prints the new table; copy `input_schema` from it"
+        pattern = shlex.quote(one_line(original))
+        hint = f"`toolmason import server --include {pattern}` prints the new table; copy `input_schema` from it"
         if change := schema_change(schema, current["inputSchema"]):
-            self._report("TM613", f"the arguments of {quoted(original)} changed: {change}", tool.at, hint=hint)
+            self._report(
+                ARGUMENTS_CHANGED, f"the arguments of {quoted(original)} changed: {change}", tool.at, hint=hint
+            )
         elif (recorded := table.get("upstream_hash")) and recorded != (new := fingerprint(current)):
             message = f"a text, a hint or the result of {quoted(original)} changed after the import"
             hint = f'compare them, then set `upstream_hash = "{new}"`'
-            self._report("TM614", message, (*tool.at, "upstream_hash"), hint=hint, is_warning=True)
+            self._report(TEXT_CHANGED, message, (*tool.at, "upstream_hash"), hint=hint, is_warning=True)
 
     def _report_added(self, name: str, found: Mapping[str, Mapping[str, Any]], tools: list[Tool]) -> None:
         unused = self._document.data["upstreams"][name].get("unused_tools", ())
@@ -84,7 +97,7 @@ class DriftCheck:
             if original not in known and not is_task_only(tool):
                 hint = "add it to [tools], or to `unused_tools` of the upstream"
                 message = f"the upstream has a further tool, {quoted(original)}"
-                self._report("TM615", message, ("upstreams", name), hint=hint, is_warning=True)
+                self._report(ADDED, message, ("upstreams", name), hint=hint, is_warning=True)
 
     @property
     def _document(self) -> Document:
