@@ -23,9 +23,9 @@ from toolmason.commands import toolmason
 from toolmason.importers.notes import ImporterError, Notes
 from toolmason.importers.server.address import Address
 from toolmason.importers.server.drift import schema_change
-from toolmason.importers.server.fingerprint import fingerprint, without_texts
 from toolmason.importers.server.layout import manifest_text
 from toolmason.importers.server.manifest import ImportOptions, import_server, server_name
+from toolmason.importers.server.schemas import as_2020_12, fingerprint, without_texts
 
 HERE = Path(__file__).parent
 PACKAGES = HERE.parents[1] / "node_modules" / "@modelcontextprotocol"
@@ -523,6 +523,20 @@ CHANGES: dict[str, tuple[dict[str, Any], str]] = {
 @pytest.mark.parametrize(("schema", "expected"), CHANGES.values(), ids=CHANGES)
 def test_only_changes_that_matter_to_callers_are_changes(schema: dict[str, Any], expected: str) -> None:
     assert schema_change(BASE, schema) == expected
+
+
+def test_a_tuple_of_draft_7_is_imported_and_unchanged(listing: Listing) -> None:
+    pair = {"type": "array", "items": [{"type": "number"}, {"type": "string"}], "additionalItems": False}
+    names = {"properties": {"items": {"enum": [{"items": [1]}]}}}
+    schema = {"$schema": "http://json-schema.org/draft-07/schema#", "type": "object", "properties": {"pair": pair}}
+    listing.parts["tools"] = [tool("pair", inputSchema=schema)]
+
+    assert listing.import_().exit_code == 0
+
+    imported = listing.tables()["tools"]["pair"]["input_schema"]["properties"]["pair"]
+    assert imported == {"type": "array", "prefixItems": pair["items"], "items": False}
+    assert listing.check().exit_code == 0
+    assert as_2020_12(names) == names
 
 
 @given(JSON_VALUES)

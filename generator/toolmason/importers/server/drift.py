@@ -17,7 +17,7 @@ from toolmason.diagnostics.terminal import Progress
 from toolmason.importers.names import one_line
 from toolmason.importers.notes import ImporterError
 from toolmason.importers.server.address import Address, ask_server
-from toolmason.importers.server.fingerprint import fingerprint, without_texts
+from toolmason.importers.server.schemas import as_2020_12, fingerprint, without_texts
 from toolmason.importers.server.tools import is_task_only
 from toolmason.manifest.document import Document
 from toolmason.model.tool import Tool
@@ -81,7 +81,7 @@ class DriftCheck:
         schema = read_raw_schema(table["input_schema"], self.root)
         pattern = shlex.quote(one_line(original))
         hint = f"`toolmason import server --include {pattern}` prints the new table; copy `input_schema` from it"
-        if change := schema_change(schema, current["inputSchema"]):
+        if change := schema_change(schema, as_2020_12(current["inputSchema"])):
             self._report(
                 ARGUMENTS_CHANGED, f"the arguments of {quoted(original)} changed: {change}", tool.at, hint=hint
             )

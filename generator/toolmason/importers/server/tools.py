@@ -21,8 +21,8 @@ from toolmason.importers.names import (
     summary_of,
 )
 from toolmason.importers.notes import ImporterError
-from toolmason.importers.server.fingerprint import fingerprint
 from toolmason.importers.server.losses import Losses
+from toolmason.importers.server.schemas import as_2020_12, fingerprint
 
 MAX_INLINE_CHARACTERS: Final = 1_500
 """Maximum length of a schema as JSON in the manifest. A longer one has its own file."""
@@ -75,8 +75,7 @@ class ToolTables:
         if name != original:
             table["upstream_tool"] = original
         table |= {"upstream_hash": fingerprint(tool), "hints": self._hints(tool)}
-        # `$schema` is the dialect. Validation is by JSON Schema 2020-12 in any case.
-        table["input_schema"] = {key: value for key, value in tool["inputSchema"].items() if key != "$schema"}
+        table["input_schema"] = as_2020_12(tool["inputSchema"])
         self._record_losses(tool)
         self.tables[name] = table
 
