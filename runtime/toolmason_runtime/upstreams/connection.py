@@ -195,8 +195,8 @@ class Connection:
         return await self._ask(types.CreateMessageResult, lambda call, key: call.sample(wire, key=key))
 
     async def _list_roots(self, _: ClientRequestContext) -> types.ListRootsResult | types.ErrorData:
-        async def send(call: ToolCall, key: str) -> dict[str, Any]:  # noqa: ARG001  roots have a key of their own
-            return {"roots": await call.client_roots()}
+        async def send(call: ToolCall, key: str) -> dict[str, Any]:
+            return {"roots": await call.client_roots(key=key)}
 
         return await self._ask(types.ListRootsResult, send)
 

@@ -57,7 +57,8 @@ class UpstreamProcess:
         try:
             await start(self._process, self._command(os.environ), None)
             tasks = [
-                asyncio.create_task(work) for work in (self._read(received), self._write(to_send), self._watch(received))
+                asyncio.create_task(work)
+                for work in (self._read(received), self._write(to_send), self._watch(received))
             ]
             yield incoming, outgoing
         finally:

@@ -76,7 +76,7 @@ def text(value: str) -> types.CallToolResult:
 
 async def main() -> None:
     # A child of its own, which must end with it.
-    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])  # noqa: ASYNC220  it starts once
     with (DIRECTORY / "pids").open("a", encoding="utf-8") as file:
         file.write(f"{os.getpid()} {child.pid}\n")
     server: Server[Any] = Server("modern", on_list_tools=list_tools, on_call_tool=call_tool)

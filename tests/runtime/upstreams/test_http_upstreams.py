@@ -63,21 +63,28 @@ async def test_tools_of_a_remote_upstream_are_called_also_after_it_was_started_a
     assert between.is_error
 
 
+@contextmanager
+def guarded(project: Path, port: int, token: Path) -> Iterator[None]:
+    """Run the desk itself on a port, for requests with a bearer token."""
+    command = [sys.executable, "-m", "desk_server", "--http", "--port", str(port), "--token-file", str(token)]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(project / "generated"), *sys.path])}
+    with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        try:
+            assert "serving MCP" in process.stderr.readline()
+            yield
+        finally:
+            process.terminate()
+
+
 async def test_headers_are_sent_with_variables_of_the_server(
     talking: Talk, desk_project: Path, port: int, tmp_path: Path
 ) -> None:
     token = tmp_path / "token"
-    token.write_text("t0ken-of-the-desk", encoding="utf-8")
+    token.write_text(os.environ["DESK_TOKEN"], encoding="utf-8")
     token.chmod(0o600)
-    command = [sys.executable, "-m", "desk_server", "--http", "--port", str(port), "--token-file", str(token)]
-    path = os.pathsep.join([str(desk_project / "generated"), *sys.path])
-    with subprocess.Popen(command, env={**os.environ, "PYTHONPATH": path}, stderr=subprocess.PIPE, text=True) as served:
-        try:
-            assert served.stderr is not None
-            assert "serving MCP" in served.stderr.readline()
-            async with talking() as client:
-                result = await client.call_tool("echo_remote", {"message": "hello"})
-        finally:
-            served.terminate()
+    with guarded(desk_project, port, token):
+        async with talking() as client:
+            result = await client.call_tool("echo_remote", {"message": "hello"})
 
     assert text_of(result) == "Echo: hello"
