@@ -295,7 +295,7 @@ class UpstreamTable(PartialTable):
     )
     """The server's program and its arguments, run without a shell. `~` and `$VAR` are expanded."""
     url: str = key(matching(r"https?://\S+", "an `https:` or `http:` URL"), default="")
-    """URL of a server that uses streamable HTTP."""
+    """URL of a server that uses streamable HTTP; `$VAR` is expanded."""
     summary: str = key(_SUMMARY, default="")
     """Purpose of the server in one line."""
     category: str = ""

@@ -274,12 +274,10 @@ class Server:
     def variables(self) -> tuple[str, ...]:
         """Environment variables of the server: of options in their order, of handlers, of programs."""
         of_options = (option.env for option in self.options if option.env)
-        of_programs = (
-            [POLICY, MAX_ANSWER_CHARS, *(name for group in (*self.clis, *self.upstreams) for name in group.variables)]
-            if self.has_programs
-            else []
-        )
-        return tuple(dict.fromkeys([*of_options, *self.pass_env, *of_programs]))
+        of_programs = [name for cli in self.clis for name in cli.variables]
+        of_upstreams = [name for upstream in self.upstreams for name in upstream.variables]
+        of_policy = [POLICY, MAX_ANSWER_CHARS] if self.has_programs else []
+        return tuple(dict.fromkeys([*of_options, *self.pass_env, *of_policy, *of_programs, *of_upstreams]))
 
     @property
     def launch_anywhere(self) -> tuple[str, ...]:

@@ -65,7 +65,7 @@ def upstream_servers(context: ResolveContext) -> tuple[UpstreamServer, ...]:
 
 
 def _variables(table: UpstreamTable) -> tuple[str, ...]:
-    texts = (*table.command, table.working_dir, *table.env.values(), *table.headers.values())
+    texts = (*table.command, table.url, table.working_dir, *table.env.values(), *table.headers.values())
     return tuple(dict.fromkeys([*used_variables(texts), *table.pass_env]))
 
 

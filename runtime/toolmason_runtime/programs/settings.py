@@ -93,8 +93,11 @@ def _load(path: str, catalogue: Catalogue) -> Policy:
     from toolmason_runtime.programs.policy_file import PolicyError, load_policy
 
     try:
-        tools = [entry["tool"] for entry in catalogue["tools"].values() if "cli" not in entry]
-        handlers = {tool["name"]: tool["annotations"]["readOnlyHint"] for tool in tools}
+        entries = [entry for entry in catalogue["tools"].values() if "cli" not in entry]
+        handlers = {
+            entry["tool"]["name"]: entry["tool"]["annotations"]["readOnlyHint"] and "upstream" not in entry
+            for entry in entries
+        }
         return load_policy(Path(path).expanduser(), command_tools(catalogue), handlers=handlers)
     except PolicyError as error:
         raise ValueError(str(error)) from error

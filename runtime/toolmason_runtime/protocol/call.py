@@ -258,11 +258,14 @@ class ToolCall:
         """Ask the client's model; `params` and the result are those of `sampling/createMessage`."""
         return await self._context.request(key, "sampling/createMessage", params)
 
-    async def client_roots(self) -> list[dict[str, Any]]:
-        """Return the client's roots, each `{"uri", "name"?}`; empty without the capability. One request a call."""
+    async def client_roots(self, *, key: str = "roots") -> list[dict[str, Any]]:
+        """Return the client's roots, each `{"uri", "name"?}`; empty without the capability. One request a call.
+
+        `key` is the identity of the request, as for `elicit`.
+        """
         if "roots" not in self.client_capabilities:
             return []
         if self._client_roots is None:
-            answer = await self._context.request("roots", "roots/list", {})
+            answer = await self._context.request(key, "roots/list", {})
             self._client_roots = answer.get("roots", [])
         return list(self._client_roots)

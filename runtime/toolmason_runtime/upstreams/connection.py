@@ -128,20 +128,22 @@ class Connection:
         if self._process is not None:
             yield self._process.streams()
             return
+        name = self.upstream.name
+        url = expand_variables(self.upstream.url, os.environ, where=f"the url of the upstream {name}")
         headers = {
-            name: expand_variables(value, os.environ, where=f"headers.{name} of the upstream {self.upstream.name}")
-            for name, value in self.upstream.headers.items()
+            header: expand_variables(value, os.environ, where=f"headers.{header} of the upstream {name}")
+            for header, value in self.upstream.headers.items()
         }
         timeout = httpx2.Timeout(_HTTP_CONNECT_S, read=None)  # each call has its own limit
         async with create_mcp_http_client(headers, timeout) as http_client:
-            yield streamable_http_client(self.upstream.url, http_client=http_client)
+            yield streamable_http_client(url, http_client=http_client)
 
     def _start_error(self, error: BaseException) -> ToolError:
         cause = first_error(error)
-        if isinstance(cause, ToolError):
-            return cause
         ended = self._process.why_it_ended() if self._process else ""
-        if isinstance(cause, TimeoutError):
+        if isinstance(cause, ToolError):
+            reason = f"could not be started: {cause.message}"
+        elif isinstance(cause, TimeoutError):
             reason = f"did not answer within {START_S:g} seconds{ended}"
         elif self._process is not None and self._process.ended.is_set():
             reason = f"ended while it started{ended}"
@@ -193,8 +195,8 @@ class Connection:
         return await self._ask(types.CreateMessageResult, lambda call, key: call.sample(wire, key=key))
 
     async def _list_roots(self, _: ClientRequestContext) -> types.ListRootsResult | types.ErrorData:
-        async def send(call: ToolCall, key: str) -> dict[str, Any]:  # noqa: ARG001  roots have a key of their own
-            return {"roots": await call.client_roots()}
+        async def send(call: ToolCall, key: str) -> dict[str, Any]:
+            return {"roots": await call.client_roots(key=key)}
 
         return await self._ask(types.ListRootsResult, send)
 

@@ -42,7 +42,7 @@ class UpstreamProcess:
         self._stderr: deque[str] = deque(maxlen=_MAX_STDERR_LINES)
         self._process = Process(self._output, self._log_errors)
         self.ended = asyncio.Event()
-        """Set when it has closed its output."""
+        """Set when it has ended, or has closed its output."""
 
     @asynccontextmanager
     async def streams(self) -> AsyncIterator[Streams]:
@@ -56,7 +56,10 @@ class UpstreamProcess:
         tasks: list[asyncio.Task[None]] = []
         try:
             await start(self._process, self._command(os.environ), None)
-            tasks = [asyncio.create_task(self._read(received)), asyncio.create_task(self._write(to_send))]
+            tasks = [
+                asyncio.create_task(work)
+                for work in (self._read(received), self._write(to_send), self._watch(received))
+            ]
             yield incoming, outgoing
         finally:
             with anyio.CancelScope(shield=True):
@@ -88,6 +91,12 @@ class UpstreamProcess:
             cwd=expand_variables(upstream.working_dir, environ, where=f"working_dir of the upstream {name}"),
             limits=Limits(memory_mb=0, file_bytes=0),
         )
+
+    async def _watch(self, received: MemoryObjectSendStream[SessionMessage | Exception]) -> None:
+        """Note the end of the program itself: its descendants may keep its output open."""
+        await self._process.finished()
+        self.ended.set()
+        received.close()
 
     async def _read(self, received: MemoryObjectSendStream[SessionMessage | Exception]) -> None:
         lines = LineBuffer(MAX_MESSAGE_BYTES)

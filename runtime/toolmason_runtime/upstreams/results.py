@@ -30,25 +30,23 @@ class WireBlock:
 async def reply(result: types.CallToolResult, store: ChunkStore) -> Reply:
     """Return the result of an upstream for the client.
 
-    If the texts, with the structure, exceed one answer, they become one text that is cut after its first chunk, and the
-    structure is left out. Other blocks are left out if they are too large together.
+    If the texts exceed one answer, they become one text in front, cut after its first chunk. A structure that does not
+    fit beside them is left out, and so are other blocks that are too large together.
     """
     wire = result.model_dump(by_alias=True, mode="json", exclude_none=True)
     blocks: list[dict[str, Any]] = wire.get("content", [])
     structure = wire.get("structuredContent")
     texts = [block["text"] for block in blocks if block["type"] == "text"]
-    used = sum(size_of(text) + BLOCK_OVERHEAD for text in texts)
-    structure_size = 0 if structure is None else size_of(compact_json(structure))
+    size = sum(size_of(text) + BLOCK_OVERHEAD for text in texts)
     content: list[Any] = []
-    if used > store.part_size:
+    if size > store.part_size:
         content.append(Text(await _cut(texts, store)))
-        texts = []
-    if structure is not None and used + structure_size > store.part_size:
+        blocks = [block for block in blocks if block["type"] != "text"]
+    structure_size = 0 if structure is None else size_of(compact_json(structure))
+    if structure is not None and size + structure_size > store.part_size:
         structure = None
         content.append(Text(f"[the structured result of {structure_size:,} characters was left out]"))
-    content += [WireBlock(block) for block in blocks if block["type"] == "text" and texts]
-    content += _media([block for block in blocks if block["type"] != "text"])
-    return Reply(content, is_error=result.is_error, structure=structure)
+    return Reply([*content, *_fitting(blocks)], is_error=result.is_error, structure=structure)
 
 
 async def _cut(texts: Sequence[str], store: ChunkStore) -> str:
@@ -63,12 +61,13 @@ async def _cut(texts: Sequence[str], store: ChunkStore) -> str:
     return f"[cut: {summary}; {stored.next_call} gives the next of {stored.total} parts]\n{warnings}{stored.first}"
 
 
-def _media(blocks: Sequence[dict[str, Any]]) -> list[Any]:
-    """Return the blocks that fit, in their order, and a note for each other one."""
+def _fitting(blocks: Sequence[dict[str, Any]]) -> list[Any]:
+    """Return the blocks in their order, with a note in place of each that is too large."""
     content: list[Any] = []
     budget = MAX_MEDIA_CHARS
     for block in blocks:
         size = len(compact_json(block))
-        budget -= size
-        content.append(WireBlock(block) if budget >= 0 else Text(f"[{block['type']} of {size:,} characters left out]"))
+        fits = size <= budget
+        budget -= size if fits else 0
+        content.append(WireBlock(block) if fits else Text(f"[{block['type']} of {size:,} characters left out]"))
     return content

@@ -17,7 +17,7 @@ from mcp.server.stdio import stdio_server
 
 DIRECTORY = Path(sys.argv[1])
 FORM: dict[str, Any] = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
-NAMES = ("log", "ask", "wait", "crash", "long_text", "fail")
+NAMES = ("log", "ask", "wait", "crash", "long_text", "structure", "fail")
 
 
 async def list_tools(ctx: ServerRequestContext[Any], params: Any) -> types.ListToolsResult:  # noqa: ARG001
@@ -35,14 +35,20 @@ async def call_tool(
                 return types.InputRequiredResult(input_requests={"who": types.ElicitRequest(params=form)})
             return text(f"Hello {answer.model_dump()['content']['name']}")
         case "wait":
-            note("waiting")
+            with (DIRECTORY / "waiting").open("a", encoding="utf-8") as file:
+                file.write(f"{os.getpid()}\n")
             try:
                 await asyncio.sleep(600)
             finally:
-                note("cancelled")
+                (DIRECTORY / "cancelled").touch()
         case "crash":
             crash((params.arguments or {}).get("times", 1))
             return text("survived")
+        case "structure":
+            rows = [f"row {number}" for number in range(20_000)]
+            return types.CallToolResult(
+                content=[types.TextContent(type="text", text="rows")], structured_content={"rows": rows}
+            )
         case "log":
             data = types.LoggingMessageNotificationParams(level="warning", data="low paper", logger="printer")
             notification = types.LoggingMessageNotification(params=data)
@@ -68,14 +74,11 @@ def text(value: str) -> types.CallToolResult:
     return types.CallToolResult(content=[types.TextContent(type="text", text=value)])
 
 
-def note(event: str) -> None:
-    (DIRECTORY / event).write_text("", encoding="utf-8")
-
-
 async def main() -> None:
     # A child of its own, which must end with it.
-    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
-    (DIRECTORY / "pids").write_text(f"{os.getpid()} {child.pid}", encoding="utf-8")
+    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])  # noqa: ASYNC220  it starts once
+    with (DIRECTORY / "pids").open("a", encoding="utf-8") as file:
+        file.write(f"{os.getpid()} {child.pid}\n")
     server: Server[Any] = Server("modern", on_list_tools=list_tools, on_call_tool=call_tool)
     async with stdio_server() as (incoming, outgoing):
         await server.run(incoming, outgoing, server.create_initialization_options())
