@@ -11,7 +11,7 @@ import signal
 import tempfile
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import IO, Any, Final, Literal, TypeVar
 
@@ -20,26 +20,11 @@ import httpx2
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
-from mcp.types import (
-    CONNECTION_CLOSED,
-    INVALID_REQUEST,
-    ElicitResult,
-    ErrorData,
-    ListPromptsRequest,
-    ListPromptsResult,
-    ListResourcesRequest,
-    ListResourcesResult,
-    ListResourceTemplatesRequest,
-    ListResourceTemplatesResult,
-    ListRootsResult,
-    ListToolsRequest,
-    ListToolsResult,
-    PaginatedRequestParams,
-)
+from mcp.types import CONNECTION_CLOSED, INVALID_REQUEST, ElicitResult, ErrorData, ListRootsResult
 from pydantic import ValidationError
 
-MAX_PAGES: Final = 1_000
-MAX_TOOLS: Final = 10_000
+from toolmason.audit.server_lists import ServerDescription, ServerError, describe, list_all_tools
+
 MAX_INVALID_LINES: Final = 200
 """Lines on stdout that are not MCP messages, after which the audit gives up."""
 _STDERR_LINES: Final = 20
@@ -57,31 +42,8 @@ _Mode = Literal["auto", "legacy"]
 Answer = TypeVar("Answer")
 
 
-class ServerError(Exception):
-    """The server gave no valid tool list. `stderr_tail` is the end of its stderr."""
-
-    def __init__(self, message: str, stderr_tail: str = "") -> None:
-        super().__init__(message)
-        self.stderr_tail = stderr_tail
-
-
 class _DisconnectedError(ServerError):
     """The connection ended before a response."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServerDescription:
-    """A server's description of itself, as on the wire."""
-
-    name: str
-    title: str = ""
-    version: str = ""
-    instructions: str = ""
-    tools: tuple[Mapping[str, Any], ...] = ()
-    prompts: tuple[str, ...] = ()
-    """Names."""
-    resources: tuple[str, ...] = ()
-    """URIs and URI templates."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +62,7 @@ def list_tools(server: str | Sequence[str], *, headers: Mapping[str, str], timeo
     Raises:
         ServerError: it cannot be started or reached, violates the protocol, or does not answer within `timeout_s`.
     """
-    return _ask(server, _tools, headers=headers, timeout_s=timeout_s)
+    return _ask(server, list_all_tools, headers=headers, timeout_s=timeout_s)
 
 
 def describe_server(
@@ -113,7 +75,7 @@ def describe_server(
     """
     # Some servers list tools only for clients with these capabilities. No tool is called, so nothing is asked.
     passed = {"elicitation_callback": _decline, "list_roots_callback": _no_roots, "sampling_callback": _no_sampling}
-    return _ask(server, _description, headers=headers, timeout_s=timeout_s, launch=launch, **passed)
+    return _ask(server, describe, headers=headers, timeout_s=timeout_s, launch=launch, **passed)
 
 
 async def _decline(*_: Any) -> ElicitResult:
@@ -211,57 +173,6 @@ async def _converse(
         async with Client(transport, mode=mode, cache=None, message_handler=count_invalid, **callbacks) as client:
             return await question(client)
     raise ServerError("its stdout does not contain MCP messages")
-
-
-async def _tools(client: Client) -> list[Any]:
-    # Not `client.list_tools`, which drops tools with invalid headers.
-    return await _pages(client, ListToolsRequest, ListToolsResult, "tools")
-
-
-async def _description(client: Client) -> ServerDescription:
-    about, capabilities = client.server_info, client.server_capabilities
-    prompts: list[Any] = []
-    resources: list[Any] = []
-    templates: list[Any] = []
-    with suppress(MCPError):  # a server that announces more than it has
-        if capabilities.prompts:
-            prompts = await _pages(client, ListPromptsRequest, ListPromptsResult, "prompts")
-    with suppress(MCPError):
-        if capabilities.resources:
-            resources = await _pages(client, ListResourcesRequest, ListResourcesResult, "resources")
-            templates = await _pages(
-                client, ListResourceTemplatesRequest, ListResourceTemplatesResult, "resource_templates"
-            )
-    return ServerDescription(
-        name=about.name if about else "",
-        title=(about.title or "") if about else "",
-        version=about.version if about else "",
-        instructions=client.instructions or "",
-        tools=tuple(await _tools(client)) if capabilities.tools else (),
-        prompts=tuple(prompt["name"] for prompt in prompts),
-        resources=(
-            *(resource["uri"] for resource in resources),
-            *(template["uriTemplate"] for template in templates),
-        ),
-    )
-
-
-async def _pages(client: Client, request: Any, result: Any, field: str) -> list[Any]:
-    """Return the entries of all pages of a list, as on the wire."""
-    entries: list[Any] = []
-    cursors: set[str] = set()
-    cursor: str | None = None
-    while len(cursors) < MAX_PAGES and len(entries) <= MAX_TOOLS:
-        page = await client.session.send_request(request(params=PaginatedRequestParams(cursor=cursor)), result)
-        entries += [entry.model_dump(mode="json", by_alias=True, exclude_unset=True) for entry in getattr(page, field)]
-        cursor = page.next_cursor
-        if cursor is None:
-            return entries
-        if cursor in cursors:
-            raise ServerError(f"it returned the cursor {cursor[:60]!r} twice, so pagination never ends")
-        cursors.add(cursor)
-    entry_name = field.replace("_", " ").removesuffix("s")
-    raise ServerError(f"its {entry_name} list exceeds {MAX_TOOLS:,} {entry_name}s or {MAX_PAGES:,} pages")
 
 
 def _run(work: Callable[[], Awaitable[Answer]], timeout_s: float) -> Answer:

@@ -19,7 +19,8 @@ from click.testing import CliRunner, Result
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from toolmason.audit.mcp_client import ServerDescription, list_tools
+from toolmason.audit.mcp_client import list_tools
+from toolmason.audit.server_lists import ServerDescription
 from toolmason.commands import toolmason
 from toolmason.importers.notes import ImporterError, Notes
 from toolmason.importers.server.address import Address

@@ -14,8 +14,9 @@ from toolmason_runtime.programs.execute import base_environment
 from toolmason_runtime.protocol.errors import ToolError
 from toolmason_runtime.toml.problems import quoted
 
-from toolmason.audit.mcp_client import Launch, ServerDescription, ServerError, describe_server
+from toolmason.audit.mcp_client import Launch, describe_server
 from toolmason.audit.server_address import is_secret_name, is_url, secret_words
+from toolmason.audit.server_lists import ServerDescription, ServerError
 from toolmason.importers.notes import ImporterError
 
 _VARIABLE: Final = re.compile(r"\$(?:[A-Za-z_]\w*|\{[A-Za-z_]\w*\})", re.ASCII)

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from toolmason_runtime.toml.problems import quoted
 
-from toolmason.audit.mcp_client import ServerDescription
+from toolmason.audit.server_lists import ServerDescription
 from toolmason.importers.manifest_writer import remove_invalid
 from toolmason.importers.names import MAX_SUMMARY_LENGTH, cut, one_line, snake
 from toolmason.importers.notes import ImporterError, Notes
