@@ -17,29 +17,42 @@ import os
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from contextvars import Context, ContextVar
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
-import httpx2
 from mcp import Client, MCPError, types
 from mcp.client.context import ClientRequestContext
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
 from toolmason_runtime.programs.argv import expand_variables
-from toolmason_runtime.protocol.call import ServerInfo, ToolCall
+from toolmason_runtime.protocol.call import Level, ServerInfo, ToolCall
 from toolmason_runtime.protocol.errors import MethodError, ToolError
 from toolmason_runtime.upstreams.process import UpstreamProcess
 from toolmason_runtime.upstreams.spec import Upstream
 
-if TYPE_CHECKING:
-    from toolmason_runtime.upstreams.running_call import RunningCall
-
 START_S: Final = 60.0
 """Seconds in which an upstream must answer after its start; `npx` may have to download it first."""
 UNAVAILABLE: Final = "UPSTREAM_UNAVAILABLE"
-_HTTP_CONNECT_S: Final = 30.0
+_HTTP_TIMEOUTS_S: Final = (30.0, None, 30.0, 30.0)
+"""Seconds to connect, read, write and wait for a connection; each call has its own limit."""
 _MAX_PAGES: Final = 50
 
-current: ContextVar[RunningCall | None] = ContextVar("current", default=None)
+Send = Callable[[ToolCall, str], Awaitable[dict[str, Any]]]
+"""Sends a question to the client of a call, under a key; returns its result."""
+
+
+class Caller(Protocol):
+    """A running call, to which the requests and messages of the upstream belong."""
+
+    async def ask(self, send: Send) -> dict[str, Any]:
+        """Ask the client; return its result."""
+        ...
+
+    async def log(self, level: Level, data: Any, logger: str) -> None:
+        """Pass on a log message."""
+        ...
+
+
+current: ContextVar[Caller | None] = ContextVar("current", default=None)
 """The call whose task runs."""
 _log = logging.getLogger(__name__)
 _Result = TypeVar("_Result", bound=types.Result)
@@ -50,7 +63,7 @@ class Connection:
 
     def __init__(self, upstream: Upstream, call: ToolCall) -> None:
         self.upstream = upstream
-        self.calls: list[RunningCall] = []
+        self.calls: list[Caller] = []
         """The calls that use it, in the order of their start."""
         self.is_over = False
         self.why_over = ""
@@ -134,8 +147,8 @@ class Connection:
             header: expand_variables(value, os.environ, where=f"headers.{header} of the upstream {name}")
             for header, value in self.upstream.headers.items()
         }
-        timeout = httpx2.Timeout(_HTTP_CONNECT_S, read=None)  # each call has its own limit
-        async with create_mcp_http_client(headers, timeout) as http_client:
+        async with create_mcp_http_client(headers) as http_client:
+            http_client.timeout = _HTTP_TIMEOUTS_S
             yield streamable_http_client(url, http_client=http_client)
 
     def _start_error(self, error: BaseException) -> ToolError:
@@ -200,9 +213,7 @@ class Connection:
 
         return await self._ask(types.ListRootsResult, send)
 
-    async def _ask(
-        self, kind: type[_Result], send: Callable[[ToolCall, str], Awaitable[dict[str, Any]]]
-    ) -> _Result | types.ErrorData:
+    async def _ask(self, kind: type[_Result], send: Send) -> _Result | types.ErrorData:
         """Ask the client of the call that caused a request of the upstream; return its result, or an error."""
         running = self._running_call()
         if running is None:
@@ -216,7 +227,7 @@ class Connection:
         if (running := self._running_call()) is not None:
             await running.log(params.level, params.data, params.logger or self.upstream.name)
 
-    def _running_call(self) -> RunningCall | None:
+    def _running_call(self) -> Caller | None:
         """Return the call that caused what the upstream sends; None if several clients could have."""
         if (running := current.get()) is not None:
             return running

@@ -16,7 +16,6 @@ from toolmason_runtime.protocol.call import ToolCall
 from toolmason_runtime.protocol.content import Reply
 from toolmason_runtime.protocol.errors import ToolError
 from toolmason_runtime.protocol.wording import disabled
-from toolmason_runtime.upstreams.registry import Upstreams
 from toolmason_runtime.upstreams.spec import UpstreamTool
 
 
@@ -37,6 +36,8 @@ class UpstreamRun:
         Raises:
             ToolError: the call is not allowed or not approved, or the upstream failed.
         """
+        # At the first call: they import the SDK's client.
+        from toolmason_runtime.upstreams.registry import Upstreams
         from toolmason_runtime.upstreams.results import reply
 
         settings = call.find_state(ProgramSettings) or ProgramSettings()

@@ -1,20 +1,15 @@
-"""The upstreams of a running server: one connection each, and calls that wait for a person. Imports no SDK."""
+"""The upstreams of a running server: one connection each, and the calls that wait for a person."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any
 
 from toolmason_runtime.protocol.call import ToolCall
+from toolmason_runtime.upstreams.connection import Connection
+from toolmason_runtime.upstreams.running_call import KEY_PREFIX, RunningCall
 from toolmason_runtime.upstreams.spec import Upstream, UpstreamTool
-
-if TYPE_CHECKING:
-    from toolmason_runtime.upstreams.connection import Connection
-    from toolmason_runtime.upstreams.running_call import RunningCall
-
-KEY_PREFIX: Final = "upstream"
-"""Start of the key of a question of an upstream: `upstream-CALL-NUMBER`."""
 
 
 class Upstreams:
@@ -29,15 +24,11 @@ class Upstreams:
         """Return the open connection to an upstream; start it for `call` if there is none."""
         connection = self._connections.get(upstream.name)
         if connection is None or connection.is_over:
-            from toolmason_runtime.upstreams.connection import Connection
-
             connection = self._connections[upstream.name] = Connection(upstream, call)
         return connection
 
     def run(self, tool: UpstreamTool, arguments: Mapping[str, Any], call: ToolCall) -> RunningCall:
         """Return the call that waits for the answers of `call` (2026-07-28), else a new one."""
-        from toolmason_runtime.upstreams.running_call import RunningCall
-
         for key in call.answered:
             waiting = self._waiting.get(key.split("-")[1]) if key.startswith(f"{KEY_PREFIX}-") else None
             if waiting is not None and waiting.tool == tool and waiting.arguments == arguments:

@@ -14,25 +14,44 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, Protocol
 from uuid import uuid4
 
 import anyio
 from mcp import MCPError, types
 from toolmason_runtime.protocol.call import InputRequired, Level, ToolCall
 from toolmason_runtime.protocol.errors import ToolError
-from toolmason_runtime.upstreams.connection import Connection, current, error_text, first_error
-from toolmason_runtime.upstreams.registry import KEY_PREFIX, Upstreams
-from toolmason_runtime.upstreams.spec import UpstreamTool
+from toolmason_runtime.upstreams.connection import Connection, Send, current, error_text, first_error
+from toolmason_runtime.upstreams.spec import Upstream, UpstreamTool
 
 ANSWER_S: Final = 900.0
 """Seconds in which a client of 2026-07-28 must repeat a call with the answer to a question."""
 
-Send = Callable[[ToolCall, str], Awaitable[dict[str, Any]]]
-"""Sends a question to the client of a call, under a key; returns its result."""
+KEY_PREFIX: Final = "upstream"
+"""Start of the key of a question of an upstream: `upstream-CALL-NUMBER`."""
+
+
+class Registry(Protocol):
+    """The upstreams of the server; see `registry.Upstreams`."""
+
+    def connection(self, upstream: Upstream, call: ToolCall) -> Connection:
+        """Return the open connection to an upstream."""
+        ...
+
+    def keep(self, waiting: RunningCall) -> None:
+        """Keep a call until the client repeats it with the answer to its question."""
+        ...
+
+    def forget(self, waiting: RunningCall) -> None:
+        """Drop a call that nobody has repeated."""
+        ...
+
+    def start(self, task: asyncio.Task[Any]) -> None:
+        """Keep a reference to a task until it is done."""
+        ...
 
 
 class UpstreamEndedError(Exception):
@@ -51,7 +70,7 @@ class _Question:
 class RunningCall:
     """A call of `tool` with its original `arguments`."""
 
-    def __init__(self, upstreams: Upstreams, tool: UpstreamTool, arguments: Mapping[str, Any], call: ToolCall) -> None:
+    def __init__(self, upstreams: Registry, tool: UpstreamTool, arguments: Mapping[str, Any], call: ToolCall) -> None:
         self.id = uuid4().hex
         self.tool = tool
         self.arguments = dict(arguments)
