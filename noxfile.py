@@ -200,8 +200,9 @@ def docs(session: nox.Session) -> None:
 
 @nox.session
 def bench(session: nox.Session) -> None:
-    """Compare start, list, search, generation, schemas and editing with other tools; rewrites docs/benchmarks.md."""
+    """Compare start, list, search, generation and more with other tools; rewrites docs/benchmarks.md."""
     session.install(EVERYTHING, *_group("bench"))
+    _install_npm_packages(session)
     session.run("python", "-m", "bench", *session.posargs)
 
 

@@ -23,8 +23,9 @@ from bench.searching import Search, measure_search
 from bench.session import SessionError, Workspace
 from bench.starting import Starts, measure_starts
 from bench.synthetic import MAX_TOOLS
+from bench.upstreams import Served, measure_upstreams
 
-PARTS = ("start", "list", "search", "generate", "schemas", "editing")
+PARTS = ("start", "list", "search", "generate", "schemas", "editing", "upstreams")
 SIZES = (10, 100, 1000)
 ROUNDS = 5
 STARTS = 2
@@ -64,8 +65,9 @@ def _measured(
     generations: tuple[Generation, ...] = ()
     converting: Comparison | None = None
     editing: Editing | None = None
+    upstreams: tuple[Served, ...] = ()
     contestants: list[Contestants] = []
-    if {*parts} - {"schemas", "editing"}:
+    if {*parts} - {"schemas", "editing", "upstreams"}:
         _report(f"writing and generating projects of {', '.join(map(str, sizes))} tools")
         contestants = [make_contestants(workspace, size) for size in sizes]
     if {"start", "list"} & set(parts):
@@ -90,8 +92,21 @@ def _measured(
     if "editing" in parts:
         _report("editing")
         editing = measure_editing(workspace, options.fs_mcp, is_short=options.short)
+    if "upstreams" in parts:
+        _report("calling upstreams")
+        upstreams = measure_upstreams(workspace, rounds, is_short=options.short)
     return Findings(
-        tuple(sizes), rounds, tuple(parts), starts, listing, searches, generations, imports, converting, editing
+        tuple(sizes),
+        rounds,
+        tuple(parts),
+        starts,
+        listing,
+        searches,
+        generations,
+        imports,
+        converting,
+        editing,
+        upstreams,
     )
 
 

@@ -18,6 +18,7 @@ from bench.schemas.comparison import OURS as OUR_CONVERTER
 from bench.schemas.comparison import TIMEOUT_S, Comparison, Score, through
 from bench.searching import Latency, Search
 from bench.starting import Starts
+from bench.upstreams import CALLS, Served
 
 _HEAD = """\
 # Benchmarks
@@ -45,6 +46,7 @@ python -m bench --short             # a test of the benchmark; its figures have 
 python -m bench --only generate --sizes 1000 --rounds 3
 python -m bench --only schemas --corpus my-schemas.jsonl   # other schemas: JSON lines with a key `schema`
 python -m bench --only editing --fs-mcp PYTHON             # an interpreter with fs-mcp, instead of installing it
+nox -s bench -- --only upstreams                           # servers from npm, from tests/node_modules
 ```
 """
 
@@ -118,6 +120,14 @@ missing there. A refused edit changes nothing. Functions are called in process; 
 the editor.
 """
 
+_UPSTREAMS = """\
+## Upstreams
+
+Servers from npm, called directly and through a server that `toolmason import server` and `toolmason generate` made.
+Tokens are those of `tools/list`. Calls are sequential, over stdio, {calls} a round: `get-sum` of everything,
+`list_allowed_directories` of filesystem, `read_graph` of an empty memory; through ours, by the meta-tool `call`.
+"""
+
 _READING = """\
 - The start of a server is mostly the import of the SDK; we add the dispatcher and the tool table. If all tools are
   listed, the rest of the growth is the validation and encoding of each tool in the SDK, as in any server that uses it.
@@ -164,6 +174,9 @@ def _sections(findings: Findings) -> Iterator[str]:
         yield from _converting(findings.converting)
     if findings.editing is not None:
         yield from _editing(findings.editing)
+    if findings.upstreams:
+        yield _UPSTREAMS.format(calls=CALLS)
+        yield _upstreams(findings.upstreams)
     if findings.imports:
         yield _IMPORTS
         yield _table(
@@ -270,6 +283,22 @@ def _editing(results: Editing) -> Iterator[str]:
         (
             (name, f"{losses.edits:,}", f"{losses.refused:,}", f"{losses.damaged:,}", f"{losses.lost:,}")
             for name, losses in results.losses.items()
+        ),
+    )
+
+
+def _upstreams(results: Sequence[Served]) -> str:
+    return _table(
+        ("server", "tools", "tokens, direct", "default style", "classic", "calls/s, direct", "through", "ratio"),
+        (
+            (
+                served.name,
+                str(served.tools),
+                *(f"{tokens:,}" for tokens in (served.direct_tokens, served.default_tokens, served.classic_tokens)),
+                *(f"{calls:,.0f}" for calls in (served.direct_calls, served.through_calls)),
+                str(served.ratio),
+            )
+            for served in results
         ),
     )
 

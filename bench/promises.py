@@ -15,6 +15,7 @@ from bench.schemas.comparison import OURS as OUR_CONVERTER
 from bench.schemas.comparison import Comparison
 from bench.searching import Search
 from bench.starting import Starts
+from bench.upstreams import Served
 
 PROMISED_SIZE = 1000
 """Number of tools of the targets; smaller runs are not compared with them."""
@@ -35,6 +36,7 @@ class Findings:
     imports: dict[str, float]
     converting: Comparison | None = None
     editing: Editing | None = None
+    upstreams: tuple[Served, ...] = ()
 
     @property
     def largest(self) -> int:

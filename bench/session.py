@@ -49,7 +49,8 @@ class Workspace:
 class Program:
     """A server to start: its label in the tables, the module, its arguments and its import path.
 
-    `python` is its interpreter, and `variables` are added to its environment.
+    `python` is its interpreter, and `variables` are added to its environment. `command` is the whole command line of a
+    program that is not in Python.
     """
 
     label: str
@@ -58,6 +59,7 @@ class Program:
     import_path: tuple[Path, ...] = ()
     python: str = sys.executable
     variables: Mapping[str, str] = field(default_factory=dict)
+    command: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -138,7 +140,7 @@ def session(
     timeout_s: float = TIMEOUT_S,
 ) -> Iterator[Session]:
     """Start `program` and initialize it; end it afterwards. `answer` answers its requests to the client."""
-    command = [program.python, "-m", program.module, *program.arguments]
+    command = program.command or (program.python, "-m", program.module, *program.arguments)
     with workspace.directory.joinpath("stderr").open("w+b") as stderr:
         process = subprocess.Popen(  # noqa: S603  a program of the benchmark
             command,

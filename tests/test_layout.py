@@ -29,12 +29,12 @@ ROOTS = {
 }
 STAGES = (
     *("diagnostics", "project", "manifest", "model", "clients", "schema", "resolve", "catalogue", "lint", "render"),
-    *("write", "pipeline", "watch", "scaffold", "importers", "audit", "commands", "__main__"),
+    *("write", "pipeline", "watch", "scaffold", "audit", "importers", "commands", "__main__"),
 )
 """Packages of the toolkit: each imports only packages before it."""
 LAYERS = (
     *("_lazy", "suggestions", "checksum", "prefixes", "toml", "protocol", "search", "discovery", "chunks"),
-    *("transports", "programs", "install", "server", "serving", "testing"),
+    *("transports", "programs", "upstreams", "install", "server", "serving", "testing"),
 )
 """Packages of the runtime: each imports only packages before it."""
 PUBLIC = {"toolmason_runtime"} | {f"toolmason_runtime.{name}" for name in ("install", "programs", "serving", "testing")}

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from toolmason_runtime.server.options import OptionSpec as OptionSpec
     from toolmason_runtime.server.options import option_values as option_values
     from toolmason_runtime.server.sdk import sdk_server as sdk_server
+    from toolmason_runtime.upstreams.handler import upstream as upstream
+    from toolmason_runtime.upstreams.spec import Upstream as Upstream
+    from toolmason_runtime.upstreams.spec import UpstreamTool as UpstreamTool
 
 EXPORTS: Final = {
     "toolmason_runtime.programs.handler": ("command",),
@@ -59,6 +62,8 @@ EXPORTS: Final = {
         "option_values",
     ),
     "toolmason_runtime.server.sdk": ("sdk_server",),
+    "toolmason_runtime.upstreams.handler": ("upstream",),
+    "toolmason_runtime.upstreams.spec": ("Upstream", "UpstreamTool"),
 }
 
 __getattr__ = lazy_exports(__name__, EXPORTS)

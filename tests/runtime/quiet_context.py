@@ -17,6 +17,7 @@ class QuietContext:
     is_local = True
     client_name = ""
     is_modern = False
+    answered = ()
     has_progress_token = False
 
     def __init__(self, answers: Mapping[str, dict[str, Any]] | None = None) -> None:

@@ -58,6 +58,7 @@ class Client:
     is_local: bool = True
     client_name: str = ""
     is_modern: bool = False
+    answered: tuple[str, ...] = ()
     has_progress_token: bool = True
     capabilities: Mapping[str, Any] = field(default_factory=dict)
     roots: list[dict[str, Any]] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""List the tools of an MCP server over stdio or streamable HTTP with the official SDK's client.
+"""Ask an MCP server for its tools, prompts and resources over stdio or streamable HTTP with the official SDK's client.
 
 A server that we start is ended with all its processes on success, failure, time-out and signals.
 """
@@ -12,18 +12,19 @@ import tempfile
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
-from typing import IO, Any, Final, Literal
+from dataclasses import dataclass
+from typing import IO, Any, Final, Literal, TypeVar
 
 import anyio
 import httpx2
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
-from mcp.types import CONNECTION_CLOSED, ListToolsRequest, ListToolsResult, PaginatedRequestParams
+from mcp.types import CONNECTION_CLOSED, INVALID_REQUEST, ElicitResult, ErrorData, ListRootsResult
 from pydantic import ValidationError
 
-MAX_PAGES: Final = 1_000
-MAX_TOOLS: Final = 10_000
+from toolmason.audit.server_lists import ServerDescription, ServerError, describe, list_all_tools
+
 MAX_INVALID_LINES: Final = 200
 """Lines on stdout that are not MCP messages, after which the audit gives up."""
 _STDERR_LINES: Final = 20
@@ -38,18 +39,19 @@ _HINTS: Final = {
 }
 
 _Mode = Literal["auto", "legacy"]
-
-
-class ServerError(Exception):
-    """The server gave no valid tool list. `stderr_tail` is the end of its stderr."""
-
-    def __init__(self, message: str, stderr_tail: str = "") -> None:
-        super().__init__(message)
-        self.stderr_tail = stderr_tail
+Answer = TypeVar("Answer")
 
 
 class _DisconnectedError(ServerError):
     """The connection ended before a response."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Launch:
+    """The environment and the working directory of a server that is started. Default: those of this process."""
+
+    environ: Mapping[str, str] | None = None
+    cwd: str | None = None
 
 
 def list_tools(server: str | Sequence[str], *, headers: Mapping[str, str], timeout_s: float) -> list[Any]:
@@ -60,25 +62,66 @@ def list_tools(server: str | Sequence[str], *, headers: Mapping[str, str], timeo
     Raises:
         ServerError: it cannot be started or reached, violates the protocol, or does not answer within `timeout_s`.
     """
+    return _ask(server, list_all_tools, headers=headers, timeout_s=timeout_s)
+
+
+def describe_server(
+    server: str | Sequence[str], *, headers: Mapping[str, str], timeout_s: float, launch: Launch | None = None
+) -> ServerDescription:
+    """Return the description of a server. This client supports elicitation, roots and sampling, like a generated one.
+
+    Raises:
+        ServerError: as `list_tools`.
+    """
+    # Some servers list tools only for clients with these capabilities. No tool is called, so nothing is asked.
+    passed = {"elicitation_callback": _decline, "list_roots_callback": _no_roots, "sampling_callback": _no_sampling}
+    return _ask(server, describe, headers=headers, timeout_s=timeout_s, launch=launch, **passed)
+
+
+async def _decline(*_: Any) -> ElicitResult:
+    return ElicitResult(action="decline")
+
+
+async def _no_sampling(*_: Any) -> ErrorData:
+    return ErrorData(code=INVALID_REQUEST, message="No call is running")
+
+
+async def _no_roots(*_: Any) -> ListRootsResult:
+    return ListRootsResult(roots=[])
+
+
+def _ask(
+    server: str | Sequence[str],
+    question: Callable[[Client], Awaitable[Answer]],
+    *,
+    headers: Mapping[str, str],
+    timeout_s: float,
+    launch: Launch | None = None,
+    **callbacks: Any,
+) -> Answer:
     with _silent_sdk():
         if isinstance(server, str):
             url = server
-            return _run(lambda: _list_over_http(url, headers, timeout_s), timeout_s)
+            return _run(lambda: _ask_over_http(url, question, headers, timeout_s, callbacks), timeout_s)
         command, *arguments = server
-        parameters = StdioServerParameters(command=command, args=arguments, env=dict(os.environ))
+        launch = launch or Launch()
+        environ = dict(os.environ if launch.environ is None else launch.environ)
+        parameters = StdioServerParameters(command=command, args=arguments, env=environ, cwd=launch.cwd)
+
+        def ask(mode: _Mode) -> Answer:
+            with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as stderr:
+                try:
+                    return _run(
+                        lambda: _converse(stdio_client(parameters, errlog=stderr), question, mode, callbacks), timeout_s
+                    )
+                except ServerError as error:
+                    error.stderr_tail = _tail(stderr)
+                    raise
+
         try:
-            return _list_over_stdio(parameters, "auto", timeout_s)
+            return ask("auto")
         except _DisconnectedError:  # servers of earlier revisions may exit at an unknown method
-            return _list_over_stdio(parameters, "legacy", timeout_s)
-
-
-def _list_over_stdio(parameters: StdioServerParameters, mode: _Mode, timeout_s: float) -> list[Any]:
-    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as stderr:
-        try:
-            return _run(lambda: _list_pages(stdio_client(parameters, errlog=stderr), mode), timeout_s)
-        except ServerError as error:
-            error.stderr_tail = _tail(stderr)
-            raise
+            return ask("legacy")
 
 
 def _tail(stderr: IO[str]) -> str:
@@ -86,7 +129,13 @@ def _tail(stderr: IO[str]) -> str:
     return "\n".join(stderr.read().strip().splitlines()[-_STDERR_LINES:])
 
 
-async def _list_over_http(url: str, headers: Mapping[str, str], timeout_s: float) -> list[Any]:
+async def _ask_over_http(
+    url: str,
+    question: Callable[[Client], Awaitable[Answer]],
+    headers: Mapping[str, str],
+    timeout_s: float,
+    callbacks: Mapping[str, Any],
+) -> Answer:
     refusal: httpx2.Response | None = None
 
     async def record(response: httpx2.Response) -> None:
@@ -97,7 +146,7 @@ async def _list_over_http(url: str, headers: Mapping[str, str], timeout_s: float
     hooks = {"response": [record]}
     async with httpx2.AsyncClient(headers=dict(headers), timeout=timeout_s, event_hooks=hooks) as client:
         try:
-            return await _list_pages(streamable_http_client(url, http_client=client), "auto")
+            return await _converse(streamable_http_client(url, http_client=client), question, "auto", callbacks)
         except Exception as error:
             cause = _cause(error)
             if refusal is None or not isinstance(cause, MCPError):
@@ -107,10 +156,10 @@ async def _list_over_http(url: str, headers: Mapping[str, str], timeout_s: float
             raise ServerError(f"it answered {status}{_HINTS.get(refusal.status_code, detail)}") from error
 
 
-async def _list_pages(transport: Any, mode: _Mode) -> list[Any]:
-    tools: list[Any] = []
-    cursors: set[str] = set()
-    cursor: str | None = None
+async def _converse(
+    transport: Any, question: Callable[[Client], Awaitable[Answer]], mode: _Mode, callbacks: Mapping[str, Any]
+) -> Answer:
+    """Connect and return the answer to `question`; give up on a server that prints other text."""
     invalid_lines = 0
 
     async with anyio.create_task_group() as tasks:
@@ -121,30 +170,18 @@ async def _list_pages(transport: Any, mode: _Mode) -> list[Any]:
             if invalid_lines > MAX_INVALID_LINES:
                 tasks.cancel_scope.cancel()
 
-        async with Client(transport, mode=mode, cache=None, message_handler=count_invalid) as client:
-            while len(cursors) < MAX_PAGES and len(tools) <= MAX_TOOLS:
-                request = ListToolsRequest(params=PaginatedRequestParams(cursor=cursor))
-                # Not `client.list_tools`, which drops tools with invalid headers.
-                page = await client.session.send_request(request, ListToolsResult)
-                tools += [tool.model_dump(mode="json", by_alias=True, exclude_unset=True) for tool in page.tools]
-                cursor = page.next_cursor
-                if cursor is None:
-                    return tools
-                if cursor in cursors:
-                    raise ServerError(f"it returned the cursor {cursor[:60]!r} twice, so pagination never ends")
-                cursors.add(cursor)
-    if invalid_lines > MAX_INVALID_LINES:
-        raise ServerError("its stdout does not contain MCP messages")
-    raise ServerError(f"its tool list exceeds {MAX_TOOLS:,} tools or {MAX_PAGES:,} pages")
+        async with Client(transport, mode=mode, cache=None, message_handler=count_invalid, **callbacks) as client:
+            return await question(client)
+    raise ServerError("its stdout does not contain MCP messages")
 
 
-def _run(work: Callable[[], Awaitable[list[Any]]], timeout_s: float) -> list[Any]:
+def _run(work: Callable[[], Awaitable[Answer]], timeout_s: float) -> Answer:
     """Run `work` with a time-out, then re-raise a signal that interrupted it.
 
     Raises:
         ServerError: it failed.
     """
-    tools: list[Any] = []
+    answers: list[Answer] = []
     failure: Exception | None = None
     signals: list[int] = []
 
@@ -154,7 +191,7 @@ def _run(work: Callable[[], Awaitable[list[Any]]], timeout_s: float) -> list[Any
             async with _cancel_on_signal(scope, signals):
                 try:
                     with anyio.fail_after(timeout_s):
-                        tools.extend(await work())
+                        answers.append(await work())
                 except Exception as error:  # noqa: BLE001 - described by `_describe`
                     failure = error
 
@@ -163,7 +200,9 @@ def _run(work: Callable[[], Awaitable[list[Any]]], timeout_s: float) -> list[Any
         signal.raise_signal(signals[0])
     if failure is not None:
         raise _describe(_cause(failure), timeout_s) from failure
-    return tools
+    if not answers:  # interrupted by a signal that does not end this process
+        raise ServerError("the request was interrupted")
+    return answers[0]
 
 
 @asynccontextmanager

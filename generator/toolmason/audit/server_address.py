@@ -55,6 +55,16 @@ def redact_address(address: str) -> str:
     return address if redacted == words else shlex.join(redacted)
 
 
+def secret_words(words: Sequence[str]) -> list[str]:
+    """Return the words of a command line that contain a secret."""
+    return [word for word, shown in zip(words, _redact_words(words), strict=True) if word != shown]
+
+
+def is_secret_name(name: str) -> bool:
+    """Return whether values of this name are usually secret: `api_key`, `Authorization`."""
+    return _SECRET_NAME.fullmatch(name) is not None
+
+
 def _redact_words(words: Sequence[str]) -> Iterator[str]:
     is_secret_value = False
     for word in words:

@@ -147,7 +147,8 @@ def load_server(address: str, *, headers: Mapping[str, str], timeout_s: float) -
     Raises:
         SourceError: it does not answer, or its answer is invalid.
     """
-    from toolmason.audit.mcp_client import ServerError, list_tools
+    from toolmason.audit.mcp_client import list_tools
+    from toolmason.audit.server_lists import ServerError
 
     try:
         server = address if is_url(address) else split_command(address)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from math import log
 from typing import Any
 
-from toolmason_runtime.protocol.catalogue import Catalogue, ToolEntry
+from toolmason_runtime.protocol.catalogue import Catalogue, ToolEntry, tool_group
 from toolmason_runtime.search.index import FORMAT, SearchData
 from toolmason_runtime.search.text import terms
 
@@ -78,7 +78,7 @@ def field_terms(entry: ToolEntry, catalogue: Catalogue) -> dict[str, Counter[str
     summary, description = entry["summary"], str(tool.get("description", ""))
     schema = tool["inputSchema"]
     category = catalogue["categories"].get(entry["category"])
-    program = catalogue.get("clis", {}).get(entry.get("cli", ""))
+    program = tool_group(catalogue, entry)
     tags = [tag for group in (category, program) if group for tag in group["tags"]]
     texts = {
         "name": " ".join((str(tool["name"]), str(tool.get("title", "")), *entry.get("aliases", ()))),
@@ -87,7 +87,7 @@ def field_terms(entry: ToolEntry, catalogue: Catalogue) -> dict[str, Counter[str
         "keywords": " ".join(entry["keywords"]),
         "use_cases": " ".join(entry["use_cases"]),
         "examples": " ".join(example["description"] for example in entry["examples"]),
-        "category": " ".join((entry["category"], *tags, entry.get("cli", ""))),
+        "category": " ".join((entry["category"], *tags, entry.get("cli", ""), entry.get("upstream", ""))),
         "parameters": " ".join(name for name, _ in _parameters(schema)),
         "parameter_texts": " ".join(str(part.get("description", "")) for _, part in _parameters(schema)),
         "values": " ".join(str(value) for _, part in _parameters(schema) for value in part.get("enum", ())),

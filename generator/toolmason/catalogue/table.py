@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from toolmason_runtime.protocol.catalogue import Catalogue, CategoryEntry, CliEntry, ExampleEntry, ToolEntry
+from toolmason_runtime.protocol.catalogue import (
+    Catalogue,
+    CategoryEntry,
+    CliEntry,
+    ExampleEntry,
+    ToolEntry,
+)
 
 from toolmason.catalogue.prompts import prompt_entry, resource_entry, wire_icons
 from toolmason.clients import tool_timeouts
@@ -50,6 +56,10 @@ def catalogue(server: Server) -> Catalogue:
         table["discovery"]["list_fetch_chunk"] = True
     if server.clis:
         table["clis"] = {cli.name: _cli(cli) for cli in server.clis}
+    if server.upstreams:
+        table["upstreams"] = {
+            upstream.name: {"summary": upstream.summary, "tags": list(upstream.tags)} for upstream in server.upstreams
+        }
     if server.prompts:
         table["prompts"] = {prompt.name: prompt_entry(prompt) for prompt in server.prompts}
     if server.resources:
@@ -96,6 +106,8 @@ def tool_entry(tool: Tool) -> ToolEntry:
         entry["requires_codebase"] = True
     if tool.command:
         entry["cli"] = tool.command.tool.program.name
+    if tool.upstream:
+        entry["upstream"] = tool.upstream.tool.upstream.name
     if tool.aliases:
         entry["aliases"] = list(tool.aliases)
     if tool.deprecated:

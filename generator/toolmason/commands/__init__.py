@@ -6,6 +6,7 @@ from toolmason.commands.completion import completion
 from toolmason.commands.explain import explain
 from toolmason.commands.generate import check, generate
 from toolmason.commands.import_ import importing
+from toolmason.commands.import_server import server
 from toolmason.commands.init import init
 from toolmason.commands.lint import lint
 from toolmason.commands.options import toolmason
@@ -17,5 +18,6 @@ from toolmason.commands.templates import templates
 
 for _command in (generate, check, run, lint, stats, search, explain, schema, init, importing, templates, completion):
     toolmason.add_command(_command)
+importing.add_command(server)
 
 __all__ = ["toolmason"]

@@ -69,14 +69,26 @@ def generate(  # noqa: PLR0917 - click passes options by name
 
 @click.command()
 @click.option("--diff", "show_diff", is_flag=True, help="Show the whole diff, not only the first lines.")
+@click.option(
+    "--upstreams",
+    is_flag=True,
+    help="Compare the tools of [upstreams] with the manifest instead. Starts their programs, which no other "
+    "command does. Exit with 4 if anything differs, with 1 if a server does not answer.",
+)
 @_only_option
 @format_option
 @manifest_option
-def check(show_diff: bool, only: str | None, layout: Layout, manifest: Path | None) -> None:
+def check(show_diff: bool, upstreams: bool, only: str | None, layout: Layout, manifest: Path | None) -> None:
     """Compare generated/ with the manifest.
 
     Like `generate --check`: write nothing, exit with 3 if anything differs.
     """
+    if upstreams:
+        if show_diff or only:
+            raise click.UsageError("--upstreams cannot be combined with --diff or --only")
+        from toolmason.commands.upstream_check import check_upstreams
+
+        exit_with(check_upstreams(find_current_project(manifest), layout))
     from toolmason.commands.pipeline_run import Run
 
     exit_with(Run(find_current_project(manifest), layout, only, show_diff=show_diff).check())

@@ -1,4 +1,4 @@
-"""`toolmason import`: create manifests from CLImax YAML or `--help` output."""
+"""`toolmason import`: create manifests from CLImax YAML, MCP servers or `--help` output."""
 
 from __future__ import annotations
 
@@ -10,36 +10,43 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from toolmason.commands.options import Command, CommandLineError, ExitCode, OverwriteRefusedError, exit_with
+from toolmason.commands.options import (
+    Command,
+    CommandLineError,
+    ExitCode,
+    OverwriteRefusedError,
+    exit_with,
+)
 from toolmason.project import MANIFESTS
 
 if TYPE_CHECKING:
     from toolmason.importers.notes import ImporterError, Notes
 
-_FILE = click.Path(dir_okay=False, path_type=Path)
+FILE = click.Path(dir_okay=False, path_type=Path)
 
 
 @click.group("import")
 def importing() -> None:
-    """Create a manifest from CLImax YAML or --help output.
+    """Create a manifest from CLImax YAML, an MCP server or --help output.
 
     Review the result before you serve it, above all the risk of each tool.
     """
 
 
-def _force_option(command: Command) -> Command:
+def force_option(command: Command) -> Command:
+    """Add `--force`."""
     return click.option("--force", is_flag=True, help="Overwrite existing files.")(command)
 
 
 @importing.command()
-@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=_FILE)
-@click.option("-o", "--output", metavar="FILE", type=_FILE, help="Write the manifest to FILE instead of stdout.")
+@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=FILE)
+@click.option("-o", "--output", metavar="FILE", type=FILE, help="Write the manifest to FILE instead of stdout.")
 @click.option("--name", help="Name of the server. Default: the name of a single file, else `climax`.")
-@click.option("--policy", metavar="FILE", type=_FILE, help="Policy file to import.")
+@click.option("--policy", metavar="FILE", type=FILE, help="Policy file to import.")
 @click.option(
     "--policy-output",
     metavar="FILE",
-    type=_FILE,
+    type=FILE,
     help="Write the policy to FILE. Default: policy.toml next to manifest/, or next to the manifest file.",
 )
 @click.option(
@@ -49,7 +56,7 @@ def _force_option(command: Command) -> Command:
     show_default=True,
     help="Risk of tools without one. CLImax uses `read`.",
 )
-@_force_option
+@force_option
 @click.option("--json", "is_json", is_flag=True, help="Print manifest, policy and notes as one JSON document.")
 def climax(
     files: tuple[Path, ...],
@@ -89,11 +96,11 @@ def climax(
             toml_text(import_policy(policy, imported, notes), f"Imported from {policy.as_posix()}.") if policy else ""
         )
     except ImporterError as error:
-        _fail(error, notes, is_json=is_json)
+        fail_import(error, notes, is_json=is_json)
     targets = {output: text} if output else {}
     if rules and (output or policy_output):
         targets[policy_output or _default_policy_path(output)] = rules
-    _write(targets, force=force)
+    write_all(targets, force=force)
     if is_json:
         document = {"manifest": text, "policy": rules or None, "notes": [note.as_data() for note in notes]}
         click.echo(json.dumps(document, ensure_ascii=False, indent=2))
@@ -121,24 +128,24 @@ def _default_policy_path(output: Path | None) -> Path:
     return directory / "policy.toml"
 
 
-def _fail(error: ImporterError, notes: Notes, *, is_json: bool) -> Any:
+def fail_import(error: ImporterError, notes: Notes, *, is_json: bool) -> Any:
     """Print the notes so far and the errors, and exit."""
     if is_json:
         document = {"errors": list(error.mistakes), "notes": [note.as_data() for note in notes]}
         click.echo(json.dumps(document, ensure_ascii=False, indent=2))
     else:
-        _print_lines(str(note) for note in notes)
-    _print_lines(error.mistakes)
+        print_lines(str(note) for note in notes)
+    print_lines(error.mistakes)
     exit_with(ExitCode.FINDINGS)
 
 
 def _print_notes(notes: Notes) -> None:
-    _print_lines(str(note) for note in notes)
+    print_lines(str(note) for note in notes)
     count = f"{len(notes)} {'note' if len(notes) == 1 else 'notes'}"
     click.echo(f"\n{count} on settings that were not converted.", err=True)
 
 
-def _print_lines(lines: Iterable[str]) -> None:
+def print_lines(lines: Iterable[str]) -> None:
     """Print lines to stderr with control characters escaped, since text of a file could move the cursor."""
     from toolmason.audit.output import visible
 
@@ -146,13 +153,18 @@ def _print_lines(lines: Iterable[str]) -> None:
         click.echo(visible(line), err=True)
 
 
-def _write(targets: dict[Path, str], *, force: bool) -> None:
+def refuse_existing(paths: Iterable[Path], *, force: bool) -> None:
+    """Exit if one of the files exists and `force` is not set."""
+    existing = [path for path in paths if path.exists() or path.is_symlink()]
+    if existing and not force:
+        raise OverwriteRefusedError(f"{existing[0]} exists; nothing was written; use --force to overwrite it")
+
+
+def write_all(targets: dict[Path, str], *, force: bool) -> None:
     """Write all files, or none if one of them exists."""
     from toolmason.importers.manifest_writer import write_text
 
-    existing = [path for path in targets if path.exists() or path.is_symlink()]
-    if existing and not force:
-        raise OverwriteRefusedError(f"{existing[0]} exists; nothing was written; use --force to overwrite it")
+    refuse_existing(targets, force=force)
     for path, text in targets.items():
         try:
             write_text(path, text, force=force)
@@ -186,5 +198,5 @@ def help_(command: tuple[str, ...], timeout: int) -> None:
     try:
         text = fragment(command, program_help(command, timeout_s=timeout))
     except ImporterError as error:
-        _fail(error, Notes(), is_json=False)
+        fail_import(error, Notes(), is_json=False)
     click.echo(text, nl=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from enum import IntEnum
 from importlib.metadata import PackageNotFoundError, version
@@ -33,6 +33,8 @@ class ExitCode(IntEnum):
     COMMAND_LINE = 2
     DRIFT = 3
     REFUSED = 4
+    UPSTREAM_DRIFT = 4
+    """An upstream differs from the manifest: only `check --upstreams`, which writes nothing, so it never refuses."""
 
 
 class OverwriteRefusedError(click.ClickException):
@@ -132,6 +134,17 @@ def format_option(command: Command) -> Command:
         show_default=True,
         help="Output format of findings. Text goes to stderr, the others to stdout.",
     )(command)
+
+
+def parse_headers(headers: Iterable[str]) -> dict[str, str]:
+    """Return the values of `--header "Name: value"` by name, or exit."""
+    parsed = {}
+    for header in headers:
+        name, colon, value = header.partition(":")
+        if not colon or not name.strip() or not header.isascii() or not header.isprintable():
+            raise click.UsageError("--header must be `Name: value`")
+        parsed[name.strip()] = value.strip()
+    return parsed
 
 
 def working_directory() -> Path:

@@ -20,6 +20,7 @@ from toolmason.commands.options import (
     exit_with,
     find_current_project,
     manifest_option,
+    parse_headers,
     print_findings,
 )
 from toolmason.diagnostics.terminal import LAYOUTS, supports_colour
@@ -101,7 +102,7 @@ class Request:
             for server in self.servers:
                 with progress() as show:
                     show("listing the server's tools")
-                    yield load_server(server, headers=self._headers(), timeout_s=self.timeout)
+                    yield load_server(server, headers=parse_headers(self.headers), timeout_s=self.timeout)
         elif self.sources:
             from toolmason.audit.sources import load_file
 
@@ -117,15 +118,6 @@ class Request:
             raise click.UsageError("stdin can be read once")
         if self.headers and not any(server.lower().startswith("http") for server in self.servers):
             raise click.UsageError("--header requires --server https://...")
-
-    def _headers(self) -> dict[str, str]:
-        headers = {}
-        for header in self.headers:
-            name, colon, value = header.partition(":")
-            if not colon or not name.strip() or not header.isascii() or not header.isprintable():
-                raise click.UsageError("--header must be `Name: value`")
-            headers[name.strip()] = value.strip()
-        return headers
 
     def _load_manifest(self, manifest: Path | None) -> Source:
         from toolmason.audit.sources import load_manifest

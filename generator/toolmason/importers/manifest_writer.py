@@ -40,15 +40,15 @@ def manifest_text(data: dict[str, Any], notes: Notes, *, sources: Iterable[Path]
     return toml_text(data, f"Imported from {', '.join(paths)}.")
 
 
-def remove_invalid(data: dict[str, Any]) -> list[tuple[KeyPath, str]]:
-    """Remove the invalid parts of a manifest and return each with the error.
+def remove_invalid(data: dict[str, Any], root: Path | None = None) -> list[tuple[KeyPath, str]]:
+    """Remove the invalid parts of a manifest and return each with the error. `root` contains the files that it names.
 
     Raises:
         ImporterError: an error belongs to no removable part.
     """
     removed: dict[KeyPath, str] = {}
     # Each round removes at least one part: its first error concerns an existing part.
-    while errors := _errors(data):
+    while errors := _errors(data, root or Path()):
         for path, error in errors:
             removed.setdefault(_remove_part(data, path, error), error.message)
     return list(removed.items())
@@ -62,19 +62,19 @@ def _has_default(data: Mapping[str, Any], part: KeyPath) -> bool:
     return "params" in part[2:3] and not {"default", "default_env"}.isdisjoint(table)
 
 
-def toml_text(data: Mapping[str, Any], *comments: str) -> str:
-    """Return tables as TOML after comment lines."""
+def toml_text(data: Mapping[str, Any], *comments: str, multiline: bool = False) -> str:
+    r"""Return tables as TOML after comment lines. With `multiline`, no text may contain `\r`."""
     head = "".join(f"# {one_line(comment)}\n" for comment in comments)
-    return f"{head}\n{tomli_w.dumps(data)}"
+    return f"{head}\n{tomli_w.dumps(data, multiline_strings=multiline)}"
 
 
-def _errors(data: Mapping[str, Any]) -> list[tuple[KeyPath, Diagnostic]]:
+def _errors(data: Mapping[str, Any], root: Path) -> list[tuple[KeyPath, Diagnostic]]:
     """Return the errors of a manifest with their key paths."""
     text = tomli_w.dumps(data)
     document = Document(path=_FILE, text=text, data=data)
     diagnostics = Diagnostics()
     tables = validate(document, diagnostics=diagnostics)
-    server = resolve(tables, document, root=Path(), diagnostics=diagnostics) if tables else None
+    server = resolve(tables, document, root=root, diagnostics=diagnostics) if tables else None
     if server:
         return []
     errors = [diagnostic for diagnostic in diagnostics if diagnostic.severity is Severity.ERROR]

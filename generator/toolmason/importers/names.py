@@ -12,7 +12,7 @@ from toolmason_runtime.toml.problems import unprintable
 
 from toolmason.manifest.tables import DiscoveryTable
 from toolmason.model.identifiers import RESERVED_CONSTANTS, RESERVED_CONTRACT_NAMES, class_name, constant_name
-from toolmason.resolve.tool_names import meta_tool_names
+from toolmason.resolve.tool_names import meta_tool_names, tool_name_problem
 
 MAX_SUMMARY_LENGTH: Final = 80
 MAX_DESCRIPTION_LENGTH: Final = 4096
@@ -46,6 +46,42 @@ def is_reserved(name: str) -> bool:
         or class_name(name) in RESERVED_CONTRACT_NAMES
         or constant_name(name) in RESERVED_CONSTANTS
     )
+
+
+class ToolNames:
+    """The names of the tools of one server: valid in every client and unique."""
+
+    def __init__(self, server: str) -> None:
+        self._server = server
+        self._used: set[str] = set()
+
+    def add(self, wanted: str, *, group: str) -> tuple[str, str]:
+        """Return the name for a tool, and the reason why it is not `wanted`.
+
+        A reserved name gets the name of its `group` as prefix.
+        """
+        name, reason = wanted, "since names consist of a-z, 0-9 and single _, and are unique"
+        if is_reserved(name):
+            name, reason = f"{group}_{name}", "since that name is reserved"
+        if tool_name_problem(name, self._server):
+            reason = "since clients limit the length of names"
+        name = self._shorten(name)
+        if not self._used.isdisjoint(_derived_names(name)):
+            numbered = (self._shorten(name, f"_{number}") for number in count(2))
+            name = next(candidate for candidate in numbered if self._used.isdisjoint(_derived_names(candidate)))
+        self._used |= _derived_names(name)
+        return name, reason
+
+    def _shorten(self, name: str, end: str = "") -> str:
+        """Shorten a name until clients accept it with the suffix `end`."""
+        while tool_name_problem(name + end, self._server):
+            name = name[:-1].rstrip("_")
+        return name + end
+
+
+def _derived_names(name: str) -> set[str]:
+    """Return the names derived from a tool's name, which must be unique."""
+    return {name, constant_name(name), class_name(name)}
 
 
 def one_line(text: str) -> str:

@@ -11,7 +11,10 @@ from toolmason_runtime.toml.positions import Position
 
 @dataclass(frozen=True, slots=True, order=True, kw_only=True)
 class Note:
-    """A part that was changed or left out; `about` names it, such as `git_log.paths`."""
+    """A part that was changed or left out; `about` names it, such as `git_log.paths`.
+
+    `path` is a file, or the name of a server, which has no lines: then `line` and `column` are 0.
+    """
 
     path: str
     line: int
@@ -21,7 +24,8 @@ class Note:
 
     def __str__(self) -> str:
         about = f"{self.about}: " if self.about else ""
-        return f"{self.path}:{self.line}:{self.column}: {about}{self.message}"
+        position = f":{self.line}:{self.column}" if self.line else ""
+        return f"{self.path}{position}: {about}{self.message}"
 
     def as_data(self) -> dict[str, Any]:
         """Return the note as a JSON object."""

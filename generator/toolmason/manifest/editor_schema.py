@@ -25,6 +25,8 @@ from toolmason.manifest.tables import (
     ServerTable,
     ToolTable,
     TypeTable,
+    UpstreamArgumentTable,
+    UpstreamTable,
     ValueTable,
 )
 from toolmason.manifest.validate import EDITION
@@ -43,6 +45,7 @@ _TYPE: Final = r"(?=[^<>]*$|\s*map<.*>)\s*(?:map<\s*)*[A-Za-z_][A-Za-z0-9_]*(?:\
 _NAMES: Final[Mapping[tuple[type[Table], str], str]] = {
     (ManifestTables, "categories"): r"[a-z_][a-z0-9_]*",
     (ManifestTables, "clis"): r"[A-Za-z][A-Za-z0-9_-]*",
+    (ManifestTables, "upstreams"): r"[A-Za-z][A-Za-z0-9_-]*",
     (ManifestTables, "types"): r"[A-Z][A-Za-z0-9]*",
     (ManifestTables, "tools"): r"[A-Za-z_][A-Za-z0-9_-]{0,63}",
     (ManifestTables, "prompts"): _SURFACE_NAME,
@@ -53,6 +56,7 @@ _NAMES: Final[Mapping[tuple[type[Table], str], str]] = {
     (ServerTable, "subcommands"): r"[a-z][a-z0-9-]*",
     (CliTable, "params"): _PROPERTY_NAME,
     (CliTable, "env"): _VARIABLE,
+    (UpstreamTable, "env"): _VARIABLE,
     (ToolTable, "params"): _PROPERTY_NAME,
     (TypeTable, "fields"): _PROPERTY_NAME,
     (PromptTable, "arguments"): _PROPERTY_NAME,
@@ -84,13 +88,24 @@ _RULES: Final[Mapping[type[Table], dict[str, Any]]] = {
         "required": ["summary"],
         "not": {"required": ["params", "input_schema"], "properties": {"params": {"minProperties": 1}}},
         "if": {"required": ["cli"]},
-        "then": {"required": ["risk"], **_none_of(["handler", *INCOMPATIBLE_KEYS["cli"]])},
+        "then": {"required": ["risk"], **_none_of(["handler", "upstream", *INCOMPATIBLE_KEYS["cli"]])},
         "else": {
-            "required": ["category", "hints", "handler"],
-            **_none_of(INCOMPATIBLE_KEYS["handler"]),
-            **_NO_ARGUMENT_LOCATIONS,
+            "if": {"required": ["upstream"]},
+            "then": {"required": ["hints", "input_schema"], **_none_of(["handler", *INCOMPATIBLE_KEYS["upstream"]])},
+            "else": {
+                "required": ["category", "hints", "handler"],
+                **_none_of(INCOMPATIBLE_KEYS["handler"]),
+                **_NO_ARGUMENT_LOCATIONS,
+            },
         },
     },
+    UpstreamTable: {
+        **_one_of("command", "url"),
+        "if": {"required": ["url"]},
+        "then": _none_of(["env", "pass_env", "working_dir"]),
+        "else": _none_of(["headers"]),
+    },
+    UpstreamArgumentTable: _one_of("rename", "value", "hidden"),
     ParamTable: {
         "not": {"anyOf": [{"required": list(pair)} for pair in combinations(ARGUMENT_LOCATIONS, 2)]},
         **_BARE_WORDS,

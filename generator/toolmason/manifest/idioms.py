@@ -49,12 +49,13 @@ TYPE_KEYS: Final[Mapping[str, Idiom]] = {
 
 TOOL_KEYS: Final[Mapping[str, Idiom]] = {
     "name": Idiom("the name of a tool is in its header: `[tools.NAME]`"),
-    **_named("params", "parameters", "arguments", "args", "input", "inputs", "properties"),
+    **_named("params", "parameters", "args", "input", "inputs", "properties"),
     "required": Idiom("write `required` in each parameter"),
     "schema": Idiom("write `params`, or `input_schema` for a JSON Schema", "params"),
     **dict.fromkeys(("output", "output_schema", "outputSchema", "result"), _RETURNS),
     **_named("handler", "function", "func"),
     **dict.fromkeys(("command", "program"), _CLI),
+    **_named("upstream", "server", "mcp_server", "proxy"),
     **dict.fromkeys(("annotations", "read_only", "readOnlyHint", "destructiveHint"), Idiom(_HINTS, "hints")),
     **_named("keywords", "tags"),
     **dict.fromkeys(("disabled", "hidden"), Idiom("write `enabled = false`", "enabled")),

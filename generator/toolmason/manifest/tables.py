@@ -341,6 +341,51 @@ class CliTable(PartialTable):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class UpstreamTable(PartialTable):
+    """`[upstreams.NAME]`: another MCP server whose tools are served, with exactly one of `command` and `url`.
+
+    It starts at the first call of one of its tools, never at generation.
+    """
+
+    command: tuple[str, ...] = key(
+        not_empty('write the program and its arguments: `command = ["npx", "..."]`'), default=()
+    )
+    """The server's program and its arguments, run without a shell. `~` and `$VAR` are expanded."""
+    url: str = key(matching(r"https?://\S+", "an `https:` or `http:` URL"), default="")
+    """URL of a server that uses streamable HTTP; `$VAR` is expanded."""
+    summary: str = key(_SUMMARY, default="")
+    """Purpose of the server in one line."""
+    category: str = ""
+    """Default category of its tools."""
+    tags: tuple[str, ...] = ()
+    """Labels shown when tools are searched and browsed."""
+    env: Mapping[str, str] = key(default={})
+    """Environment variables set for its program; `~` and `$VAR` are expanded."""
+    pass_env: tuple[str, ...] = ()
+    """Variables passed to its program from our server's environment, besides the few that every program needs."""
+    working_dir: str = ""
+    """Working directory of its program. Default: that of our server. `~` and `$VAR` are expanded."""
+    unused_tools: tuple[str, ...] = ()
+    """Tools of the server that are left out on purpose: `check --upstreams` does not report them as new."""
+    headers: Mapping[str, str] = key(default={})
+    """HTTP headers of every request to `url`, such as `Authorization = "Bearer $TOKEN"`; `$VAR` is expanded."""
+    timeout: float = key({"minimum": 0.1}, default=60)
+    """Seconds until a call is cancelled. Time in which a person answers a question of the server does not count."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpstreamArgumentTable(PartialTable):
+    """`[tools.NAME.arguments.ORIGINAL]`: a changed argument, with exactly one of `rename`, `value` and `hidden`."""
+
+    rename: str = ""
+    """Name of the argument for models."""
+    value: JsonValue = None
+    """Value of every call; models do not see the argument."""
+    hidden: bool = False
+    """Whether the argument is never sent, and models do not see it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TypeTable(PartialTable):
     """`[types.NAME]`: an object with fields, for reuse."""
 
@@ -411,7 +456,7 @@ class ToolTable(PartialTable):
     title: str = key(_TITLE, default="")
     """Name for people."""
     category: str = ""
-    """Category. Default: that of its `cli`."""
+    """Category. Default: that of its `cli` or `upstream`."""
     description: str = key(at_most(4096), default="")
     """Description for models, most important facts first. Default: the summary."""
     keywords: tuple[str, ...] = ()
@@ -432,6 +477,14 @@ class ToolTable(PartialTable):
     """`module:function` under `[server].handlers`."""
     cli: str = ""
     """Program of `[clis]` that implements the tool, instead of a handler."""
+    upstream: str = ""
+    """Server of `[upstreams]` that implements the tool, instead of a handler."""
+    upstream_tool: str = ""
+    """Name of the tool in that server. Default: the tool's own name."""
+    upstream_hash: str = key(matching(r"[0-9a-f]{16}", "the 16 digits that `import server` writes"), default="")
+    """Hash of the tool's texts, hints and schemas at its import: `check --upstreams` reports changes."""
+    arguments: Mapping[str, UpstreamArgumentTable] = key(default={})
+    """Changes to arguments of the upstream's tool, by their names in `input_schema`."""
     argv: tuple[str, ...] = ()
     """Fixed arguments after the program's command, such as a subcommand."""
     risk: JsonValue = None
@@ -442,7 +495,7 @@ class ToolTable(PartialTable):
     confirm: str = key(one_line(), default="")
     """Question to a person before each call, shown above the command line. `{name}` is the value of a parameter."""
     timeout: float | None = key({"minimum": 0.1}, default=None)
-    """Seconds until the program is terminated. Default: that of its program."""
+    """Seconds until the program is terminated or the call cancelled. Default: that of its program or upstream."""
     ok_exit_codes: tuple[int, ...] = ()
     """Exit codes besides 0 that mean success, such as 1 of `grep` for an empty result."""
     params: Mapping[str, ParamTable] = key(default={})
@@ -634,6 +687,8 @@ class ManifestTables(PartialTable):
     """Objects with fields, for reuse."""
     clis: Mapping[str, CliTable] = key(default={})
     """Programs that tools run."""
+    upstreams: Mapping[str, UpstreamTable] = key(default={})
+    """Other MCP servers whose tools are served."""
     tools: Mapping[str, ToolTable] = key(default={})
     """Tools, in display order."""
     prompts: Mapping[str, PromptTable] = key(default={})

@@ -27,6 +27,8 @@ from toolmason.manifest.tables import (
     ServerTable,
     SubcommandTable,
     ToolTable,
+    UpstreamArgumentTable,
+    UpstreamTable,
     ValueTable,
 )
 from toolmason.manifest.validate_clis import (
@@ -39,11 +41,12 @@ from toolmason.manifest.validate_clis import (
     check_value,
 )
 from toolmason.manifest.validate_prompts import check_argument, check_message, check_prompt, check_resource
+from toolmason.manifest.validate_upstreams import check_upstream, check_upstream_argument, check_upstream_tool
 
 EDITION: Final = 1
 """The supported version of the manifest language."""
 
-IMPLEMENTATIONS: Final = ("handler", "cli")
+IMPLEMENTATIONS: Final = ("handler", "cli", "upstream")
 """Keys that implement a tool. A tool has exactly one of them."""
 
 
@@ -210,12 +213,18 @@ def _check_tool(context: TableContext) -> None:
     implementations = [key for key in IMPLEMENTATIONS if key in context.data]
     if not any(context.has(key) for key in IMPLEMENTATIONS):
         message = f"{table_name(context.at)} has no implementation"
-        context.error("TM212", message, hint='add `handler = "module:function"`, or `cli` with the name of a program')
+        hint = (
+            'add `handler = "module:function"`, `cli` with the name of a program, or `upstream` with that of a server'
+        )
+        context.error("TM212", message, hint=hint)
     elif len(implementations) > 1:
-        message = f"`handler` cannot be combined with `cli` in {table_name(context.at)}"
-        context.error("TM212", message, "cli", hint="keep one of them", value=False)
+        first, second, *_ = implementations
+        message = f"`{first}` cannot be combined with `{second}` in {table_name(context.at)}"
+        context.error("TM212", message, second, hint="keep one of them", value=False)
     elif implementations:
         check_implementation(context, implementations[0])
+        if implementations == ["upstream"]:
+            check_upstream_tool(context)
 
 
 def _check_meta_keys(context: TableContext) -> None:
@@ -251,6 +260,8 @@ TABLE_CHECKS: Final[Mapping[type[Table], TableCheck]] = types.MappingProxyType(
         SubcommandTable: _check_subcommand,
         CliTable: check_cli,
         CliParamTable: check_cli_param,
+        UpstreamTable: check_upstream,
+        UpstreamArgumentTable: check_upstream_argument,
         ToolTable: _check_tool,
         ValueTable: check_value,
         ParamTable: check_param,

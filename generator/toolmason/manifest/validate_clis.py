@@ -18,6 +18,11 @@ RISKS: Final = ("read", "write", "destructive")
 
 MAX_EXIT_CODE: Final = 255
 
+_UPSTREAM_KEYS: Final = {
+    "upstream_tool": "only tools with `upstream` have it",
+    "upstream_hash": "only tools with `upstream` have it",
+    "arguments": "write `params` for the parameters; only tools with `upstream` change arguments",
+}
 INCOMPATIBLE_KEYS: Final[Mapping[str, Mapping[str, str]]] = {
     "handler": {
         "argv": "only tools with `cli` have a command line",
@@ -25,33 +30,42 @@ INCOMPATIBLE_KEYS: Final[Mapping[str, Mapping[str, str]]] = {
         "confirm": "ask with `call.elicit` in the handler",
         "timeout": "enforce the timeout in the handler",
         "ok_exit_codes": "raise `ToolError` in the handler",
+        **_UPSTREAM_KEYS,
     },
     "cli": {
         "hints": "remove them: they follow from `risk`",
         "returns": "remove it, since programs return text; or write a handler",
         "input_schema": "write `params`: each needs a location on the command line",
         "verbatim_schema": "write `params`: each needs a location on the command line",
+        **_UPSTREAM_KEYS,
+    },
+    "upstream": {
+        "argv": "only tools with `cli` have a command line",
+        "risk": "write `hints` instead",
+        "confirm": "remove it: the question for approval shows the arguments",
+        "ok_exit_codes": "remove it: the upstream reports errors itself",
+        "params": "write `input_schema`, the upstream's schema",
+        "returns": "remove it: results of the upstream are passed on",
     },
 }
-"""Implementation -> keys that require the other one -> hint."""
+"""Implementation -> keys that require another one -> hint."""
 
 
 def check_implementation(context: TableContext, implementation: str) -> None:
-    """Report keys that are incompatible with `handler` or `cli`, and missing or invalid keys that it requires."""
+    """Report keys that are incompatible with an implementation, and missing or invalid keys that it requires."""
     for key, hint in INCOMPATIBLE_KEYS[implementation].items():
         if key in context.data:
             message = f"`{key}` cannot be combined with `{implementation}` in {table_name(context.at)}"
             context.error("TM216", message, key, hint=hint, value=False)
     if implementation == "handler":
         _check_handler_tool(context)
-    else:
+    elif implementation == "cli":
         _check_cli_tool(context)
 
 
 def _check_handler_tool(context: TableContext) -> None:
     context.missing("category", '"..."')
-    sample = ", ".join(f"{name} = ..." for name in ("read_only", "destructive", "idempotent", "open_world"))
-    context.missing("hints", f"{{ {sample} }}")
+    check_hints(context)
     for name, param in _table(context.data, "params").items():
         for key in ARGUMENT_LOCATIONS:
             if isinstance(param, dict) and key in param:
@@ -61,14 +75,20 @@ def _check_handler_tool(context: TableContext) -> None:
                 context.error("TM216", message, *path, hint=hint, value=False)
 
 
+def check_hints(context: TableContext) -> None:
+    """Report missing `hints`."""
+    sample = ", ".join(f"{name} = ..." for name in ("read_only", "destructive", "idempotent", "open_world"))
+    context.missing("hints", f"{{ {sample} }}")
+
+
 def _check_cli_tool(context: TableContext) -> None:
     cli = context.data["cli"]
     if cli == "":
         context.error("TM209", f"`cli` in {table_name(context.at)} is empty", "cli")
-    elif "category" not in context.data and not _has_category(context.document.data, cli):
+    elif "category" not in context.data and not has_category(context.document.data, "clis", cli):
         hint = f'add `category = "..."` here, or in [clis.{cli}] for all of its tools'
         context.error("TM202", f"missing key `category` {within(context.at)}", hint=hint)
-    _check_words(context, "argv")
+    check_words(context, "argv")
     _check_exit_codes(context)
     if "risk" in context.data:
         _check_risk(context)
@@ -82,9 +102,9 @@ def _table(data: Any, key: str) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _has_category(manifest: Mapping[str, Any], cli: Any) -> bool:
-    """Return whether a program has a category for its tools; true for undeclared programs, reported by TM323."""
-    table = _table(manifest, "clis").get(cli) if isinstance(cli, str) else None
+def has_category(manifest: Mapping[str, Any], section: str, name: Any) -> bool:
+    """Return whether a program or upstream has a category for its tools; true for undeclared ones, reported later."""
+    table = _table(manifest, section).get(name) if isinstance(name, str) else None
     return not isinstance(table, dict) or "category" in table
 
 
@@ -129,11 +149,12 @@ def _check_exit_codes(context: TableContext) -> None:
 
 
 def check_cli_names(context: TableContext) -> None:
-    """Report names of programs that cannot be part of a Python constant."""
-    for name in _table(context.data, "clis"):
-        if not _PROGRAM.fullmatch(name):
-            hint = "use letters, digits, underscores and dashes, starting with a letter"
-            context.error("TM206", f"invalid program name {quoted(name)}", "clis", name, hint=hint, value=False)
+    """Report names of programs and upstreams that cannot be part of a Python constant."""
+    for section, kind in (("clis", "program"), ("upstreams", "upstream")):
+        for name in _table(context.data, section):
+            if not _PROGRAM.fullmatch(name):
+                hint = "use letters, digits, underscores and dashes, starting with a letter"
+                context.error("TM206", f"invalid {kind} name {quoted(name)}", section, name, hint=hint, value=False)
 
 
 _PROGRAM: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
@@ -145,13 +166,13 @@ def check_cli(context: TableContext) -> None:
     if isinstance(command, list) and command and isinstance(command[0], str) and not command[0].strip():
         hint = 'name the program and its fixed arguments: `command = ["git"]`'
         context.error("TM209", f"`command` in {table_name(context.at)} names no program", "command", hint=hint)
-    _check_words(context, "command")
-    _check_environment(context)
+    check_words(context, "command")
+    check_environment(context)
     for key in ("reads", "writes", "executes"):
         _check_paths(context, key)
 
 
-def _check_words(context: TableContext, key: str) -> None:
+def check_words(context: TableContext, key: str) -> None:
     """Report control characters in the fixed part of a command line."""
     words = context.data.get(key)
     for index, word in enumerate(words if isinstance(words, list) else ()):
@@ -182,7 +203,8 @@ _PROGRAM_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*")
 """A program that is looked up in `PATH`: `git`, `g++`, `python3.11`."""
 
 
-def _check_environment(context: TableContext) -> None:
+def check_environment(context: TableContext) -> None:
+    """Report invalid variables and values of `env` and `pass_env`."""
     for name, value in _table(context.data, "env").items():
         _check_variable(context, name, "env", name, value=False)
         if isinstance(value, str) and "\0" in value:

@@ -69,6 +69,11 @@ def program_constant_name(text: str) -> Identifier:
     return Identifier(f"{constant_name(text)}_PROGRAM")
 
 
+def upstream_constant_name(text: str) -> Identifier:
+    """Return the name of an upstream's constant: `files` becomes `FILES_UPSTREAM`."""
+    return Identifier(f"{constant_name(text)}_UPSTREAM")
+
+
 def _pascal(text: str) -> str:
     parts = [part for part in words(text) if part.isascii()]
     name = "".join(part[0].upper() + part[1:] for part in parts)

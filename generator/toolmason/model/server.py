@@ -10,6 +10,7 @@ from toolmason_runtime.programs.settings import POLICY
 from toolmason_runtime.programs.spec import Program
 from toolmason_runtime.protocol.answer_size import VARIABLE as MAX_ANSWER_CHARS
 from toolmason_runtime.toml.positions import KeyPath
+from toolmason_runtime.upstreams.spec import Upstream
 
 from toolmason.model.prompt import Prompt, Resource, SurfaceModule
 from toolmason.model.tool import CliBinding, Handler, Icon, Tool
@@ -67,16 +68,26 @@ class Category:
         return tuple({command.program_constant: command.tool.program for command in self.commands}.items())
 
     @property
+    def upstreams(self) -> tuple[tuple[Identifier, Upstream], ...]:
+        """Distinct upstreams of its tools with their constants."""
+        bindings = [tool.upstream for tool in self.tools if tool.upstream]
+        return tuple({binding.upstream_constant: binding.tool.upstream for binding in bindings}.items())
+
+    @property
     def serving_imports(self) -> tuple[str, ...]:
         """Names that its bindings import from `toolmason_runtime.serving`: sorted, functions last."""
-        if not self.commands:
-            return ("Binding",)
-        names = {"Binding", "CommandTool", "Program", "Risk"}
+        classes, functions = {"Binding"}, []
+        if self.commands:
+            classes |= {"CommandTool", "Program", "Risk"}
+            functions.append("command")
+        if self.upstreams:
+            classes |= {"Risk", "Upstream", "UpstreamTool"}
+            functions.append("upstream")
         if any(command.tool.placements or command.tool.program.placements for command in self.commands):
-            names |= {"ArgumentPlacement", "PlacementKind"}
+            classes |= {"ArgumentPlacement", "PlacementKind"}
         if any(command.tool.program.permissions for command in self.commands):
-            names.add("Permissions")
-        return (*sorted(names), "command")
+            classes.add("Permissions")
+        return (*sorted(classes), *functions)
 
     @property
     def siblings(self) -> tuple[str, ...]:
@@ -97,6 +108,18 @@ class Cli:
     """Environment variables of the server that its environment or command line uses."""
     is_confined: bool = False
     """Whether the manifest declares its files and network."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpstreamServer:
+    """A server of `[upstreams]`, for search, docs and operators. `address` is its command line or its URL."""
+
+    name: str
+    summary: str
+    tags: tuple[str, ...]
+    address: str
+    variables: tuple[str, ...]
+    """Environment variables of our server that it receives, or that its command line and headers use."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -266,6 +289,7 @@ class Server:
     outputs: Outputs
     categories: tuple[Category, ...]
     clis: tuple[Cli, ...]
+    upstreams: tuple[UpstreamServer, ...]
     types: tuple[ObjectType, ...]
     shared_types: tuple[ObjectType, ...]
     """Those of `types` that several categories use; `types.py` defines their classes."""
@@ -304,14 +328,21 @@ class Server:
         return tuple(option for option in self.options if not (option.default or option.implicit))
 
     @property
+    def has_programs(self) -> bool:
+        """Whether it runs programs or upstreams, which a policy can restrict."""
+        return bool(self.clis or self.upstreams)
+
+    @property
     def variables(self) -> tuple[str, ...]:
         """Environment variables of the server: of options in their order, of handlers, commands and programs."""
         of_options = (option.env for option in self.options if option.env)
-        of_programs = (
-            [POLICY, MAX_ANSWER_CHARS, *(name for cli in self.clis for name in cli.variables)] if self.clis else []
-        )
         of_commands = filter(None, [self.outputs.command_prefix_env])
-        return tuple(dict.fromkeys([*of_options, *self.pass_env, *of_commands, *of_programs]))
+        of_programs = [name for cli in self.clis for name in cli.variables]
+        of_upstreams = [name for upstream in self.upstreams for name in upstream.variables]
+        of_policy = [POLICY, MAX_ANSWER_CHARS] if self.has_programs else []
+        return tuple(
+            dict.fromkeys([*of_options, *self.pass_env, *of_commands, *of_policy, *of_programs, *of_upstreams])
+        )
 
     @property
     def launch_anywhere(self) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from toolmason_runtime.programs.spec import CommandTool
 from toolmason_runtime.toml.positions import KeyPath
+from toolmason_runtime.upstreams.spec import UpstreamTool
 
 from toolmason.model.types import ClassName, Identifier, JsonSchema, Property
 
@@ -70,13 +71,21 @@ class CliBinding:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class UpstreamBinding:
+    """The tool of an upstream. `upstream_constant` is the upstream in generated code."""
+
+    tool: UpstreamTool
+    upstream_constant: Identifier
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
     """One tool, ready to print.
 
     Arguments are checked against `schema`; clients get `input_schema`. Results are checked against `output_schema`.
     `renamed` maps names in `input_schema` to names in `schema` that some provider rejects. `params_class` is empty for
     raw JSON Schema, whose handler gets a plain dict; `result_class` is empty for a tool that returns content. A tool
-    has either a `handler` or a `command`.
+    has one of `handler`, `command` and `upstream`.
     """
 
     name: str
@@ -99,6 +108,7 @@ class Tool:
     ext: Mapping[str, Any]
     handler: Handler | None
     command: CliBinding | None
+    upstream: UpstreamBinding | None
     params: tuple[Property, ...]
     schema: JsonSchema
     input_schema: JsonSchema

@@ -10,7 +10,7 @@ from toolmason.manifest.tables import ManifestTables
 from toolmason.model import json_schema
 from toolmason.model.client_launch import PYPROJECT, PyprojectError, declared_scripts
 from toolmason.model.server import Server
-from toolmason.resolve import clis, types
+from toolmason.resolve import clis, types, upstreams
 from toolmason.resolve.context import ResolveContext
 from toolmason.resolve.examples import SchemaChecker
 from toolmason.resolve.handlers import HandlerIndex
@@ -49,6 +49,7 @@ def resolve(
     check_names(context)
     check_references(context)
     context.programs = clis.programs(context)
+    context.upstreams = upstreams.upstreams(context)
     context.definitions = json_schema.definitions(tuple(context.types.values()))
     checker = SchemaChecker(context.definitions)
     tools = [tool for name, table in tables.tools.items() if (tool := resolve_tool(context, checker, name, table))]

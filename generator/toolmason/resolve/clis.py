@@ -45,9 +45,9 @@ _SINGLE_USE: Final = {
 
 
 def category_of(tables: ManifestTables, tool: ToolTable) -> str:
-    """Return the category of a tool: its own, else that of its program."""
-    cli = tables.clis.get(tool.cli)
-    return tool.category or (cli.category if cli else "")
+    """Return the category of a tool: its own, else that of its program or upstream."""
+    group = tables.clis.get(tool.cli) or tables.upstreams.get(tool.upstream)
+    return tool.category or (group.category if group else "")
 
 
 def programs(context: ResolveContext) -> dict[str, Program]:
@@ -302,10 +302,14 @@ def clis(context: ResolveContext) -> tuple[Cli, ...]:
 
 def _variables(table: CliTable) -> tuple[str, ...]:
     """Return the environment variables that a program receives, or that its table uses as `$NAME`."""
-    texts = (*table.command, table.working_dir, *table.env.values())
-    expanded = (name for text in texts for pair in _VARIABLE.findall(text) for name in pair if name)
+    expanded = used_variables((*table.command, table.working_dir, *table.env.values()))
     defaults = (param.default_env for param in table.params.values() if param.default_env)
     return tuple(dict.fromkeys([*expanded, *table.pass_env, *defaults]))
+
+
+def used_variables(texts: Iterable[str]) -> list[str]:
+    """Return the environment variables that texts use as `$NAME`."""
+    return [name for text in texts for pair in _VARIABLE.findall(text) for name in pair if name]
 
 
 _VARIABLE: Final = re.compile(r"\$\$|\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})", re.ASCII)

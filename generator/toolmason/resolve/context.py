@@ -11,6 +11,7 @@ from toolmason_runtime.programs.spec import Program
 from toolmason_runtime.protocol.fetch_chunk import FETCH_CHUNK
 from toolmason_runtime.suggestions import did_you_mean
 from toolmason_runtime.toml.positions import KeyPath
+from toolmason_runtime.upstreams.spec import Upstream
 
 from toolmason.diagnostics import Diagnostics
 from toolmason.manifest.document import Document
@@ -31,6 +32,7 @@ class ResolveContext:
     definitions: dict[str, JsonSchema] = field(default_factory=dict)
     """The types as `$defs`."""
     programs: dict[str, Program] = field(default_factory=dict)
+    upstreams: dict[str, Upstream] = field(default_factory=dict)
     hints: dict[str, Hints] = field(default_factory=dict)
     """The hints of each tool by its name."""
 

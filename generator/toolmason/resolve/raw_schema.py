@@ -45,7 +45,7 @@ def read_raw_schema(source: Any, root: Path) -> JsonSchema:
     except SchemaError as error:
         path = "/".join(str(part) for part in error.absolute_path) or "its root"
         raise RawSchemaError(f"`input_schema` is invalid JSON Schema at {path}: {error.message}") from None
-    _check_references(schema)
+    check_references(schema)
     _check_name_patterns(schema)
     return schema
 
@@ -98,7 +98,7 @@ def _check_surrogates(text: str) -> str:
 _DYNAMIC: Final = ("$dynamicRef", "$dynamicAnchor", "$recursiveRef", "$recursiveAnchor")
 
 
-def _check_references(schema: JsonSchema) -> None:
+def check_references(schema: JsonSchema) -> None:
     """Check that every reference leads to a schema inside `schema`.
 
     Raises:

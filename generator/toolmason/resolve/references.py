@@ -20,6 +20,7 @@ from toolmason.model.identifiers import (
     identifier,
     params_class_name,
     program_constant_name,
+    upstream_constant_name,
 )
 from toolmason.model.tool import Tool
 from toolmason.resolve import clis
@@ -62,6 +63,8 @@ def check_names(context: ResolveContext) -> None:
     callable_names: _Owners = {}
     for name, cli in tables.clis.items():
         _reserve_name(context, constants, program_constant_name(name), f"program `{name}`", cli.at)
+    for name, upstream in tables.upstreams.items():
+        _reserve_name(context, constants, upstream_constant_name(name), f"upstream `{name}`", upstream.at)
     for name, object_type in tables.types.items():
         _reserve_name(context, classes, name, f"type `{name}`", object_type.at)
     for name, tool in tables.tools.items():

@@ -26,7 +26,7 @@ from toolmason.model.server import (
 )
 from toolmason.model.tool import Handler, Tool
 from toolmason.model.types import ClassName, Identifier
-from toolmason.resolve import clis, types
+from toolmason.resolve import clis, types, upstreams
 from toolmason.resolve.client_names import names_of, shown_name
 from toolmason.resolve.context import ResolveContext, allowed
 from toolmason.resolve.prompts import command_prompt, icons
@@ -83,6 +83,7 @@ def resolve_server(
         outputs=_outputs(context),
         categories=categories,
         clis=clis.clis(context),
+        upstreams=upstreams.upstream_servers(context),
         types=tuple(context.types.values()),
         shared_types=tuple(object_type for name, object_type in context.types.items() if name in shared),
         prompts=(*prompts, *map(command_prompt, commands)),
@@ -109,7 +110,9 @@ def _launch(context: ResolveContext) -> tuple[str, ...]:
 
 def _tool_timeout(tools: Sequence[Tool]) -> float | None:
     commands = [tool.command.tool for tool in tools if tool.command]
+    upstream_tools = [tool.upstream.tool for tool in tools if tool.upstream]
     timeouts = [command.timeout_s or command.program.timeout_s for command in commands]
+    timeouts += [tool.timeout_s or tool.upstream.timeout_s for tool in upstream_tools]
     # At least the default of Codex, since a call may wait for a person's approval.
     default = clients()[CODEX].tool_timeout_s or 0
     return max(default, max(timeouts) + TIMEOUT_MARGIN_S) if timeouts else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from toolmason_runtime.protocol.renaming import renamed
 
@@ -12,7 +13,7 @@ from toolmason.model import json_schema
 from toolmason.model.identifiers import class_name, constant_name, params_class_name
 from toolmason.model.tool import Deprecation, Example, Tool
 from toolmason.model.types import ClassName, JsonSchema, ObjectType, Property
-from toolmason.resolve import clis, types
+from toolmason.resolve import clis, types, upstreams
 from toolmason.resolve.call_expression import invocation
 from toolmason.resolve.context import ResolveContext, allowed
 from toolmason.resolve.examples import SchemaChecker
@@ -20,6 +21,8 @@ from toolmason.resolve.prompts import icons
 from toolmason.resolve.raw_schema import RawSchemaError, read_raw_schema
 from toolmason.resolve.tool_names import tool_name_problem
 from toolmason.schema import Projection, Severity, advertise
+
+_IMPLEMENTATION_KEYS: Final = ("params", "input_schema", "cli", "argv", "upstream", "arguments")
 
 
 def resolve_tool(context: ResolveContext, checker: SchemaChecker, name: str, table: ToolTable) -> Tool | None:
@@ -29,18 +32,21 @@ def resolve_tool(context: ResolveContext, checker: SchemaChecker, name: str, tab
     params = types.values(context, clis.command_params(table))
     # `validate` has reported these keys on a tool with `cli`.
     raw = None if table.cli else _raw_schema(context, table)
-    result = None if table.cli else _result(context, table)
+    result = None if table.cli or table.upstream else _result(context, table)
     if _report_large_types(context, table, params, result):
         return None
     if types.report_recursive_types(context, params) or len(params) < len(context.raw_table("tools", name, "params")):
         return None
     if table.input_schema is not None and raw is None:
         return None
-    has_implementation = table.handler or table.cli or "handler" in table.unread
-    if not has_implementation or table.is_uncertain("params", "input_schema", "cli", "argv"):
+    has_implementation = table.handler or table.cli or table.upstream or "handler" in table.unread
+    if not has_implementation or table.is_uncertain(*_IMPLEMENTATION_KEYS):
         return None
     command = clis.command_line(context, name, table, params) if table.cli else None
-    if table.cli and command is None:
+    upstream = upstreams.upstream_binding(context, name, table) if table.upstream else None
+    if table.upstream and raw is not None:
+        raw = upstreams.changed_schema(context, checker, table, raw)
+    if (table.cli and command is None) or (table.upstream and (upstream is None or raw is None)):
         return None
     context.hints[name] = clis.hints_of(context, table, command.tool if command else None, params)
     exact = json_schema.object_schema(params) if raw is None else raw
@@ -69,6 +75,7 @@ def resolve_tool(context: ResolveContext, checker: SchemaChecker, name: str, tab
         ext=table.ext,
         handler=context.handler(table.handler) if table.handler else None,
         command=command,
+        upstream=upstream,
         params=params,
         schema=schema,
         input_schema=sent.schema,

@@ -302,10 +302,19 @@ def max_programs(environ: Environ) -> int:
 
 
 async def _start(process: RunningProcess, command: Command) -> None:
+    await start(process, command, (command.stdin or "").encode("utf-8", "replace"))
+
+
+async def start(process: RunningProcess, command: Command, stdin: bytes | None) -> None:
+    """Start a command; the caller ends the process. With `stdin=None`, it writes to `process.stdin`.
+
+    Raises:
+        ToolError: it did not start.
+    """
     # In a thread, because a file system that does not respond must not block the server.
     execution = await anyio.to_thread.run_sync(_resolve_execution, command, abandon_on_cancel=True)
     try:
-        await process.start(execution, (command.stdin or "").encode("utf-8", "replace"))
+        await process.start(execution, stdin)
     except OSError as error:
         raise start_error(command.argv, error) from error
 

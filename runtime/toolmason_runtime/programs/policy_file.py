@@ -32,7 +32,7 @@ def load_policy(
 ) -> Policy:
     """Read a policy file. With `tools`, its rules must name these tools and their arguments, or one of `handlers`.
 
-    `handlers` are the names of the other tools, and whether each only reads: such a tool never asks for approval.
+    `handlers` are the names of the other tools, and whether each never asks for approval, because it only reads.
 
     Raises:
         PolicyError: the file cannot be read, is not TOML, or has errors.

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from toolmason_runtime.protocol.catalogue import Catalogue
+from toolmason_runtime.protocol.catalogue import Catalogue, has_programs
 
 if TYPE_CHECKING:
     from toolmason_runtime.programs.execute import Executor
@@ -66,7 +66,7 @@ class ProgramSettings:
         tools = {
             name: entry
             for name, entry in catalogue["tools"].items()
-            if policy.is_enabled(entry["tool"]["name"], is_program="cli" in entry)
+            if policy.is_enabled(entry["tool"]["name"], is_program="cli" in entry or "upstream" in entry)
         }
         return {**catalogue, "tools": tools}
 
@@ -74,17 +74,17 @@ class ProgramSettings:
 def load_program_settings(
     catalogue: Catalogue, policy: str = "", *, headless_approve: bool = False
 ) -> ProgramSettings | None:
-    """Return the settings of a server; None if it runs no programs.
+    """Return the settings of a server; None if it runs neither programs nor upstreams.
 
     `policy` is the path of the policy file; by default `TOOLMASON_POLICY` specifies it.
 
     Raises:
         ValueError: the policy is invalid; the message lists every error with file and line.
     """
-    if not catalogue.get("clis"):
+    if not has_programs(catalogue):
         return None
     path = policy or os.environ.get(POLICY, "")
-    unconfined = tuple(name for name, entry in catalogue["clis"].items() if not entry.get("confined"))
+    unconfined = tuple(name for name, entry in catalogue.get("clis", {}).items() if not entry.get("confined"))
     loaded = _load(path, catalogue) if path else None
     return ProgramSettings(loaded, headless_approve=headless_approve, unconfined=unconfined)
 
@@ -93,8 +93,11 @@ def _load(path: str, catalogue: Catalogue) -> Policy:
     from toolmason_runtime.programs.policy_file import PolicyError, load_policy
 
     try:
-        tools = [entry["tool"] for entry in catalogue["tools"].values() if "cli" not in entry]
-        handlers = {tool["name"]: tool["annotations"]["readOnlyHint"] for tool in tools}
+        entries = [entry for entry in catalogue["tools"].values() if "cli" not in entry]
+        handlers = {
+            entry["tool"]["name"]: entry["tool"]["annotations"]["readOnlyHint"] and "upstream" not in entry
+            for entry in entries
+        }
         return load_policy(Path(path).expanduser(), command_tools(catalogue), handlers=handlers)
     except PolicyError as error:
         raise ValueError(str(error)) from error
@@ -102,9 +105,8 @@ def _load(path: str, catalogue: Catalogue) -> Policy:
 
 def command_tools(catalogue: Catalogue) -> Iterator[CommandTool]:
     """Yield every command tool of a generated server. Imports the bindings of their categories."""
-    entries = [entry for entry in catalogue["tools"].values() if "cli" in entry]
-    modules = dict.fromkeys(catalogue["categories"][entry["category"]]["module"] for entry in entries)
-    for module in modules:
-        bindings = importlib.import_module(f"{catalogue['server']['package']}.{module}.bindings").BINDINGS
-        # The handler of a command tool has its declaration as `tool`; see `handler.CommandRun`.
-        yield from (binding.run.tool for binding in bindings.values() if hasattr(binding.run, "tool"))
+    for name, entry in catalogue["tools"].items():
+        if "cli" in entry:
+            module = catalogue["categories"][entry["category"]]["module"]
+            bindings = importlib.import_module(f"{catalogue['server']['package']}.{module}.bindings").BINDINGS
+            yield bindings[name].run.tool  # see `handler.CommandRun`

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeVar
@@ -72,6 +72,11 @@ class Context(Protocol):
     @property
     def is_local(self) -> bool:
         """Whether the client started this server; see `ToolCall.is_local`."""
+        ...
+
+    @property
+    def answered(self) -> Collection[str]:
+        """Keys of the requests to the client that it has answered in this call (2026-07-28)."""
         ...
 
     async def progress(self, progress: float, total: float | None, message: str | None) -> None:
@@ -166,6 +171,11 @@ class ToolCall:
         """
         return self._context.is_local
 
+    @property
+    def answered(self) -> Collection[str]:
+        """Keys of the questions that the client has answered, if the handler runs again (2026-07-28)."""
+        return self._context.answered if self._context.is_modern else ()
+
     def state(self, kind: type[State]) -> State:
         """Return the object of type `kind` that the server's lifespan yielded.
 
@@ -248,11 +258,14 @@ class ToolCall:
         """Ask the client's model; `params` and the result are those of `sampling/createMessage`."""
         return await self._context.request(key, "sampling/createMessage", params)
 
-    async def client_roots(self) -> list[dict[str, Any]]:
-        """Return the client's roots, each `{"uri", "name"?}`; empty without the capability. One request a call."""
+    async def client_roots(self, *, key: str = "roots") -> list[dict[str, Any]]:
+        """Return the client's roots, each `{"uri", "name"?}`; empty without the capability. One request a call.
+
+        `key` is the identity of the request, as for `elicit`.
+        """
         if "roots" not in self.client_capabilities:
             return []
         if self._client_roots is None:
-            answer = await self._context.request("roots", "roots/list", {})
+            answer = await self._context.request(key, "roots/list", {})
             self._client_roots = answer.get("roots", [])
         return list(self._client_roots)

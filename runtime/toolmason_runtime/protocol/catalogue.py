@@ -75,6 +75,13 @@ class CliEntry(TypedDict):
     """Whether it declares its file and network access; absent means false."""
 
 
+class UpstreamEntry(TypedDict):
+    """Another MCP server that implements tools, as search results describe it."""
+
+    summary: str
+    tags: list[str]
+
+
 class ExampleEntry(TypedDict):
     """A valid call, as data and as call syntax."""
 
@@ -120,7 +127,9 @@ class ToolEntry(TypedDict):
     renamed: NotRequired[dict[str, str]]
     """Property name in `inputSchema` to the tool's own name, which some provider rejects."""
     cli: NotRequired[str]
-    """Name of the command-line program that it runs; absent for a handler."""
+    """Name of the command-line program that it runs; absent for other tools."""
+    upstream: NotRequired[str]
+    """Name of the server that implements it; absent for other tools."""
 
 
 class MessageEntry(TypedDict):
@@ -171,11 +180,24 @@ class Catalogue(TypedDict):
     categories: dict[str, CategoryEntry]
     clis: NotRequired[dict[str, CliEntry]]
     """The programs that tools run; absent without command tools."""
+    upstreams: NotRequired[dict[str, UpstreamEntry]]
+    """The servers that implement tools; absent without any."""
     tools: dict[str, ToolEntry]
     prompts: NotRequired[dict[str, PromptEntry]]
     """By name, slash commands last; absent without any."""
     resources: NotRequired[dict[str, ResourceEntry]]
     """By name; absent without any."""
+
+
+def has_programs(catalogue: Catalogue) -> bool:
+    """Return whether tools run programs or upstreams, so that the server has a policy."""
+    return bool(catalogue.get("clis") or catalogue.get("upstreams"))
+
+
+def tool_group(catalogue: Catalogue, entry: ToolEntry) -> CliEntry | UpstreamEntry | None:
+    """Return the program or the upstream of a tool; None for a handler."""
+    program = catalogue.get("clis", {}).get(entry.get("cli", ""))
+    return program or catalogue.get("upstreams", {}).get(entry.get("upstream", ""))
 
 
 def with_meta(tool: WireTool, key: str, *, value: Any) -> WireTool:

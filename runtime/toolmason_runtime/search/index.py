@@ -15,7 +15,7 @@ from functools import cached_property
 from itertools import accumulate
 from typing import Literal, Protocol, TypedDict
 
-from toolmason_runtime.protocol.catalogue import Catalogue, CliEntry, ToolEntry
+from toolmason_runtime.protocol.catalogue import Catalogue, ToolEntry, tool_group
 from toolmason_runtime.protocol.fetch_chunk import FETCH_CHUNK, FETCH_CHUNK_ENTRY
 from toolmason_runtime.search.text import STOP_WORDS, bigrams, fold, normalize_name, stem, terms, words
 
@@ -319,16 +319,13 @@ class ToolIndex:
         return "\n".join(parts), starts, list(self._tools)
 
     def tags(self, entry: ToolEntry) -> tuple[str, ...]:
-        """Return the tags of the tool's command-line program, or of its category if it runs none."""
-        group = self._program(entry) or self._catalogue["categories"].get(entry["category"])
+        """Return the tags of the tool's program or upstream, or of its category if it has neither."""
+        group = tool_group(self._catalogue, entry) or self._catalogue["categories"].get(entry["category"])
         return tuple(group["tags"]) if group else ()
-
-    def _program(self, entry: ToolEntry) -> CliEntry | None:
-        return self._catalogue.get("clis", {}).get(entry.get("cli", ""))
 
     def _group(self, name: str, entries: Sequence[ToolEntry]) -> Group:
         category = self._catalogue["categories"].get(entries[0]["category"])
-        program = self._program(entries[0])
+        program = tool_group(self._catalogue, entries[0])
         return Group(
             name=name,
             description=(program and program["summary"]) or (category["summary"] if category else ""),
@@ -339,8 +336,8 @@ class ToolIndex:
 
 
 def command_line(entry: ToolEntry) -> str:
-    """Return the command-line program of a tool, or its category if it runs none."""
-    return entry.get("cli", entry["category"])
+    """Return the program or the upstream of a tool, or its category if it has neither."""
+    return entry.get("cli") or entry.get("upstream") or entry["category"]
 
 
 def _matches(filter_text: str, name: str) -> bool:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
 from toolmason_runtime.programs.settings import POLICY, ProgramSettings, load_program_settings
-from toolmason_runtime.protocol.catalogue import Catalogue, ToolEntry
+from toolmason_runtime.protocol.catalogue import Catalogue, ToolEntry, has_programs
 from toolmason_runtime.protocol.fetch_chunk import FETCH_CHUNK, FETCH_CHUNK_ENTRY
 from toolmason_runtime.protocol.selection import STYLES, Selection, visible_tools
 from toolmason_runtime.server.options import OptionSpec, option_values
@@ -221,7 +221,7 @@ def _parser(
     )
     _add_selection(parser.add_argument_group("tools", _ENVIRONMENT), catalogue)
     _add_http(parser.add_argument_group("http"))
-    if catalogue.get("clis"):
+    if has_programs(catalogue):
         _add_commands(parser.add_argument_group("programs"))
     if options:
         _add_options(parser.add_argument_group("options of this server"), options)
@@ -370,7 +370,7 @@ def _commands(catalogue: Catalogue, args: argparse.Namespace) -> ProgramSettings
     Raises:
         ValueError: the policy is invalid.
     """
-    if not catalogue.get("clis"):
+    if not has_programs(catalogue):
         return None
     return load_program_settings(catalogue, args.policy or "", headless_approve=args.headless_approve)
 

@@ -41,6 +41,7 @@ from toolmason_runtime.server.lifespan import Lifespan, Options
 
 if TYPE_CHECKING:
     from toolmason_runtime.chunks.store import ChunkStore
+    from toolmason_runtime.upstreams.registry import Upstreams
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,8 +137,10 @@ class Dispatcher:
         return await (self._reject(name, problems) if problems else self._call(name, arguments, context))
 
     async def aclose(self) -> None:
-        """Close the lifespan and free all long texts."""
+        """Close the lifespan, end all upstreams and free all long texts."""
         await self._lifespan.aclose()
+        if "_upstreams" in self.__dict__:
+            await self._upstreams.aclose()
         if "_chunks" in self.__dict__:
             await self._chunks.aclose()
 
@@ -210,6 +213,8 @@ class Dispatcher:
 
     async def _new_call(self, name: str, context: Context) -> ToolCall:
         state = (*self._state, self.updates, self._chunks, *await self._lifespan.state())
+        if "upstreams" in self._catalogue:
+            state = (*state, self._upstreams)
         return ToolCall(name, context, state, tool_timeouts=self.server.get("tool_timeouts", {}))
 
     @cached_property
@@ -222,6 +227,13 @@ class Dispatcher:
             server=self.server["name"],
             show_call=lambda arguments: self._style.call_text(FETCH_CHUNK_ENTRY, arguments),
         )
+
+    @cached_property
+    def _upstreams(self) -> Upstreams:
+        """The connections to the upstreams of this server."""
+        from toolmason_runtime.upstreams.registry import Upstreams
+
+        return Upstreams()
 
     def _load_tool(self, name: str, entry: ToolEntry) -> _Tool:
         binding = self._binding(name, entry)

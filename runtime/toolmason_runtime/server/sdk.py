@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import weakref
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager
 from functools import cached_property
 from typing import Any, Final, cast, get_args
@@ -223,6 +223,11 @@ class SdkContext:
         if missing:
             raise ToolError(f"This tool needs a client with {_capability_name(missing)}", code="CAPABILITY_MISSING")
         return await self._send_request(method, params)
+
+    @property
+    def answered(self) -> Collection[str]:
+        """Keys of the responses of this call."""
+        return self._responses.keys()
 
     def responses_so_far(self) -> str:
         """Return all responses of this call as JSON for `requestState`: the client repeats only the latest itself."""

@@ -73,37 +73,44 @@ def lines(source: int) -> Iterator[bytes]:
 
     A line that is too long is shortened in its middle, to more than the maximum, so that `receive` rejects it.
     """
-    line = bytearray()
+    buffer = LineBuffer()
     while chunk := os.read(source, CHUNK_BYTES):
+        yield from buffer.feed(chunk)
+    yield from buffer.feed(b"\n")
+
+
+class LineBuffer:
+    """Splits bytes into lines that are not blank, each of at most `max_bytes` and a little more."""
+
+    def __init__(self, max_bytes: int = MAX_MESSAGE_BYTES) -> None:
+        self._max_bytes = max_bytes
+        self._line = bytearray()
+
+    def feed(self, chunk: bytes) -> Iterator[bytes]:
+        """Yield the lines that end in `chunk`."""
         *ended, rest = chunk.split(b"\n")
         for piece in ended:
-            _extend(line, piece)
-            yield from _unless_blank(line)
-            line.clear()
-        _extend(line, rest)
-    yield from _unless_blank(line)
+            self._extend(piece)
+            if self._line and not self._line.isspace():
+                yield bytes(self._line)
+            self._line.clear()
+        self._extend(rest)
+
+    def _extend(self, piece: bytes) -> None:
+        """Append `piece`; keep at most the maximum and the last bytes of a line, which may contain its id."""
+        self._line += piece
+        if len(self._line) > self._max_bytes + EDGE_BYTES:
+            del self._line[self._max_bytes : -EDGE_BYTES]
 
 
-def _extend(line: bytearray, piece: bytes) -> None:
-    """Append `piece`; keep at most the maximum and the last bytes of a line, which may contain its id."""
-    line += piece
-    if len(line) > MAX_MESSAGE_BYTES + EDGE_BYTES:
-        del line[MAX_MESSAGE_BYTES:-EDGE_BYTES]
-
-
-def _unless_blank(line: bytearray) -> Iterator[bytes]:
-    if line and not line.isspace():
-        yield bytes(line)
-
-
-def receive(data: bytes) -> Received:
+def receive(data: bytes, *, max_bytes: int = MAX_MESSAGE_BYTES) -> Received:
     """Return the message in `data`.
 
     Raises:
         MalformedError: it is invalid.
     """
-    if len(data) > MAX_MESSAGE_BYTES:
-        raise _malformed(_edge_members(data), f"message exceeds the limit of {MAX_MESSAGE_BYTES} bytes")
+    if len(data) > max_bytes:
+        raise _malformed(_edge_members(data), f"message exceeds the limit of {max_bytes} bytes")
     value, is_exact = _decode(data)
     if not isinstance(value, dict):
         raise MalformedError(INVALID_REQUEST, "message must be a JSON object; batches are not supported")

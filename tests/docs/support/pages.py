@@ -18,6 +18,7 @@ _FENCE: Final = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _PINNED: Final = {
     "npx @modelcontextprotocol/inspector": "mcp-inspector",
     "npx -y @modelcontextprotocol/server-everything": "mcp-server-everything",
+    "npx -y @modelcontextprotocol/server-memory": "mcp-server-memory",
 }
 """Commands of the pages that fetch a program, and the program that the tests have installed instead."""
 _FOR_RESEARCH: Final = ("WORKBENCH_", "GEMINI_", "GOOGLE_")

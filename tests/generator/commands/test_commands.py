@@ -18,6 +18,7 @@ from toolmason.commands.pipeline_run import CODES, INTERRUPTED, PATH_HINTS
 from toolmason.diagnostics import Diagnostics
 from toolmason.diagnostics.rules import RULES
 from toolmason.diagnostics.terminal import paint, progress, supports_colour
+from toolmason.importers.server import drift
 from toolmason.model.parts import PARTS, part_of
 from toolmason.pipeline import read
 from toolmason.project import Project
@@ -537,10 +538,9 @@ def test_every_code_of_drift_is_registered_and_shown(run: Toolmason, project: Pr
     result = run("check")
 
     registered = {code for code in RULES if code.startswith("TM6")}
-    assert {code for code, _word in CODES.values()} | {INTERRUPTED} | PATH_HINTS.keys() == registered
-    assert {code for code in registered if f"  {code} " in result.stderr} == registered - {
-        INTERRUPTED
-    } - PATH_HINTS.keys()
+    shown = {code for code, _word in CODES.values()}
+    assert shown | {INTERRUPTED, *PATH_HINTS, *drift.CODES} == registered
+    assert {code for code in registered if f"  {code} " in result.stderr} == shown
 
 
 def test_drift_for_programs_is_on_stdout_and_nothing_else_is(run: Toolmason, project: Project) -> None:

@@ -24,6 +24,7 @@ class Client:
     is_local = True
     client_name = ""
     is_modern = False
+    answered = ()
     has_progress_token = False
 
     def __init__(self, answer: str | None) -> None:

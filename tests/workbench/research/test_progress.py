@@ -25,6 +25,7 @@ class Client:
     is_local: bool = True
     client_name: str = ""
     is_modern: bool = False
+    answered: tuple[str, ...] = ()
     has_progress_token: bool = True
     capabilities: Mapping[str, Any] = field(default_factory=dict)
     told: list[tuple[float, str]] = field(default_factory=list)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import count
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,8 +20,8 @@ from toolmason.importers.climax.params import Global, Params, global_params, too
 from toolmason.importers.climax.yaml_nodes import read_yaml
 from toolmason.importers.names import (
     MAX_DESCRIPTION_LENGTH,
+    ToolNames,
     cut,
-    is_reserved,
     one_line,
     snake,
     strip_full_stop,
@@ -31,9 +30,8 @@ from toolmason.importers.names import (
 )
 from toolmason.importers.notes import ImporterError, Notes
 from toolmason.manifest.validate_clis import RISKS
-from toolmason.model.identifiers import class_name, constant_name, program_constant_name
+from toolmason.model.identifiers import program_constant_name
 from toolmason.resolve import RESERVED_MODULES
-from toolmason.resolve.tool_names import tool_name_problem
 from toolmason.scaffold import MAX_NAME_LENGTH
 
 DEFAULT_NAME: Final = "climax"
@@ -217,9 +215,8 @@ class _Tools:
         self.names: dict[str, str] = {}
         self.arguments: dict[str, Mapping[str, str]] = {}
         self.unstated: set[str] = set()
-        self._server = server
+        self._names = ToolNames(server)
         self._unstated_risk = unstated_risk
-        self._used: set[str] = set()
 
     def add(self, cli: _Cli, fields: Fields) -> None:
         """Add a tool, or replace the one of the same name as CLImax does."""
@@ -244,33 +241,10 @@ class _Tools:
         self.arguments[original] = params.names
 
     def _name(self, cli: _Cli, fields: Fields, original: str) -> str:
-        reason = "since names consist of a-z, 0-9 and single _, and are unique"
-        name = snake(original, "tool")
-        if is_reserved(name):
-            reason = "since that name is reserved"
-            name = f"{snake(cli.name, 'cli')}_{name}"
-        if tool_name_problem(name, self._server):
-            reason = "since clients limit the length of names"
-        name = _shorten_name(name, self._server)
-        if not self._used.isdisjoint(_derived_names(name)):
-            numbered = (_shorten_name(name, self._server, f"_{number}") for number in count(2))
-            name = next(candidate for candidate in numbered if self._used.isdisjoint(_derived_names(candidate)))
-        self._used |= _derived_names(name)
+        name, reason = self._names.add(snake(original, "tool"), group=snake(cli.name, "cli"))
         if name != original:
             fields.note(f"the tool is renamed to `{name}`, {reason}", "name")
         return name
-
-
-def _derived_names(name: str) -> set[str]:
-    """Return the names derived from a tool's name, which must be unique."""
-    return {name, constant_name(name), class_name(name)}
-
-
-def _shorten_name(name: str, server: str, end: str = "") -> str:
-    """Shorten a name until clients accept it with the suffix `end`."""
-    while tool_name_problem(name + end, server):
-        name = name[:-1].rstrip("_")
-    return name + end
 
 
 def _tool(cli: _Cli, fields: Fields, name: str, *, params: Params, unstated_risk: str) -> dict[str, Any]:

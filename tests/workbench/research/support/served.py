@@ -243,6 +243,7 @@ class Near:
     is_local: bool = True
     client_name: str = ""
     is_modern: bool = False
+    answered: tuple[str, ...] = ()
     has_progress_token: bool = True
     capabilities: Mapping[str, Any] = field(default_factory=dict)
 

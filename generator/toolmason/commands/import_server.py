@@ -1,0 +1,103 @@
+"""`toolmason import server`: create a manifest that serves the tools of an MCP server."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import click
+
+from toolmason.commands.import_ import (
+    FILE,
+    fail_import,
+    force_option,
+    print_lines,
+    refuse_existing,
+    write_all,
+)
+from toolmason.commands.options import parse_headers
+from toolmason.project import MANIFESTS
+
+
+def _checked_name(_context: click.Context, _option: click.Parameter, value: str) -> str:
+    """Return a name of the manifest, or exit."""
+    if value and not re.fullmatch(r"[a-z][a-z0-9_]*", value):
+        raise click.BadParameter("use lower-case letters, digits and underscores, starting with a letter")
+    return value
+
+
+@click.command()
+@click.argument("address", metavar="COMMAND... | URL", nargs=-1, required=True)
+@click.option("-o", "--output", metavar="FILE", type=FILE, help="Write the manifest to FILE instead of stdout.")
+@click.option("--name", default="", help="Name of the new server. Default: from the name of the imported one.")
+@click.option("--category", callback=_checked_name, default="", help="Category of the tools. Default: from the name.")
+@click.option("--prefix", callback=_checked_name, default="", help="Prefix of the tools' names, such as `files_`.")
+@click.option("--include", metavar="GLOB", multiple=True, help="Import only tools whose names match. Repeatable.")
+@click.option("--exclude", metavar="GLOB", multiple=True, help="Leave out tools whose names match. Repeatable.")
+@click.option(
+    "--pass-env", metavar="NAME", multiple=True, help="Variable that COMMAND needs, such as an API key. Repeatable."
+)
+@click.option(
+    "--header",
+    "headers",
+    metavar="'NAME: VALUE'",
+    multiple=True,
+    help="Send this header to URL; `$VAR` stands for a variable. Repeatable.",
+)
+@click.option(
+    "--timeout",
+    type=click.IntRange(1, 3600),
+    default=60,
+    show_default=True,
+    metavar="SECONDS",
+    help="Time for the server to start and answer.",
+)
+@force_option
+def server(
+    address: tuple[str, ...],
+    *,
+    output: Path | None,
+    pass_env: tuple[str, ...],
+    headers: tuple[str, ...],
+    timeout: int,
+    force: bool,
+    **options: Any,
+) -> None:
+    """Create a manifest that serves the tools of an MCP server.
+
+    Example: `toolmason import server -o manifest/notes.toml -- npx -y some-server ~/notes`. The server is started
+    without a shell, or asked at its URL. It gets only basic variables and those of --pass-env, as later from the
+    generated server. No tool is called. Parts that cannot be imported are listed on stderr.
+
+    Exit codes: 0 success, 1 the server cannot be imported, 2 wrong command line, 4 refused to overwrite.
+    """
+    from toolmason.diagnostics.terminal import progress
+    from toolmason.importers.notes import ImporterError, Notes
+    from toolmason.importers.server.address import ask_server, parse_address
+    from toolmason.importers.server.manifest import ImportOptions, import_server
+
+    sent = parse_headers(headers)
+    if output:
+        refuse_existing((output,), force=force)
+    notes = Notes()
+    try:
+        parsed = parse_address(address, headers=sent, pass_env=pass_env)
+        with progress() as show:
+            show("listing the server's tools")
+            described = ask_server(parsed, timeout_s=timeout)
+        imported = import_server(described, parsed, notes, options=ImportOptions(**options), output=output)
+    except ImporterError as error:
+        fail_import(error, notes, is_json=False)
+    if output:
+        root = output.parent.parent if output.absolute().parent.name == MANIFESTS else output.parent
+        schemas = {Path(os.path.normpath(root / path)): text for path, text in imported.schemas.items()}
+        write_all({output: imported.text, **schemas}, force=force)
+    print_lines(str(note) for note in notes)
+    click.echo(
+        f"{imported.tools} of {len(described.tools)} tools imported; review their `hints` before you serve them.",
+        err=True,
+    )
+    if not output:
+        click.echo(imported.text, nl=False)

@@ -1,0 +1,38 @@
+"""Run `check --upstreams` for the command line: print the differences and return the exit code."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from toolmason.commands.options import ExitCode, print_findings
+from toolmason.diagnostics import Diagnostics
+from toolmason.diagnostics.terminal import progress
+from toolmason.importers.server.drift import UNREACHABLE, DriftCheck
+from toolmason.pipeline import read
+
+if TYPE_CHECKING:
+    from toolmason.diagnostics.terminal import Layout
+    from toolmason.project import Project
+
+
+def check_upstreams(project: Project, layout: Layout) -> ExitCode:
+    """Start the upstreams of a project and compare their tools with the manifest."""
+    diagnostics = Diagnostics()
+    with progress() as show:
+        manifest = read(project, diagnostics=diagnostics, progress=show)
+        if manifest is not None:
+            DriftCheck(manifest, project.root, diagnostics).run(show)
+    print_findings(diagnostics, layout)
+    if manifest is None:
+        return ExitCode.FINDINGS
+    codes = {diagnostic.code for diagnostic in diagnostics}
+    if codes - {UNREACHABLE}:
+        return ExitCode.UPSTREAM_DRIFT
+    if codes:
+        return ExitCode.FINDINGS
+    if layout == "text":
+        count = sum(tool.upstream is not None for tool in manifest.server.tools)
+        click.echo(f"{count} tool{'' if count == 1 else 's'} of upstreams: no changes")
+    return ExitCode.FINE

@@ -1,0 +1,139 @@
+"""Compare the tools of upstreams with the manifest: the part of `check` that starts them."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from toolmason_runtime.toml.positions import KeyPath
+from toolmason_runtime.toml.problems import quoted
+from toolmason_runtime.upstreams.spec import Upstream
+
+from toolmason.diagnostics import Diagnostics, Severity
+from toolmason.diagnostics.terminal import Progress
+from toolmason.importers.names import one_line
+from toolmason.importers.notes import ImporterError
+from toolmason.importers.server.address import Address, ask_server
+from toolmason.importers.server.schemas import as_2020_12, fingerprint, without_texts
+from toolmason.importers.server.tools import is_task_only
+from toolmason.manifest.document import Document
+from toolmason.model.tool import Tool
+from toolmason.pipeline import LoadedManifest
+from toolmason.resolve.raw_schema import read_raw_schema
+
+UNREACHABLE: Final = "TM611"
+"""Code of an upstream that does not answer."""
+GONE: Final = "TM612"
+ARGUMENTS_CHANGED: Final = "TM613"
+TEXT_CHANGED: Final = "TM614"
+ADDED: Final = "TM615"
+CODES: Final = (UNREACHABLE, GONE, ARGUMENTS_CHANGED, TEXT_CHANGED, ADDED)
+"""Codes of all findings. All but the first report a difference."""
+TIMEOUT_S: Final = 60.0
+"""Seconds for an upstream to start and answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class DriftCheck:
+    """One comparison of a manifest with its upstreams."""
+
+    manifest: LoadedManifest
+    root: Path
+    diagnostics: Diagnostics
+
+    def run(self, progress: Progress) -> None:
+        """Start or ask each upstream, and report its differences from the manifest."""
+        tools: dict[str, list[Tool]] = {}
+        upstreams: dict[str, Upstream] = {}
+        for tool in self.manifest.server.tools:
+            if tool.upstream:
+                upstream = tool.upstream.tool.upstream
+                upstreams[upstream.name] = upstream
+                tools.setdefault(upstream.name, []).append(tool)
+        for name, upstream in upstreams.items():
+            progress(f"listing the tools of {name}")
+            at = ("upstreams", name)
+            try:
+                described = ask_server(_address(upstream), timeout_s=TIMEOUT_S)
+            except ImporterError as error:
+                first, *stderr = error.mistakes
+                message = one_line(" ".join([first, *stderr[-1:]]))
+                self._report(UNREACHABLE, message, at, hint="correct its address, or start it")
+                continue
+            found = {tool["name"]: tool for tool in described.tools}
+            for tool in tools[name]:
+                self._compare(tool, found)
+            self._report_added(name, found, tools[name])
+
+    def _compare(self, tool: Tool, found: Mapping[str, Mapping[str, Any]]) -> None:
+        """Report the differences of one tool."""
+        assert tool.upstream is not None  # noqa: S101  selected by `run`
+        original = tool.upstream.tool.original
+        table = self._document.data["tools"][tool.name]
+        current = found.get(original)
+        if current is None:
+            hint = "calls fail: remove the tool, or set `upstream_tool` to its new name"
+            self._report(GONE, f"the upstream no longer has the tool {quoted(original)}", tool.at, hint=hint)
+            return
+        schema = read_raw_schema(table["input_schema"], self.root)
+        pattern = shlex.quote(one_line(original))
+        hint = f"`toolmason import server --include {pattern}` prints the new table; copy `input_schema` from it"
+        if change := schema_change(schema, as_2020_12(current["inputSchema"])):
+            self._report(
+                ARGUMENTS_CHANGED, f"the arguments of {quoted(original)} changed: {change}", tool.at, hint=hint
+            )
+        elif (recorded := table.get("upstream_hash")) and recorded != (new := fingerprint(current)):
+            message = f"a text, a hint or the result of {quoted(original)} changed after the import"
+            hint = f'compare them, then set `upstream_hash = "{new}"`'
+            self._report(TEXT_CHANGED, message, (*tool.at, "upstream_hash"), hint=hint, is_warning=True)
+
+    def _report_added(self, name: str, found: Mapping[str, Mapping[str, Any]], tools: list[Tool]) -> None:
+        unused = self._document.data["upstreams"][name].get("unused_tools", ())
+        known = {*unused, *(tool.upstream.tool.original for tool in tools if tool.upstream)}
+        for original, tool in found.items():
+            if original not in known and not is_task_only(tool):
+                hint = "add it to [tools], or to `unused_tools` of the upstream"
+                message = f"the upstream has a further tool, {quoted(original)}"
+                self._report(ADDED, message, ("upstreams", name), hint=hint, is_warning=True)
+
+    @property
+    def _document(self) -> Document:
+        return self.manifest.document
+
+    def _report(self, code: str, message: str, at: KeyPath, *, hint: str, is_warning: bool = False) -> None:
+        severity = Severity.WARNING if is_warning else Severity.ERROR
+        self._document.report(self.diagnostics, code, message, at, hint=hint, severity=severity)
+
+
+def schema_change(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
+    """Return the difference of two schemas for callers, in words; empty if the same calls are valid.
+
+    Descriptions do not count.
+    """
+    before, after = without_texts(old), without_texts(new)
+    if before == after:
+        return ""
+    old_arguments, new_arguments = before.get("properties", {}), after.get("properties", {})
+    old_required, new_required = ({*schema.get("required", ())} for schema in (before, after))
+    changes = [f"{quoted(name)} is new" for name in new_arguments if name not in old_arguments]
+    changes += [f"{quoted(name)} is gone" for name in old_arguments if name not in new_arguments]
+    for name in (name for name in new_arguments if name in old_arguments):
+        if old_arguments[name] != new_arguments[name]:
+            changes.append(f"{quoted(name)} accepts other values")
+        if (name in new_required) != (name in old_required):
+            changes.append(f"{quoted(name)} is now {'required' if name in new_required else 'optional'}")
+    return "; ".join(changes) or "another rule of the schema differs"
+
+
+def _address(upstream: Upstream) -> Address:
+    return Address(
+        command=upstream.command,
+        url=upstream.url,
+        headers=upstream.headers,
+        env=upstream.env,
+        pass_env=upstream.pass_env,
+        working_dir=upstream.working_dir,
+    )

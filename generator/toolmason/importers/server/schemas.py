@@ -1,0 +1,60 @@
+"""Schemas of imported tools: fingerprints, the dialect of manifests, and the part that decides about calls."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+_PARTS: Final = ("title", "description", "annotations", "inputSchema", "outputSchema")
+_TEXTS: Final = frozenset({"$comment", "$schema", "description", "examples", "title"})
+"""Keywords that accept and reject nothing."""
+_NAMED: Final = frozenset({"$defs", "definitions", "dependentSchemas", "patternProperties", "properties"})
+"""Keywords whose value has names as keys, not keywords."""
+_VALUES: Final = frozenset({"const", "default", "enum", "examples"})
+
+
+def fingerprint(tool: Mapping[str, Any]) -> str:
+    """Return 16 hexadecimal digits that change with the texts, hints or schemas of a tool."""
+    parts = {key: tool[key] for key in _PARTS if tool.get(key) is not None}
+    text = json.dumps(parts, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def without_texts(schema: Any) -> Any:
+    """Return a copy of a JSON Schema without descriptions and other texts."""
+    return _changed(schema, lambda node: {key: value for key, value in node.items() if key not in _TEXTS})
+
+
+def as_2020_12(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a copy of a JSON Schema in the dialect of manifests, which they do not name.
+
+    Tuples are the only frequent difference: draft 7 has them in `items`, as zod writes them.
+    """
+    changed = _changed(schema, _modern_tuple)
+    return {key: value for key, value in changed.items() if key != "$schema"}
+
+
+def _modern_tuple(node: dict[str, Any]) -> dict[str, Any]:
+    if not isinstance(node.get("items"), list):
+        return node
+    names = {"items": "prefixItems", "additionalItems": "items"}
+    return {names.get(key, key): value for key, value in node.items()}
+
+
+def _changed(schema: Any, change: Callable[[dict[str, Any]], dict[str, Any]]) -> Any:
+    """Return a copy of a JSON Schema with each of its schemas changed, the innermost first."""
+    if isinstance(schema, list):
+        return [_changed(item, change) for item in schema]
+    if not isinstance(schema, Mapping):
+        return schema
+    node: dict[str, Any] = {}
+    for key, value in schema.items():
+        if key in _VALUES:
+            node[key] = value
+        elif key in _NAMED and isinstance(value, dict):
+            node[key] = {name: _changed(inner, change) for name, inner in value.items()}
+        else:
+            node[key] = _changed(value, change)
+    return change(node)

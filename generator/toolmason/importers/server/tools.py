@@ -1,0 +1,148 @@
+"""The tables of imported tools: names, texts, hints and schemas."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from fnmatch import fnmatchcase
+from typing import Any, Final
+
+from toolmason_runtime.suggestions import did_you_mean
+from toolmason_runtime.toml.problems import quoted
+
+from toolmason.importers.names import (
+    MAX_DESCRIPTION_LENGTH,
+    ToolNames,
+    cut,
+    one_line,
+    snake,
+    strip_full_stop,
+    summary_of,
+)
+from toolmason.importers.notes import ImporterError
+from toolmason.importers.server.losses import Losses
+from toolmason.importers.server.schemas import as_2020_12, fingerprint
+
+MAX_INLINE_CHARACTERS: Final = 1_500
+"""Maximum length of a schema as JSON in the manifest. A longer one has its own file."""
+
+
+def select_tools(
+    tools: Sequence[Mapping[str, Any]], *, include: Sequence[str], exclude: Sequence[str]
+) -> list[Mapping[str, Any]]:
+    """Return the tools whose names match a pattern of `include`, or any if it is empty, and none of `exclude`.
+
+    Raises:
+        ImporterError: a pattern matches no tool, or no tool is left.
+    """
+    names = [tool["name"] for tool in tools]
+    for pattern in (*include, *exclude):
+        if not any(fnmatchcase(name, pattern) for name in names):
+            hint = did_you_mean(pattern, names) or f"available are {', '.join(names[:8]) or 'none'}"
+            raise ImporterError(f"no tool of the server matches {quoted(pattern)}; {hint}")
+    chosen = [name for name in names if not include or _matches(name, include)]
+    selected = [tool for tool in tools if tool["name"] in chosen and not _matches(tool["name"], exclude)]
+    if not selected:
+        raise ImporterError("no tool is left to import; change --include and --exclude")
+    return selected
+
+
+def _matches(name: str, patterns: Iterable[str]) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in patterns)
+
+
+class ToolTables:
+    """The tables of the tools of one upstream, by their names in the manifest."""
+
+    def __init__(self, *, server: str, upstream: str, prefix: str, losses: Losses) -> None:
+        self.tables: dict[str, dict[str, Any]] = {}
+        self._names = ToolNames(server)
+        self._upstream = upstream
+        self._prefix = prefix
+        self._losses = losses
+
+    def add(self, tool: Mapping[str, Any]) -> None:
+        """Add the table of a tool; its schema is inline."""
+        original = tool["name"]
+        wanted = f"{self._prefix}{_plain_name(original)}"
+        name, reason = self._names.add(wanted, group=self._upstream)
+        if name != wanted:
+            self._losses.note(original, f"renamed to `{name}`, {reason}")
+        elif name != f"{self._prefix}{original}":
+            self._losses.add("renamed", original)
+        table: dict[str, Any] = {**self._texts(tool, name), "upstream": self._upstream}
+        if name != original:
+            table["upstream_tool"] = original
+        table |= {"upstream_hash": fingerprint(tool), "hints": self._hints(tool)}
+        table["input_schema"] = as_2020_12(tool["inputSchema"])
+        self._record_losses(tool)
+        self.tables[name] = table
+
+    def _texts(self, tool: Mapping[str, Any], name: str) -> dict[str, Any]:
+        title = one_line(tool.get("title") or (tool.get("annotations") or {}).get("title") or "")
+        description = clean_text(tool.get("description") or "")
+        if not description:
+            self._losses.note(tool["name"], "it has no description: write one")
+        if len(description) > MAX_DESCRIPTION_LENGTH:
+            self._losses.note(tool["name"], f"the description is shortened to {MAX_DESCRIPTION_LENGTH:,} characters")
+            description = cut(description, MAX_DESCRIPTION_LENGTH)
+        summary = summary_of(description) or summary_of(title) or name
+        texts = {"summary": summary, "title": title}
+        if description and summary != strip_full_stop(description):
+            texts["description"] = description
+        return {key: text for key, text in texts.items() if text}
+
+    def _hints(self, tool: Mapping[str, Any]) -> dict[str, bool]:
+        """Return the hints of a tool; without annotations, those that MCP assumes: destructive and open world."""
+        annotations = tool.get("annotations") or {}
+        read_only = bool(annotations.get("readOnlyHint"))
+        if not read_only and annotations.get("destructiveHint") is None:
+            self._losses.add("no_hints", tool["name"])
+        return {
+            "read_only": read_only,
+            "destructive": not read_only and annotations.get("destructiveHint") is not False,
+            "idempotent": read_only or bool(annotations.get("idempotentHint")),
+            "open_world": annotations.get("openWorldHint") is not False,
+        }
+
+    def _record_losses(self, tool: Mapping[str, Any]) -> None:
+        for key in ("outputSchema", "icons", "_meta"):
+            if tool.get(key):
+                self._losses.add(key, tool["name"])
+
+
+def _plain_name(name: str) -> str:
+    """Return a name of lower-case letters, digits and `_`: `getSum` and `get-sum` become `get_sum`."""
+    if re.fullmatch(r"[a-z][a-z0-9_]*", name):
+        return name
+    return snake(re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name), "tool")
+
+
+def is_task_only(tool: Mapping[str, Any]) -> bool:
+    """Return whether a tool can only be called as a task, which a generated server does not do."""
+    return (tool.get("execution") or {}).get("taskSupport") == "required"
+
+
+def schema_file(schema: Any) -> str:
+    """Return the text of the file for a schema; empty if it fits into the manifest."""
+    text = json.dumps(schema, ensure_ascii=False, indent=2) + "\n"
+    compact = json.dumps(schema, ensure_ascii=False)
+    fits = len(compact) <= MAX_INLINE_CHARACTERS and "\\r" not in compact and not _has_null(schema)
+    return "" if fits else text
+
+
+def _has_null(value: Any) -> bool:
+    """Return whether a JSON value contains null, which TOML lacks."""
+    if isinstance(value, dict):
+        return any(map(_has_null, value.values()))
+    if isinstance(value, list):
+        return any(map(_has_null, value))
+    return value is None
+
+
+def clean_text(text: str) -> str:
+    """Return a text without control characters except line feeds, and without spaces at the ends of lines."""
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").expandtabs(4).split("\n")
+    printable = ("".join(char if char.isprintable() else " " for char in line).rstrip() for line in lines)
+    return "\n".join(printable).strip()

@@ -1,0 +1,75 @@
+"""Checks of `[upstreams]`, and of tools that are served from one."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from toolmason_runtime.toml.problems import either, quoted, table_name, unprintable, within
+from toolmason_runtime.toml.reader import TableContext
+
+from toolmason.manifest.validate_clis import check_environment, check_hints, check_words, has_category
+
+_PROCESS_KEYS: Final = ("env", "pass_env", "working_dir")
+"""Keys that only an upstream with a `command` has."""
+_HEADER: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+"""Name of an HTTP header (RFC 9110, token)."""
+_CHANGES: Final = ("rename", "value", "hidden")
+
+
+def check_upstream(context: TableContext) -> None:
+    """Report an upstream without an address or with two, and keys that need the other address."""
+    has_command, has_url = "command" in context.data, "url" in context.data
+    if not (context.has("command") or context.has("url")):
+        hint = 'add `command = ["npx", "-y", "PACKAGE"]` or `url = "https://..."`'
+        context.error("TM235", f"{table_name(context.at)} has no address", hint=hint)
+    elif has_command and has_url:
+        message = f"`url` cannot be combined with `command` in {table_name(context.at)}"
+        context.error("TM235", message, "url", hint="keep one of them", value=False)
+    else:
+        absent, keys = ("command", _PROCESS_KEYS) if has_url else ("url", ("headers",))
+        for key in keys:
+            if key in context.data:
+                message = f"`{key}` in {table_name(context.at)} requires `{absent}`"
+                context.error("TM235", message, key, hint="remove it", value=False)
+    check_words(context, "command")
+    check_environment(context)
+    _check_headers(context)
+
+
+def _check_headers(context: TableContext) -> None:
+    headers = context.data.get("headers")
+    for name, value in headers.items() if isinstance(headers, dict) else ():
+        if not _HEADER.fullmatch(name):
+            message = f"{quoted(name)} is not a valid name of an HTTP header"
+            context.error("TM206", message, "headers", name, hint="write a name such as `Authorization`", value=False)
+        elif isinstance(value, str) and (characters := unprintable(value)):
+            message = f"`{name}` in {table_name((*context.at, 'headers'))} contains {characters}"
+            context.error("TM210", message, "headers", name, hint="remove it")
+
+
+def check_upstream_tool(context: TableContext) -> None:
+    """Report missing keys of a tool with `upstream`."""
+    upstream = context.data["upstream"]
+    if upstream == "":
+        context.error("TM209", f"`upstream` in {table_name(context.at)} is empty", "upstream")
+    elif "category" not in context.data and not has_category(context.document.data, "upstreams", upstream):
+        hint = f'add `category = "..."` here, or in [upstreams.{upstream}] for all of its tools'
+        context.error("TM202", f"missing key `category` {within(context.at)}", hint=hint)
+    check_hints(context)
+    context.missing("input_schema", '{ type = "object", ... }')
+
+
+def check_upstream_argument(context: TableContext) -> None:
+    """Report an argument without a change, or with two."""
+    changes = [key for key in _CHANGES if key in context.data]
+    if not changes:
+        context.error(
+            "TM236", f"{table_name(context.at)} changes nothing", hint=f"add {either(_CHANGES)}, or remove it"
+        )
+    for extra in changes[1:]:
+        message = f"`{extra}` cannot be combined with `{changes[0]}` in {table_name(context.at)}"
+        context.error("TM236", message, extra, hint="keep one of them", value=False)
+    if context.data.get("hidden") is False or context.data.get("rename") == "":
+        message = f"`{changes[0]}` in {table_name(context.at)} changes nothing"
+        context.error("TM236", message, changes[0], hint="remove it", value=False)

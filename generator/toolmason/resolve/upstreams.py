@@ -1,0 +1,166 @@
+"""Upstreams and the tools they implement: the schema for models, and the way back to the upstream's arguments."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any, Final
+
+from toolmason_runtime.programs.spec import Risk
+from toolmason_runtime.suggestions import did_you_mean
+from toolmason_runtime.upstreams.spec import Upstream, UpstreamTool
+
+from toolmason.manifest.tables import HintsTable, ToolTable, UpstreamTable
+from toolmason.model.identifiers import upstream_constant_name
+from toolmason.model.server import UpstreamServer
+from toolmason.model.tool import UpstreamBinding
+from toolmason.model.types import JsonSchema
+from toolmason.resolve.clis import used_variables
+from toolmason.resolve.context import ResolveContext
+from toolmason.resolve.examples import SchemaChecker
+from toolmason.resolve.raw_schema import RawSchemaError, check_references
+
+_NAMING_KEYWORDS: Final = (
+    *("allOf", "anyOf", "oneOf", "not", "if", "then", "else", "$ref", "patternProperties", "propertyNames"),
+    *("dependentRequired", "dependentSchemas", "dependencies", "minProperties", "maxProperties"),
+    "unevaluatedProperties",
+)
+"""Keywords of the root that can name or count arguments: changes would have to be made there as well."""
+
+
+def upstreams(context: ResolveContext) -> dict[str, Upstream]:
+    """Resolve `[upstreams]`. Unknown categories are reported."""
+    return {name: _upstream(context, name, table) for name, table in context.tables.upstreams.items()}
+
+
+def _upstream(context: ResolveContext, name: str, table: UpstreamTable) -> Upstream:
+    if table.category and not context.is_known("categories", table.category):
+        context.report_unknown("TM301", "category", table.category, context.tables.categories, (*table.at, "category"))
+    return Upstream(
+        name=name,
+        command=table.command,
+        url=table.url,
+        env=dict(table.env),
+        pass_env=table.pass_env,
+        working_dir=table.working_dir,
+        headers=dict(table.headers),
+        timeout_s=table.timeout,
+    )
+
+
+def upstream_servers(context: ResolveContext) -> tuple[UpstreamServer, ...]:
+    """Return the upstreams of tools, in the order of the manifest."""
+    used = {tool.upstream for tool in context.tables.tools.values()}
+    return tuple(
+        UpstreamServer(
+            name=name,
+            summary=table.summary,
+            tags=table.tags,
+            address=table.url or " ".join(table.command),
+            variables=_variables(table),
+        )
+        for name, table in context.tables.upstreams.items()
+        if name in used
+    )
+
+
+def _variables(table: UpstreamTable) -> tuple[str, ...]:
+    texts = (*table.command, table.url, table.working_dir, *table.env.values(), *table.headers.values())
+    return tuple(dict.fromkeys([*used_variables(texts), *table.pass_env]))
+
+
+def upstream_binding(context: ResolveContext, name: str, table: ToolTable) -> UpstreamBinding | None:
+    """Return the upstream's tool that implements a tool, or None with its errors reported."""
+    upstream = context.upstreams.get(table.upstream)
+    if upstream is None:
+        if not context.is_known("upstreams", table.upstream):
+            at = (*table.at, "upstream")
+            context.report_unknown("TM351", "upstream", table.upstream, context.tables.upstreams, at)
+        return None
+    changes = table.arguments.items()
+    tool = UpstreamTool(
+        name=name,
+        upstream=upstream,
+        original=table.upstream_tool or name,
+        risk=_risk(table.hints),
+        is_repeatable=table.hints is not None and (table.hints.read_only or table.hints.idempotent),
+        renamed={change.rename: original for original, change in changes if change.rename},
+        fixed={original: change.value for original, change in changes if change.value is not None},
+        hidden=tuple(original for original, change in changes if change.hidden),
+        timeout_s=table.timeout,
+    )
+    return UpstreamBinding(tool=tool, upstream_constant=upstream_constant_name(table.upstream))
+
+
+def _risk(hints: HintsTable | None) -> Risk:
+    """Return the risk that follows from the manifest's hints."""
+    if hints is None or (hints.destructive and not hints.read_only):
+        return Risk.DESTRUCTIVE
+    return Risk.READ if hints.read_only else Risk.WRITE
+
+
+def changed_schema(
+    context: ResolveContext, checker: SchemaChecker, table: ToolTable, schema: JsonSchema
+) -> JsonSchema | None:
+    """Return the schema of a tool for models, with the changes of `arguments`; None with the errors reported."""
+    if not table.arguments:
+        return schema
+    properties = schema.get("properties", {})
+    at = (*table.at, "arguments")
+    if keyword := next((keyword for keyword in _NAMING_KEYWORDS if keyword in schema), ""):
+        message = f"arguments of a schema with `{keyword}` at its root cannot be changed"
+        context.error("TM352", message, at, hint="remove `arguments`, or simplify `input_schema`", value=False)
+        return None
+    valid = [_check_change(context, checker, table, name, schema) for name in table.arguments]
+    names = {name: table.arguments[name].rename or name if name in table.arguments else name for name in properties}
+    shown = [new for name, new in names.items() if not _is_removed(table, name)]
+    for change in table.arguments.values():
+        if change.rename and Counter(shown)[change.rename] > 1:
+            message = f"two arguments would both be `{change.rename}`"
+            context.error("TM352", message, (*change.at, "rename"), hint="choose another name")
+            valid.append(False)
+    if not all(valid):
+        return None
+    changed = {
+        **schema,
+        "properties": {names[name]: part for name, part in properties.items() if not _is_removed(table, name)},
+        "required": [names.get(name, name) for name in schema.get("required", ()) if not _is_removed(table, name)],
+    }
+    return _without_lost_references(context, table, changed)
+
+
+def _is_removed(table: ToolTable, name: str) -> bool:
+    change = table.arguments.get(name)
+    return change is not None and not change.rename
+
+
+def _check_change(
+    context: ResolveContext, checker: SchemaChecker, table: ToolTable, name: str, schema: Mapping[str, Any]
+) -> bool:
+    """Return whether the change of the argument `name` fits the upstream's schema; report it if not."""
+    change, properties = table.arguments[name], schema.get("properties", {})
+    if name not in properties:
+        hint = did_you_mean(name, properties) or f"known: {', '.join(properties) or 'none'}"
+        context.error("TM352", f"`input_schema` has no argument `{name}`", change.at, hint=hint, value=False)
+        return False
+    if change.hidden and name in schema.get("required", ()):
+        hint = "write `value` with the value of every call"
+        context.error("TM352", f"`{name}` is required, so it cannot be left out", (*change.at, "hidden"), hint=hint)
+        return False
+    if change.value is None:
+        return True
+    problems = checker.find_problems({**schema, "required": []}, {name: change.value}, closed=False)
+    for problem in problems:
+        message = f"`value` of `{name}` is invalid: {problem.message}"
+        context.error("TM352", message, (*change.at, "value", *problem.path[1:]), hint=problem.hint)
+    return not problems
+
+
+def _without_lost_references(context: ResolveContext, table: ToolTable, schema: JsonSchema) -> JsonSchema | None:
+    try:
+        check_references(schema)
+    except RawSchemaError as error:
+        message = f"`arguments` changes a part that another one refers to: {error}"
+        context.error("TM352", message, (*table.at, "arguments"), hint="move that part to `$defs`", value=False)
+        return None
+    return schema

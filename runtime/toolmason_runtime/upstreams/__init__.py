@@ -1,0 +1,1 @@
+"""Tools of other MCP servers, served as tools of this one."""

@@ -1,0 +1,261 @@
+"""The connection to one upstream: started at its first call, in its own protocol era, closed with the server.
+
+Invariants of the concurrent code:
+
+1. One task enters and exits the SDK's client, as cancel scopes require. It is independent of every request, and its
+   context is empty, so that no cancelled request ends the connection and no call is attributed to another one.
+2. `is_over` is set before the upstream is ended: later calls get a new connection.
+3. A request of the upstream goes to the call that caused it. A modern upstream and one over HTTP name the call by the
+   context of its task; otherwise the last call counts, which is right if all calls come from one client (`is_local`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from contextvars import Context, ContextVar
+from typing import Any, Final, Protocol, TypeVar
+
+from mcp import Client, MCPError, types
+from mcp.client.context import ClientRequestContext
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared._httpx_utils import create_mcp_http_client
+from toolmason_runtime.programs.argv import expand_variables
+from toolmason_runtime.protocol.call import Level, ServerInfo, ToolCall
+from toolmason_runtime.protocol.errors import MethodError, ToolError
+from toolmason_runtime.upstreams.process import UpstreamProcess
+from toolmason_runtime.upstreams.spec import Upstream
+
+START_S: Final = 60.0
+"""Seconds in which an upstream must answer after its start; `npx` may have to download it first."""
+UNAVAILABLE: Final = "UPSTREAM_UNAVAILABLE"
+_HTTP_TIMEOUTS_S: Final = (30.0, None, 30.0, 30.0)
+"""Seconds to connect, read, write and wait for a connection; each call has its own limit."""
+_MAX_PAGES: Final = 50
+
+Send = Callable[[ToolCall, str], Awaitable[dict[str, Any]]]
+"""Sends a question to the client of a call, under a key; returns its result."""
+
+
+class Caller(Protocol):
+    """A running call, to which the requests and messages of the upstream belong."""
+
+    async def ask(self, send: Send) -> dict[str, Any]:
+        """Ask the client; return its result."""
+        ...
+
+    async def log(self, level: Level, data: Any, logger: str) -> None:
+        """Pass on a log message."""
+        ...
+
+
+current: ContextVar[Caller | None] = ContextVar("current", default=None)
+"""The call whose task runs."""
+_log = logging.getLogger(__name__)
+_Result = TypeVar("_Result", bound=types.Result)
+
+
+class Connection:
+    """A started upstream. It declares to it the capabilities of the client of the first call."""
+
+    def __init__(self, upstream: Upstream, call: ToolCall) -> None:
+        self.upstream = upstream
+        self.calls: list[Caller] = []
+        """The calls that use it, in the order of their start."""
+        self.is_over = False
+        self.why_over = ""
+        self._is_local = call.is_local
+        self._process = UpstreamProcess(upstream) if upstream.command else None
+        self._ready: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
+        self._closing = asyncio.Event()
+        self._task = asyncio.create_task(self._live(self._callbacks(call)), context=Context())
+
+    async def client(self) -> Client:
+        """Return the SDK's client once the upstream has answered.
+
+        Raises:
+            ToolError: it did not start.
+        """
+        return await asyncio.shield(self._ready)
+
+    async def closed(self) -> None:
+        """Wait until the connection has ended."""
+        await asyncio.wait([self._task])
+
+    async def aclose(self) -> None:
+        """End the connection and the upstream."""
+        self.is_over = True
+        self._closing.set()
+        if not self._ready.done():
+            self._task.cancel()
+        await self.closed()
+
+    def leave(self) -> None:
+        """End a connection that cannot be used any more; the next call starts a new one."""
+        self.is_over = True
+        self._closing.set()
+
+    async def has_tool(self, name: str) -> bool:
+        """Return whether the upstream lists a tool now."""
+        client = await self.client()
+        return name in await _tool_names(client)
+
+    async def _live(self, callbacks: dict[str, Any]) -> None:
+        try:
+            async with (
+                asyncio.timeout(START_S) as start,
+                self._transport() as transport,
+                Client(transport, cache=None, log_level="debug", **callbacks) as client,
+            ):
+                await _tool_names(client)
+                start.reschedule(None)
+                self._ready.set_result(client)
+                await self._wait_for_end()
+                self.is_over = True
+        except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001  it goes to the waiting calls, or to the log
+            self.is_over = True
+            if not self._ready.done():
+                self._ready.set_exception(self._start_error(error))
+                self._ready.exception()  # marks it as retrieved: every waiting call may have been cancelled
+            elif not isinstance(error, asyncio.CancelledError):
+                _log.debug("upstream %s: error while closing", self.upstream.name, exc_info=error)
+        finally:
+            self.why_over = self._process.why_it_ended() if self._process else ""
+
+    async def _wait_for_end(self) -> None:
+        """Wait until the connection is to be closed, or the program has ended."""
+        events = [self._closing, *([self._process.ended] if self._process else [])]
+        waits = [asyncio.create_task(event.wait()) for event in events]
+        try:
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for wait in waits:
+                wait.cancel()
+
+    @asynccontextmanager
+    async def _transport(self) -> AsyncIterator[Any]:
+        """Yield a transport of the SDK; the program is ended afterwards."""
+        if self._process is not None:
+            yield self._process.streams()
+            return
+        name = self.upstream.name
+        url = expand_variables(self.upstream.url, os.environ, where=f"the url of the upstream {name}")
+        headers = {
+            header: expand_variables(value, os.environ, where=f"headers.{header} of the upstream {name}")
+            for header, value in self.upstream.headers.items()
+        }
+        async with create_mcp_http_client(headers) as http_client:
+            http_client.timeout = _HTTP_TIMEOUTS_S
+            yield streamable_http_client(url, http_client=http_client)
+
+    def _start_error(self, error: BaseException) -> ToolError:
+        cause = first_error(error)
+        ended = self._process.why_it_ended() if self._process else ""
+        if isinstance(cause, ToolError):
+            reason = f"could not be started: {cause.message}"
+        elif isinstance(cause, TimeoutError):
+            reason = f"did not answer within {START_S:g} seconds{ended}"
+        elif self._process is not None and self._process.ended.is_set():
+            reason = f"ended while it started{ended}"
+        else:
+            reason = f"could not be reached: {error_text(cause)}"
+        message = (
+            f"The MCP server '{self.upstream.name}', which implements this tool, {reason}. Tell the user, who can "
+            f"check [upstreams.{self.upstream.name}] of the manifest; the next call starts it again."
+        )
+        return ToolError(message, code=UNAVAILABLE)
+
+    def _callbacks(self, call: ToolCall) -> dict[str, Any]:
+        """Return the client's callbacks; the SDK declares a capability for each.
+
+        The client that started this server decides over stdio. Over HTTP several clients share the connection, so each
+        question is checked against the client of its call, and nobody's roots become those of all.
+        """
+        declared = call.client_capabilities
+        info = call.find_state(ServerInfo)
+        callbacks: dict[str, Any] = {"logging_callback": self._log_message}
+        if info is not None:
+            callbacks["client_info"] = types.Implementation(name=info.name, version=info.version)
+        if "elicitation" in declared or not call.is_local:
+            callbacks["elicitation_callback"] = self._elicit
+        if "sampling" in declared or not call.is_local:
+            callbacks["sampling_callback"] = self._sample
+        if "roots" in declared and call.is_local:
+            callbacks["list_roots_callback"] = self._list_roots
+        return callbacks
+
+    async def _elicit(
+        self, _: ClientRequestContext, params: types.ElicitRequestParams
+    ) -> types.ElicitResult | types.ErrorData:
+        wire = params.model_dump(by_alias=True, mode="json", exclude_none=True)
+
+        def send(call: ToolCall, key: str) -> Awaitable[dict[str, Any]]:
+            if wire.get("mode") == "url":
+                return call.elicit_url(
+                    wire["message"], wire["url"], key=key, elicitation_id=wire.get("elicitationId", key)
+                )
+            return call.elicit(wire["message"], wire["requestedSchema"], key=key)
+
+        return await self._ask(types.ElicitResult, send)
+
+    async def _sample(
+        self, _: ClientRequestContext, params: types.CreateMessageRequestParams
+    ) -> types.CreateMessageResult | types.ErrorData:
+        wire = params.model_dump(by_alias=True, mode="json", exclude_none=True, exclude={"meta"})
+        return await self._ask(types.CreateMessageResult, lambda call, key: call.sample(wire, key=key))
+
+    async def _list_roots(self, _: ClientRequestContext) -> types.ListRootsResult | types.ErrorData:
+        async def send(call: ToolCall, key: str) -> dict[str, Any]:
+            return {"roots": await call.client_roots(key=key)}
+
+        return await self._ask(types.ListRootsResult, send)
+
+    async def _ask(self, kind: type[_Result], send: Send) -> _Result | types.ErrorData:
+        """Ask the client of the call that caused a request of the upstream; return its result, or an error."""
+        running = self._running_call()
+        if running is None:
+            return types.ErrorData(code=types.INVALID_REQUEST, message="No call of this client is running")
+        try:
+            return kind.model_validate(await running.ask(send))
+        except (ToolError, MethodError) as error:
+            return types.ErrorData(code=types.INVALID_REQUEST, message=error.message)
+
+    async def _log_message(self, params: types.LoggingMessageNotificationParams) -> None:
+        if (running := self._running_call()) is not None:
+            await running.log(params.level, params.data, params.logger or self.upstream.name)
+
+    def _running_call(self) -> Caller | None:
+        """Return the call that caused what the upstream sends; None if several clients could have."""
+        if (running := current.get()) is not None:
+            return running
+        is_certain = self._is_local or len(self.calls) == 1
+        return self.calls[-1] if self.calls and is_certain else None
+
+
+async def _tool_names(client: Client) -> set[str]:
+    """Return the names of the upstream's tools. The SDK keeps their output schemas for its check of results."""
+    names: set[str] = set()
+    cursor = None
+    for _ in range(_MAX_PAGES):
+        page = await client.list_tools(cursor=cursor)
+        names |= {tool.name for tool in page.tools}
+        cursor = page.next_cursor
+        if not cursor:
+            break
+    return names
+
+
+def first_error(error: BaseException) -> BaseException:
+    """Return the first exception in nested groups: task groups of the SDK raise them."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
+
+
+def error_text(error: BaseException) -> str:
+    """Return an exception as one line for an error message."""
+    text = error.error.message if isinstance(error, MCPError) else str(error) or type(error).__name__
+    return " ".join(text.split())[:300]

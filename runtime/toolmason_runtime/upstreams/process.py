@@ -1,0 +1,141 @@
+"""The stdio transport to an upstream that this server starts: its process, its messages and its end."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections import deque
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, suppress
+from typing import Final
+
+import anyio
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from mcp.shared.message import SessionMessage
+from toolmason_runtime.programs.argv import expand_variables
+from toolmason_runtime.programs.execute import Command, base_environment, start
+from toolmason_runtime.programs.launcher_client import Limits
+from toolmason_runtime.programs.process_group import Process
+from toolmason_runtime.transports.framing import LineBuffer, MalformedError, encode_message, receive
+from toolmason_runtime.upstreams.spec import Upstream
+
+MAX_MESSAGE_BYTES: Final = 32 * 1024 * 1024
+"""Maximum size of a message of an upstream: a picture of 24 MB in Base64."""
+CLOSE_S: Final = 0.5
+"""Seconds that an upstream has to end after its input was closed, before it gets SIGTERM."""
+_READ_BYTES: Final = 65_536
+_MAX_STDERR_LINES: Final = 20
+_MAX_STDERR_CHARS: Final = 500
+
+_log = logging.getLogger(__name__)
+Streams = tuple[MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObjectSendStream[SessionMessage]]
+
+
+class UpstreamProcess:
+    """The program of an upstream, with all of its descendants."""
+
+    def __init__(self, upstream: Upstream) -> None:
+        self._upstream = upstream
+        self._output = asyncio.StreamReader()
+        self._errors = LineBuffer(_MAX_STDERR_CHARS)
+        self._stderr: deque[str] = deque(maxlen=_MAX_STDERR_LINES)
+        self._process = Process(self._output, self._log_errors)
+        self.ended = asyncio.Event()
+        """Set when it has ended, or has closed its output."""
+
+    @asynccontextmanager
+    async def streams(self) -> AsyncIterator[Streams]:
+        """Start the program, yield its messages and a stream for ours, and end it with all of its descendants.
+
+        Raises:
+            ToolError: it did not start.
+        """
+        received, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+        outgoing, to_send = anyio.create_memory_object_stream[SessionMessage](0)
+        tasks: list[asyncio.Task[None]] = []
+        try:
+            await start(self._process, self._command(os.environ), None)
+            tasks = [
+                asyncio.create_task(work)
+                for work in (self._read(received), self._write(to_send), self._watch(received))
+            ]
+            yield incoming, outgoing
+        finally:
+            with anyio.CancelScope(shield=True):
+                await self._end()
+            for task in tasks:
+                task.cancel()
+            for stream in (received, incoming, outgoing, to_send):
+                stream.close()
+
+    def why_it_ended(self) -> str:
+        """Return the exit code and the last line of standard error, for an error message."""
+        code = self._process.exit_code
+        status = "" if code is None else f" with exit code {code}" if code >= 0 else f" by signal {-code}"
+        return f"{status}; its last line on stderr: {self._stderr[-1]}" if self._stderr else status
+
+    def _command(self, environ: Mapping[str, str]) -> Command:
+        upstream, name = self._upstream, self._upstream.name
+        passed = {variable: value for variable in upstream.pass_env if (value := environ.get(variable))}
+        own = {
+            variable: expand_variables(text, environ, where=f"env.{variable} of the upstream {name}")
+            for variable, text in upstream.env.items()
+        }
+        words = [
+            expand_variables(word, environ, where=f"the command of the upstream {name}") for word in upstream.command
+        ]
+        return Command(
+            argv=tuple(words),
+            env={**base_environment(environ), **passed, **own},
+            cwd=expand_variables(upstream.working_dir, environ, where=f"working_dir of the upstream {name}"),
+            limits=Limits(memory_mb=0, file_bytes=0),
+        )
+
+    async def _watch(self, received: MemoryObjectSendStream[SessionMessage | Exception]) -> None:
+        """Note the end of the program itself: its descendants may keep its output open."""
+        await self._process.finished()
+        self.ended.set()
+        received.close()
+
+    async def _read(self, received: MemoryObjectSendStream[SessionMessage | Exception]) -> None:
+        lines = LineBuffer(MAX_MESSAGE_BYTES)
+        try:
+            with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+                while data := await self._output.read(_READ_BYTES):
+                    for line in lines.feed(data):
+                        if (message := self._message(line)) is not None:
+                            await received.send(message)
+        finally:
+            self.ended.set()
+            received.close()
+
+    def _message(self, line: bytes) -> SessionMessage | None:
+        """Return the message of a line. A malformed line is logged; a call that waits for it fails."""
+        try:
+            return SessionMessage(receive(line, max_bytes=MAX_MESSAGE_BYTES).message)
+        except MalformedError as malformed:
+            _log.warning("upstream %s: ignored an invalid line: %s", self._upstream.name, malformed)
+            return None if malformed.response_error is None else SessionMessage(malformed.response_error)
+
+    async def _write(self, to_send: MemoryObjectReceiveStream[SessionMessage]) -> None:
+        stdin = self._process.stdin
+        with suppress(OSError):
+            async for item in to_send:
+                if stdin is not None:
+                    stdin.write(encode_message(item.message) + b"\n")
+                    await stdin.drain()
+
+    def _log_errors(self, data: bytes) -> None:
+        for line in self._errors.feed(data):
+            text = line.decode("utf-8", "replace").strip()[:_MAX_STDERR_CHARS]
+            self._stderr.append(text)
+            _log.info("upstream %s: %s", self._upstream.name, text)
+
+    async def _end(self) -> None:
+        """Close its input, as MCP specifies, then end the process group."""
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+            with anyio.move_on_after(CLOSE_S):
+                await self._process.finished()
+        await self._process.end()

@@ -1,0 +1,73 @@
+"""Convert the result of an upstream: text of bounded length, other content and structure unchanged."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from mcp import types
+from toolmason_runtime.chunks.store import ChunkStore
+from toolmason_runtime.protocol.answer_size import BLOCK_OVERHEAD, size_of
+from toolmason_runtime.protocol.content import Reply, Text
+from toolmason_runtime.protocol.results import compact_json
+
+MAX_MEDIA_CHARS: Final = 8 * 1024 * 1024
+"""Maximum size of the pictures, sounds and resources of one answer, in characters of JSON."""
+
+
+@dataclass(frozen=True, slots=True)
+class WireBlock:
+    """A content block as the upstream sent it."""
+
+    wire: dict[str, Any]
+
+    def to_wire(self) -> dict[str, Any]:
+        """Return the MCP wire form."""
+        return self.wire
+
+
+async def reply(result: types.CallToolResult, store: ChunkStore) -> Reply:
+    """Return the result of an upstream for the client.
+
+    If the texts exceed one answer, they become one text in front, cut after its first chunk. A structure that does not
+    fit beside them is left out, and so are other blocks that are too large together.
+    """
+    wire = result.model_dump(by_alias=True, mode="json", exclude_none=True)
+    blocks: list[dict[str, Any]] = wire.get("content", [])
+    structure = wire.get("structuredContent")
+    texts = [block["text"] for block in blocks if block["type"] == "text"]
+    size = sum(size_of(text) + BLOCK_OVERHEAD for text in texts)
+    content: list[Any] = []
+    if size > store.part_size:
+        content.append(Text(await _cut(texts, store)))
+        blocks = [block for block in blocks if block["type"] != "text"]
+    structure_size = 0 if structure is None else size_of(compact_json(structure))
+    if structure is not None and size + structure_size > store.part_size:
+        structure = None
+        content.append(Text(f"[the structured result of {structure_size:,} characters was left out]"))
+    return Reply([*content, *_fitting(blocks)], is_error=result.is_error, structure=structure)
+
+
+async def _cut(texts: Sequence[str], store: ChunkStore) -> str:
+    try:
+        stored = await store.keep("\n".join(texts))
+    except OSError as error:
+        return f"[cut: the rest could not be stored: {error.strerror}]\n{texts[0][: store.part_size // 4]}"
+    if not stored.next_call:  # many bytes, few characters
+        return stored.first
+    summary = f"{len(stored.first):,} of {stored.chars:,} characters shown"
+    warnings = "".join(f"[{warning}]\n" for warning in stored.warnings)
+    return f"[cut: {summary}; {stored.next_call} gives the next of {stored.total} parts]\n{warnings}{stored.first}"
+
+
+def _fitting(blocks: Sequence[dict[str, Any]]) -> list[Any]:
+    """Return the blocks in their order, with a note in place of each that is too large."""
+    content: list[Any] = []
+    budget = MAX_MEDIA_CHARS
+    for block in blocks:
+        size = len(compact_json(block))
+        fits = size <= budget
+        budget -= size if fits else 0
+        content.append(WireBlock(block) if fits else Text(f"[{block['type']} of {size:,} characters left out]"))
+    return content

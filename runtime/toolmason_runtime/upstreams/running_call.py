@@ -1,0 +1,249 @@
+"""One call of an upstream's tool, from its start to its result, with the questions of the upstream.
+
+Invariants of the concurrent code:
+
+1. The call runs in a task of its own. `follow` runs in the request of the client, and passes questions on there: a
+   request of 2026-07-28 ends with a question, and the next `follow` of the same call brings the answer.
+2. A question is in `_questions` until its answer is set, or the upstream withdraws it. `follow` returns no result while
+   there is one.
+3. The time limit stands still while there is a question.
+4. A call that no request follows is cancelled after `ANSWER_S`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol
+from uuid import uuid4
+
+import anyio
+from mcp import MCPError, types
+from toolmason_runtime.protocol.call import InputRequired, Level, ToolCall
+from toolmason_runtime.protocol.errors import ToolError
+from toolmason_runtime.upstreams.connection import Connection, Send, current, error_text, first_error
+from toolmason_runtime.upstreams.spec import Upstream, UpstreamTool
+
+ANSWER_S: Final = 900.0
+"""Seconds in which a client of 2026-07-28 must repeat a call with the answer to a question."""
+
+KEY_PREFIX: Final = "upstream"
+"""Start of the key of a question of an upstream: `upstream-CALL-NUMBER`."""
+
+
+class Registry(Protocol):
+    """The upstreams of the server; see `registry.Upstreams`."""
+
+    def connection(self, upstream: Upstream, call: ToolCall) -> Connection:
+        """Return the open connection to an upstream."""
+        ...
+
+    def keep(self, waiting: RunningCall) -> None:
+        """Keep a call until the client repeats it with the answer to its question."""
+        ...
+
+    def forget(self, waiting: RunningCall) -> None:
+        """Drop a call that nobody has repeated."""
+        ...
+
+    def start(self, task: asyncio.Task[Any]) -> None:
+        """Keep a reference to a task until it is done."""
+        ...
+
+
+class UpstreamEndedError(Exception):
+    """The upstream ended during the call."""
+
+
+@dataclass(slots=True, eq=False)
+class _Question:
+    """A request of the upstream to the client."""
+
+    key: str
+    send: Send
+    answer: asyncio.Future[dict[str, Any]] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+
+
+class RunningCall:
+    """A call of `tool` with its original `arguments`."""
+
+    def __init__(self, upstreams: Registry, tool: UpstreamTool, arguments: Mapping[str, Any], call: ToolCall) -> None:
+        self.id = uuid4().hex
+        self.tool = tool
+        self.arguments = dict(arguments)
+        self._upstreams = upstreams
+        self._call: ToolCall | None = call
+        self._questions: list[_Question] = []
+        self._asked = 0
+        self._changed = asyncio.Event()
+        self._expiry: asyncio.TimerHandle | None = None
+        self._limit = anyio.CancelScope()
+        self._left_s = math.inf
+        self._task = asyncio.create_task(self._run(call))
+        self._task.add_done_callback(self._note_end)
+        upstreams.start(self._task)
+
+    async def follow(self, call: ToolCall) -> types.CallToolResult:
+        """Return the result; pass the questions of the upstream to the client of `call`.
+
+        Raises:
+            ToolError: the call failed.
+            InputRequired: the client must answer first (2026-07-28); `Upstreams.run` then finds this call.
+        """
+        self._call = call
+        if self._expiry is not None:
+            self._expiry.cancel()
+        try:
+            while self._questions or not self._task.done():
+                if self._questions:
+                    await self._pass_on(self._questions[0], call)
+                else:
+                    self._changed.clear()
+                    await self._changed.wait()
+            return self._task.result()
+        except InputRequired:
+            self._upstreams.keep(self)
+            self._expiry = asyncio.get_running_loop().call_later(ANSWER_S, self._expire)
+            raise
+        except asyncio.CancelledError:
+            self._task.cancel()
+            raise
+        finally:
+            self._call = None
+
+    async def ask(self, send: Send) -> dict[str, Any]:
+        """Ask the client, in the request that follows this call; return its result.
+
+        Raises:
+            ToolError: the client refused, or cannot answer.
+        """
+        self._asked += 1
+        question = _Question(f"{KEY_PREFIX}-{self.id}-{self._asked}", send)
+        if not self._questions:
+            self._left_s, self._limit.deadline = self._limit.deadline - anyio.current_time(), math.inf
+        self._questions.append(question)
+        self._changed.set()
+        try:
+            return await question.answer
+        finally:
+            self._questions.remove(question)
+            if not self._questions:
+                self._limit.deadline = anyio.current_time() + self._left_s
+            self._changed.set()
+
+    async def log(self, level: Level, data: Any, logger: str) -> None:
+        """Pass on a log message to the client, if a request of it waits."""
+        if self._call is not None:
+            await self._call.log(level, data, logger)
+
+    async def _progress(self, progress: float, total: float | None, message: str | None) -> None:
+        if self._call is not None:
+            await self._call.progress(progress, total, message)
+
+    async def _pass_on(self, question: _Question, call: ToolCall) -> None:
+        """Send a question to the client, until it answers or the upstream withdraws the question."""
+
+        async def send() -> dict[str, Any]:
+            return await question.send(call, question.key)
+
+        sending = asyncio.create_task(send())
+        try:
+            await asyncio.wait({sending, question.answer}, return_when=asyncio.FIRST_COMPLETED)
+            if not question.answer.done():
+                self._settle(question, sending)
+        finally:
+            sending.cancel()
+        while question in self._questions:  # until `ask` has taken the answer
+            self._changed.clear()
+            await self._changed.wait()
+
+    def _settle(self, question: _Question, sending: asyncio.Task[dict[str, Any]]) -> None:
+        error = sending.exception()
+        if error is None:
+            question.answer.set_result(sending.result())
+        elif isinstance(error, Exception):
+            question.answer.set_exception(error)
+        else:
+            raise error
+
+    async def _run(self, call: ToolCall) -> types.CallToolResult:
+        current.set(self)
+        for is_last in (False, True):
+            connection = self._upstreams.connection(self.tool.upstream, call)
+            connection.calls.append(self)
+            try:
+                return await self._call_tool(connection)
+            except UpstreamEndedError:
+                await connection.closed()
+                if is_last or not self.tool.is_repeatable:
+                    raise self._ended_error(connection, was_repeated=is_last) from None
+            finally:
+                connection.calls.remove(self)
+        raise AssertionError("unreachable")
+
+    async def _call_tool(self, connection: Connection) -> types.CallToolResult:
+        client = await connection.client()
+        limit_s = self.tool.timeout_s or self.tool.upstream.timeout_s
+        while self._questions:  # such as that for the roots, which some servers need before a call
+            self._changed.clear()
+            await self._changed.wait()
+        with anyio.CancelScope(deadline=anyio.current_time() + limit_s) as self._limit:
+            try:
+                result = await client.call_tool(self.tool.original, self.arguments, progress_callback=self._progress)
+            except (Exception, BaseExceptionGroup) as error:
+                await self._explain(connection, first_error(error))
+                raise
+            if result.is_error and not await connection.has_tool(self.tool.original):
+                raise self._missing_error()
+            return result
+        message = f"The call took more than {limit_s:g} seconds and was cancelled: ask for less at once"
+        raise ToolError(message, code="UPSTREAM_TIMEOUT")
+
+    async def _explain(self, connection: Connection, error: BaseException) -> None:
+        """Raise the error for the model; an upstream that has ended may be started again first."""
+        if isinstance(error, ToolError):
+            raise error
+        is_closed = isinstance(error, MCPError) and error.error.code == types.CONNECTION_CLOSED
+        if is_closed or connection.is_over or _is_lost_session(error):
+            connection.leave()
+            raise UpstreamEndedError from error
+        with suppress(MCPError):
+            if isinstance(error, MCPError) and not await connection.has_tool(self.tool.original):
+                raise self._missing_error() from error
+        message = f"The MCP server '{self.tool.upstream.name}' failed: {error_text(error)}. "
+        message += "Check the arguments, or tell the user."
+        raise ToolError(message, code="UPSTREAM_ERROR") from error
+
+    def _missing_error(self) -> ToolError:
+        name = self.tool.upstream.name
+        message = f"The MCP server '{name}' has no tool '{self.tool.original}' any more. Do not retry; tell the user, "
+        message += "who can update the manifest: `toolmason check --upstreams` shows the changes."
+        return ToolError(message, code="UPSTREAM_TOOL_MISSING")
+
+    def _ended_error(self, connection: Connection, *, was_repeated: bool) -> ToolError:
+        times = "twice " if was_repeated else ""
+        message = f"The MCP server '{self.tool.upstream.name}' ended {times}during this call{connection.why_over}. "
+        if was_repeated:
+            message += "Do not retry; tell the user."
+        else:
+            message += (
+                "The call may have had an effect: check it before you repeat the call, which starts the server again."
+            )
+        return ToolError(message, code="UPSTREAM_ENDED")
+
+    def _note_end(self, task: asyncio.Task[types.CallToolResult]) -> None:
+        if not task.cancelled():
+            task.exception()  # marks it as retrieved: the client may have gone
+        self._changed.set()
+
+    def _expire(self) -> None:
+        self._upstreams.forget(self)
+        self._task.cancel()
+
+
+def _is_lost_session(error: BaseException) -> bool:
+    """Return whether an HTTP server has forgotten the session, as after its restart (streamable HTTP, 404)."""
+    return isinstance(error, MCPError) and error.error.message == "Session terminated"

@@ -1,0 +1,60 @@
+"""Declarations of upstreams and their tools: plain data that generated code creates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from toolmason_runtime.programs.spec import Risk
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Upstream:
+    """`[upstreams.NAME]`: another MCP server, with either a `command` or a `url`.
+
+    Its program receives the variables in `env`, those of our server in `pass_env`, and a minimal base environment.
+    `headers` are those of every request to `url`. `timeout_s` limits a call.
+    """
+
+    name: str
+    command: tuple[str, ...] = ()
+    url: str = ""
+    env: Mapping[str, str] = field(default_factory=dict)
+    pass_env: tuple[str, ...] = ()
+    working_dir: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    timeout_s: float = 60.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpstreamTool:
+    """A tool with `upstream`.
+
+    `original` is its name in the upstream. `risk` is the effect of a call by the manifest's hints; the annotations of
+    the upstream do not count. A tool that `is_repeatable` can be called again after a crash without a further effect.
+    """
+
+    name: str
+    upstream: Upstream
+    original: str
+    risk: Risk = Risk.DESTRUCTIVE
+    is_repeatable: bool = False
+    renamed: Mapping[str, str] = field(default_factory=dict)
+    """Names of arguments for models -> original names."""
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+    """Values of hidden arguments, by their original names."""
+    hidden: tuple[str, ...] = ()
+    """Original names of arguments that are never sent."""
+    timeout_s: float | None = None
+    """Limit of a call in seconds; None means that of the upstream."""
+
+    def original_arguments(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the arguments of a call with their original names, and the fixed ones."""
+        unavailable = {*self.hidden, *self.renamed.values(), *self.fixed}
+        sent = {
+            self.renamed.get(name, name): value
+            for name, value in arguments.items()
+            if name in self.renamed or name not in unavailable
+        }
+        return {**sent, **self.fixed}
