@@ -2,7 +2,7 @@
 
 Commands run in this repository, with exceptions: those of the section that wraps a program run in a repository with its
 manifest, those of docs/*.md in a directory with the files that the page shows (a block that begins with `# NAME`),
-those of the section on reviews one after the other in an empty directory, and those of the section on research use the
+those of the section on reviews one after the other in an empty directory, the installation in another, and those of the section on research use the
 real Gemini CLI, which asks a stand-in for the model.
 """
 
@@ -34,7 +34,8 @@ README: Final = read("README.md")
 WRAPPING: Final = README.section("Wrap your CLI in ten lines of TOML")
 RESEARCH: Final = README.section("Ask a codebase without reading it")
 REVIEWING: Final = README.section("Review each change")
-ELSEWHERE: Final = {*WRAPPING.sessions(), *RESEARCH.sessions(), *REVIEWING.sessions()}
+INSTALLING: Final = [session for session in README.sessions() if " install " in session[0]]
+ELSEWHERE: Final = {*INSTALLING, *WRAPPING.sessions(), *RESEARCH.sessions(), *REVIEWING.sessions()}
 IN_REPOSITORY: Final = [session for session in README.sessions() if session not in ELSEWHERE]
 IN_ORDER: Final = "docs/upstreams.md"
 """Page whose commands depend on each other; `test_upstreams_page` runs them."""
@@ -85,6 +86,21 @@ def test_links_and_named_files_of_a_page_exist(page: str) -> None:
         assert path or heading in anchors, heading
     for path in re.findall(r"`((?:generator|runtime|tests|bench|docs)/[\w./-]+)`", text):
         assert (ROOT / path).exists(), path
+
+
+# Install in a client
+
+
+def test_installation_writes_the_commands_that_the_readme_shows(tmp_path: Path) -> None:
+    [(command, expected)] = INSTALLING
+    result = run(command, tmp_path, {"HOME": str(tmp_path)})
+    assert matches(expected, result.stdout), result.stdout + result.stderr
+
+    texts = (path.read_text(encoding="utf-8") for path in tmp_path.glob(".claude/commands/*.md"))
+    summaries = {
+        description for text in texts for description in re.findall(r"^description: (.+)$", text, re.MULTILINE)
+    }
+    assert summaries == set(re.findall(r"^/workbench-\S+ +(.+) \(project\)$", README.text, re.MULTILINE))
 
 
 # Review each change
