@@ -2,8 +2,8 @@
 
 Commands run in this repository, with exceptions: those of the section that wraps a program run in a repository with its
 manifest, those of docs/*.md in a directory with the files that the page shows (a block that begins with `# NAME`),
-those of the section on reviews one after the other in an empty directory, the installation in another, and those of the section on research use the
-real Gemini CLI, which asks a stand-in for the model.
+those of the section on reviews one after the other in an empty directory, the installation in another, and those of
+the section on research use the real Gemini CLI, which asks a stand-in for the model.
 """
 
 from __future__ import annotations
