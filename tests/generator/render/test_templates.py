@@ -47,6 +47,7 @@ CHECKED = {
     "server.package",
     "server.source",
     "server.wheel",
+    "served.risk.name",
     "style.size",
     "style.tokens",
     "style.tools",
@@ -60,6 +61,7 @@ CHECKED = {
     "tool.result_class",
     "tool.size",
     "tool.tokens",
+    "tool.upstream.upstream_constant",
     "workflow.call_hint",
     "workflow.name",
 }

@@ -161,7 +161,7 @@ async def test_a_mistake_in_a_handler_is_in_the_log_and_the_server_runs_on(
     async with talking() as client:
         with pytest.raises(MCPError, match="Error executing prompt plan"):
             await client.get_prompt("plan", {"days": days})
-        await client.get_prompt("tidy")
+        await client.get_prompt("book-tidy")
 
     assert text in caplog.text
 
