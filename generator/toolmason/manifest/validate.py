@@ -98,7 +98,7 @@ def _check_registry_name(context: TableContext) -> None:
     command = context.data.get("command") or context.data.get("name")
     if "registry_name" in context.data and context.data.get("distribution") != command:
         message = f"`registry_name` needs a distribution with the name of the command, `{command}`"
-        hint = f'clients of the registry run `uvx {command}`: write `distribution = "{command}"`'
+        hint = f'clients of the registry start `{command}` with uvx: write `distribution = "{command}"`'
         context.error("TM405", message, "registry_name", hint=hint)
 
 
