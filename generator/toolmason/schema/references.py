@@ -183,17 +183,20 @@ class _Inliner:
         self.has_references = True
         try:
             target, _ = self._references.target(ref)
-            if id(target) in self._active:
-                raise UnresolvedReferenceError("$ref", f"`{ref}` refers to itself")
         except UnresolvedReferenceError:
-            if not self._truncates:
-                raise
-            return _ELLIPSIS
+            return self._cut(f"`{ref}` does not resolve")
+        if id(target) in self._active:
+            return self._cut(f"`{ref}` refers to itself")
         if id(target) not in self._copies:
             self._active.add(id(target))
             self._copies[id(target)] = self.copy(target)
             self._active.remove(id(target))
         return self._copies[id(target)]
+
+    def _cut(self, message: str) -> str:
+        if not self._truncates:
+            raise LookupError(message)
+        return _ELLIPSIS
 
 
 def schemas(root: Any) -> Iterator[tuple[dict[str, Any], str]]:

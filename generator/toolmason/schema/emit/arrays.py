@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import Any
 
 from toolmason.schema.emit.any_value import any_value
@@ -43,7 +42,7 @@ def _end_before_impossible_item(context: EmitterContext, branch: Branch) -> Bran
             message = "no value is valid here, so the array ends before this item"
             context.find(node.pointer or item[0].pointer, "false-schema", Severity.NOTE, message)
         false_schema = Subschema(False, item[0].pointer)
-        return replace(branch, prefix_items=branch.prefix_items[:index], items=(false_schema,))
+        return branch._replace(prefix_items=branch.prefix_items[:index], items=(false_schema,))
     return branch
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from toolmason.schema.emit.arrays import emit_array
 from toolmason.schema.emit.context import (
@@ -55,7 +54,7 @@ class Emitter(EmitterContext):
         objects = node.objects
         self._report_other_types(node, objects)
         if not objects:
-            objects, node = [Branch(type="object", pointer="")], replace(node, opaque_rules=())
+            objects, node = [Branch(type="object", pointer="")], node._replace(opaque_rules=())
         branch, sentences = merge_root_objects(self, objects) if len(objects) > 1 else (objects[0], [])
         self._active[identity_key(self.normalizer.root)] = 1
         schema, text = emit_object(self, branch, node.description)
@@ -143,14 +142,14 @@ class Emitter(EmitterContext):
 
     def _emit_types(self, node: Node, *, optional: bool) -> JsonSchema:
         branches = [
-            branch if branch.pointer or not node.pointer else replace(branch, pointer=node.pointer)
+            branch if branch.pointer or not node.pointer else branch._replace(pointer=node.pointer)
             for branch in merge_required_alternatives(self, node)
             if branch.type != "null"
         ]
         if branches and not self.dialect.allows_keywords_beside_any_of:
             description = join_descriptions(node.description, branches[0].description)
-            branches[0] = replace(branches[0], description=description)
-            node = replace(node, description="")
+            branches[0] = branches[0]._replace(description=description)
+            node = node._replace(description="")
         parts = [part for branch in branches for part in self._emit_branch(self._within_size_limit(branch))]
         return emit_union(self, parts, node, optional=optional)
 
@@ -172,7 +171,7 @@ class Emitter(EmitterContext):
         self.find(node.pointer, "any", Severity.NARROWED, message)
         types = [Branch(type=json_type, pointer=node.pointer) for json_type in JSON_TYPES if json_type != "null"]
         parts = [part for branch in types for part in self._emit_branch(branch)]
-        return emit_union(self, parts, replace(node, branches=ALL_TYPES), optional=optional)
+        return emit_union(self, parts, node._replace(branches=ALL_TYPES), optional=optional)
 
     def _emit_branch(self, branch: Branch) -> Iterator[Part]:
         for schema, text in self._emit_type(branch):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from toolmason.schema.emit.context import CLOSED, EmitterContext
@@ -70,14 +69,14 @@ def merge_required_alternatives(context: EmitterContext, node: Node) -> tuple[Br
     if not context.dialect.merges_required_alternatives or len(objects) < 2:
         return node.branches
     first = objects[0]
-    if any(replace(branch, required=(), pointer="") != replace(first, required=(), pointer="") for branch in objects):
+    if any(branch._replace(required=(), pointer="") != first._replace(required=(), pointer="") for branch in objects):
         return node.branches
     required = _common_required(objects)
     text = _alternatives_text(context, objects, required)
     message = "alternatives that differ in `required` are merged and described"
     context.find(first.pointer, "required", Severity.LOSSY, message)
     rules = (*first.opaque_rules, OpaqueRule({}, text, first.pointer))
-    merged = replace(first, required=required, opaque_rules=rules)
+    merged = first._replace(required=required, opaque_rules=rules)
     return (merged, *(branch for branch in node.branches if branch.type != "object"))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, Final
 
 from toolmason.schema.normal_form import Node
@@ -26,12 +25,11 @@ def with_annotations(node: Node, keywords: Keywords, collector: FindingCollector
     for keyword in ("deprecated", "examples", "example"):
         if keyword in keywords:
             collector.note(keyword, f"`{keyword}` is moved to the description if short")
-    node = replace(node, findings=tuple(dict.fromkeys((*node.findings, *collector.findings))))
+    node = node._replace(findings=tuple(dict.fromkeys((*node.findings, *collector.findings))))
     kept = {keyword: keywords[keyword] for keyword in KEPT_ANNOTATIONS if keyword in keywords}
     if keywords.keys().isdisjoint(_ANNOTATIONS) and not kept:
         return node
-    return replace(
-        node,
+    return node._replace(
         pointer=collector.pointer,
         description=keywords.get("description", "").strip() or node.description,
         title=keywords.get("title", "") or node.title,

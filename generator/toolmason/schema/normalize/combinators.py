@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 from toolmason.schema.findings import Finding, Severity, finding
@@ -39,8 +38,7 @@ def intersect_nodes(left: Node, right: Node) -> Node:
     if exceeds_pair_limit(left.branches, right.branches):
         message = "the intersection of two unions has too many pairs of alternatives; only the first union is kept"
         findings = (finding(left.pointer, "allOf", Severity.LOSSY, message),)
-    return replace(
-        left,
+    return left._replace(
         branches=intersect_branches(left.branches, right.branches),
         description=left.description or right.description,
         title=left.title or right.title,
@@ -67,12 +65,12 @@ def _with_alternatives(
         if alternatives_overlap(groups, context.node):
             text = "Exactly one of the alternatives must fit"
             rule = OpaqueRule({keyword: schemas}, text, collector.pointer_to(keyword))
-            node = replace(node, opaque_rules=(*node.opaque_rules, rule))
+            node = node._replace(opaque_rules=(*node.opaque_rules, rule))
     defaults = [part.default for part in alternatives if part.has_default]
     if len(defaults) == 1 and not node.has_default:
-        node = replace(node, default=defaults[0], has_default=True)
+        node = node._replace(default=defaults[0], has_default=True)
     branches = merge_branches(branch for group in groups for branch in group)
-    return intersect_nodes(node, replace(node, branches=branches, description="", findings=()))
+    return intersect_nodes(node, node._replace(branches=branches, description="", findings=()))
 
 
 def _described_branches(node: Node, collector: FindingCollector) -> Iterator[Branch]:
@@ -89,4 +87,4 @@ def _described_branches(node: Node, collector: FindingCollector) -> Iterator[Bra
             collector.add_at(
                 branch.pointer, "enum", Severity.LOSSY, "a rule about enum values is moved to the description"
             )
-        yield replace(branch, description=description, opaque_rules=opaque_rules)
+        yield branch._replace(description=description, opaque_rules=opaque_rules)

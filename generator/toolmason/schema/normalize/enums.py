@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any, Final
 
 from toolmason.schema.findings import Severity
@@ -21,7 +20,7 @@ def with_enum(context: NormalizerContext, node: Node, keywords: Keywords, collec
     """Restrict `node` to the values of `const` and `enum`."""
     values = [keywords["const"]] if "const" in keywords else keywords["enum"]
     if "const" in keywords and not _contains(keywords.get("enum", values), keywords["const"]):
-        return replace(node, branches=())
+        return node._replace(branches=())
     values = list({equality_key(value): value for value in reversed(values)}.values())[::-1]
     if "const" in keywords:
         collector.note("const", "`const` is written as an `enum` of one value")
@@ -31,7 +30,7 @@ def with_enum(context: NormalizerContext, node: Node, keywords: Keywords, collec
         keyword = "enum" if "enum" in keywords else "const"
         collector.add(keyword, "enum-of-other-type", Severity.LOSSY, message)
         branches = _enum_branches(context, ALL_TYPES, values, collector)
-    return replace(node, branches=branches)
+    return node._replace(branches=branches)
 
 
 def _enum_branches(
@@ -72,11 +71,11 @@ def _with_values(
             schema = context.registry.add_synthetic(_constant(value, collector))
             yield from intersect_branches((branch,), context.normalize(Subschema(schema, pointer)).branches)
     elif branch.type == "null" or (branch.type == "boolean" and len(values) == 2):
-        yield replace(branch, pointer=pointer)
+        yield branch._replace(pointer=pointer)
     else:
         is_integer = branch.type == "number" and not is_typed and all(map(_is_integer, values))
         json_type = "integer" if is_integer else branch.type
-        restricted = prune_enum(replace(branch, type=json_type, enum=tuple(values), pointer=pointer))
+        restricted = prune_enum(branch._replace(type=json_type, enum=tuple(values), pointer=pointer))
         if restricted is not None:
             yield restricted
 

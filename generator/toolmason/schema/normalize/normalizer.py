@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, Final
 
 from toolmason.schema.findings import Severity, finding
@@ -64,7 +63,7 @@ class Normalizer(NormalizerContext):
         node, *others = [self.normalize(subschema) for subschema in conjunction]
         for other in others:
             node = intersect_nodes(node, other)
-        return replace(node, branches=merge_branches(node.branches)) if others else node
+        return node._replace(branches=merge_branches(node.branches)) if others else node
 
     def _without_impossible_arrays(self, node: Node) -> Node:
         """Drop arrays that require an item for which no value is valid."""
@@ -74,7 +73,7 @@ class Normalizer(NormalizerContext):
             branches = tuple(branch for branch in node.branches if not self._has_impossible_item(branch))
         finally:
             self._item_budget.leave()
-        return node if len(branches) == len(node.branches) else replace(node, branches=branches)
+        return node if len(branches) == len(node.branches) else node._replace(branches=branches)
 
     def _has_impossible_item(self, branch: Branch) -> bool:
         count = min(branch.limits.get("minItems", 0), len(branch.prefix_items) + 1)
@@ -130,11 +129,11 @@ class Normalizer(NormalizerContext):
             node = with_enum(self, node, keywords, collector)
         if keywords.get("nullable") is True and not node.accepts_null:
             null = Branch(type="null", pointer=collector.pointer)
-            node = replace(node, branches=(*node.branches, null))
+            node = node._replace(branches=(*node.branches, null))
             collector.note("nullable", "`nullable` of OpenAPI is written as a union")
         node = with_conditions(self, node, keywords, collector)
         node = with_unevaluated(node, keywords, collector, self.references)
-        return replace(node, branches=merge_branches(node.branches))
+        return node._replace(branches=merge_branches(node.branches))
 
     def _with_reference(self, node: Node, ref: str, keyword: str, collector: FindingCollector) -> Node:
         try:
@@ -146,7 +145,7 @@ class Normalizer(NormalizerContext):
             self._cycles += 1
             if self._union_depth:
                 collector.note(keyword, f"`{ref}` refers to itself and adds no alternative", pattern="$ref")
-                return replace(node, branches=())
+                return node._replace(branches=())
             collector.add(keyword, "$ref", Severity.REFUSED, f"`{ref}` refers to itself and adds no constraint")
             return node
         self._active_targets.append(id(schema))
@@ -155,7 +154,7 @@ class Normalizer(NormalizerContext):
         finally:
             self._active_targets.pop()
         collector.note(keyword, f"`{ref}` is inlined", pattern="$ref")
-        return intersect_nodes(replace(node, description="", title=""), target)
+        return intersect_nodes(node._replace(description="", title=""), target)
 
 
 def _unconstrained(pointer: str, pattern: str, message: str) -> Node:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
+from typing import NamedTuple
 
 from toolmason.schema.findings import json_pointer
 from toolmason.schema.scan.occurrences import Parts
 
 
-@dataclass(frozen=True, slots=True)
-class Reference:
+class Reference(NamedTuple):
     """A resolved `$ref`: the index of its occurrence, its location and the pointer of its target."""
 
     occurrence: int

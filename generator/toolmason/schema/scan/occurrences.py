@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 MAX_QUOTE_LENGTH: Final = 60
 """Maximum characters of a quoted value."""
@@ -13,8 +12,7 @@ Parts: TypeAlias = tuple[str | int, ...]
 """The unescaped parts of a JSON Pointer."""
 
 
-@dataclass(frozen=True, slots=True)
-class Occurrence:
+class Occurrence(NamedTuple):
     """One construct at one location.
 
     `patterns` starts with the most specific one. With `is_keyword`, the occurrence is the presence of `keyword`,

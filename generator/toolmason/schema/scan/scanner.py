@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
-from dataclasses import dataclass, replace
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from toolmason.schema.keywords import (
     COUNT_KEYWORDS,
@@ -58,8 +57,7 @@ _OWNER_TYPES: Final[Mapping[str, str]] = {"required": "object", "properties": "o
 Schema: TypeAlias = Mapping[Any, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class _Location:
+class _Location(NamedTuple):
     """The location of a schema or keyword.
 
     `level` counts all schemas around it, `nesting` properties and unions, `objects` only properties. `is_partial` is
@@ -134,7 +132,7 @@ class _Scanner:
             occurrence = self.occurrences[reference.occurrence]
             required = ("required-recursive-$ref",) if reference.is_required else ()
             patterns = (*required, "recursive-$ref", *occurrence.patterns)
-            self.occurrences[reference.occurrence] = replace(occurrence, patterns=patterns)
+            self.occurrences[reference.occurrence] = occurrence._replace(patterns=patterns)
 
     def _add(self, parts: Parts, pattern: str, subject: str, *others: str, keyword: str = "") -> None:
         self.occurrences.append(Occurrence(parts, (pattern, *others), subject, keyword))
@@ -221,7 +219,7 @@ class _Scanner:
         if isinstance(value, Mapping | list | tuple) and not self._consume(len(value), location.parts):
             return
         name = self._providers.snake_case.get(keyword, keyword)
-        here = replace(location, parts=(*location.parts, keyword))
+        here = location._replace(parts=(*location.parts, keyword))
         if name == keyword:
             patterns = (*self._specific_patterns(name, value, node, location), name)
         else:
@@ -328,8 +326,7 @@ class _Scanner:
 
     def _visit_subschemas(self, name: str, value: Any, node: Schema, location: _Location) -> _Visit:
         is_definition = name in _DEFINITION_KEYWORDS
-        deeper = replace(
-            location,
+        deeper = location._replace(
             within=name,
             level=location.level + 1,
             nesting=0 if is_definition else location.nesting + (name in {"properties", "anyOf", "oneOf"}),
@@ -347,10 +344,10 @@ class _Scanner:
                     self._count("text-length", len(key), location.parts, "the schema")
                     if name == "properties":
                         self._check_property_name(key, location)
-                    yield self.visit(schema, replace(deeper, parts=(*location.parts, key), is_required=key in required))
+                    yield self.visit(schema, deeper._replace(parts=(*location.parts, key), is_required=key in required))
         elif name in SCHEMA_LIST_KEYWORDS and isinstance(value, list | tuple):
             for index, schema in enumerate(value):
-                yield self.visit(schema, replace(deeper, parts=(*location.parts, index)))
+                yield self.visit(schema, deeper._replace(parts=(*location.parts, index)))
         elif name in SCHEMA_KEYWORDS:
             yield self.visit(value, deeper)
 
