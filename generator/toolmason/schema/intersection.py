@@ -83,6 +83,8 @@ def without_duplicates(left: tuple[T, ...], right: tuple[T, ...]) -> tuple[T, ..
 def prune_enum(branch: Branch) -> Branch | None:
     """Remove enum values outside the limits, or return None if no value is possible."""
     limits = branch.limits
+    if branch.enum is None and not limits:
+        return branch
     if branch.enum is not None:
         enum = tuple(value for value in branch.enum if satisfies_bounds(value, branch.type, limits))
         # The remaining values imply the other limits.
@@ -219,6 +221,9 @@ def _item(branch: Branch, index: int) -> Conjunction:
 
 def merge_branches(branches: Iterable[Branch]) -> tuple[Branch, ...]:
     """Merge equal branches, and enums of one type that differ in nothing else."""
+    branches = tuple(branches)
+    if len(branches) < 2:
+        return branches
     candidates: dict[tuple[Any, ...], list[list[Branch]]] = {}
     groups: list[list[Branch]] = []
     for branch in branches:

@@ -41,7 +41,7 @@ def is_false_schema(conjunction: Conjunction | None) -> bool:
 
 def identity_key(conjunction: Conjunction) -> tuple[int, ...]:
     """Return a key that is equal for conjunctions of the same schema objects."""
-    return tuple(id(subschema.schema) for subschema in conjunction)
+    return tuple([id(schema) for schema, _ in conjunction])
 
 
 class OpaqueRule(NamedTuple):

@@ -76,7 +76,7 @@ class EmitterContext(ABC):
         if not text:
             return schema
         head: JsonSchema = {keyword: schema[keyword] for keyword in ("type", "nullable") if keyword in schema}
-        return {**head, "description": text, **{name: value for name, value in schema.items() if name not in head}}
+        return {**head, "description": text, **schema}
 
     @abstractmethod
     def emit(self, conjunction: Conjunction, pointer: str, *, optional: bool = False) -> JsonSchema | None:

@@ -26,9 +26,12 @@ def with_limits(
 
     `limits` defaults to those of `branch`.
     """
+    limits = branch.limits if limits is None else limits
+    if not limits:
+        return text
     supported: dict[str, Any] = {}
     unsupported: dict[str, Any] = {}
-    for keyword, value in _with_ecma_pattern(context, branch.limits if limits is None else limits, branch).items():
+    for keyword, value in _with_ecma_pattern(context, limits, branch).items():
         reason = _why_unsupported(context, keyword, value)
         if not reason:
             supported[keyword] = value

@@ -67,7 +67,7 @@ def _emit_property(context: EmitterContext, branch: Branch, name: str, conjuncti
     is_required = name in branch.required
     # With `minProperties`, a property whose value is null still counts, unlike an omitted one.
     is_counted = "minProperties" in branch.limits and not context.dialect.strict_objects
-    pointer = _property_pointer(branch, name)
+    pointer = "" if conjunction else _property_pointer(branch, name)
     value = context.emit(conjunction, pointer, optional=not is_required and not is_counted)
     if value is not None:
         return value
@@ -83,14 +83,14 @@ def _emit_property(context: EmitterContext, branch: Branch, name: str, conjuncti
 def _accepted_name(context: EmitterContext, branch: Branch, name: str) -> str:
     accepted = context.names.name_for(name)
     pattern = context.dialect.property_names
-    pointer = _property_pointer(branch, name)
     if accepted != name:
         message = f"`{name}` is renamed to `{accepted}`, because not every provider accepts the name"
-        context.find(pointer, "property-name", Severity.NOTE, message)
+        context.find(_property_pointer(branch, name), "property-name", Severity.NOTE, message)
     elif pattern is not None and not pattern.fullmatch(name):
         is_refused = context.level == 0 and not providers().anthropic_name.fullmatch(name)
         severity = Severity.REFUSED if is_refused else Severity.NOTE
-        context.find(pointer, "property-name", severity, f"not every provider accepts the name `{name}`")
+        message = f"not every provider accepts the name `{name}`"
+        context.find(_property_pointer(branch, name), "property-name", severity, message)
     return accepted
 
 

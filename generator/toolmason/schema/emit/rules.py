@@ -17,13 +17,14 @@ _RULE_ORDER: Final = (
     *("contentEncoding", "contentMediaType", "contains", "minContains", "maxContains", "propertyNames"),
     *("dependentRequired", "dependentSchemas", "not", "if", "then", "else"),
 )
+_RULE_KEYWORDS: Final = frozenset(_RULE_ORDER)
 
 
 def sort_rules(schema: JsonSchema) -> JsonSchema:
     """Move verbatim rules behind the other keywords, in a fixed order."""
-    rules = [keyword for keyword in _RULE_ORDER if keyword in schema]
-    if not rules:
+    if _RULE_KEYWORDS.isdisjoint(schema):
         return schema
+    rules = [keyword for keyword in _RULE_ORDER if keyword in schema]
     others = {keyword: value for keyword, value in schema.items() if keyword not in rules}
     return others | {keyword: schema[keyword] for keyword in rules}
 
@@ -32,6 +33,8 @@ def with_rules(
     context: EmitterContext, schema: JsonSchema, text: str, rules: Sequence[OpaqueRule], *, at_root: bool = False
 ) -> str:
     """Add the rules that the target accepts to `schema`; return the description with all other rules."""
+    if not rules:
+        return text
     described: list[OpaqueRule] = []
     for rule in rules:
         keywords = _verbatim(context, rule, schema, at_root=at_root)

@@ -5,17 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
+from toolmason.schema.findings import Finding
 from toolmason.schema.normal_form import Node
 from toolmason.schema.normalize.collector import FindingCollector, quote
 from toolmason.schema.normalize.context import Keywords
 from toolmason.schema.normalize.valid_keywords import KEPT_ANNOTATIONS
 
-_ANNOTATIONS: Final = frozenset({"default", "deprecated", "description", "example", "examples", "title"})
+_ANNOTATIONS: Final = frozenset(
+    {"default", "deprecated", "description", "example", "examples", "title", *KEPT_ANNOTATIONS}
+)
 _MAX_EXAMPLE_LENGTH: Final = 50
 
 
 def with_annotations(node: Node, keywords: Keywords, collector: FindingCollector) -> Node:
     """Add the annotations and findings of one schema object to its node."""
+    if _ANNOTATIONS.isdisjoint(keywords):
+        return node._replace(findings=_all_findings(node, collector)) if collector.findings else node
     sentences = node.sentences
     if keywords.get("deprecated") is True:
         sentences = (*sentences, "Deprecated")
@@ -25,10 +30,7 @@ def with_annotations(node: Node, keywords: Keywords, collector: FindingCollector
     for keyword in ("deprecated", "examples", "example"):
         if keyword in keywords:
             collector.note(keyword, f"`{keyword}` is moved to the description if short")
-    node = node._replace(findings=tuple(dict.fromkeys((*node.findings, *collector.findings))))
     kept = {keyword: keywords[keyword] for keyword in KEPT_ANNOTATIONS if keyword in keywords}
-    if keywords.keys().isdisjoint(_ANNOTATIONS) and not kept:
-        return node
     return node._replace(
         pointer=collector.pointer,
         description=keywords.get("description", "").strip() or node.description,
@@ -37,7 +39,12 @@ def with_annotations(node: Node, keywords: Keywords, collector: FindingCollector
         default=keywords.get("default", node.default),
         has_default="default" in keywords or node.has_default,
         annotations={**node.annotations, **kept},
+        findings=_all_findings(node, collector),
     )
+
+
+def _all_findings(node: Node, collector: FindingCollector) -> tuple[Finding, ...]:
+    return tuple(dict.fromkeys((*node.findings, *collector.findings)))
 
 
 def _example_text(examples: Sequence[Any]) -> str:

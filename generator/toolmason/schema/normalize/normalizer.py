@@ -67,7 +67,7 @@ class Normalizer(NormalizerContext):
 
     def _without_impossible_arrays(self, node: Node) -> Node:
         """Drop arrays that require an item for which no value is valid."""
-        if not self._item_budget.enter():
+        if all(branch.type != "array" for branch in node.branches) or not self._item_budget.enter():
             return node
         try:
             branches = tuple(branch for branch in node.branches if not self._has_impossible_item(branch))

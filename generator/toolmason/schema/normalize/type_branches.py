@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from toolmason.schema.findings import Severity
 from toolmason.schema.intersection import prune_enum
-from toolmason.schema.keywords import JSON_TYPES, LIMIT_KEYWORDS, TYPE_ALIASES, JsonType
+from toolmason.schema.keywords import JSON_TYPES, LIMIT_KEYWORDS, TYPE_ALIASES, TYPE_NAMES, JsonType
 from toolmason.schema.normal_form import ALL_TYPES, ANY_VALUE, Branch, Conjunction, Subschema
 from toolmason.schema.normalize.collector import FindingCollector
 from toolmason.schema.normalize.context import MAX_DEPTH, Keywords, NormalizerContext
@@ -34,12 +34,14 @@ def type_branches(context: NormalizerContext, keywords: Keywords, collector: Fin
 
 
 def _parse_types(value: str | list[str], collector: FindingCollector) -> tuple[JsonType, ...]:
+    if isinstance(value, str) and value in TYPE_NAMES:
+        return (value,)  # type: ignore[return-value]
     if isinstance(value, list):
         collector.note("type", "a list of types is written as a union", pattern="type-array")
     types: list[JsonType] = []
     for name in [value] if isinstance(value, str) else value:
         lower = name.lower()
-        if lower in JSON_TYPES or lower == "integer":
+        if lower in TYPE_NAMES:
             if lower != name:
                 collector.note("type", f"type `{name}` is written as `{lower}`", pattern="type-case")
             types.append(lower)  # type: ignore[arg-type]
