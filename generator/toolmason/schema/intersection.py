@@ -86,6 +86,8 @@ def prune_enum(branch: Branch) -> Branch | None:
     if branch.enum is None and not limits:
         return branch
     if branch.enum is not None:
+        if not limits and branch.type == "string":
+            return branch if branch.enum else None
         enum = tuple(value for value in branch.enum if satisfies_bounds(value, branch.type, limits))
         # The remaining values imply the other limits.
         limits = {name: value for name, value in limits.items() if name in {"pattern", "format"}}
@@ -222,7 +224,7 @@ def _item(branch: Branch, index: int) -> Conjunction:
 def merge_branches(branches: Iterable[Branch]) -> tuple[Branch, ...]:
     """Merge equal branches, and enums of one type that differ in nothing else."""
     branches = tuple(branches)
-    if len(branches) < 2:
+    if len({"number" if branch.is_numeric else branch.type for branch in branches}) == len(branches):
         return branches
     candidates: dict[tuple[Any, ...], list[list[Branch]]] = {}
     groups: list[list[Branch]] = []

@@ -118,6 +118,8 @@ class Node(NamedTuple):
     @property
     def accepts_any_value(self) -> bool:
         """Whether every JSON value is accepted, apart from opaque rules."""
+        if len(self.branches) < len(JSON_TYPES):
+            return False
         plain = {branch.type for branch in self.branches if branch.is_unconstrained and not branch.description}
         return plain.issuperset(JSON_TYPES)
 

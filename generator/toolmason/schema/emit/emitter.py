@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 from toolmason.schema.emit.arrays import emit_array
 from toolmason.schema.emit.context import (
@@ -31,6 +32,8 @@ from toolmason.schema.normal_form import ALL_TYPES, Branch, Conjunction, Node, i
 from toolmason.schema.normalize import Normalizer
 from toolmason.schema.providers import Target
 from toolmason.schema.wording import append_sentences, join_words
+
+_SCALARS: Final = frozenset({"string", "integer", "number", "boolean"})
 
 
 class Emitter(EmitterContext):
@@ -141,17 +144,26 @@ class Emitter(EmitterContext):
         return schema
 
     def _emit_types(self, node: Node, *, optional: bool) -> JsonSchema:
+        if self._is_plain(node):
+            text = append_sentences(join_descriptions(node.description, node.branches[0].description), node.sentences)
+            schema = self.describe({"type": self.type_name(node.branches[0].type)}, text)
+            return with_default(self, schema, node)
         branches = [
             branch if branch.pointer or not node.pointer else branch._replace(pointer=node.pointer)
             for branch in merge_required_alternatives(self, node)
             if branch.type != "null"
         ]
-        if branches and not self.dialect.allows_keywords_beside_any_of:
+        if branches and node.description and not self.dialect.allows_keywords_beside_any_of:
             description = join_descriptions(node.description, branches[0].description)
             branches[0] = branches[0]._replace(description=description)
             node = node._replace(description="")
         parts = [part for branch in branches for part in self._emit_branch(self._within_size_limit(branch))]
         return emit_union(self, parts, node, optional=optional)
+
+    def _is_plain(self, node: Node) -> bool:
+        """Return whether the result is only a scalar type, a description and a default, as for most real schemas."""
+        is_single = len(node.branches) == 1 and node.branches[0].type in _SCALARS and node.branches[0].is_unconstrained
+        return is_single and not node.opaque_rules and not self.dialect.strict_objects and self.remaining_nodes >= 0
 
     def _within_size_limit(self, branch: Branch) -> Branch:
         """Return the branch, or only its type if the size limit is exceeded."""
@@ -173,9 +185,8 @@ class Emitter(EmitterContext):
         parts = [part for branch in types for part in self._emit_branch(branch)]
         return emit_union(self, parts, node._replace(branches=ALL_TYPES), optional=optional)
 
-    def _emit_branch(self, branch: Branch) -> Iterator[Part]:
-        for schema, text in self._emit_type(branch):
-            yield sort_rules(schema), text
+    def _emit_branch(self, branch: Branch) -> list[Part]:
+        return [(sort_rules(schema), text) for schema, text in self._emit_type(branch)]
 
     def _emit_type(self, branch: Branch) -> Iterator[Part]:
         match branch.type:

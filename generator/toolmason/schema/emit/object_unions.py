@@ -65,8 +65,10 @@ def merge_root_objects(context: EmitterContext, objects: Sequence[Branch]) -> tu
 
 def merge_required_alternatives(context: EmitterContext, node: Node) -> tuple[Branch, ...]:
     """Return the branches with objects that differ only in `required` merged into one with a sentence."""
+    if not context.dialect.merges_required_alternatives or len(node.branches) < 2:
+        return node.branches
     objects = node.objects
-    if not context.dialect.merges_required_alternatives or len(objects) < 2:
+    if len(objects) < 2:
         return node.branches
     first = objects[0]
     if any(branch._replace(required=(), pointer="") != first._replace(required=(), pointer="") for branch in objects):

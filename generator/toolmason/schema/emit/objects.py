@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import reduce
 
 from toolmason.schema.emit.any_value import any_value
@@ -41,9 +42,11 @@ def emit_object(context: EmitterContext, branch: Branch, text: str) -> Part:
     return schema, with_limits(context, schema, branch, text)
 
 
-def _declared_properties(branch: Branch) -> dict[str, Conjunction]:
+def _declared_properties(branch: Branch) -> Mapping[str, Conjunction]:
     """Return the properties, including those that are only listed in `required`."""
     missing = [name for name in branch.required if name not in branch.properties]
+    if not missing:
+        return branch.properties
     return {**branch.properties, **{name: _undeclared_property(branch, name) for name in missing}}
 
 

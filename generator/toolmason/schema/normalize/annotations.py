@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Final
+from collections.abc import Iterator
+from typing import Final
 
 from toolmason.schema.findings import Finding
 from toolmason.schema.normal_form import Node
@@ -22,14 +22,10 @@ def with_annotations(node: Node, keywords: Keywords, collector: FindingCollector
     if _ANNOTATIONS.isdisjoint(keywords):
         return node._replace(findings=_all_findings(node, collector)) if collector.findings else node
     sentences = node.sentences
-    if keywords.get("deprecated") is True:
-        sentences = (*sentences, "Deprecated")
-    examples = keywords.get("examples", [keywords["example"]] if "example" in keywords else [])
-    if text := _example_text(examples):
-        sentences = (*sentences, text)
     for keyword in ("deprecated", "examples", "example"):
         if keyword in keywords:
             collector.note(keyword, f"`{keyword}` is moved to the description if short")
+            sentences = (*node.sentences, *_sentences(keywords))
     kept = {keyword: keywords[keyword] for keyword in KEPT_ANNOTATIONS if keyword in keywords}
     return node._replace(
         pointer=collector.pointer,
@@ -47,7 +43,11 @@ def _all_findings(node: Node, collector: FindingCollector) -> tuple[Finding, ...
     return tuple(dict.fromkeys((*node.findings, *collector.findings)))
 
 
-def _example_text(examples: Sequence[Any]) -> str:
+def _sentences(keywords: Keywords) -> Iterator[str]:
+    if keywords.get("deprecated") is True:
+        yield "Deprecated"
+    examples = keywords.get("examples", [keywords["example"]] if "example" in keywords else [])
     scalars = (value for value in examples if isinstance(value, str | int | float))
     short = [quote(value) for value in scalars if len(str(value)) <= _MAX_EXAMPLE_LENGTH][:2]
-    return f"For example {' or '.join(short)}" if short else ""
+    if short:
+        yield f"For example {' or '.join(short)}"

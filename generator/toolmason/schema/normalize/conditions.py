@@ -15,7 +15,9 @@ from toolmason.schema.normalize.type_branches import SEES_OTHER_ITEMS
 from toolmason.schema.references import References
 from toolmason.schema.wording import quote_schema
 
-_CONDITION_KEYWORDS: Final = ("if", "dependentSchemas", "dependencies", "then", "else")
+_PROPERTY_CONDITIONS: Final = ("if", "dependentSchemas", "dependencies", "then", "else")
+CONDITION_KEYWORDS: Final = frozenset({"not", *_PROPERTY_CONDITIONS})
+UNEVALUATED_KEYWORDS: Final = frozenset({"unevaluatedProperties", "unevaluatedItems"})
 
 
 def with_conditions(context: NormalizerContext, node: Node, keywords: Keywords, collector: FindingCollector) -> Node:
@@ -60,7 +62,7 @@ def _declare_conditional_properties(
     for name in conditional:
         if not any(branch.type == "object" and name in branch.properties for branch in branches):
             message = f"`{name}`, which occurs only under a condition, is declared for every call"
-            keyword = next(keyword for keyword in _CONDITION_KEYWORDS if keyword in keywords)
+            keyword = next(keyword for keyword in _PROPERTY_CONDITIONS if keyword in keywords)
             collector.add(keyword, "condition", Severity.NARROWED, message)
     return tuple(_with_properties(context, branch, conditional) for branch in branches) if conditional else branches
 

@@ -37,17 +37,20 @@ def _enum_branches(
     context: NormalizerContext, branches: Sequence[Branch], values: Sequence[Any], collector: FindingCollector
 ) -> tuple[Branch, ...]:
     """Return the branches with their values, in the order of each branch's first value."""
-    positions = {id(value): index for index, value in reversed(list(enumerate(values)))}
     restricted: list[tuple[int, Branch]] = []
     for branch in branches:
-        accepted = [value for value in values if _accepts(branch, value)]
+        accepted = [(position, value) for position, value in enumerate(values) if _accepts(branch, value)]
         if accepted:
-            narrowed = _with_values(context, branch, accepted, is_typed=branches is not ALL_TYPES, collector=collector)
-            restricted += [(positions[id(accepted[0])], part) for part in narrowed]
+            accepted_values = [value for _, value in accepted]
+            is_typed = branches is not ALL_TYPES
+            narrowed = _with_values(context, branch, accepted_values, is_typed=is_typed, collector=collector)
+            restricted += [(accepted[0][0], part) for part in narrowed]
     return tuple(branch for _, branch in sorted(restricted, key=lambda pair: pair[0]))
 
 
 def _accepts(branch: Branch, value: Any) -> bool:
+    if branch.type == "string" and not branch.limits and branch.enum is None:
+        return isinstance(value, str)
     if not _has_type(value, branch.type) or not satisfies_bounds(value, branch.type, branch.limits):
         return False
     return branch.enum is None or _contains(branch.enum, value)

@@ -10,7 +10,12 @@ from toolmason.schema.normal_form import ALL_TYPES, Branch, Conjunction, Node, S
 from toolmason.schema.normalize.annotations import with_annotations
 from toolmason.schema.normalize.collector import FindingCollector, quote
 from toolmason.schema.normalize.combinators import intersect_nodes, with_combinators
-from toolmason.schema.normalize.conditions import with_conditions, with_unevaluated
+from toolmason.schema.normalize.conditions import (
+    CONDITION_KEYWORDS,
+    UNEVALUATED_KEYWORDS,
+    with_conditions,
+    with_unevaluated,
+)
 from toolmason.schema.normalize.context import (
     MAX_DEPTH,
     MAX_NORMALIZED_SCHEMAS,
@@ -25,8 +30,9 @@ from toolmason.schema.normalize.valid_keywords import valid_keywords
 from toolmason.schema.references import References, UnresolvedReferenceError
 
 _NOT_TYPE_KEYWORDS: Final = frozenset(
-    {"$ref", "$dynamicRef", "$recursiveRef", "allOf", "anyOf", "oneOf", "const", "enum", "nullable", "not", "if"}
-    | {"then", "else", "dependentSchemas", "dependencies", "unevaluatedProperties", "unevaluatedItems"}
+    {"$ref", "$dynamicRef", "$recursiveRef", "allOf", "anyOf", "oneOf", "const", "enum", "nullable"}
+    | CONDITION_KEYWORDS
+    | UNEVALUATED_KEYWORDS
 )
 """Keywords that need more than `type_branches`."""
 
@@ -51,23 +57,27 @@ class Normalizer(NormalizerContext):
     def node(self, conjunction: Conjunction) -> Node:
         """Return the normal form of the intersection of subschemas."""
         key = identity_key(conjunction)
-        if key not in self._nodes:
+        node = self._nodes.get(key)
+        if node is None:
             # An array that requires itself as an item finds the unpruned node here.
             self._nodes[key] = node = self._intersection(conjunction)
-            self._nodes[key] = self._without_impossible_arrays(node)
-        return self._nodes[key]
+            if any(["minItems" in branch.limits for branch in node.branches]):  # noqa: C419  a list is faster
+                self._nodes[key] = node = self._without_impossible_arrays(node)
+        return node
 
     def _intersection(self, conjunction: Conjunction) -> Node:
         if not conjunction:
             return Node(branches=ALL_TYPES)
-        node, *others = [self.normalize(subschema) for subschema in conjunction]
-        for other in others:
-            node = intersect_nodes(node, other)
-        return node._replace(branches=merge_branches(node.branches)) if others else node
+        node = self.normalize(conjunction[0])
+        if len(conjunction) == 1:
+            return node
+        for subschema in conjunction[1:]:
+            node = intersect_nodes(node, self.normalize(subschema))
+        return node._replace(branches=merge_branches(node.branches))
 
     def _without_impossible_arrays(self, node: Node) -> Node:
         """Drop arrays that require an item for which no value is valid."""
-        if all(branch.type != "array" for branch in node.branches) or not self._item_budget.enter():
+        if not self._item_budget.enter():
             return node
         try:
             branches = tuple(branch for branch in node.branches if not self._has_impossible_item(branch))
@@ -131,8 +141,10 @@ class Normalizer(NormalizerContext):
             null = Branch(type="null", pointer=collector.pointer)
             node = node._replace(branches=(*node.branches, null))
             collector.note("nullable", "`nullable` of OpenAPI is written as a union")
-        node = with_conditions(self, node, keywords, collector)
-        node = with_unevaluated(node, keywords, collector, self.references)
+        if not CONDITION_KEYWORDS.isdisjoint(keywords):
+            node = with_conditions(self, node, keywords, collector)
+        if not UNEVALUATED_KEYWORDS.isdisjoint(keywords):
+            node = with_unevaluated(node, keywords, collector, self.references)
         return node._replace(branches=merge_branches(node.branches))
 
     def _with_reference(self, node: Node, ref: str, keyword: str, collector: FindingCollector) -> Node:

@@ -64,8 +64,9 @@ def _branch(context: NormalizerContext, json_type: JsonType, keywords: Keywords,
             if limits["multipleOf"] == 1:
                 del limits["multipleOf"]
         return Branch(type=json_type, pointer=collector.pointer, limits=limits)
-    limits = {name: int(value) if isinstance(value, float) else value for name, value in limits.items()}
-    limits = {name: value for name, value in limits.items() if value not in (0, False) or name.startswith("max")}
+    if limits:
+        limits = {name: int(value) if isinstance(value, float) else value for name, value in limits.items()}
+        limits = {name: value for name, value in limits.items() if value not in (0, False) or name.startswith("max")}
     if json_type == "object":
         return _object_branch(context, limits, keywords, collector)
     if json_type == "array":
