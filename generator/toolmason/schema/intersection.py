@@ -83,7 +83,7 @@ def without_duplicates(left: tuple[T, ...], right: tuple[T, ...]) -> tuple[T, ..
 def prune_enum(branch: Branch) -> Branch | None:
     """Remove enum values outside the limits, or return None if no value is possible."""
     limits = branch.limits
-    if branch.enum is None and not limits:
+    if branch.enum is None and len(limits) < 2:
         return branch
     if branch.enum is not None:
         if not limits and branch.type == "string":

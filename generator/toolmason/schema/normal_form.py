@@ -6,7 +6,7 @@ time, and intersecting two nodes (`allOf`, siblings of `$ref`) concatenates conj
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from math import ceil, floor
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
@@ -39,9 +39,9 @@ def is_false_schema(conjunction: Conjunction | None) -> bool:
     return conjunction is not None and any(subschema.schema is False for subschema in conjunction)
 
 
-def identity_key(conjunction: Conjunction) -> tuple[int, ...]:
-    """Return a key that is equal for conjunctions of the same schema objects."""
-    return tuple([id(schema) for schema, _ in conjunction])
+def identity_key(conjunction: Conjunction) -> Hashable:
+    """Return a key that is equal for conjunctions of the same schema objects, and false for an empty one."""
+    return id(conjunction[0][0]) if len(conjunction) == 1 else tuple(id(schema) for schema, _ in conjunction)
 
 
 class OpaqueRule(NamedTuple):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from typing import Final
 
 from toolmason.schema.emit.arrays import emit_array
@@ -42,7 +42,7 @@ class Emitter(EmitterContext):
     def __init__(self, normalizer: Normalizer, target: Target, names: PropertyNames, unrolls: int) -> None:
         super().__init__(normalizer, target, names)
         self._unrolls = unrolls
-        self._active: dict[tuple[int, ...], int] = {}
+        self._active: dict[Hashable, int] = {}
         """How often each conjunction occurs around the current schema."""
         self._is_recursive = False
 
@@ -87,7 +87,8 @@ class Emitter(EmitterContext):
     def emit(self, conjunction: Conjunction, pointer: str, *, optional: bool = False) -> JsonSchema | None:
         """Return the schema of a value below the root; see `EmitterContext.emit`."""
         node = self.normalizer.node(conjunction) if conjunction else Node(branches=ALL_TYPES, pointer=pointer)
-        self.report(node.findings)
+        if node.findings:
+            self.report(node.findings)
         if not node.branches:
             return None
         self.remaining_nodes -= 1
@@ -103,7 +104,7 @@ class Emitter(EmitterContext):
             self._active[key] = depth
             self.level -= 1
 
-    def _exceeded_limit(self, key: tuple[int, ...], depth: int) -> tuple[str, str] | None:
+    def _exceeded_limit(self, key: Hashable, depth: int) -> tuple[str, str] | None:
         """Return the pattern and message of an exceeded limit.
 
         Raises:

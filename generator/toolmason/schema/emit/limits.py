@@ -43,7 +43,8 @@ def with_limits(
         elif value == 0 and keyword in context.dialect.zero_is_unset:
             supported[keyword] = value
     schema |= {keyword: supported[keyword] for keyword in LIMIT_KEYWORDS[branch.type] if keyword in supported}
-    text = append_sentences(text, limit_sentences(_not_in_text(unsupported, text)))
+    if unsupported:
+        text = append_sentences(text, limit_sentences(_not_in_text(unsupported, text)))
     if context.dialect.repeats_limits:
         repeated = without_sentinel_bounds(
             {name: value for name, value in supported.items() if name not in unsupported}

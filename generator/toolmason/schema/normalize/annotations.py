@@ -35,7 +35,7 @@ def with_annotations(node: Node, keywords: Keywords, collector: FindingCollector
         default=keywords.get("default", node.default),
         has_default="default" in keywords or node.has_default,
         annotations={**node.annotations, **kept},
-        findings=_all_findings(node, collector),
+        findings=_all_findings(node, collector) if collector.findings else node.findings,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any, Final
 
 from toolmason.schema.findings import Severity, finding
@@ -19,7 +20,6 @@ from toolmason.schema.normalize.conditions import (
 from toolmason.schema.normalize.context import (
     MAX_DEPTH,
     MAX_NORMALIZED_SCHEMAS,
-    Budget,
     Keywords,
     NormalizerContext,
     SchemaRegistry,
@@ -44,10 +44,11 @@ class Normalizer(NormalizerContext):
         self.root: Conjunction = (Subschema(root, ""),)
         self.references = References(root)
         self.registry = SchemaRegistry()
-        self._nodes: dict[tuple[int, ...], Node] = {}
+        self._nodes: dict[Hashable, Node] = {}
         self._object_nodes: dict[int, Node] = {}
-        self._budget = Budget(depth=MAX_DEPTH + 1, total=MAX_NORMALIZED_SCHEMAS)
-        self._item_budget = Budget(depth=MAX_DEPTH)
+        self._depth = 0
+        self._item_depth = 0
+        self._remaining = MAX_NORMALIZED_SCHEMAS
         self._active_targets: list[int] = []
         """Ids of the `$ref` targets that are being normalized."""
         self._cycles = 0
@@ -77,12 +78,11 @@ class Normalizer(NormalizerContext):
 
     def _without_impossible_arrays(self, node: Node) -> Node:
         """Drop arrays that require an item for which no value is valid."""
-        if not self._item_budget.enter():
+        if self._item_depth >= MAX_DEPTH:
             return node
-        try:
-            branches = tuple(branch for branch in node.branches if not self._has_impossible_item(branch))
-        finally:
-            self._item_budget.leave()
+        self._item_depth += 1
+        branches = tuple(branch for branch in node.branches if not self._has_impossible_item(branch))
+        self._item_depth -= 1
         return node if len(branches) == len(node.branches) else node._replace(branches=branches)
 
     def _has_impossible_item(self, branch: Branch) -> bool:
@@ -100,13 +100,13 @@ class Normalizer(NormalizerContext):
         if id(schema) in self._object_nodes:
             return self._object_nodes[id(schema)]
         pointer = self.registry.first_pointer(schema, pointer)
-        if not self._budget.enter():
+        self._remaining -= 1
+        if self._depth > MAX_DEPTH or self._remaining < 0:
             return _unconstrained(pointer, "depth", "references and combinators nest too deep; the schema is ignored")
         cycles = self._cycles
-        try:
-            node = self._normalize_object(schema, pointer)
-        finally:
-            self._budget.leave()
+        self._depth += 1
+        node = self._normalize_object(schema, pointer)
+        self._depth -= 1
         # A node with a cut reference is incomplete: it depends on the path that led here.
         if self._cycles == cycles:
             self._object_nodes[id(schema)] = node
@@ -115,10 +115,9 @@ class Normalizer(NormalizerContext):
     def normalize_alternative(self, subschema: Subschema) -> Node:
         """Return the normal form of an alternative of a union, in which a self-reference adds nothing."""
         self._union_depth += 1
-        try:
-            return self.normalize(subschema)
-        finally:
-            self._union_depth -= 1
+        node = self.normalize(subschema)
+        self._union_depth -= 1
+        return node
 
     def _normalize_object(self, schema: dict[str, Any], pointer: str) -> Node:
         is_synthetic = self.registry.is_synthetic(schema)
@@ -145,7 +144,8 @@ class Normalizer(NormalizerContext):
             node = with_conditions(self, node, keywords, collector)
         if not UNEVALUATED_KEYWORDS.isdisjoint(keywords):
             node = with_unevaluated(node, keywords, collector, self.references)
-        return node._replace(branches=merge_branches(node.branches))
+        branches = merge_branches(node.branches)
+        return node if branches is node.branches else node._replace(branches=branches)
 
     def _with_reference(self, node: Node, ref: str, keyword: str, collector: FindingCollector) -> Node:
         try:
@@ -161,10 +161,8 @@ class Normalizer(NormalizerContext):
             collector.add(keyword, "$ref", Severity.REFUSED, f"`{ref}` refers to itself and adds no constraint")
             return node
         self._active_targets.append(id(schema))
-        try:
-            target = self.normalize(Subschema(schema, pointer))
-        finally:
-            self._active_targets.pop()
+        target = self.normalize(Subschema(schema, pointer))
+        self._active_targets.pop()
         collector.note(keyword, f"`{ref}` is inlined", pattern="$ref")
         return intersect_nodes(node._replace(description="", title=""), target)
 

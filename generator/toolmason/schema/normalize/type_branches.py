@@ -26,16 +26,17 @@ _TYPE_KEYWORDS: Final = frozenset(
 
 def type_branches(context: NormalizerContext, keywords: Keywords, collector: FindingCollector) -> tuple[Branch, ...]:
     """Return a branch for each type that `type` and its sibling keywords accept."""
-    if "type" not in keywords and _TYPE_KEYWORDS.isdisjoint(keywords):
-        return ALL_TYPES
+    if _TYPE_KEYWORDS.isdisjoint(keywords):
+        if "type" not in keywords:
+            return ALL_TYPES
+        if isinstance(keywords["type"], str) and keywords["type"] in TYPE_NAMES:
+            return (Branch(type=keywords["type"], pointer=collector.pointer),)
     types = _parse_types(keywords["type"], collector) if "type" in keywords else JSON_TYPES
-    branches = [_branch(context, json_type, keywords, collector) for json_type in types]
-    return tuple(branch for branch in map(prune_enum, branches) if branch is not None)
+    branches = [prune_enum(_branch(context, json_type, keywords, collector)) for json_type in types]
+    return tuple([branch for branch in branches if branch is not None])
 
 
 def _parse_types(value: str | list[str], collector: FindingCollector) -> tuple[JsonType, ...]:
-    if isinstance(value, str) and value in TYPE_NAMES:
-        return (value,)  # type: ignore[return-value]
     if isinstance(value, list):
         collector.note("type", "a list of types is written as a union", pattern="type-array")
     types: list[JsonType] = []
@@ -44,7 +45,7 @@ def _parse_types(value: str | list[str], collector: FindingCollector) -> tuple[J
         if lower in TYPE_NAMES:
             if lower != name:
                 collector.note("type", f"type `{name}` is written as `{lower}`", pattern="type-case")
-            types.append(lower)  # type: ignore[arg-type]
+            types.append(lower)
             continue
         alias = TYPE_ALIASES.get(lower)
         message = f"unknown type `{name}` is treated as `{alias or 'any'}`"
@@ -71,7 +72,7 @@ def _branch(context: NormalizerContext, json_type: JsonType, keywords: Keywords,
         return _object_branch(context, limits, keywords, collector)
     if json_type == "array":
         return _array_branch(context, limits, keywords, collector)
-    rules = tuple(string_rules(keywords, collector)) if json_type == "string" else ()
+    rules = string_rules(keywords, collector) if json_type == "string" else ()
     return Branch(type=json_type, pointer=collector.pointer, limits=limits, opaque_rules=rules)
 
 
