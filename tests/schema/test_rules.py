@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from toolmason.schema import Finding, Severity, Target, check
-from toolmason.schema.check import rules_for
+from toolmason.schema.check import check_targets, rules_for
 from toolmason.schema.providers import Rule, providers
 
 TEXT: dict[str, Any] = {"type": "string"}
@@ -543,6 +543,12 @@ def test_message_quotes_long_and_unprintable_text_briefly() -> None:
 
     assert "\n" not in finding.message
     assert len(finding.message) < 200
+
+
+def test_one_scan_gives_every_target_its_own_findings() -> None:
+    schema = {**tool(a={"const": 1, "$ref": "#/$defs/a"}, b={"type": "array"}), "$defs": {"a": TEXT}, "anyOf": []}
+
+    assert check_targets(schema, Target) == {target: check(schema, target) for target in Target}
 
 
 def test_unknown_target_is_a_mistake_of_the_caller() -> None:

@@ -12,7 +12,8 @@ from jsonschema import Draft202012Validator, SchemaError
 
 from toolmason.manifest.input_files import read_input
 from toolmason.model.types import JsonSchema
-from toolmason.schema.references import References, UnresolvedReferenceError, schemas
+from toolmason.schema.references import References, UnresolvedReferenceError
+from toolmason.schema.walk import walk
 
 MAX_DEPTH: Final = 64
 """Maximum nesting depth of a schema."""
@@ -105,7 +106,7 @@ def _check_references(schema: JsonSchema) -> None:
         RawSchemaError: one does not, or its target depends on the context (`$dynamicRef`, a nested `$id`).
     """
     references = References(schema)
-    nodes = {id(node): node for node, _ in schemas(schema)}
+    nodes = {id(node): node for node, _ in walk(schema)}
     for node in nodes.values():
         for keyword in _DYNAMIC:
             if keyword in node:
@@ -125,7 +126,7 @@ def _check_name_patterns(schema: JsonSchema) -> None:
     Raises:
         RawSchemaError: the schema uses it with `patternProperties`.
     """
-    keywords = frozenset[str]().union(*(node for node, _ in schemas(schema)))
+    keywords = frozenset[str]().union(*(node for node, _ in walk(schema)))
     if {"unevaluatedProperties", "patternProperties"} <= keywords:
         raise RawSchemaError(
             "`input_schema` uses both `unevaluatedProperties` and `patternProperties`",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any, Final
 
@@ -25,11 +25,20 @@ def check(schema: Any, target: Target | str) -> tuple[Finding, ...]:
         ValueError: unknown target.
     """
     target = Target(target)
-    return tuple(
-        _finding(occurrence, rule)
-        for occurrence in scan_schema(schema)
-        if (rule := _find_rule(occurrence, target)) is not None
-    )
+    return check_targets(schema, [target])[target]
+
+
+def check_targets(schema: Any, targets: Iterable[Target]) -> dict[Target, tuple[Finding, ...]]:
+    """Scan `schema` once and return the findings of `check` for each target."""
+    occurrences = scan_schema(schema)
+    return {target: tuple(_judge(occurrences, target)) for target in targets}
+
+
+def _judge(occurrences: Iterable[Occurrence], target: Target) -> Iterator[Finding]:
+    for occurrence in occurrences:
+        rule = _find_rule(occurrence, target)
+        if rule is not None:
+            yield _finding(occurrence, rule)
 
 
 def rules_for(target: Target | str) -> tuple[Rule, ...]:

@@ -6,7 +6,7 @@ Nothing is fetched (MCP 2026-07-28 forbids it for network references). Callers l
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 from urllib.parse import unquote
 
@@ -19,9 +19,8 @@ from toolmason.schema.keywords import (
     is_small,
     json_text,
 )
+from toolmason.schema.walk import walk
 
-MAX_INDEXED: Final = 50_000
-"""Maximum schemas searched for anchors."""
 _MAX_RULE_CHARS: Final = 20_000
 """Maximum characters of a dereferenced rule."""
 MAX_DEREFERENCED_SCHEMAS: Final = 20_000
@@ -77,7 +76,7 @@ class References:
     def property_names(self) -> frozenset[str]:
         """Return every property name in the schema."""
         if self._properties is None:
-            declared = (schema.get("properties") for schema, _ in schemas(self._root))
+            declared = (schema.get("properties") for schema, _ in walk(self._root))
             self._properties = frozenset(
                 name for properties in declared if isinstance(properties, dict) for name in properties
             )
@@ -132,11 +131,11 @@ class References:
     def _by_name(self, ref: str) -> tuple[Any, str] | None:
         if self._by_anchor is None:
             self._by_anchor = {}
-            for schema, pointer in schemas(self._root):
+            for schema, parts in walk(self._root):
                 for keyword, mark in (("$anchor", "#"), ("$dynamicAnchor", "#"), ("$id", ""), ("id", "")):
                     name = schema.get(keyword)
                     if isinstance(name, str) and name:
-                        self._by_anchor.setdefault(mark + name, (schema, pointer))
+                        self._by_anchor.setdefault(mark + name, (schema, json_pointer(parts)))
         return self._by_anchor.get(ref) or self._by_anchor.get(unquote(ref))
 
 
@@ -197,26 +196,3 @@ class _Inliner:
         if not self._truncates:
             raise LookupError(message)
         return _ELLIPSIS
-
-
-def schemas(root: Any) -> Iterator[tuple[dict[str, Any], str]]:
-    """Yield each object schema inside `root` once, with its JSON Pointer."""
-    pending: list[tuple[Any, str]] = [(root, "")]
-    seen: set[int] = set()
-    while pending and len(seen) < MAX_INDEXED:
-        schema, pointer = pending.pop()
-        if not isinstance(schema, dict) or id(schema) in seen:
-            continue
-        seen.add(id(schema))
-        yield schema, pointer
-        for keyword, value in schema.items():
-            pending += _subschemas(keyword, value, pointer)
-
-
-def _subschemas(keyword: str, value: Any, pointer: str) -> Iterator[tuple[Any, str]]:
-    if keyword in SCHEMA_MAP_KEYWORDS and isinstance(value, dict):
-        yield from ((part, pointer + json_pointer((keyword, name))) for name, part in value.items())
-    elif keyword in SCHEMA_LIST_KEYWORDS and isinstance(value, list):
-        yield from ((part, pointer + json_pointer((keyword, index))) for index, part in enumerate(value))
-    elif keyword in SCHEMA_KEYWORDS:
-        yield value, pointer + json_pointer((keyword,))

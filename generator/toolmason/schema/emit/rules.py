@@ -10,7 +10,7 @@ from toolmason.schema.emit.context import EmitterContext, JsonSchema
 from toolmason.schema.findings import Severity
 from toolmason.schema.keywords import json_text
 from toolmason.schema.normal_form import OpaqueRule
-from toolmason.schema.references import schemas
+from toolmason.schema.walk import walk
 from toolmason.schema.wording import append_sentences
 
 _RULE_ORDER: Final = (
@@ -80,12 +80,12 @@ def _verbatim(
 def _accepts_names(context: EmitterContext, rule: JsonSchema) -> bool:
     """Return whether the target accepts all property names in a rule, which cannot be renamed."""
     pattern = context.dialect.property_names
-    tables = [part["properties"] for part, _ in schemas(rule) if isinstance(part.get("properties"), dict)]
+    tables = [part["properties"] for part, _ in walk(rule) if isinstance(part.get("properties"), dict)]
     return pattern is None or all(pattern.fullmatch(str(name)) for table in tables for name in table)
 
 
 def _is_accepted(context: EmitterContext, rule: JsonSchema) -> bool:
     """Return whether the target accepts an original rule, which may contain keywords of another provider."""
-    typed = {str(index): part for index, (part, _) in enumerate(schemas(rule)) if "type" in part}
+    typed = {str(index): part for index, (part, _) in enumerate(walk(rule)) if "type" in part}
     findings = check({"type": "object", "properties": {**typed, "x": rule}}, context.target)
     return all(finding.severity is not Severity.REFUSED for finding in findings)

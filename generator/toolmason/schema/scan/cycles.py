@@ -8,7 +8,7 @@ from graphlib import CycleError, TopologicalSorter
 from typing import NamedTuple
 
 from toolmason.schema.findings import json_pointer
-from toolmason.schema.scan.occurrences import Parts
+from toolmason.schema.walk import Parts
 
 
 class Reference(NamedTuple):

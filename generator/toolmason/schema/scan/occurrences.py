@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple
+
+from toolmason.schema.walk import Parts
 
 MAX_QUOTE_LENGTH: Final = 60
 """Maximum characters of a quoted value."""
-
-Parts: TypeAlias = tuple[str | int, ...]
-"""The unescaped parts of a JSON Pointer."""
 
 
 class Occurrence(NamedTuple):
