@@ -63,7 +63,7 @@ def _with_prefix_items(
     is_closed = is_false_schema(branch.items) or limits.get("maxItems", math.inf) <= length
     if is_closed:
         limits["maxItems"] = min(limits.get("maxItems", length), length)
-    if context.dialect.allows_prefix_items:
+    if context.dialect.accepts("prefixItems"):
         schema["prefixItems"] = [_emit_items(context, item, branch) for item in branch.prefix_items]
         # Gemini and OpenAI require `items` on every array.
         rest = any_value(context, 1) if is_closed else _emit_items(context, branch.items or ANY_VALUE, branch)

@@ -68,7 +68,7 @@ def _with_ecma_pattern(context: EmitterContext, limits: Mapping[str, Any], branc
 
 def _why_unsupported(context: EmitterContext, keyword: str, value: Any) -> str:
     dialect = context.dialect
-    if keyword not in dialect.limits:
+    if not dialect.accepts(keyword):
         return f"`{keyword}` is not supported here"
     if keyword == "format" and dialect.formats is not None and value not in dialect.formats:
         return f"the format `{value}` is not supported here"

@@ -80,7 +80,7 @@ def _emit_property(context: EmitterContext, branch: Branch, name: str, conjuncti
         return any_value(context, 1)
     message = f"`{name}` has no valid value; moved to the description"
     context.find(branch.pointer, "false-schema", Severity.LOSSY, message)
-    return {"not": {}} if "not" in context.dialect.verbatim_keywords else None
+    return {"not": {}} if context.dialect.accepts("not") else None
 
 
 def _accepted_name(context: EmitterContext, branch: Branch, name: str) -> str:
@@ -105,7 +105,7 @@ def _with_other_properties(context: EmitterContext, schema: JsonSchema, branch: 
         _report_closed(context, branch)
         return text
     is_complete = True
-    if branch.pattern_properties and "patternProperties" in dialect.verbatim_keywords:
+    if branch.pattern_properties and dialect.accepts("patternProperties"):
         schema["patternProperties"] = {
             pattern: _or_false(context.emit(conjunction, branch.pointer))
             for pattern, conjunction in branch.pattern_properties
@@ -122,13 +122,13 @@ def _with_other_properties(context: EmitterContext, schema: JsonSchema, branch: 
     if not additional:
         return text
     if is_false_schema(additional):
-        if dialect.allows_closed_objects and is_complete:
+        if dialect.accepts("additionalProperties") and is_complete:
             schema["additionalProperties"] = False
         else:
             message = "`additionalProperties: false` is not supported here and omitted"
             context.find(branch.pointer, "additionalProperties", Severity.LOSSY, message)
         return text
-    if dialect.allows_additional_properties_schema and is_complete:
+    if dialect.accepts("additionalProperties") and is_complete:
         value = context.emit(additional, branch.pointer)
         if value != {}:
             schema["additionalProperties"] = _or_false(value)

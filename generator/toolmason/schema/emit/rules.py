@@ -59,7 +59,7 @@ def _verbatim(
 ) -> JsonSchema | None:
     """Return the keywords to add to `schema`; None if the target does not accept the rule."""
     keyword = next(iter(rule.keywords), "")
-    if keyword not in context.dialect.verbatim_keywords or (at_root and keyword == "not"):
+    if keyword not in _RULE_KEYWORDS or not context.dialect.accepts(keyword) or (at_root and keyword == "not"):
         return None
     keywords = context.normalizer.references.dereference(rule.keywords)
     if keywords is None or context.names.renamed:
