@@ -92,6 +92,8 @@ class Emitter(EmitterContext):
         if not node.branches:
             return None
         self.remaining_nodes -= 1
+        if self._is_plain(node) and self._exceeded_limit((), 0) is None:
+            return self._emit_plain(node)
         key = identity_key(conjunction)
         depth = self._active.get(key, 0)
         if (limit := self._exceeded_limit(key, depth)) is not None:
@@ -135,8 +137,7 @@ class Emitter(EmitterContext):
         return emit_union(self, parts, bare, optional=optional)
 
     def _emit_node(self, node: Node, *, optional: bool) -> JsonSchema:
-        if node.title:
-            self.find(node.pointer, "title", Severity.NOTE, "`title` is omitted")
+        self._report_title(node)
         emit = self._emit_any_value if node.accepts_any_value else self._emit_types
         schema = emit(node, optional=optional)
         for keyword, value in node.annotations.items():
@@ -145,10 +146,6 @@ class Emitter(EmitterContext):
         return schema
 
     def _emit_types(self, node: Node, *, optional: bool) -> JsonSchema:
-        if self._is_plain(node):
-            text = append_sentences(join_descriptions(node.description, node.branches[0].description), node.sentences)
-            schema = self.describe({"type": self.type_name(node.branches[0].type)}, text)
-            return with_default(self, schema, node)
         branches = [
             branch if branch.pointer or not node.pointer else branch._replace(pointer=node.pointer)
             for branch in merge_required_alternatives(self, node)
@@ -163,8 +160,20 @@ class Emitter(EmitterContext):
 
     def _is_plain(self, node: Node) -> bool:
         """Return whether the result is only a scalar type, a description and a default, as for most real schemas."""
-        is_single = len(node.branches) == 1 and node.branches[0].type in _SCALARS and node.branches[0].is_unconstrained
-        return is_single and not node.opaque_rules and not self.dialect.strict_objects and self.remaining_nodes >= 0
+        branch = node.branches[0]
+        is_scalar = len(node.branches) == 1 and branch.type in _SCALARS and branch.is_unconstrained
+        has_more = node.opaque_rules or node.annotations or self.dialect.strict_objects or self.remaining_nodes < 0
+        return is_scalar and not has_more
+
+    def _emit_plain(self, node: Node) -> JsonSchema:
+        self._report_title(node)
+        branch = node.branches[0]
+        text = append_sentences(join_descriptions(node.description, branch.description), node.sentences)
+        return with_default(self, self.describe({"type": self.type_name(branch.type)}, text), node)
+
+    def _report_title(self, node: Node) -> None:
+        if node.title:
+            self.find(node.pointer, "title", Severity.NOTE, "`title` is omitted")
 
     def _within_size_limit(self, branch: Branch) -> Branch:
         """Return the branch, or only its type if the size limit is exceeded."""

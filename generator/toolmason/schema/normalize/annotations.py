@@ -27,14 +27,16 @@ def with_annotations(node: Node, keywords: Keywords, collector: FindingCollector
             collector.note(keyword, f"`{keyword}` is moved to the description if short")
             sentences = (*node.sentences, *_sentences(keywords))
     kept = {keyword: keywords[keyword] for keyword in KEPT_ANNOTATIONS if keyword in keywords}
-    return node._replace(
+    return Node(
+        branches=node.branches,
         pointer=collector.pointer,
         description=keywords.get("description", "").strip() or node.description,
         title=keywords.get("title", "") or node.title,
         sentences=sentences,
         default=keywords.get("default", node.default),
         has_default="default" in keywords or node.has_default,
-        annotations={**node.annotations, **kept},
+        opaque_rules=node.opaque_rules,
+        annotations={**node.annotations, **kept} if kept else node.annotations,
         findings=_all_findings(node, collector) if collector.findings else node.findings,
     )
 
