@@ -183,10 +183,15 @@ def wheel(session: nox.Session) -> None:
 
 @nox.session(tags=["gen"])
 def goldens(session: nox.Session) -> None:
-    """Rewrite the expected files of golden cases, the transcripts and docs/schemas.md. Review the diff afterwards."""
+    """Rewrite expected files of golden cases, transcripts, hashes of schemas, docs/schemas.md. Review the diff."""
     session.install(EVERYTHING, *_group("tests"))
     # A case that is rewritten counts as failed.
-    pages = ("tests/test_golden.py", "tests/transcripts", "tests/docs/test_schemas_page.py")
+    pages = (
+        "tests/test_golden.py",
+        "tests/transcripts",
+        "tests/docs/test_schemas_page.py",
+        "tests/schema/test_outputs.py",
+    )
     session.run("pytest", *pages, "--regen-all", *session.posargs, success_codes=[0, 1])
 
 

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from toolmason.schema import Finding, Projection, Severity, Target, emit, normalize, project, references, scan
+from toolmason.schema import Finding, Projection, Severity, Target, emit, normalize, project, references, scan, walk
 from toolmason.schema.providers import providers
 
 SOURCE: Final = Path(__file__).parent
@@ -267,7 +267,7 @@ def render() -> tuple[str, Page]:
         autoescape=False,  # noqa: S701  the page is Markdown
     )
     environment.globals["null"] = None
-    modules = {"emit": emit, "normalize": normalize, "references": references, "scan": scan}
+    modules = {"emit": emit, "normalize": normalize, "references": references, "scan": scan, "walk": walk}
     text = environment.get_template("schemas.md.jinja").render(
         page=page, example=example, deep=deep, wide=wide, **modules
     )

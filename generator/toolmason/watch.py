@@ -39,7 +39,7 @@ def is_input(path: Path, project: Project) -> bool:
 def _schemas(project: Project) -> frozenset[Path]:
     """Return the schema files of the manifest; empty if it is invalid, since the fix of the manifest starts a run."""
     with suppress(OSError, ValueError, AttributeError, RecursionError):
-        names = schema_files(project.manifest.read_bytes())
+        names = schema_files(project.manifest.read_bytes(), project.root)
         return frozenset(Path(os.path.normpath(project.root / name)) for name in names)
     return frozenset()
 

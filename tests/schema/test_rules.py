@@ -13,8 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from toolmason.schema import Finding, Severity, Target, check
-from toolmason.schema.check import rules_for
+from toolmason.schema.check import check_targets, rules_for
 from toolmason.schema.providers import Rule, providers
+from toolmason.schema.scan import KNOWN_KEYWORDS
 
 TEXT: dict[str, Any] = {"type": "string"}
 WIDE_NAMES = [f"choice_{number}_{'x' * 60}" for number in range(251)]
@@ -543,6 +544,31 @@ def test_message_quotes_long_and_unprintable_text_briefly() -> None:
 
     assert "\n" not in finding.message
     assert len(finding.message) < 200
+
+
+@pytest.mark.parametrize("target", Target)
+def test_keyword_that_a_rule_refuses_or_loses_is_never_sent(target: Target) -> None:
+    dialect = providers().dialects[target]
+    costly = {rule.pattern for rule in rules_for(target) if rule.severity is not Severity.NOTE} & KNOWN_KEYWORDS
+
+    # `format` is refused beyond the listed formats; a union is sent as `anyOf`.
+    assert {keyword for keyword in costly if dialect.accepts(keyword)} <= {"format", "oneOf"}
+    assert dialect.formats or "format" not in costly
+
+
+@pytest.mark.parametrize("target", Target)
+def test_keyword_that_is_not_sent_has_a_rule_of_its_own_or_the_general_one(target: Target) -> None:
+    dialect = providers().dialects[target]
+    patterns = {rule.pattern for rule in rules_for(target)}
+
+    for keyword in ("not", "if", "const", "multipleOf", "patternProperties", "propertyNames", "$ref"):
+        assert dialect.accepts(keyword) or patterns & {keyword, "unlisted-keyword"}, keyword
+
+
+def test_one_scan_gives_every_target_its_own_findings() -> None:
+    schema = {**tool(a={"const": 1, "$ref": "#/$defs/a"}, b={"type": "array"}), "$defs": {"a": TEXT}, "anyOf": []}
+
+    assert check_targets(schema, Target) == {target: check(schema, target) for target in Target}
 
 
 def test_unknown_target_is_a_mistake_of_the_caller() -> None:

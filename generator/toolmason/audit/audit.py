@@ -11,7 +11,8 @@ from toolmason_runtime.toml.problems import kind_of, quoted
 from toolmason.audit.sources import Source
 from toolmason.audit.tool_lists import ToolDeclaration
 from toolmason.diagnostics import Location
-from toolmason.schema import Finding, Projection, Severity, Target, advertise, check, project
+from toolmason.schema import Finding, Projection, Severity, Target, advertise, project
+from toolmason.schema.check import check_targets
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,8 +60,10 @@ def audit(source: Source, targets: Sequence[Target]) -> tuple[AuditedTool, ...]:
         affected: dict[Finding, list[Target]] = {}
         if tool.original is not None:
             affected = {finding: [projection_target] for finding in projection.findings}
+        own = tuple(_own_findings(tool, is_duplicate=tool.name in names))
+        checked = check_targets(tool.schema, targets) if isinstance(tool.schema, dict | bool) else {}
         for target in targets:
-            for finding in _findings(tool, target, is_duplicate=tool.name in names):
+            for finding in (*own, *checked.get(target, ())):
                 affected.setdefault(finding, []).append(target)
         names.add(tool.name)
         issues = tuple(
@@ -82,7 +85,8 @@ def _project(tool: ToolDeclaration, target: Target) -> Projection:
     return advertise(schema) if target is Target.MCP else project(schema, target)
 
 
-def _findings(tool: ToolDeclaration, target: Target, *, is_duplicate: bool) -> Iterator[Finding]:
+def _own_findings(tool: ToolDeclaration, *, is_duplicate: bool) -> Iterator[Finding]:
+    """Yield the findings about a tool that every target rejects."""
     if is_duplicate:
         yield _refused("name", f"another tool before it is called {quoted(tool.name)}")
     if tool.schema is None and tool.is_mcp:
@@ -90,8 +94,6 @@ def _findings(tool: ToolDeclaration, target: Target, *, is_duplicate: bool) -> I
     elif tool.schema is not None and not isinstance(tool.schema, dict):
         key = "inputSchema" if tool.is_mcp else "parameters"
         yield _refused(key, f"the schema must be an object, not {kind_of(tool.schema)}")
-    if isinstance(tool.schema, dict | bool):
-        yield from check(tool.schema, target)
 
 
 def _refused(pattern: str, message: str) -> Finding:

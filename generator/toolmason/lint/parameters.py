@@ -18,8 +18,8 @@ from toolmason.lint.finding import Finding
 from toolmason.model.server import Server
 from toolmason.model.tool import Tool
 from toolmason.model.types import JsonSchema
-from toolmason.schema.keywords import SCHEMA_KEYWORDS, SCHEMA_LIST_KEYWORDS, SCHEMA_MAP_KEYWORDS
 from toolmason.schema.providers import providers
+from toolmason.schema.walk import subschemas
 
 
 def check_parameter_descriptions(server: Server) -> Iterator[Finding]:
@@ -228,9 +228,5 @@ def _subschemas(node: _Node, keyword: str, renamed: Mapping[str, str]) -> Iterat
         for sent, inner in value.items():
             own = renamed.get(sent, sent)
             yield _Node(inner, (*path, own), (*node.names, own), sent, is_property=True)
-    elif keyword in SCHEMA_MAP_KEYWORDS and isinstance(value, dict):
-        yield from (_Node(inner, (*path, name), node.names) for name, inner in value.items())
-    elif keyword in SCHEMA_LIST_KEYWORDS and isinstance(value, list):
-        yield from (_Node(inner, (*path, number), node.names) for number, inner in enumerate(value))
-    elif keyword in SCHEMA_KEYWORDS:
-        yield _Node(value, path, node.names)
+    else:
+        yield from (_Node(inner, node.path + parts, node.names) for parts, inner in subschemas(keyword, value))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,20 +9,14 @@ from typing import Any, Final
 
 from jsonschema import Draft202012Validator, SchemaError
 
-from toolmason.manifest.input_files import read_input
 from toolmason.model.types import JsonSchema
-from toolmason.schema.references import References, UnresolvedReferenceError, schemas
+from toolmason.resolve.raw_schema_error import RawSchemaError
+from toolmason.resolve.schema_file import read_schema_file
+from toolmason.schema.references import References, UnresolvedReferenceError
+from toolmason.schema.walk import walk
 
 MAX_DEPTH: Final = 64
 """Maximum nesting depth of a schema."""
-
-
-class RawSchemaError(ValueError):
-    """The schema is invalid. `hint` is what to write instead."""
-
-    def __init__(self, message: str, hint: str = "") -> None:
-        super().__init__(message)
-        self.hint = hint
 
 
 def read_raw_schema(source: Any, root: Path) -> JsonSchema:
@@ -31,9 +24,9 @@ def read_raw_schema(source: Any, root: Path) -> JsonSchema:
 
     Raises:
         RawSchemaError: it cannot be read, is invalid JSON Schema 2020-12, is not an object at its root, or has a
-            reference that leads nowhere or to another document.
+            reference that leads nowhere or to another document. A file may refer to other files of the project.
     """
-    table = _read_file(source, root) if isinstance(source, str) else source
+    table = read_schema_file(source, root) if isinstance(source, str) else source
     if not isinstance(table, dict):
         message = "`input_schema` must be a table"
         raise RawSchemaError(message, "write a JSON Schema object, or the name of a JSON file")
@@ -48,24 +41,6 @@ def read_raw_schema(source: Any, root: Path) -> JsonSchema:
     check_references(schema)
     _check_name_patterns(schema)
     return schema
-
-
-def _read_file(name: str, root: Path) -> Any:
-    try:
-        path = (root / name).resolve()
-    except (OSError, RuntimeError, ValueError):
-        # A NUL, a name that is too long, a cycle of links.
-        raise RawSchemaError(f"`{name}` is not a valid file name") from None
-    if not path.is_relative_to(root.resolve()):
-        raise RawSchemaError(f"`{name}` is outside the project")
-    try:
-        return json.loads(read_input(path, root).decode())
-    except OSError as error:
-        raise RawSchemaError(f"cannot read `{name}`: {error.strerror}") from None
-    except ValueError as error:
-        raise RawSchemaError(f"`{name}` is invalid JSON: {error}") from None
-    except RecursionError:
-        raise RawSchemaError(f"`{name}` nests too deep") from None
 
 
 def _copy_json(value: Any, level: int) -> Any:
@@ -105,7 +80,7 @@ def check_references(schema: JsonSchema) -> None:
         RawSchemaError: one does not, or its target depends on the context (`$dynamicRef`, a nested `$id`).
     """
     references = References(schema)
-    nodes = {id(node): node for node, _ in schemas(schema)}
+    nodes = {id(node): node for node, _ in walk(schema)}
     for node in nodes.values():
         for keyword in _DYNAMIC:
             if keyword in node:
@@ -125,7 +100,7 @@ def _check_name_patterns(schema: JsonSchema) -> None:
     Raises:
         RawSchemaError: the schema uses it with `patternProperties`.
     """
-    keywords = frozenset[str]().union(*(node for node, _ in schemas(schema)))
+    keywords = frozenset[str]().union(*(node for node, _ in walk(schema)))
     if {"unevaluatedProperties", "patternProperties"} <= keywords:
         raise RawSchemaError(
             "`input_schema` uses both `unevaluatedProperties` and `patternProperties`",

@@ -18,7 +18,8 @@ from toolmason.resolve.call_expression import invocation
 from toolmason.resolve.context import ResolveContext, allowed
 from toolmason.resolve.examples import SchemaChecker
 from toolmason.resolve.prompts import icons
-from toolmason.resolve.raw_schema import RawSchemaError, read_raw_schema
+from toolmason.resolve.raw_schema import read_raw_schema
+from toolmason.resolve.raw_schema_error import RawSchemaError
 from toolmason.resolve.tool_names import tool_name_problem
 from toolmason.schema import Projection, Severity, advertise
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any, Final
 
 from toolmason.schema.findings import Finding, finding, json_pointer
-from toolmason.schema.providers import Rule, Target, providers
+from toolmason.schema.providers import Dialect, Rule, Target, providers
 from toolmason.schema.scan import KNOWN_KEYWORDS, Occurrence, scan_schema
 
 UNLISTED_KEYWORD: Final = "unlisted-keyword"
@@ -25,11 +25,20 @@ def check(schema: Any, target: Target | str) -> tuple[Finding, ...]:
         ValueError: unknown target.
     """
     target = Target(target)
-    return tuple(
-        _finding(occurrence, rule)
-        for occurrence in scan_schema(schema)
-        if (rule := _find_rule(occurrence, target)) is not None
-    )
+    return check_targets(schema, [target])[target]
+
+
+def check_targets(schema: Any, targets: Iterable[Target]) -> dict[Target, tuple[Finding, ...]]:
+    """Scan `schema` once and return the findings of `check` for each target."""
+    occurrences = scan_schema(schema)
+    return {target: tuple(_judge(occurrences, target)) for target in targets}
+
+
+def _judge(occurrences: Iterable[Occurrence], target: Target) -> Iterator[Finding]:
+    for occurrence in occurrences:
+        rule = _find_rule(occurrence, target)
+        if rule is not None:
+            yield _finding(occurrence, rule)
 
 
 def rules_for(target: Target | str) -> tuple[Rule, ...]:
@@ -45,17 +54,22 @@ def _rules_by_pattern(target: Target) -> Mapping[str, Rule]:
 
 def _find_rule(occurrence: Occurrence, target: Target) -> Rule | None:
     """Return the most specific rule about an occurrence; None if the target accepts it."""
-    rules, listed = _rules_by_pattern(target), providers().dialects[target].keywords
+    rules, dialect = _rules_by_pattern(target), providers().dialects[target]
+    listed = dialect.keywords if UNLISTED_KEYWORD in rules else None
     keyword = occurrence.keyword
     if not occurrence.is_keyword and keyword and keyword not in (KNOWN_KEYWORDS if listed is None else listed):
         return None  # The keyword itself has a finding.
     for pattern in occurrence.patterns:
         if (rule := rules.get(pattern)) is not None:
-            return None if isinstance(occurrence.value, str) and occurrence.value in rule.except_values else rule
+            return None if pattern == "format" and _is_listed_format(occurrence.value, dialect) else rule
     if not occurrence.is_keyword or listed is None or keyword in listed:
         return None
     is_annotation = keyword in providers().annotations or keyword not in KNOWN_KEYWORDS
     return rules[UNLISTED_ANNOTATION if is_annotation else UNLISTED_KEYWORD]
+
+
+def _is_listed_format(value: Any, dialect: Dialect) -> bool:
+    return isinstance(value, str) and dialect.formats is not None and value in dialect.formats
 
 
 def _finding(occurrence: Occurrence, rule: Rule) -> Finding:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from math import inf, lcm
 from typing import Any, Final, TypeVar
@@ -52,9 +51,9 @@ def _intersect_pair(left: Branch, right: Branch) -> Branch | None:
         return None
     description = _join_descriptions(left.description, right.description)
     if left.is_unconstrained and left.type != "integer":
-        return replace(right, description=description)
+        return right._replace(description=description)
     if right.is_unconstrained and right.type != "integer":
-        return replace(left, description=description)
+        return left._replace(description=description)
     limits, opaque_rules = _intersect_limits(left, right)
     fields: dict[str, Any] | None = {}
     if left.type == "object":
@@ -64,8 +63,7 @@ def _intersect_pair(left: Branch, right: Branch) -> Branch | None:
     if fields is None:
         return None
     return prune_enum(
-        replace(
-            left,
+        left._replace(
             type="integer" if "integer" in (left.type, right.type) else left.type,
             limits=limits,
             enum=_intersect_enums(left.enum, right.enum),
@@ -85,11 +83,15 @@ def without_duplicates(left: tuple[T, ...], right: tuple[T, ...]) -> tuple[T, ..
 def prune_enum(branch: Branch) -> Branch | None:
     """Remove enum values outside the limits, or return None if no value is possible."""
     limits = branch.limits
+    if branch.enum is None and len(limits) < 2:
+        return branch
     if branch.enum is not None:
+        if not limits and branch.type == "string":
+            return branch if branch.enum else None
         enum = tuple(value for value in branch.enum if satisfies_bounds(value, branch.type, limits))
         # The remaining values imply the other limits.
         limits = {name: value for name, value in limits.items() if name in {"pattern", "format"}}
-        return replace(branch, enum=enum, limits=limits) if enum else None
+        return branch._replace(enum=enum, limits=limits) if enum else None
     for low, high in (("minLength", "maxLength"), ("minItems", "maxItems"), ("minProperties", "maxProperties")):
         if limits.get(low, 0) > limits.get(high, inf):
             return None
@@ -221,6 +223,9 @@ def _item(branch: Branch, index: int) -> Conjunction:
 
 def merge_branches(branches: Iterable[Branch]) -> tuple[Branch, ...]:
     """Merge equal branches, and enums of one type that differ in nothing else."""
+    branches = tuple(branches)
+    if len({"number" if branch.is_numeric else branch.type for branch in branches}) == len(branches):
+        return branches
     candidates: dict[tuple[Any, ...], list[list[Branch]]] = {}
     groups: list[list[Branch]] = []
     for branch in branches:
@@ -257,7 +262,7 @@ def _merge_group(group: Sequence[Branch]) -> Branch:
     first = group[0]
     if first.enum is None:
         is_one_type = all(branch.type == first.type for branch in group)
-        return first if is_one_type else replace(first, type="number")
+        return first if is_one_type else first._replace(type="number")
     enum: dict[tuple[str, Any], Any] = {}
     descriptions: list[tuple[Any, str]] = []
     for branch in group:
@@ -266,4 +271,4 @@ def _merge_group(group: Sequence[Branch]) -> Branch:
             if branch.description and not branch.enum_descriptions:
                 descriptions.append((value, branch.description))
         descriptions += branch.enum_descriptions
-    return replace(first, enum=tuple(enum.values()), enum_descriptions=tuple(descriptions), description="")
+    return first._replace(enum=tuple(enum.values()), enum_descriptions=tuple(descriptions), description="")

@@ -216,12 +216,12 @@ LIMIT_KEYWORDS: Final[Mapping[JsonType, tuple[str, ...]]] = {
 def json_type_of(value: Any) -> JsonType:
     """Return the type of a JSON value. As in JSON Schema, 1.0 is an integer."""
     match value:
+        case str():
+            return "string"
         case None:
             return "null"
         case bool():
             return "boolean"
-        case str():
-            return "string"
         case int():
             return "integer"
         case float():
@@ -238,12 +238,12 @@ def equality_key(value: Any) -> tuple[str, Any]:
     A value that is too large or not JSON is equal only to itself.
     """
     match value:
+        case str() | None:
+            return "text", value
         case bool():
             return "boolean", value
         case int() | float():
             return "number", value
-        case str() | None:
-            return "text", value
         case _ if is_small(value) and (text := json_text(value, sort_keys=True)):
             return "container", text
         case _:

@@ -6,9 +6,9 @@ time, and intersecting two nodes (`allOf`, siblings of `$ref`) concatenates conj
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Mapping
 from math import ceil, floor
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from toolmason.schema.findings import Finding
@@ -39,13 +39,12 @@ def is_false_schema(conjunction: Conjunction | None) -> bool:
     return conjunction is not None and any(subschema.schema is False for subschema in conjunction)
 
 
-def identity_key(conjunction: Conjunction) -> tuple[int, ...]:
-    """Return a key that is equal for conjunctions of the same schema objects."""
-    return tuple(id(subschema.schema) for subschema in conjunction)
+def identity_key(conjunction: Conjunction) -> Hashable:
+    """Return a key that is equal for conjunctions of the same schema objects, and false for an empty one."""
+    return id(conjunction[0][0]) if len(conjunction) == 1 else tuple(id(schema) for schema, _ in conjunction)
 
 
-@dataclass(frozen=True, slots=True)
-class OpaqueRule:
+class OpaqueRule(NamedTuple):
     """A rule outside the normal form: its original keywords, and a sentence for the description."""
 
     keywords: Mapping[str, Any]
@@ -53,8 +52,10 @@ class OpaqueRule:
     pointer: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Branch:
+_EMPTY: Final[Mapping[str, Any]] = MappingProxyType({})
+
+
+class Branch(NamedTuple):
     """The accepted values of one type.
 
     `limits` has the keywords of `keywords.LIMIT_KEYWORDS`. `items` and `additional_properties` are None if absent;
@@ -64,10 +65,10 @@ class Branch:
 
     type: JsonType
     pointer: str = ""
-    limits: Mapping[str, Any] = field(default_factory=dict)
+    limits: Mapping[str, Any] = _EMPTY
     enum: tuple[Any, ...] | None = None
     enum_descriptions: tuple[tuple[Any, str], ...] = ()
-    properties: Mapping[str, Conjunction] = field(default_factory=dict)
+    properties: Mapping[str, Conjunction] = _EMPTY
     required: tuple[str, ...] = ()
     additional_properties: Conjunction | None = None
     pattern_properties: tuple[tuple[str, Conjunction], ...] = ()
@@ -96,8 +97,7 @@ class Branch:
         return self.type in {"integer", "number"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Node:
+class Node(NamedTuple):
     """The normal form of one schema: the union of `branches`.
 
     `opaque_rules` apply to all branches, `sentences` belong to the description, `annotations` are emitted unchanged.
@@ -112,12 +112,14 @@ class Node:
     default: Any = None
     has_default: bool = False
     opaque_rules: tuple[OpaqueRule, ...] = ()
-    annotations: Mapping[str, Any] = field(default_factory=dict)
+    annotations: Mapping[str, Any] = _EMPTY
     findings: tuple[Finding, ...] = ()
 
     @property
     def accepts_any_value(self) -> bool:
         """Whether every JSON value is accepted, apart from opaque rules."""
+        if len(self.branches) < len(JSON_TYPES):
+            return False
         plain = {branch.type for branch in self.branches if branch.is_unconstrained and not branch.description}
         return plain.issuperset(JSON_TYPES)
 

@@ -50,8 +50,8 @@ class NullStyle(StrEnum):
 class Dialect:
     """The features that a target supports. The description states all other rules."""
 
-    limits: frozenset[str]
-    """Supported keywords of `keywords.LIMIT_KEYWORDS`."""
+    keywords: frozenset[str] | None = None
+    """Every keyword that may be sent; None for all of JSON Schema."""
     null: NullStyle = NullStyle.UNION
     has_null_type: bool = True
     null_in_first_branch: bool = False
@@ -67,14 +67,8 @@ class Dialect:
     """Whether `{}` may express any value."""
     allows_keywords_beside_any_of: bool = False
     """Whether `anyOf` may have siblings, such as a description."""
-    allows_prefix_items: bool = False
-    allows_closed_objects: bool = False
-    allows_additional_properties_schema: bool = False
-    """Whether `additionalProperties` may be false, or a schema."""
     strict_objects: bool = False
     """Whether every object must be closed and require all properties."""
-    verbatim_keywords: frozenset[str] = frozenset()
-    """Keywords of opaque rules that are emitted unchanged."""
     formats: frozenset[str] | None = None
     """Supported string formats; None for any."""
     requires_ecma_patterns: bool = False
@@ -90,7 +84,6 @@ class Dialect:
     """Whether the description repeats supported limits, because some clients drop the keywords."""
     merges_required_alternatives: bool = False
     """Whether alternatives that differ only in `required` become one object and a sentence."""
-    allows_default: bool = True
     property_names: re.Pattern[str] | None = None
     """Pattern of accepted property names; None for any."""
     renames_properties: bool = False
@@ -98,12 +91,14 @@ class Dialect:
     """Whether every object must have `properties`."""
     kept_annotations: frozenset[str] = frozenset()
     """Annotations that are emitted unchanged."""
-    keywords: frozenset[str] | None = None
-    """Every keyword that it lists; None if it reads all of JSON Schema and ignores unknown keywords."""
     file: str
     """Name of the generated schema set."""
     sources: tuple[str, ...]
     checked: dt.date
+
+    def accepts(self, keyword: str) -> bool:
+        """Return whether `keyword` may be sent."""
+        return self.keywords is None or keyword in self.keywords
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,7 +118,7 @@ class Rule:
     """How some targets treat one pattern of a schema.
 
     `reason` completes a sentence that begins by quoting the schema; `source` is a thread (`owner/name#number`), a file
-    (`owner/name:path`) or a measurement. The rule ignores `except_values`.
+    (`owner/name:path`) or a measurement.
     """
 
     pattern: str
@@ -132,7 +127,6 @@ class Rule:
     reason: str
     source: str
     checked: dt.date
-    except_values: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,11 +164,12 @@ class _TableReader:
         self._data = data
 
     def providers(self) -> Providers:
-        names = self._data["names"]
+        names, checked = self._data["names"], {"checked": self._data["checked"]}
+        dialects = {Target(name): self._dialect(checked | table) for name, table in self._data["targets"].items()}
         return Providers(
-            providers={key: Provider(**table) for key, table in self._data["providers"].items()},
-            dialects={Target(name): self._dialect(table) for name, table in self._data["targets"].items()},
-            rules=tuple(rule for table in self._data["rules"] for rule in self._rules(table)),
+            providers={key: Provider(**checked | table) for key, table in self._data["providers"].items()},
+            dialects=dialects,
+            rules=tuple(rule for table in self._data["rules"] for rule in self._rules(checked | table, dialects)),
             portable_name=re.compile(names["portable"]["pattern"]),
             anthropic_name=re.compile(names["anthropic"]["pattern"]),
             annotations=frozenset(self._data["annotations"]["keywords"]),
@@ -191,16 +186,19 @@ class _TableReader:
             values["property_names"] = re.compile(self._data["names"][table["property_names"]]["pattern"])
         return Dialect(**values)
 
-    def _rules(self, table: Mapping[str, Any]) -> Iterator[Rule]:
-        for pattern in table["patterns"]:
+    def _rules(self, table: Mapping[str, Any], dialects: Mapping[Target, Dialect]) -> Iterator[Rule]:
+        """Yield the rules of a table, and one for each keyword with advice that a target of the table rejects."""
+        targets, reason = tuple(map(Target, self._list(table["targets"]))), table["reason"]
+        advice = {keyword: f"{reason}; {text}" for text, names in table.get("advice", {}).items() for keyword in names}
+        for pattern, text in (dict.fromkeys(table["patterns"], reason) | advice).items():
+            is_advice = pattern in advice
             yield Rule(
                 pattern=pattern,
-                targets=tuple(map(Target, self._list(table["targets"]))),
+                targets=tuple(name for name in targets if not (is_advice and dialects[name].accepts(pattern))),
                 severity=Severity(table["severity"]),
-                reason=table["reason"],
+                reason=text,
                 source=self._source(table["source"]),
                 checked=table["checked"],
-                except_values=frozenset(self._list(table.get("except_values", []))),
             )
 
     def _list(self, values: list[str]) -> Iterator[str]:

@@ -6,7 +6,7 @@ Nothing is fetched (MCP 2026-07-28 forbids it for network references). Callers l
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 from urllib.parse import unquote
 
@@ -19,17 +19,14 @@ from toolmason.schema.keywords import (
     is_small,
     json_text,
 )
+from toolmason.schema.walk import walk
 
-MAX_INDEXED: Final = 50_000
-"""Maximum schemas searched for anchors."""
 _MAX_RULE_CHARS: Final = 20_000
 """Maximum characters of a dereferenced rule."""
 MAX_DEREFERENCED_SCHEMAS: Final = 20_000
 """Maximum schemas that all rules together refer to; beyond, rules are not dereferenced."""
 _MAX_SCHEMAS_PER_RULE: Final = 2_000
 """Maximum schemas in and referred to by one rule, each counted once."""
-_RULE: Final = "rule"
-_DEFINITIONS: Final = "definitions"
 _ELLIPSIS: Final = "..."
 _REFERENCE_KEYWORDS: Final = ("$ref", "$dynamicRef")
 _OMITTED: Final = NO_EFFECT.union(_REFERENCE_KEYWORDS)
@@ -79,7 +76,7 @@ class References:
     def property_names(self) -> frozenset[str]:
         """Return every property name in the schema."""
         if self._properties is None:
-            declared = (schema.get("properties") for schema, _ in schemas(self._root))
+            declared = (schema.get("properties") for schema, _ in walk(self._root))
             self._properties = frozenset(
                 name for properties in declared if isinstance(properties, dict) for name in properties
             )
@@ -88,7 +85,7 @@ class References:
     def dereference(self, rule: Mapping[str, Any]) -> dict[str, Any] | None:
         """Return a copy of keywords of the schema, with references resolved.
 
-        Returns None for an unresolved or recursive reference, data that looks like one, or a rule that is too large.
+        Returns None for an unresolved or recursive reference, or a rule that is too large.
         """
         resolved = self._resolve_all(dict(rule), truncates=False)
         text = json_text(resolved) if is_small(resolved) else ""
@@ -107,22 +104,18 @@ class References:
         key = (text, truncates)
         if key not in self._cache:
             try:
-                self._cache[key] = self._resolve_bundle(schema, truncates=truncates)
+                self._cache[key] = self._inline(schema, truncates=truncates)
             except (LookupError, RecursionError, TypeError, ValueError):
                 self._cache[key] = None
         return self._cache[key]
 
-    def _resolve_bundle(self, schema: Any, *, truncates: bool) -> Any:
-        bundle = _ReferenceBundle(self, max_schemas=min(_MAX_SCHEMAS_PER_RULE, self._remaining), truncates=truncates)
+    def _inline(self, schema: Any, *, truncates: bool) -> Any:
+        inliner = _Inliner(self, max_schemas=min(_MAX_SCHEMAS_PER_RULE, self._remaining), truncates=truncates)
         try:
-            plain = bundle.schema(schema)
+            copied = inliner.copy(schema)
         finally:
-            self._remaining -= bundle.count
-        if not bundle.has_references:
-            return schema
-        if bundle.contains_ref_data:
-            raise LookupError("jsonref would resolve data that looks like a reference")
-        return _resolve_with_jsonref({_RULE: plain, _DEFINITIONS: bundle.definitions})[_RULE]
+            self._remaining -= inliner.count
+        return copied if inliner.has_references else schema
 
     def _at(self, parts: tuple[str, ...]) -> Any:
         value: Any = self._root
@@ -138,123 +131,68 @@ class References:
     def _by_name(self, ref: str) -> tuple[Any, str] | None:
         if self._by_anchor is None:
             self._by_anchor = {}
-            for schema, pointer in schemas(self._root):
+            for schema, parts in walk(self._root):
                 for keyword, mark in (("$anchor", "#"), ("$dynamicAnchor", "#"), ("$id", ""), ("id", "")):
                     name = schema.get(keyword)
                     if isinstance(name, str) and name:
-                        self._by_anchor.setdefault(mark + name, (schema, pointer))
+                        self._by_anchor.setdefault(mark + name, (schema, json_pointer(parts)))
         return self._by_anchor.get(ref) or self._by_anchor.get(unquote(ref))
 
 
-class _ReferenceBundle:
-    """A schema and its targets in a form that jsonref resolves correctly: each `$ref` is a path without siblings.
+class _Inliner:
+    """Copies schemas with their references resolved. A target that occurs several times is copied once.
 
     `truncates` replaces recursive schemas and unresolved references by `...`.
 
     Raises:
-        LookupError: such a reference without `truncates`, or the bundle is too large.
+        LookupError: such a reference without `truncates`, or more than `max_schemas` schemas.
     """
 
     def __init__(self, references: References, *, max_schemas: int, truncates: bool) -> None:
-        self.definitions: dict[str, Any] = {}
-        self.has_references = False
-        self.contains_ref_data = False
-        self._references = references
-        self._truncates = truncates
-        self._definition_names: dict[int, str] = {}
         self.count = 0
+        self.has_references = False
+        self._references = references
         self._max_schemas = max_schemas
+        self._truncates = truncates
+        self._copies: dict[int, Any] = {}
+        self._active: set[int] = set()
 
-    def schema(self, schema: Any) -> Any:
-        """Copy a schema, or a list of schemas; add the targets of its references to `definitions`."""
+    def copy(self, schema: Any) -> Any:
+        """Copy a schema, or a list of schemas."""
         if isinstance(schema, list):
-            return [self.schema(part) for part in schema]
+            return [self.copy(part) for part in schema]
         if not isinstance(schema, dict):
             return schema
         self.count += 1
         if self.count > self._max_schemas:
             raise LookupError("the rule is too large")
-        refs = [schema[keyword] for keyword in _REFERENCE_KEYWORDS if isinstance(schema.get(keyword), str)]
         siblings = {key: self._copy_value(key, value) for key, value in schema.items() if key not in _OMITTED}
-        targets = [self._reference(ref) for ref in refs]
+        refs = [schema[keyword] for keyword in _REFERENCE_KEYWORDS if isinstance(schema.get(keyword), str)]
+        targets = [self._copy_target(ref) for ref in refs]
         if not targets or (len(targets) == 1 and not siblings):
             return targets[0] if targets else siblings
         return siblings | {"allOf": [*targets, *siblings.get("allOf", ())]}
 
     def _copy_value(self, keyword: str, value: Any) -> Any:
         if keyword in SCHEMA_MAP_KEYWORDS and isinstance(value, dict):
-            return {name: self.schema(part) for name, part in value.items()}
-        if keyword in SCHEMA_LIST_KEYWORDS or keyword in SCHEMA_KEYWORDS:
-            return self.schema(value)
-        self.contains_ref_data = self.contains_ref_data or not is_small(value) or _contains_ref(value)
-        return value
+            return {name: self.copy(part) for name, part in value.items()}
+        return self.copy(value) if keyword in SCHEMA_LIST_KEYWORDS or keyword in SCHEMA_KEYWORDS else value
 
-    def _reference(self, ref: str) -> Any:
+    def _copy_target(self, ref: str) -> Any:
         self.has_references = True
         try:
-            return {"$ref": f"#/{_DEFINITIONS}/{self._definition(ref)}"}
+            target, _ = self._references.target(ref)
         except UnresolvedReferenceError:
-            if not self._truncates:
-                raise
-            return _ELLIPSIS
+            return self._cut(f"`{ref}` does not resolve")
+        if id(target) in self._active:
+            return self._cut(f"`{ref}` refers to itself")
+        if id(target) not in self._copies:
+            self._active.add(id(target))
+            self._copies[id(target)] = self.copy(target)
+            self._active.remove(id(target))
+        return self._copies[id(target)]
 
-    def _definition(self, ref: str) -> str:
-        target, _ = self._references.target(ref)
-        name = self._definition_names.get(id(target))
-        if name is None:
-            name = self._definition_names[id(target)] = str(len(self._definition_names))
-            self.definitions[name] = self.schema(target)
-        elif name not in self.definitions:
-            raise UnresolvedReferenceError("$ref", f"`{ref}` refers to itself")
-        return name
-
-
-def _contains_ref(value: Any) -> bool:
-    """Return whether data has a `$ref` that jsonref would resolve."""
-    pending = [value]
-    while pending:
-        part = pending.pop()
-        if isinstance(part, dict):
-            if isinstance(part.get("$ref"), str):
-                return True
-            pending += part.values()
-        elif isinstance(part, list):
-            pending += part
-    return False
-
-
-def _resolve_with_jsonref(bundle: dict[str, Any]) -> dict[str, Any]:
-    import jsonref  # Slow to import: it imports requests if that is installed.
-
-    try:
-        resolved: dict[str, Any] = jsonref.replace_refs(bundle, proxies=False, lazy_load=False, loader=_reject_external)
-    except jsonref.JsonRefError as error:
-        raise LookupError(str(error)) from None
-    return resolved
-
-
-def _reject_external(uri: str, **_: Any) -> Any:
-    raise LookupError(uri)
-
-
-def schemas(root: Any) -> Iterator[tuple[dict[str, Any], str]]:
-    """Yield each object schema inside `root` once, with its JSON Pointer."""
-    pending: list[tuple[Any, str]] = [(root, "")]
-    seen: set[int] = set()
-    while pending and len(seen) < MAX_INDEXED:
-        schema, pointer = pending.pop()
-        if not isinstance(schema, dict) or id(schema) in seen:
-            continue
-        seen.add(id(schema))
-        yield schema, pointer
-        for keyword, value in schema.items():
-            pending += _subschemas(keyword, value, pointer)
-
-
-def _subschemas(keyword: str, value: Any, pointer: str) -> Iterator[tuple[Any, str]]:
-    if keyword in SCHEMA_MAP_KEYWORDS and isinstance(value, dict):
-        yield from ((part, pointer + json_pointer((keyword, name))) for name, part in value.items())
-    elif keyword in SCHEMA_LIST_KEYWORDS and isinstance(value, list):
-        yield from ((part, pointer + json_pointer((keyword, index))) for index, part in enumerate(value))
-    elif keyword in SCHEMA_KEYWORDS:
-        yield value, pointer + json_pointer((keyword,))
+    def _cut(self, message: str) -> str:
+        if not self._truncates:
+            raise LookupError(message)
+        return _ELLIPSIS

@@ -76,6 +76,8 @@ def _unit(plural: str, count: float) -> str:
 
 def limit_sentences(limits: Mapping[str, Any]) -> list[str]:
     """Return one sentence per rule; `limits` has keywords of `keywords.LIMIT_KEYWORDS`."""
+    if not limits:
+        return []
     sentences = [
         range_text(limits.get("minimum"), limits.get("maximum"), ""),
         f"Must be greater than {limits['exclusiveMinimum']}" if "exclusiveMinimum" in limits else "",

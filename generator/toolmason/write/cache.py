@@ -14,12 +14,15 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
+from posixpath import dirname, join, normpath
+from urllib.parse import unquote
 
 import toolmason_runtime
 from toolmason_runtime.checksum import CHECKSUM_FILE, Checksums, State, verify
@@ -34,8 +37,11 @@ from toolmason.project import Project
 from toolmason.write.snapshot import MAX_FILE_BYTES
 from toolmason.write.user_cache import cache_directory, read_cached, write_cached
 
-_LIBRARIES = ("datamodel_code_generator-", "jinja2-", "ruff-", "snowballstemmer-", "tomli_w-")
+_LIBRARIES = ("datamodel_code_generator-", "jinja2-", "jsonref-", "ruff-", "snowballstemmer-", "tomli_w-")
 """Prefixes of the metadata directories of libraries that affect the output, such as `jinja2-3.1.6.dist-info`."""
+
+_FILE_REFERENCE = re.compile(r'"\$ref"\s*:\s*"([^"#:]+)["#]')
+"""A `$ref` to another file: `"$ref": "common.json#/$defs/name"`."""
 
 MAX_HASHED_BYTES = 256 * 1024 * 1024
 MAX_HASHED_ENTRIES = 50_000
@@ -118,13 +124,19 @@ def fingerprint(project: Project) -> str:
     return whole.hexdigest()
 
 
-def schema_files(manifest: bytes) -> list[str]:
-    """Return the files that the tools of a manifest name as their `input_schema`."""
+def schema_files(manifest: bytes, root: Path) -> list[str]:
+    """Return the files that the tools of a manifest name as their `input_schema`, and those that they refer to."""
     # Most manifests name none. Parsing a large one takes longer than the rest of a run without changes.
     if b"input_schema" not in manifest:
         return []
     tools = tomllib.loads(manifest.decode()).get("tools", {}).values()
-    return [tool["input_schema"] for tool in tools if isinstance(tool.get("input_schema"), str)]
+    names = [tool["input_schema"] for tool in tools if isinstance(tool.get("input_schema"), str)]
+    for name in names:  # It grows.
+        with suppress(OSError, ValueError):
+            others = _FILE_REFERENCE.findall(read_input(root / name, root).decode())
+            paths = [normpath(join("/", dirname(name), unquote(other))).lstrip("/") for other in others]
+            names += [path for path in dict.fromkeys(paths) if path not in names]
+    return names
 
 
 def _load_listing(directory: Path) -> Checksums:
@@ -165,7 +177,7 @@ def _inputs(project: Project) -> Iterator[tuple[str, Path, Path | None]]:
     yield PYPROJECT, root / PYPROJECT, root
     # A later stage reports a manifest that cannot be parsed.
     with suppress(OSError, ValueError, AttributeError, RecursionError):
-        for name in schema_files(read_input(project.manifest, root)):
+        for name in schema_files(read_input(project.manifest, root), root):
             yield f"schema {name}", root / name, root
     for package in (toolmason, toolmason_runtime, toolmason_templates):
         # Some installers link each file to their own store.

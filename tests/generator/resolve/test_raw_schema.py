@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from toolmason.resolve.raw_schema import RawSchemaError, read_raw_schema
+from toolmason.resolve.raw_schema import read_raw_schema
+from toolmason.resolve.raw_schema_error import RawSchemaError
 
 HERE = Path()
 
@@ -87,3 +88,51 @@ def test_file_that_is_no_schema_is_refused(text: str, tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text(text, encoding="utf-8")
     with pytest.raises(RawSchemaError):
         read_raw_schema("a.json", tmp_path)
+
+
+def write_schemas(root: Path, **files: Any) -> None:
+    (root / "shared").mkdir()
+    for name, schema in files.items():
+        path = root / ("tool.json" if name == "tool" else f"shared/{name}.json")
+        path.write_text(json.dumps(schema), encoding="utf-8")
+
+
+def test_schemas_of_other_files_are_dereferenced(tmp_path: Path) -> None:
+    size = {"$defs": {"size": {"type": "integer"}}}
+    item = {"type": "object", "properties": {"size": {"$ref": "size.json#/$defs/size", "description": "In bytes."}}}
+    tool = {"type": "object", "properties": {"item": {"$ref": "shared/item.json"}}}
+    write_schemas(tmp_path, tool=tool, item=item, size=size)
+
+    sizes = {"size": {"type": "integer", "description": "In bytes."}}
+    assert read_raw_schema("tool.json", tmp_path)["properties"] == {"item": {"type": "object", "properties": sizes}}
+
+
+def test_references_inside_a_file_stay_as_written(tmp_path: Path) -> None:
+    tool = {"type": "object", "properties": {"a": {"$ref": "#/$defs/a"}}, "$defs": {"a": {"type": "string"}}}
+    write_schemas(tmp_path, tool=tool)
+    assert read_raw_schema("tool.json", tmp_path) == tool
+
+
+@pytest.mark.parametrize(
+    ("part", "said"),
+    [
+        ({"$ref": "shared/missing.json"}, "cannot read `shared/missing.json`"),
+        ({"$ref": "shared/other.json#/$defs/none"}, "`shared/other.json#/$defs/none` | write the path"),
+        ({"$ref": "https://example.org/a.json"}, "another document: `https://example.org/a.json` | copy it"),
+        ({"$ref": "//example.org/a.json"}, "another document: `file://example.org/a.json` | copy it"),
+        ({"$ref": "shared/other.json", "minLength": 1}, "`minLength` beside `$ref`: `shared/other.json` | write both"),
+        ({"anyOf": [{"$ref": "shared/other.json"}, {"const": {"$ref": "x"}}]}, "data with a `$ref`: `x` | copy"),
+        ({"$ref": "shared/tree.json"}, "nests more than"),
+        ({"$ref": "shared/broken.json"}, "a `$ref` of `tool.json` has no target: `#/$defs/none`"),
+        ({"$ref": "shared/a%00b.json"}, "is not a valid file name"),
+    ],
+)
+def test_reference_to_a_file_that_cannot_be_dereferenced_is_refused(part: Any, said: str, tmp_path: Path) -> None:
+    tree = {"type": "object", "properties": {"child": {"$ref": "#"}}}
+    tool = {"type": "object", "properties": {"a": part}}
+    write_schemas(tmp_path, tool=tool, other={"type": "string"}, tree=tree, broken={"$ref": "#/$defs/none"})
+
+    with pytest.raises(RawSchemaError) as caught:
+        read_raw_schema("tool.json", tmp_path)
+
+    assert said in f"{caught.value} | {caught.value.hint}"

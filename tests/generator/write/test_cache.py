@@ -174,8 +174,20 @@ def test_a_file_that_a_resource_needs_is_missed_and_its_content_does_not_count(
 
 def test_schemas_are_those_that_tools_give_by_file_name() -> None:
     manifest = b'[tools.a]\ninput_schema = "a.json"\n[tools.b]\ninput_schema = { type = "object" }\n[tools.c]\n'
-    assert schema_files(manifest) == ["a.json"]
-    assert schema_files(b"") == []
+    assert schema_files(manifest, Path()) == ["a.json"]
+    assert schema_files(b"", Path()) == []
+
+
+def test_schemas_that_a_schema_file_refers_to_are_inputs(tmp_path: Path) -> None:
+    (tmp_path / "schemas").mkdir()
+    write_json(tmp_path / "schemas" / "a.json", {"$ref": "../b%20c.json#/$defs/x", "not": {"$ref": "#/x"}})
+    write_json(tmp_path / "b c.json", {"allOf": [{"$ref": "schemas/a.json"}, {"$ref": "https://example.org/d.json"}]})
+
+    assert schema_files(b'[tools.a]\ninput_schema = "schemas/a.json"\n', tmp_path) == ["schemas/a.json", "b c.json"]
+
+
+def write_json(path: Path, value: object) -> None:
+    path.write_text(json.dumps(value), encoding="utf-8")
 
 
 def test_a_record_that_vouches_for_an_edit_is_not_believed(known: Project) -> None:

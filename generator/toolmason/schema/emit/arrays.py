@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import Any
 
 from toolmason.schema.emit.any_value import any_value
@@ -43,7 +42,7 @@ def _end_before_impossible_item(context: EmitterContext, branch: Branch) -> Bran
             message = "no value is valid here, so the array ends before this item"
             context.find(node.pointer or item[0].pointer, "false-schema", Severity.NOTE, message)
         false_schema = Subschema(False, item[0].pointer)
-        return replace(branch, prefix_items=branch.prefix_items[:index], items=(false_schema,))
+        return branch._replace(prefix_items=branch.prefix_items[:index], items=(false_schema,))
     return branch
 
 
@@ -64,7 +63,7 @@ def _with_prefix_items(
     is_closed = is_false_schema(branch.items) or limits.get("maxItems", math.inf) <= length
     if is_closed:
         limits["maxItems"] = min(limits.get("maxItems", length), length)
-    if context.dialect.allows_prefix_items:
+    if context.dialect.accepts("prefixItems"):
         schema["prefixItems"] = [_emit_items(context, item, branch) for item in branch.prefix_items]
         # Gemini and OpenAI require `items` on every array.
         rest = any_value(context, 1) if is_closed else _emit_items(context, branch.items or ANY_VALUE, branch)

@@ -64,7 +64,9 @@ class EmitterContext(ABC):
 
     def find(self, pointer: str, pattern: str, severity: Severity, message: str) -> None:
         """Add a finding."""
-        self.report([finding(pointer, pattern, severity, message)])
+        key = (pointer, pattern, message)
+        if key not in self._findings:
+            self._findings[key] = finding(pointer, pattern, severity, message)
 
     def type_name(self, json_type: str) -> str:
         """Return the type in the spelling of the dialect."""
@@ -75,8 +77,10 @@ class EmitterContext(ABC):
         self.remaining_chars -= len(text)
         if not text:
             return schema
-        head: JsonSchema = {keyword: schema[keyword] for keyword in ("type", "nullable") if keyword in schema}
-        return {**head, "description": text, **{name: value for name, value in schema.items() if name not in head}}
+        head: JsonSchema = {"type": schema["type"]} if "type" in schema else {}
+        if "nullable" in schema:
+            head["nullable"] = schema["nullable"]
+        return {**head, "description": text, **schema}
 
     @abstractmethod
     def emit(self, conjunction: Conjunction, pointer: str, *, optional: bool = False) -> JsonSchema | None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Hashable, Iterator, Sequence
+from typing import Final
 
 from toolmason.schema.emit.arrays import emit_array
 from toolmason.schema.emit.context import (
@@ -33,6 +33,8 @@ from toolmason.schema.normalize import Normalizer
 from toolmason.schema.providers import Target
 from toolmason.schema.wording import append_sentences, join_words
 
+_SCALARS: Final = frozenset({"string", "integer", "number", "boolean"})
+
 
 class Emitter(EmitterContext):
     """Emits one schema for one dialect. A recursive schema is copied into itself `unrolls` times."""
@@ -40,7 +42,7 @@ class Emitter(EmitterContext):
     def __init__(self, normalizer: Normalizer, target: Target, names: PropertyNames, unrolls: int) -> None:
         super().__init__(normalizer, target, names)
         self._unrolls = unrolls
-        self._active: dict[tuple[int, ...], int] = {}
+        self._active: dict[Hashable, int] = {}
         """How often each conjunction occurs around the current schema."""
         self._is_recursive = False
 
@@ -55,7 +57,7 @@ class Emitter(EmitterContext):
         objects = node.objects
         self._report_other_types(node, objects)
         if not objects:
-            objects, node = [Branch(type="object", pointer="")], replace(node, opaque_rules=())
+            objects, node = [Branch(type="object", pointer="")], node._replace(opaque_rules=())
         branch, sentences = merge_root_objects(self, objects) if len(objects) > 1 else (objects[0], [])
         self._active[identity_key(self.normalizer.root)] = 1
         schema, text = emit_object(self, branch, node.description)
@@ -85,10 +87,13 @@ class Emitter(EmitterContext):
     def emit(self, conjunction: Conjunction, pointer: str, *, optional: bool = False) -> JsonSchema | None:
         """Return the schema of a value below the root; see `EmitterContext.emit`."""
         node = self.normalizer.node(conjunction) if conjunction else Node(branches=ALL_TYPES, pointer=pointer)
-        self.report(node.findings)
+        if node.findings:
+            self.report(node.findings)
         if not node.branches:
             return None
         self.remaining_nodes -= 1
+        if self._is_plain(node) and self._exceeded_limit((), 0) is None:
+            return self._emit_plain(node)
         key = identity_key(conjunction)
         depth = self._active.get(key, 0)
         if (limit := self._exceeded_limit(key, depth)) is not None:
@@ -101,7 +106,7 @@ class Emitter(EmitterContext):
             self._active[key] = depth
             self.level -= 1
 
-    def _exceeded_limit(self, key: tuple[int, ...], depth: int) -> tuple[str, str] | None:
+    def _exceeded_limit(self, key: Hashable, depth: int) -> tuple[str, str] | None:
         """Return the pattern and message of an exceeded limit.
 
         Raises:
@@ -132,8 +137,7 @@ class Emitter(EmitterContext):
         return emit_union(self, parts, bare, optional=optional)
 
     def _emit_node(self, node: Node, *, optional: bool) -> JsonSchema:
-        if node.title:
-            self.find(node.pointer, "title", Severity.NOTE, "`title` is omitted")
+        self._report_title(node)
         emit = self._emit_any_value if node.accepts_any_value else self._emit_types
         schema = emit(node, optional=optional)
         for keyword, value in node.annotations.items():
@@ -143,16 +147,33 @@ class Emitter(EmitterContext):
 
     def _emit_types(self, node: Node, *, optional: bool) -> JsonSchema:
         branches = [
-            branch if branch.pointer or not node.pointer else replace(branch, pointer=node.pointer)
+            branch if branch.pointer or not node.pointer else branch._replace(pointer=node.pointer)
             for branch in merge_required_alternatives(self, node)
             if branch.type != "null"
         ]
-        if branches and not self.dialect.allows_keywords_beside_any_of:
+        if branches and node.description and not self.dialect.allows_keywords_beside_any_of:
             description = join_descriptions(node.description, branches[0].description)
-            branches[0] = replace(branches[0], description=description)
-            node = replace(node, description="")
+            branches[0] = branches[0]._replace(description=description)
+            node = node._replace(description="")
         parts = [part for branch in branches for part in self._emit_branch(self._within_size_limit(branch))]
         return emit_union(self, parts, node, optional=optional)
+
+    def _is_plain(self, node: Node) -> bool:
+        """Return whether the result is only a scalar type, a description and a default, as for most real schemas."""
+        branch = node.branches[0]
+        is_scalar = len(node.branches) == 1 and branch.type in _SCALARS and branch.is_unconstrained
+        has_more = node.opaque_rules or node.annotations or self.dialect.strict_objects or self.remaining_nodes < 0
+        return is_scalar and not has_more
+
+    def _emit_plain(self, node: Node) -> JsonSchema:
+        self._report_title(node)
+        branch = node.branches[0]
+        text = append_sentences(join_descriptions(node.description, branch.description), node.sentences)
+        return with_default(self, self.describe({"type": self.type_name(branch.type)}, text), node)
+
+    def _report_title(self, node: Node) -> None:
+        if node.title:
+            self.find(node.pointer, "title", Severity.NOTE, "`title` is omitted")
 
     def _within_size_limit(self, branch: Branch) -> Branch:
         """Return the branch, or only its type if the size limit is exceeded."""
@@ -172,11 +193,10 @@ class Emitter(EmitterContext):
         self.find(node.pointer, "any", Severity.NARROWED, message)
         types = [Branch(type=json_type, pointer=node.pointer) for json_type in JSON_TYPES if json_type != "null"]
         parts = [part for branch in types for part in self._emit_branch(branch)]
-        return emit_union(self, parts, replace(node, branches=ALL_TYPES), optional=optional)
+        return emit_union(self, parts, node._replace(branches=ALL_TYPES), optional=optional)
 
-    def _emit_branch(self, branch: Branch) -> Iterator[Part]:
-        for schema, text in self._emit_type(branch):
-            yield sort_rules(schema), text
+    def _emit_branch(self, branch: Branch) -> list[Part]:
+        return [(sort_rules(schema), text) for schema, text in self._emit_type(branch)]
 
     def _emit_type(self, branch: Branch) -> Iterator[Part]:
         match branch.type:

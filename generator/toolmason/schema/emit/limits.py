@@ -26,9 +26,12 @@ def with_limits(
 
     `limits` defaults to those of `branch`.
     """
+    limits = branch.limits if limits is None else limits
+    if not limits:
+        return text
     supported: dict[str, Any] = {}
     unsupported: dict[str, Any] = {}
-    for keyword, value in _with_ecma_pattern(context, branch.limits if limits is None else limits, branch).items():
+    for keyword, value in _with_ecma_pattern(context, limits, branch).items():
         reason = _why_unsupported(context, keyword, value)
         if not reason:
             supported[keyword] = value
@@ -40,7 +43,8 @@ def with_limits(
         elif value == 0 and keyword in context.dialect.zero_is_unset:
             supported[keyword] = value
     schema |= {keyword: supported[keyword] for keyword in LIMIT_KEYWORDS[branch.type] if keyword in supported}
-    text = append_sentences(text, limit_sentences(_not_in_text(unsupported, text)))
+    if unsupported:
+        text = append_sentences(text, limit_sentences(_not_in_text(unsupported, text)))
     if context.dialect.repeats_limits:
         repeated = without_sentinel_bounds(
             {name: value for name, value in supported.items() if name not in unsupported}
@@ -64,7 +68,7 @@ def _with_ecma_pattern(context: EmitterContext, limits: Mapping[str, Any], branc
 
 def _why_unsupported(context: EmitterContext, keyword: str, value: Any) -> str:
     dialect = context.dialect
-    if keyword not in dialect.limits:
+    if not dialect.accepts(keyword):
         return f"`{keyword}` is not supported here"
     if keyword == "format" and dialect.formats is not None and value not in dialect.formats:
         return f"the format `{value}` is not supported here"

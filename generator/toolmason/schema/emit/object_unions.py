@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from toolmason.schema.emit.context import CLOSED, EmitterContext
@@ -66,18 +65,20 @@ def merge_root_objects(context: EmitterContext, objects: Sequence[Branch]) -> tu
 
 def merge_required_alternatives(context: EmitterContext, node: Node) -> tuple[Branch, ...]:
     """Return the branches with objects that differ only in `required` merged into one with a sentence."""
+    if not context.dialect.merges_required_alternatives or len(node.branches) < 2:
+        return node.branches
     objects = node.objects
-    if not context.dialect.merges_required_alternatives or len(objects) < 2:
+    if len(objects) < 2:
         return node.branches
     first = objects[0]
-    if any(replace(branch, required=(), pointer="") != replace(first, required=(), pointer="") for branch in objects):
+    if any(branch._replace(required=(), pointer="") != first._replace(required=(), pointer="") for branch in objects):
         return node.branches
     required = _common_required(objects)
     text = _alternatives_text(context, objects, required)
     message = "alternatives that differ in `required` are merged and described"
     context.find(first.pointer, "required", Severity.LOSSY, message)
     rules = (*first.opaque_rules, OpaqueRule({}, text, first.pointer))
-    merged = replace(first, required=required, opaque_rules=rules)
+    merged = first._replace(required=required, opaque_rules=rules)
     return (merged, *(branch for branch in node.branches if branch.type != "object"))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import reduce
 
 from toolmason.schema.emit.any_value import any_value
@@ -41,9 +42,11 @@ def emit_object(context: EmitterContext, branch: Branch, text: str) -> Part:
     return schema, with_limits(context, schema, branch, text)
 
 
-def _declared_properties(branch: Branch) -> dict[str, Conjunction]:
+def _declared_properties(branch: Branch) -> Mapping[str, Conjunction]:
     """Return the properties, including those that are only listed in `required`."""
     missing = [name for name in branch.required if name not in branch.properties]
+    if not missing:
+        return branch.properties
     return {**branch.properties, **{name: _undeclared_property(branch, name) for name in missing}}
 
 
@@ -67,7 +70,7 @@ def _emit_property(context: EmitterContext, branch: Branch, name: str, conjuncti
     is_required = name in branch.required
     # With `minProperties`, a property whose value is null still counts, unlike an omitted one.
     is_counted = "minProperties" in branch.limits and not context.dialect.strict_objects
-    pointer = _property_pointer(branch, name)
+    pointer = "" if conjunction else _property_pointer(branch, name)
     value = context.emit(conjunction, pointer, optional=not is_required and not is_counted)
     if value is not None:
         return value
@@ -77,20 +80,20 @@ def _emit_property(context: EmitterContext, branch: Branch, name: str, conjuncti
         return any_value(context, 1)
     message = f"`{name}` has no valid value; moved to the description"
     context.find(branch.pointer, "false-schema", Severity.LOSSY, message)
-    return {"not": {}} if "not" in context.dialect.verbatim_keywords else None
+    return {"not": {}} if context.dialect.accepts("not") else None
 
 
 def _accepted_name(context: EmitterContext, branch: Branch, name: str) -> str:
     accepted = context.names.name_for(name)
     pattern = context.dialect.property_names
-    pointer = _property_pointer(branch, name)
     if accepted != name:
         message = f"`{name}` is renamed to `{accepted}`, because not every provider accepts the name"
-        context.find(pointer, "property-name", Severity.NOTE, message)
+        context.find(_property_pointer(branch, name), "property-name", Severity.NOTE, message)
     elif pattern is not None and not pattern.fullmatch(name):
         is_refused = context.level == 0 and not providers().anthropic_name.fullmatch(name)
         severity = Severity.REFUSED if is_refused else Severity.NOTE
-        context.find(pointer, "property-name", severity, f"not every provider accepts the name `{name}`")
+        message = f"not every provider accepts the name `{name}`"
+        context.find(_property_pointer(branch, name), "property-name", severity, message)
     return accepted
 
 
@@ -102,7 +105,7 @@ def _with_other_properties(context: EmitterContext, schema: JsonSchema, branch: 
         _report_closed(context, branch)
         return text
     is_complete = True
-    if branch.pattern_properties and "patternProperties" in dialect.verbatim_keywords:
+    if branch.pattern_properties and dialect.accepts("patternProperties"):
         schema["patternProperties"] = {
             pattern: _or_false(context.emit(conjunction, branch.pointer))
             for pattern, conjunction in branch.pattern_properties
@@ -119,13 +122,13 @@ def _with_other_properties(context: EmitterContext, schema: JsonSchema, branch: 
     if not additional:
         return text
     if is_false_schema(additional):
-        if dialect.allows_closed_objects and is_complete:
+        if dialect.accepts("additionalProperties") and is_complete:
             schema["additionalProperties"] = False
         else:
             message = "`additionalProperties: false` is not supported here and omitted"
             context.find(branch.pointer, "additionalProperties", Severity.LOSSY, message)
         return text
-    if dialect.allows_additional_properties_schema and is_complete:
+    if dialect.accepts("additionalProperties") and is_complete:
         value = context.emit(additional, branch.pointer)
         if value != {}:
             schema["additionalProperties"] = _or_false(value)

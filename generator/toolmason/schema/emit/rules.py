@@ -10,20 +10,21 @@ from toolmason.schema.emit.context import EmitterContext, JsonSchema
 from toolmason.schema.findings import Severity
 from toolmason.schema.keywords import json_text
 from toolmason.schema.normal_form import OpaqueRule
-from toolmason.schema.references import schemas
+from toolmason.schema.walk import walk
 from toolmason.schema.wording import append_sentences
 
 _RULE_ORDER: Final = (
     *("contentEncoding", "contentMediaType", "contains", "minContains", "maxContains", "propertyNames"),
     *("dependentRequired", "dependentSchemas", "not", "if", "then", "else"),
 )
+_RULE_KEYWORDS: Final = frozenset(_RULE_ORDER)
 
 
 def sort_rules(schema: JsonSchema) -> JsonSchema:
     """Move verbatim rules behind the other keywords, in a fixed order."""
-    rules = [keyword for keyword in _RULE_ORDER if keyword in schema]
-    if not rules:
+    if _RULE_KEYWORDS.isdisjoint(schema):
         return schema
+    rules = [keyword for keyword in _RULE_ORDER if keyword in schema]
     others = {keyword: value for keyword, value in schema.items() if keyword not in rules}
     return others | {keyword: schema[keyword] for keyword in rules}
 
@@ -32,6 +33,8 @@ def with_rules(
     context: EmitterContext, schema: JsonSchema, text: str, rules: Sequence[OpaqueRule], *, at_root: bool = False
 ) -> str:
     """Add the rules that the target accepts to `schema`; return the description with all other rules."""
+    if not rules:
+        return text
     described: list[OpaqueRule] = []
     for rule in rules:
         keywords = _verbatim(context, rule, schema, at_root=at_root)
@@ -56,7 +59,7 @@ def _verbatim(
 ) -> JsonSchema | None:
     """Return the keywords to add to `schema`; None if the target does not accept the rule."""
     keyword = next(iter(rule.keywords), "")
-    if keyword not in context.dialect.verbatim_keywords or (at_root and keyword == "not"):
+    if keyword not in _RULE_KEYWORDS or not context.dialect.accepts(keyword) or (at_root and keyword == "not"):
         return None
     keywords = context.normalizer.references.dereference(rule.keywords)
     if keywords is None or context.names.renamed:
@@ -77,12 +80,12 @@ def _verbatim(
 def _accepts_names(context: EmitterContext, rule: JsonSchema) -> bool:
     """Return whether the target accepts all property names in a rule, which cannot be renamed."""
     pattern = context.dialect.property_names
-    tables = [part["properties"] for part, _ in schemas(rule) if isinstance(part.get("properties"), dict)]
+    tables = [part["properties"] for part, _ in walk(rule) if isinstance(part.get("properties"), dict)]
     return pattern is None or all(pattern.fullmatch(str(name)) for table in tables for name in table)
 
 
 def _is_accepted(context: EmitterContext, rule: JsonSchema) -> bool:
     """Return whether the target accepts an original rule, which may contain keywords of another provider."""
-    typed = {str(index): part for index, (part, _) in enumerate(schemas(rule)) if "type" in part}
+    typed = {str(index): part for index, (part, _) in enumerate(walk(rule)) if "type" in part}
     findings = check({"type": "object", "properties": {**typed, "x": rule}}, context.target)
     return all(finding.severity is not Severity.REFUSED for finding in findings)

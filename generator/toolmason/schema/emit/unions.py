@@ -97,7 +97,7 @@ def with_default(context: EmitterContext, schema: JsonSchema, node: Node) -> Jso
     if not accepts_value(schema, node.default):
         _report_invalid_default(context, node)
         return schema
-    if context.dialect.allows_default:
+    if context.dialect.accepts("default"):
         if (default := copy_value(node.default)) is None:
             context.find(node.pointer, "default", Severity.NOTE, "`default` is nested too deep and omitted")
         else:

@@ -18,6 +18,8 @@ class FindingCollector:
     and notes are dropped.
     """
 
+    __slots__ = ("_is_synthetic", "findings", "pointer")
+
     def __init__(self, pointer: str, *, is_synthetic: bool = False) -> None:
         self.findings: list[Finding] = []
         self.pointer = pointer

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
-from toolmason.schema.findings import Finding, Severity, finding
+from toolmason.schema.findings import Severity, finding
 from toolmason.schema.intersection import (
     exceeds_pair_limit,
     intersect_branches,
@@ -35,13 +34,8 @@ def with_combinators(context: NormalizerContext, node: Node, keywords: Keywords,
 
 def intersect_nodes(left: Node, right: Node) -> Node:
     """Return the node of the values that both accept; the annotations of `left` win."""
-    findings: tuple[Finding, ...] = ()
-    if exceeds_pair_limit(left.branches, right.branches):
-        message = "the intersection of two unions has too many pairs of alternatives; only the first union is kept"
-        findings = (finding(left.pointer, "allOf", Severity.LOSSY, message),)
-    return replace(
-        left,
-        branches=intersect_branches(left.branches, right.branches),
+    restricted = _intersect_union(left, right.branches)
+    return restricted._replace(
         description=left.description or right.description,
         title=left.title or right.title,
         sentences=without_duplicates(left.sentences, right.sentences),
@@ -49,8 +43,15 @@ def intersect_nodes(left: Node, right: Node) -> Node:
         has_default=left.has_default or right.has_default,
         opaque_rules=without_duplicates(left.opaque_rules, right.opaque_rules),
         annotations={**right.annotations, **left.annotations},
-        findings=tuple(dict.fromkeys((*left.findings, *right.findings, *findings))),
+        findings=tuple(dict.fromkeys((*restricted.findings, *right.findings))),
     )
+
+
+def _intersect_union(node: Node, branches: Sequence[Branch]) -> Node:
+    if exceeds_pair_limit(node.branches, branches):
+        message = "the intersection of two unions has too many pairs of alternatives; only the first union is kept"
+        node = node._replace(findings=(*node.findings, finding(node.pointer, "allOf", Severity.LOSSY, message)))
+    return node._replace(branches=intersect_branches(node.branches, branches))
 
 
 def _with_alternatives(
@@ -67,17 +68,19 @@ def _with_alternatives(
         if alternatives_overlap(groups, context.node):
             text = "Exactly one of the alternatives must fit"
             rule = OpaqueRule({keyword: schemas}, text, collector.pointer_to(keyword))
-            node = replace(node, opaque_rules=(*node.opaque_rules, rule))
+            node = node._replace(opaque_rules=(*node.opaque_rules, rule))
     defaults = [part.default for part in alternatives if part.has_default]
     if len(defaults) == 1 and not node.has_default:
-        node = replace(node, default=defaults[0], has_default=True)
-    branches = merge_branches(branch for group in groups for branch in group)
-    return intersect_nodes(node, replace(node, branches=branches, description="", findings=()))
+        node = node._replace(default=defaults[0], has_default=True)
+    return _intersect_union(node, merge_branches(branch for group in groups for branch in group))
 
 
 def _described_branches(node: Node, collector: FindingCollector) -> Iterator[Branch]:
     """Yield the branches of an alternative, each with the alternative's description and rules."""
     text = node.description or (node.title if len(node.branches) == 1 else "")
+    if not (text or node.sentences or node.opaque_rules or any(branch.opaque_rules for branch in node.branches)):
+        yield from node.branches
+        return
     for branch in node.branches:
         is_known = not branch.description or branch.description in text
         description = text if is_known else f"{text} {branch.description}".strip()
@@ -89,4 +92,4 @@ def _described_branches(node: Node, collector: FindingCollector) -> Iterator[Bra
             collector.add_at(
                 branch.pointer, "enum", Severity.LOSSY, "a rule about enum values is moved to the description"
             )
-        yield replace(branch, description=description, opaque_rules=opaque_rules)
+        yield branch._replace(description=description, opaque_rules=opaque_rules)

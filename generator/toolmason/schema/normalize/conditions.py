@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, Final
 
 from toolmason.schema.findings import Severity
@@ -16,7 +15,9 @@ from toolmason.schema.normalize.type_branches import SEES_OTHER_ITEMS
 from toolmason.schema.references import References
 from toolmason.schema.wording import quote_schema
 
-_CONDITION_KEYWORDS: Final = ("if", "dependentSchemas", "dependencies", "then", "else")
+_PROPERTY_CONDITIONS: Final = ("if", "dependentSchemas", "dependencies", "then", "else")
+CONDITION_KEYWORDS: Final = frozenset({"not", *_PROPERTY_CONDITIONS})
+UNEVALUATED_KEYWORDS: Final = frozenset({"unevaluatedProperties", "unevaluatedItems"})
 
 
 def with_conditions(context: NormalizerContext, node: Node, keywords: Keywords, collector: FindingCollector) -> Node:
@@ -28,12 +29,12 @@ def with_conditions(context: NormalizerContext, node: Node, keywords: Keywords, 
             text = not_text(context.references.dereference_for_text(keywords["not"]))
             rules.append(OpaqueRule({"not": keywords["not"]}, text, collector.pointer_to("not")))
         else:
-            node = replace(node, branches=tuple(branch for branch in node.branches if branch.type not in excluded))
+            node = node._replace(branches=tuple(branch for branch in node.branches if branch.type not in excluded))
     if "if" in keywords and ("then" in keywords or "else" in keywords):
         rule = {keyword: keywords[keyword] for keyword in ("if", "then", "else") if keyword in keywords}
         rules.append(OpaqueRule(rule, condition_text(rule, context.references), collector.pointer_to("if")))
     branches = _declare_conditional_properties(context, node.branches, keywords, collector)
-    return replace(node, branches=branches, opaque_rules=(*node.opaque_rules, *rules))
+    return node._replace(branches=branches, opaque_rules=(*node.opaque_rules, *rules))
 
 
 def _excluded_types(schema: Any) -> frozenset[str] | None:
@@ -61,7 +62,7 @@ def _declare_conditional_properties(
     for name in conditional:
         if not any(branch.type == "object" and name in branch.properties for branch in branches):
             message = f"`{name}`, which occurs only under a condition, is declared for every call"
-            keyword = next(keyword for keyword in _CONDITION_KEYWORDS if keyword in keywords)
+            keyword = next(keyword for keyword in _PROPERTY_CONDITIONS if keyword in keywords)
             collector.add(keyword, "condition", Severity.NARROWED, message)
     return tuple(_with_properties(context, branch, conditional) for branch in branches) if conditional else branches
 
@@ -84,7 +85,7 @@ def _with_properties(context: NormalizerContext, branch: Branch, conditional: Ma
         for name, subschemas in conditional.items()
         if name not in branch.properties
     }
-    return replace(branch, properties={**branch.properties, **added})
+    return branch._replace(properties={**branch.properties, **added})
 
 
 def with_unevaluated(node: Node, keywords: Keywords, collector: FindingCollector, references: References) -> Node:
@@ -95,9 +96,9 @@ def with_unevaluated(node: Node, keywords: Keywords, collector: FindingCollector
     is_open = len(objects) == 1 and objects[0].additional_properties is None and not objects[0].pattern_properties
     if properties is False and is_open:
         false_schema = Subschema(False, collector.pointer_to("unevaluatedProperties"))
-        closed = replace(objects[0], additional_properties=(false_schema,))
+        closed = objects[0]._replace(additional_properties=(false_schema,))
         branches = tuple(closed if branch is objects[0] else branch for branch in node.branches)
-        node, properties = replace(node, branches=branches), None
+        node, properties = node._replace(branches=branches), None
     items = keywords.get("unevaluatedItems")
     if items is False and SEES_OTHER_ITEMS.isdisjoint(keywords):
         items = None  # Already part of the array branch.
@@ -110,4 +111,4 @@ def with_unevaluated(node: Node, keywords: Keywords, collector: FindingCollector
             plain = references.dereference_for_text(value)
             text = f"Other {noun} must fit {quote_schema(plain)}" if value else f"No other {noun}"
             rules.append(OpaqueRule({keyword: value}, text, collector.pointer_to(keyword)))
-    return replace(node, opaque_rules=tuple(rules))
+    return node._replace(opaque_rules=tuple(rules))

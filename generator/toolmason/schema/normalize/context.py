@@ -19,26 +19,6 @@ Keywords: TypeAlias = Mapping[str, Any]
 """The valid keywords of one schema object."""
 
 
-class Budget:
-    """Limits how deep a recursion goes and how often it is entered in total."""
-
-    def __init__(self, *, depth: int, total: float = float("inf")) -> None:
-        self._depth = depth
-        self._remaining = total
-
-    def enter(self) -> bool:
-        """Return whether the recursion may go on. If so, call `leave` at its end."""
-        self._remaining -= 1
-        if not self._depth or self._remaining < 0:
-            return False
-        self._depth -= 1
-        return True
-
-    def leave(self) -> None:
-        """End a level of the recursion."""
-        self._depth += 1
-
-
 class SchemaRegistry:
     """Pointers of the original schema objects, and the synthetic schemas that the normalizer creates."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any, Final
 
 from toolmason.schema.findings import Severity
@@ -21,7 +20,7 @@ def with_enum(context: NormalizerContext, node: Node, keywords: Keywords, collec
     """Restrict `node` to the values of `const` and `enum`."""
     values = [keywords["const"]] if "const" in keywords else keywords["enum"]
     if "const" in keywords and not _contains(keywords.get("enum", values), keywords["const"]):
-        return replace(node, branches=())
+        return node._replace(branches=())
     values = list({equality_key(value): value for value in reversed(values)}.values())[::-1]
     if "const" in keywords:
         collector.note("const", "`const` is written as an `enum` of one value")
@@ -31,24 +30,27 @@ def with_enum(context: NormalizerContext, node: Node, keywords: Keywords, collec
         keyword = "enum" if "enum" in keywords else "const"
         collector.add(keyword, "enum-of-other-type", Severity.LOSSY, message)
         branches = _enum_branches(context, ALL_TYPES, values, collector)
-    return replace(node, branches=branches)
+    return node._replace(branches=branches)
 
 
 def _enum_branches(
     context: NormalizerContext, branches: Sequence[Branch], values: Sequence[Any], collector: FindingCollector
 ) -> tuple[Branch, ...]:
     """Return the branches with their values, in the order of each branch's first value."""
-    positions = {id(value): index for index, value in reversed(list(enumerate(values)))}
     restricted: list[tuple[int, Branch]] = []
     for branch in branches:
-        accepted = [value for value in values if _accepts(branch, value)]
+        accepted = [(position, value) for position, value in enumerate(values) if _accepts(branch, value)]
         if accepted:
-            narrowed = _with_values(context, branch, accepted, is_typed=branches is not ALL_TYPES, collector=collector)
-            restricted += [(positions[id(accepted[0])], part) for part in narrowed]
+            accepted_values = [value for _, value in accepted]
+            is_typed = branches is not ALL_TYPES
+            narrowed = _with_values(context, branch, accepted_values, is_typed=is_typed, collector=collector)
+            restricted += [(accepted[0][0], part) for part in narrowed]
     return tuple(branch for _, branch in sorted(restricted, key=lambda pair: pair[0]))
 
 
 def _accepts(branch: Branch, value: Any) -> bool:
+    if branch.type == "string" and not branch.limits and branch.enum is None:
+        return isinstance(value, str)
     if not _has_type(value, branch.type) or not satisfies_bounds(value, branch.type, branch.limits):
         return False
     return branch.enum is None or _contains(branch.enum, value)
@@ -72,11 +74,11 @@ def _with_values(
             schema = context.registry.add_synthetic(_constant(value, collector))
             yield from intersect_branches((branch,), context.normalize(Subschema(schema, pointer)).branches)
     elif branch.type == "null" or (branch.type == "boolean" and len(values) == 2):
-        yield replace(branch, pointer=pointer)
+        yield branch._replace(pointer=pointer)
     else:
         is_integer = branch.type == "number" and not is_typed and all(map(_is_integer, values))
         json_type = "integer" if is_integer else branch.type
-        restricted = prune_enum(replace(branch, type=json_type, enum=tuple(values), pointer=pointer))
+        restricted = prune_enum(branch._replace(type=json_type, enum=tuple(values), pointer=pointer))
         if restricted is not None:
             yield restricted
 

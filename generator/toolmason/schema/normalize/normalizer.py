@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Hashable
 from typing import Any, Final
 
 from toolmason.schema.findings import Severity, finding
@@ -11,11 +11,15 @@ from toolmason.schema.normal_form import ALL_TYPES, Branch, Conjunction, Node, S
 from toolmason.schema.normalize.annotations import with_annotations
 from toolmason.schema.normalize.collector import FindingCollector, quote
 from toolmason.schema.normalize.combinators import intersect_nodes, with_combinators
-from toolmason.schema.normalize.conditions import with_conditions, with_unevaluated
+from toolmason.schema.normalize.conditions import (
+    CONDITION_KEYWORDS,
+    UNEVALUATED_KEYWORDS,
+    with_conditions,
+    with_unevaluated,
+)
 from toolmason.schema.normalize.context import (
     MAX_DEPTH,
     MAX_NORMALIZED_SCHEMAS,
-    Budget,
     Keywords,
     NormalizerContext,
     SchemaRegistry,
@@ -26,8 +30,9 @@ from toolmason.schema.normalize.valid_keywords import valid_keywords
 from toolmason.schema.references import References, UnresolvedReferenceError
 
 _NOT_TYPE_KEYWORDS: Final = frozenset(
-    {"$ref", "$dynamicRef", "$recursiveRef", "allOf", "anyOf", "oneOf", "const", "enum", "nullable", "not", "if"}
-    | {"then", "else", "dependentSchemas", "dependencies", "unevaluatedProperties", "unevaluatedItems"}
+    {"$ref", "$dynamicRef", "$recursiveRef", "allOf", "anyOf", "oneOf", "const", "enum", "nullable"}
+    | CONDITION_KEYWORDS
+    | UNEVALUATED_KEYWORDS
 )
 """Keywords that need more than `type_branches`."""
 
@@ -39,10 +44,11 @@ class Normalizer(NormalizerContext):
         self.root: Conjunction = (Subschema(root, ""),)
         self.references = References(root)
         self.registry = SchemaRegistry()
-        self._nodes: dict[tuple[int, ...], Node] = {}
+        self._nodes: dict[Hashable, Node] = {}
         self._object_nodes: dict[int, Node] = {}
-        self._budget = Budget(depth=MAX_DEPTH + 1, total=MAX_NORMALIZED_SCHEMAS)
-        self._item_budget = Budget(depth=MAX_DEPTH)
+        self._depth = 0
+        self._item_depth = 0
+        self._remaining = MAX_NORMALIZED_SCHEMAS
         self._active_targets: list[int] = []
         """Ids of the `$ref` targets that are being normalized."""
         self._cycles = 0
@@ -52,29 +58,32 @@ class Normalizer(NormalizerContext):
     def node(self, conjunction: Conjunction) -> Node:
         """Return the normal form of the intersection of subschemas."""
         key = identity_key(conjunction)
-        if key not in self._nodes:
+        node = self._nodes.get(key)
+        if node is None:
             # An array that requires itself as an item finds the unpruned node here.
             self._nodes[key] = node = self._intersection(conjunction)
-            self._nodes[key] = self._without_impossible_arrays(node)
-        return self._nodes[key]
+            if any(["minItems" in branch.limits for branch in node.branches]):  # noqa: C419  a list is faster
+                self._nodes[key] = node = self._without_impossible_arrays(node)
+        return node
 
     def _intersection(self, conjunction: Conjunction) -> Node:
         if not conjunction:
             return Node(branches=ALL_TYPES)
-        node, *others = [self.normalize(subschema) for subschema in conjunction]
-        for other in others:
-            node = intersect_nodes(node, other)
-        return replace(node, branches=merge_branches(node.branches)) if others else node
+        node = self.normalize(conjunction[0])
+        if len(conjunction) == 1:
+            return node
+        for subschema in conjunction[1:]:
+            node = intersect_nodes(node, self.normalize(subschema))
+        return node._replace(branches=merge_branches(node.branches))
 
     def _without_impossible_arrays(self, node: Node) -> Node:
         """Drop arrays that require an item for which no value is valid."""
-        if not self._item_budget.enter():
+        if self._item_depth >= MAX_DEPTH:
             return node
-        try:
-            branches = tuple(branch for branch in node.branches if not self._has_impossible_item(branch))
-        finally:
-            self._item_budget.leave()
-        return node if len(branches) == len(node.branches) else replace(node, branches=branches)
+        self._item_depth += 1
+        branches = tuple(branch for branch in node.branches if not self._has_impossible_item(branch))
+        self._item_depth -= 1
+        return node if len(branches) == len(node.branches) else node._replace(branches=branches)
 
     def _has_impossible_item(self, branch: Branch) -> bool:
         count = min(branch.limits.get("minItems", 0), len(branch.prefix_items) + 1)
@@ -91,13 +100,13 @@ class Normalizer(NormalizerContext):
         if id(schema) in self._object_nodes:
             return self._object_nodes[id(schema)]
         pointer = self.registry.first_pointer(schema, pointer)
-        if not self._budget.enter():
+        self._remaining -= 1
+        if self._depth > MAX_DEPTH or self._remaining < 0:
             return _unconstrained(pointer, "depth", "references and combinators nest too deep; the schema is ignored")
         cycles = self._cycles
-        try:
-            node = self._normalize_object(schema, pointer)
-        finally:
-            self._budget.leave()
+        self._depth += 1
+        node = self._normalize_object(schema, pointer)
+        self._depth -= 1
         # A node with a cut reference is incomplete: it depends on the path that led here.
         if self._cycles == cycles:
             self._object_nodes[id(schema)] = node
@@ -106,10 +115,9 @@ class Normalizer(NormalizerContext):
     def normalize_alternative(self, subschema: Subschema) -> Node:
         """Return the normal form of an alternative of a union, in which a self-reference adds nothing."""
         self._union_depth += 1
-        try:
-            return self.normalize(subschema)
-        finally:
-            self._union_depth -= 1
+        node = self.normalize(subschema)
+        self._union_depth -= 1
+        return node
 
     def _normalize_object(self, schema: dict[str, Any], pointer: str) -> Node:
         is_synthetic = self.registry.is_synthetic(schema)
@@ -130,11 +138,14 @@ class Normalizer(NormalizerContext):
             node = with_enum(self, node, keywords, collector)
         if keywords.get("nullable") is True and not node.accepts_null:
             null = Branch(type="null", pointer=collector.pointer)
-            node = replace(node, branches=(*node.branches, null))
+            node = node._replace(branches=(*node.branches, null))
             collector.note("nullable", "`nullable` of OpenAPI is written as a union")
-        node = with_conditions(self, node, keywords, collector)
-        node = with_unevaluated(node, keywords, collector, self.references)
-        return replace(node, branches=merge_branches(node.branches))
+        if not CONDITION_KEYWORDS.isdisjoint(keywords):
+            node = with_conditions(self, node, keywords, collector)
+        if not UNEVALUATED_KEYWORDS.isdisjoint(keywords):
+            node = with_unevaluated(node, keywords, collector, self.references)
+        branches = merge_branches(node.branches)
+        return node if branches is node.branches else node._replace(branches=branches)
 
     def _with_reference(self, node: Node, ref: str, keyword: str, collector: FindingCollector) -> Node:
         try:
@@ -146,16 +157,14 @@ class Normalizer(NormalizerContext):
             self._cycles += 1
             if self._union_depth:
                 collector.note(keyword, f"`{ref}` refers to itself and adds no alternative", pattern="$ref")
-                return replace(node, branches=())
+                return node._replace(branches=())
             collector.add(keyword, "$ref", Severity.REFUSED, f"`{ref}` refers to itself and adds no constraint")
             return node
         self._active_targets.append(id(schema))
-        try:
-            target = self.normalize(Subschema(schema, pointer))
-        finally:
-            self._active_targets.pop()
+        target = self.normalize(Subschema(schema, pointer))
+        self._active_targets.pop()
         collector.note(keyword, f"`{ref}` is inlined", pattern="$ref")
-        return intersect_nodes(replace(node, description="", title=""), target)
+        return intersect_nodes(node._replace(description="", title=""), target)
 
 
 def _unconstrained(pointer: str, pattern: str, message: str) -> Node:

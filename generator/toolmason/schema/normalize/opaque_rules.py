@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Final
 
 from toolmason.schema.findings import Severity
 from toolmason.schema.keywords import VALUE_CHECKS
@@ -13,13 +13,16 @@ from toolmason.schema.normalize.context import Keywords
 from toolmason.schema.references import References
 from toolmason.schema.wording import join_words, quote_schema, range_text
 
+_CONTENT_TEXTS: Final = {"contentEncoding": "Encoded as {}", "contentMediaType": "Media type: {}"}
 
-def string_rules(keywords: Keywords, collector: FindingCollector) -> Iterator[OpaqueRule]:
-    """Yield the rules of `contentEncoding` and `contentMediaType`."""
-    for keyword, text in (("contentEncoding", "Encoded as {}"), ("contentMediaType", "Media type: {}")):
-        if keyword in keywords:
-            value = keywords[keyword]
-            yield OpaqueRule({keyword: value}, text.format(value), collector.pointer_to(keyword))
+
+def string_rules(keywords: Keywords, collector: FindingCollector) -> tuple[OpaqueRule, ...]:
+    """Return the rules of `contentEncoding` and `contentMediaType`."""
+    return tuple(
+        OpaqueRule({keyword: keywords[keyword]}, text.format(keywords[keyword]), collector.pointer_to(keyword))
+        for keyword, text in _CONTENT_TEXTS.items()
+        if keyword in keywords
+    )
 
 
 def object_rules(keywords: Keywords, collector: FindingCollector, references: References) -> Iterator[OpaqueRule]:

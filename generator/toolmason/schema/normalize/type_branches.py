@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from toolmason.schema.findings import Severity
 from toolmason.schema.intersection import prune_enum
-from toolmason.schema.keywords import JSON_TYPES, LIMIT_KEYWORDS, TYPE_ALIASES, JsonType
+from toolmason.schema.keywords import JSON_TYPES, LIMIT_KEYWORDS, TYPE_ALIASES, TYPE_NAMES, JsonType
 from toolmason.schema.normal_form import ALL_TYPES, ANY_VALUE, Branch, Conjunction, Subschema
 from toolmason.schema.normalize.collector import FindingCollector
 from toolmason.schema.normalize.context import MAX_DEPTH, Keywords, NormalizerContext
@@ -26,11 +26,14 @@ _TYPE_KEYWORDS: Final = frozenset(
 
 def type_branches(context: NormalizerContext, keywords: Keywords, collector: FindingCollector) -> tuple[Branch, ...]:
     """Return a branch for each type that `type` and its sibling keywords accept."""
-    if "type" not in keywords and _TYPE_KEYWORDS.isdisjoint(keywords):
-        return ALL_TYPES
+    if _TYPE_KEYWORDS.isdisjoint(keywords):
+        if "type" not in keywords:
+            return ALL_TYPES
+        if isinstance(keywords["type"], str) and keywords["type"] in TYPE_NAMES:
+            return (Branch(type=keywords["type"], pointer=collector.pointer),)
     types = _parse_types(keywords["type"], collector) if "type" in keywords else JSON_TYPES
-    branches = [_branch(context, json_type, keywords, collector) for json_type in types]
-    return tuple(branch for branch in map(prune_enum, branches) if branch is not None)
+    branches = [prune_enum(_branch(context, json_type, keywords, collector)) for json_type in types]
+    return tuple([branch for branch in branches if branch is not None])
 
 
 def _parse_types(value: str | list[str], collector: FindingCollector) -> tuple[JsonType, ...]:
@@ -39,10 +42,10 @@ def _parse_types(value: str | list[str], collector: FindingCollector) -> tuple[J
     types: list[JsonType] = []
     for name in [value] if isinstance(value, str) else value:
         lower = name.lower()
-        if lower in JSON_TYPES or lower == "integer":
+        if lower in TYPE_NAMES:
             if lower != name:
                 collector.note("type", f"type `{name}` is written as `{lower}`", pattern="type-case")
-            types.append(lower)  # type: ignore[arg-type]
+            types.append(lower)
             continue
         alias = TYPE_ALIASES.get(lower)
         message = f"unknown type `{name}` is treated as `{alias or 'any'}`"
@@ -62,13 +65,14 @@ def _branch(context: NormalizerContext, json_type: JsonType, keywords: Keywords,
             if limits["multipleOf"] == 1:
                 del limits["multipleOf"]
         return Branch(type=json_type, pointer=collector.pointer, limits=limits)
-    limits = {name: int(value) if isinstance(value, float) else value for name, value in limits.items()}
-    limits = {name: value for name, value in limits.items() if value not in (0, False) or name.startswith("max")}
+    if limits:
+        limits = {name: int(value) if isinstance(value, float) else value for name, value in limits.items()}
+        limits = {name: value for name, value in limits.items() if value not in (0, False) or name.startswith("max")}
     if json_type == "object":
         return _object_branch(context, limits, keywords, collector)
     if json_type == "array":
         return _array_branch(context, limits, keywords, collector)
-    rules = tuple(string_rules(keywords, collector)) if json_type == "string" else ()
+    rules = string_rules(keywords, collector) if json_type == "string" else ()
     return Branch(type=json_type, pointer=collector.pointer, limits=limits, opaque_rules=rules)
 
 

@@ -5,18 +5,23 @@ from __future__ import annotations
 from typing import Any, Final
 
 from toolmason.schema.findings import Severity
-from toolmason.schema.keywords import NO_EFFECT, VALUE_CHECKS
+from toolmason.schema.keywords import NO_EFFECT, TEXT_KEYWORDS, VALUE_CHECKS
 from toolmason.schema.normalize.collector import FindingCollector, quote
 from toolmason.schema.normalize.context import Keywords
 
 KEPT_ANNOTATIONS: Final = ("x-mcp-header",)
 """Annotations that MCP itself defines (2026-07-28, headers from arguments)."""
+_TEXT_KEYWORDS: Final = TEXT_KEYWORDS | {"type"}
+"""The most frequent keywords, which are checked without a call."""
 
 
 def valid_keywords(schema: Keywords, collector: FindingCollector) -> dict[str, Any]:
     """Return the keywords of `schema` with a valid value; add a finding for each omitted one."""
     valid: dict[str, Any] = {}
     for keyword, value in schema.items():
+        if keyword in _TEXT_KEYWORDS and isinstance(value, str):
+            valid[keyword] = value
+            continue
         is_valid = VALUE_CHECKS.get(keyword)
         if is_valid is None:
             if keyword in KEPT_ANNOTATIONS:

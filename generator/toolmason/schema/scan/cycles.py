@@ -1,16 +1,17 @@
-"""Find the references of a schema that are part of a cycle."""
+"""Find the references of a schema that are part of a cycle, in linear time."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from graphlib import CycleError, TopologicalSorter
+from typing import NamedTuple
 
 from toolmason.schema.findings import json_pointer
-from toolmason.schema.scan.occurrences import Parts
+from toolmason.schema.walk import Parts
 
 
-@dataclass(frozen=True, slots=True)
-class Reference:
+class Reference(NamedTuple):
     """A resolved `$ref`: the index of its occurrence, its location and the pointer of its target."""
 
     occurrence: int
@@ -22,12 +23,14 @@ class Reference:
 def recursive_references(references: Sequence[Reference]) -> Iterator[Reference]:
     """Yield the references whose target refers back to a schema around them."""
     targets = {reference.target for reference in references}
-    around = [[pointer for pointer in _prefixes(reference.parts) if pointer in targets] for reference in references]
-    graph: dict[str, set[str]] = {target: set() for target in targets}
+    around = [targets.intersection(_prefixes(reference.parts)) for reference in references]
+    used_by: dict[str, set[str]] = {target: set() for target in targets}
+    uses: dict[str, set[str]] = {target: set() for target in targets}
     for reference, pointers in zip(references, around, strict=True):
+        used_by[reference.target] |= pointers
         for pointer in pointers:
-            graph[pointer].add(reference.target)
-    cyclic = _nodes_on_cycles(graph)
+            uses[pointer].add(reference.target)
+    cyclic = _unsortable(uses) & _unsortable(used_by)
     for reference, pointers in zip(references, around, strict=True):
         if reference.target in cyclic and not cyclic.isdisjoint(pointers):
             yield reference
@@ -38,16 +41,12 @@ def _prefixes(parts: Parts) -> list[str]:
     return [json_pointer(parts[:length]) for length in range(len(parts) + 1)]
 
 
-def _nodes_on_cycles(graph: Mapping[str, set[str]]) -> set[str]:
-    """Return the nodes on a cycle or between two cycles, by removing the others layer by layer."""
-    remaining = dict(graph)
-    while True:
-        reached = {target for targets in remaining.values() for target in targets}
-        inner = {
-            node: targets & remaining.keys()
-            for node, targets in remaining.items()
-            if node in reached and targets & remaining.keys()
-        }
-        if len(inner) == len(remaining):
-            return set(inner)
-        remaining = inner
+def _unsortable(graph: Mapping[str, set[str]]) -> set[str]:
+    """Return the nodes from which `graph` leads to a cycle."""
+    sorter, remaining = TopologicalSorter(graph), set(graph)
+    with suppress(CycleError):
+        sorter.prepare()
+    while ready := sorter.get_ready():
+        remaining.difference_update(ready)
+        sorter.done(*ready)
+    return remaining

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple
+
+from toolmason.schema.walk import Parts
 
 MAX_QUOTE_LENGTH: Final = 60
 """Maximum characters of a quoted value."""
 
-Parts: TypeAlias = tuple[str | int, ...]
-"""The unescaped parts of a JSON Pointer."""
 
-
-@dataclass(frozen=True, slots=True)
-class Occurrence:
+class Occurrence(NamedTuple):
     """One construct at one location.
 
     `patterns` starts with the most specific one. With `is_keyword`, the occurrence is the presence of `keyword`,

@@ -3,25 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
-from dataclasses import dataclass, replace
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
-from toolmason.schema.keywords import (
-    COUNT_KEYWORDS,
-    NUMBER_KEYWORDS,
-    SCHEMA_KEYWORDS,
-    SCHEMA_LIST_KEYWORDS,
-    TYPE_NAMES,
-)
+from toolmason.schema.keywords import COUNT_KEYWORDS, NUMBER_KEYWORDS, TYPE_NAMES
 from toolmason.schema.patterns import to_ecma_pattern
 from toolmason.schema.providers import providers
 from toolmason.schema.references import References, UnresolvedReferenceError
 from toolmason.schema.scan.cycles import Reference, recursive_references
-from toolmason.schema.scan.occurrences import Occurrence, Parts, quote_value, quote_values
+from toolmason.schema.scan.occurrences import Occurrence, quote_value, quote_values
 from toolmason.schema.scan.values import (
     DATA_KEYWORDS,
     DATA_LIST_KEYWORDS,
-    SCANNED_MAP_KEYWORDS,
     describes_uniqueness,
     has_valid_value,
     is_described,
@@ -31,6 +23,7 @@ from toolmason.schema.scan.values import (
     strings,
     types_of,
 )
+from toolmason.schema.walk import Parts, subschemas
 
 MAX_DEPTH: Final = 100
 """Maximum nesting of schemas, the same as in the parser of Gemini's message."""
@@ -58,8 +51,7 @@ _OWNER_TYPES: Final[Mapping[str, str]] = {"required": "object", "properties": "o
 Schema: TypeAlias = Mapping[Any, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class _Location:
+class _Location(NamedTuple):
     """The location of a schema or keyword.
 
     `level` counts all schemas around it, `nesting` properties and unions, `objects` only properties. `is_partial` is
@@ -134,7 +126,7 @@ class _Scanner:
             occurrence = self.occurrences[reference.occurrence]
             required = ("required-recursive-$ref",) if reference.is_required else ()
             patterns = (*required, "recursive-$ref", *occurrence.patterns)
-            self.occurrences[reference.occurrence] = replace(occurrence, patterns=patterns)
+            self.occurrences[reference.occurrence] = occurrence._replace(patterns=patterns)
 
     def _add(self, parts: Parts, pattern: str, subject: str, *others: str, keyword: str = "") -> None:
         self.occurrences.append(Occurrence(parts, (pattern, *others), subject, keyword))
@@ -221,7 +213,7 @@ class _Scanner:
         if isinstance(value, Mapping | list | tuple) and not self._consume(len(value), location.parts):
             return
         name = self._providers.snake_case.get(keyword, keyword)
-        here = replace(location, parts=(*location.parts, keyword))
+        here = location._replace(parts=(*location.parts, keyword))
         if name == keyword:
             patterns = (*self._specific_patterns(name, value, node, location), name)
         else:
@@ -328,8 +320,7 @@ class _Scanner:
 
     def _visit_subschemas(self, name: str, value: Any, node: Schema, location: _Location) -> _Visit:
         is_definition = name in _DEFINITION_KEYWORDS
-        deeper = replace(
-            location,
+        deeper = location._replace(
             within=name,
             level=location.level + 1,
             nesting=0 if is_definition else location.nesting + (name in {"properties", "anyOf", "oneOf"}),
@@ -337,22 +328,20 @@ class _Scanner:
             is_partial=location.is_partial or name in _PARTIAL_KEYWORDS,
             is_required=False,
         )
-        if name in SCANNED_MAP_KEYWORDS and isinstance(value, Mapping):
-            required = frozenset(strings(node.get("required")) if name == "properties" else ())
-            for key, schema in value.items():
-                if not isinstance(key, str) or not is_text(key):
-                    quoted = quote_value(key)
+        required = frozenset(strings(node.get("required")) if name == "properties" else ())
+        for (_, *key), schema in subschemas("$defs" if name == "defs" else name, value):
+            parts = (*location.parts, *key)
+            if isinstance(value, Mapping) and key:
+                if not is_text(key[0]):
+                    quoted = quote_value(key[0])
                     self._add((*location.parts, quoted), "not-json", f"{quoted} as a name")
-                elif not (name == "dependencies" and isinstance(schema, list | tuple)):
-                    self._count("text-length", len(key), location.parts, "the schema")
-                    if name == "properties":
-                        self._check_property_name(key, location)
-                    yield self.visit(schema, replace(deeper, parts=(*location.parts, key), is_required=key in required))
-        elif name in SCHEMA_LIST_KEYWORDS and isinstance(value, list | tuple):
-            for index, schema in enumerate(value):
-                yield self.visit(schema, replace(deeper, parts=(*location.parts, index)))
-        elif name in SCHEMA_KEYWORDS:
-            yield self.visit(value, deeper)
+                    continue
+                if name == "dependencies" and isinstance(schema, list | tuple):
+                    continue
+                self._count("text-length", len(str(key[0])), location.parts, "the schema")
+                if name == "properties":
+                    self._check_property_name(str(key[0]), location)
+            yield self.visit(schema, deeper._replace(parts=parts, is_required=bool(required.intersection(key))))
 
     def _check_property_name(self, name: str, location: _Location) -> None:
         parts, quoted = (*location.parts, name), quote_value(name)
