@@ -18,7 +18,8 @@ from toolmason.model.types import JsonSchema
 from toolmason.resolve.clis import used_variables
 from toolmason.resolve.context import ResolveContext
 from toolmason.resolve.examples import SchemaChecker
-from toolmason.resolve.raw_schema import RawSchemaError, check_references
+from toolmason.resolve.raw_schema import check_references
+from toolmason.resolve.raw_schema_error import RawSchemaError
 
 _NAMING_KEYWORDS: Final = (
     *("allOf", "anyOf", "oneOf", "not", "if", "then", "else", "$ref", "patternProperties", "propertyNames"),
