@@ -59,7 +59,7 @@ def check_upstream_tool(context: TableContext) -> None:
     original = context.data.get("upstream_tool")
     if isinstance(original, str) and (characters := unprintable(original)):
         message = f"`upstream_tool` in {table_name(context.at)} contains {characters}"
-        context.error("TM210", message, "upstream_tool", hint="remove the tool: a person approves its calls by this name")
+        context.error("TM210", message, "upstream_tool", hint="remove the tool: people approve calls by name")
     check_hints(context)
     context.missing("input_schema", '{ type = "object", ... }')
 
