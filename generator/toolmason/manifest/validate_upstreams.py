@@ -56,6 +56,10 @@ def check_upstream_tool(context: TableContext) -> None:
     elif "category" not in context.data and not has_category(context.document.data, "upstreams", upstream):
         hint = f'add `category = "..."` here, or in [upstreams.{upstream}] for all of its tools'
         context.error("TM202", f"missing key `category` {within(context.at)}", hint=hint)
+    original = context.data.get("upstream_tool")
+    if isinstance(original, str) and (characters := unprintable(original)):
+        message = f"`upstream_tool` in {table_name(context.at)} contains {characters}"
+        context.error("TM210", message, "upstream_tool", hint="remove the tool: people approve calls by name")
     check_hints(context)
     context.missing("input_schema", '{ type = "object", ... }')
 

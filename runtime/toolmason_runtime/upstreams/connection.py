@@ -23,6 +23,7 @@ from mcp import Client, MCPError, types
 from mcp.client.context import ClientRequestContext
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
+from pydantic import ValidationError
 from toolmason_runtime.programs.argv import expand_variables
 from toolmason_runtime.protocol.call import Level, ServerInfo, ToolCall
 from toolmason_runtime.protocol.errors import MethodError, ToolError
@@ -97,6 +98,19 @@ class Connection:
         """End a connection that cannot be used any more; the next call starts a new one."""
         self.is_over = True
         self._closing.set()
+
+    def is_lost(self, error: BaseException) -> bool:
+        """Return whether an error means that the upstream has ended.
+
+        Programs use the SDK's code for a closed connection for errors of their own, so only their end counts. An HTTP
+        server that has forgotten the session, as after its restart, answers 404 (streamable HTTP).
+        """
+        if self._process is not None:
+            return self.is_over or self._process.ended.is_set()
+        lost = isinstance(error, MCPError) and (
+            error.error.code == types.CONNECTION_CLOSED or error.error.message == "Session terminated"
+        )
+        return self.is_over or lost
 
     async def has_tool(self, name: str) -> bool:
         """Return whether the upstream lists a tool now."""
@@ -257,5 +271,8 @@ def first_error(error: BaseException) -> BaseException:
 
 def error_text(error: BaseException) -> str:
     """Return an exception as one line for an error message."""
+    if isinstance(error, ValidationError):
+        first = error.errors(include_url=False, include_input=False)[0]
+        return f"its answer is invalid: {'.'.join(map(str, first['loc']))}: {first['msg']}"
     text = error.error.message if isinstance(error, MCPError) else str(error) or type(error).__name__
-    return " ".join(text.split())[:300]
+    return " ".join("".join(char if char.isprintable() else " " for char in text).split())[:300]

@@ -25,6 +25,8 @@ MAX_MESSAGE_BYTES: Final = 32 * 1024 * 1024
 CLOSE_S: Final = 0.5
 """Seconds that an upstream has to end after its input was closed, before it gets SIGTERM."""
 _READ_BYTES: Final = 65_536
+_MAX_INVALID_LINES: Final = 20
+"""Invalid lines in the log: some programs print their own log to stdout."""
 _MAX_STDERR_LINES: Final = 20
 _MAX_STDERR_CHARS: Final = 500
 
@@ -41,6 +43,7 @@ class UpstreamProcess:
         self._errors = LineBuffer(_MAX_STDERR_CHARS)
         self._stderr: deque[str] = deque(maxlen=_MAX_STDERR_LINES)
         self._process = Process(self._output, self._log_errors)
+        self._invalid_lines = 0
         self.ended = asyncio.Event()
         """Set when it has ended, or has closed its output."""
 
@@ -115,7 +118,9 @@ class UpstreamProcess:
         try:
             return SessionMessage(receive(line, max_bytes=MAX_MESSAGE_BYTES).message)
         except MalformedError as malformed:
-            _log.warning("upstream %s: ignored an invalid line: %s", self._upstream.name, malformed)
+            self._invalid_lines += 1
+            if self._invalid_lines <= _MAX_INVALID_LINES:
+                _log.warning("upstream %s: ignored an invalid line: %s", self._upstream.name, malformed)
             return None if malformed.response_error is None else SessionMessage(malformed.response_error)
 
     async def _write(self, to_send: MemoryObjectReceiveStream[SessionMessage]) -> None:

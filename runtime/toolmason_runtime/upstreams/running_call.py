@@ -206,8 +206,7 @@ class RunningCall:
         """Raise the error for the model; an upstream that has ended may be started again first."""
         if isinstance(error, ToolError):
             raise error
-        is_closed = isinstance(error, MCPError) and error.error.code == types.CONNECTION_CLOSED
-        if is_closed or connection.is_over or _is_lost_session(error):
+        if connection.is_lost(error):
             connection.leave()
             raise UpstreamEndedError from error
         with suppress(MCPError):
@@ -242,8 +241,3 @@ class RunningCall:
     def _expire(self) -> None:
         self._upstreams.forget(self)
         self._task.cancel()
-
-
-def _is_lost_session(error: BaseException) -> bool:
-    """Return whether an HTTP server has forgotten the session, as after its restart (streamable HTTP, 404)."""
-    return isinstance(error, MCPError) and error.error.message == "Session terminated"

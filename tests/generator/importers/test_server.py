@@ -279,6 +279,14 @@ def test_names_are_valid_unique_and_not_reserved(listing: Listing) -> None:
     assert "renamed, since names consist of a-z, 0-9 and single _: get-note, getAll, größe/neu" in result.stderr
 
 
+def test_a_tool_whose_name_contains_control_characters_is_left_out(listing: Listing) -> None:
+    listing.parts["tools"].append(ADD | {"name": "add\x1b[2J"})
+    result = listing.import_()
+
+    assert list(listing.tables()["tools"]) == ["add"]
+    assert "contains the control character U+001B" in result.stderr
+
+
 def test_a_prefix_precedes_each_name_without_a_note(listing: Listing) -> None:
     result = listing.import_("--prefix", "notes_", "--name", "desk", "--category", "paper")
 

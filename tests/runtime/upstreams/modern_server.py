@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import anyio
-from mcp import types
+from mcp import MCPError, types
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 
 DIRECTORY = Path(sys.argv[1])
 FORM: dict[str, Any] = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
-NAMES = ("log", "ask", "wait", "crash", "long_text", "structure", "fail")
+NAMES = ("log", "ask", "wait", "crash", "long_text", "structure", "fail", "refuse")
 
 
 async def list_tools(ctx: ServerRequestContext[Any], params: Any) -> types.ListToolsResult:  # noqa: ARG001
@@ -58,6 +58,8 @@ async def call_tool(
             return text("\n".join(f"line {number}" for number in range(20_000)))
         case "fail":
             return types.CallToolResult(content=[types.TextContent(type="text", text="no paper")], is_error=True)
+        case "refuse":
+            raise MCPError(code=-32000, message="no\x1b[31m ink")
     raise ValueError(f"Unknown tool: {params.name}")
 
 

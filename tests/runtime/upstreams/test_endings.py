@@ -16,6 +16,8 @@ from mcp.types import CallToolResult, TextContent
 from oracle import LEGACY
 from stdio_peer import talking as talking_to_process
 from toolmason_runtime.serving import ProgramSettings
+from toolmason_runtime.upstreams.process import UpstreamProcess
+from toolmason_runtime.upstreams.spec import Upstream
 
 pytestmark = pytest.mark.anyio
 
@@ -70,6 +72,23 @@ async def test_an_upstream_that_is_killed_during_a_call_leaves_no_process(
     assert "ended twice during this call by signal 9" in text_of(results[0])
     assert len(processes) == 4
     await until(lambda: not any(map(is_running, processes)))
+
+
+async def test_an_error_with_the_code_of_a_closed_connection_ends_no_upstream(talking: Talk, desk: Path) -> None:
+    async with talking() as client:
+        refused = await client.call_tool("refuse", {})
+        await client.call_tool("fail", {})
+
+    assert "The MCP server 'modern' failed: no [31m ink." in text_of(refused)
+    assert len(numbers(desk / "pids")) == 2
+
+
+async def test_invalid_lines_of_an_upstream_do_not_fill_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    process = UpstreamProcess(Upstream(name="chatty", command=(sys.executable, "-c", "print('hello\\n' * 1_000)")))
+    async with process.streams():
+        await process.ended.wait()
+
+    assert 1 <= caplog.text.count("ignored an invalid line") <= 20
 
 
 async def test_an_idle_upstream_that_was_killed_starts_again_for_any_call(
