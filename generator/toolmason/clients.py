@@ -68,6 +68,8 @@ class Plugin:
     """Key of `[server]` without which no file is generated."""
     commands: str = ""
     """Path of one slash command, with `{command.name}`; its template is that of `commands`. Empty for none."""
+    command_name: str = "{command.name}"
+    """Name of a slash command of the plugin, for `{COMMAND_NAME}` in its text."""
     skills: bool = False
     """Whether it has the skills of the server, in `skills/`."""
     source: str

@@ -21,7 +21,7 @@ from toolmason.clients import Client, Plugin, clients
 from toolmason.diagnostics import Diagnostics
 from toolmason.manifest.document import Document
 from toolmason.model.parts import SKIPPED_NAMES, part_of
-from toolmason.model.server import FileRow, Server
+from toolmason.model.server import FileRow, Server, SlashCommand
 from toolmason.render.overrides import packaged
 from toolmason.schema.providers import providers
 
@@ -191,10 +191,19 @@ def _plugin_files(client: Client, plugin: Plugin, server: Server) -> Iterator[Pl
     if plugin.skills:
         skills = (row for row in _packaged_rows() if row.path.startswith("skills/"))
         rows += [replace(row, path=f"{root}/{row.path}") for row in skills]
-    # Tools have other names in a plugin of Claude Code; other clients have no list of allowed tools.
-    commands = tuple(replace(command, claude_tools=command.plugin_tools) for command in server.commands)
+    commands = tuple(_in_plugin(command, plugin, server) for command in server.commands)
     for row in rows:
         yield from _expand(row, replace(server, commands=commands), client=client)
+
+
+def _in_plugin(command: SlashCommand, plugin: Plugin, server: Server) -> SlashCommand:
+    """Return a command with its own name and those of its tools in a plugin.
+
+    Tools have other names in a plugin of Claude Code; other clients have no list of allowed tools.
+    """
+    name = _filled(plugin.command_name, {"server": server, "command": command})
+    template = command.template.replace("{COMMAND_NAME}", name)
+    return replace(command, template=template, claude_tools=command.plugin_tools)
 
 
 @cache
@@ -243,7 +252,7 @@ def expand_path(path: str, subjects: Mapping[str, Any]) -> PurePosixPath:
     Raises:
         PathError: a placeholder is unknown, or the result is not a path below `generated/` on every file system.
     """
-    expanded = _PLACEHOLDER.sub(lambda match: _field(match[1], subjects), path)
+    expanded = _filled(path, subjects)
     if "{" in expanded or "}" in expanded:
         raise PathError(f"unpaired brace in the path `{path}`")
     if expanded.startswith("/"):
@@ -254,6 +263,10 @@ def expand_path(path: str, subjects: Mapping[str, Any]) -> PurePosixPath:
     if len(expanded) > MAX_PATH:
         raise PathError(f"the path `{expanded[:40]}...` has {len(expanded)} characters, at most {MAX_PATH} are allowed")
     return PurePosixPath(expanded)
+
+
+def _filled(text: str, subjects: Mapping[str, Any]) -> str:
+    return _PLACEHOLDER.sub(lambda match: _field(match[1], subjects), text)
 
 
 def _field(placeholder: str, subjects: Mapping[str, Any]) -> str:

@@ -10,14 +10,13 @@ from collections.abc import Sequence
 from importlib.resources import files
 from typing import Any, Final
 
-from toolmason_runtime import prefix_from_environment, server_files
+from toolmason_runtime import ToolError, prefix_from_environment, server_files
 from toolmason_runtime.install import InstallError, command_directories, load_facts, printable, project_directory
 
 from workbench_handlers.migration.plan import Step, plan_migration, prefixed_names
+from workbench_handlers.workflows.settings import COMMAND_PREFIX_VARIABLE, DEFAULT_PREFIX
 
 PACKAGE: Final = "workbench_server"
-PREFIX_VARIABLE: Final = "GEMINI_COMMAND_PREFIX"
-DEFAULT_PREFIX: Final = "gemini-"
 DONE: Final = 0
 FAILED: Final = 1
 REFUSED: Final = 4
@@ -30,7 +29,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # A path may lack in the encoding.
     try:
         steps = _plan(options)
-    except (InstallError, ValueError) as error:
+    except (InstallError, ToolError, ValueError) as error:
         sys.stderr.write(f"migrate-commands: {printable(str(error))}\n")
         return REFUSED
     if not steps:
@@ -47,8 +46,8 @@ def _parser() -> argparse.ArgumentParser:
         prog="toolmason-workbench migrate-commands",
         description="Rename the command files of Workbench that were written without a prefix, in the directories of"
         " all clients. Edited files, those of others and existing names stay.",
-        epilog=f"{PREFIX_VARIABLE} is the prefix of files that setup_workflows has written (default: {DEFAULT_PREFIX})."
-        " Exit codes: 0 done, 1 a file could not be renamed, 2 wrong usage, 4 refused.",
+        epilog=f"{COMMAND_PREFIX_VARIABLE} is the prefix of files that setup_workflows has written (default:"
+        f" {DEFAULT_PREFIX}). Exit codes: 0 done, 1 a file could not be renamed, 2 wrong usage, 4 refused.",
         allow_abbrev=False,
     )
     parser.add_argument("--apply", action="store_true", help="rename the files; otherwise the plan is shown")
@@ -66,8 +65,9 @@ def _plan(options: argparse.Namespace) -> list[Step]:
     Raises:
         InstallError: the project does not exist, or its directory of commands is a link out of it.
         ValueError: the prefix is invalid.
+        ToolError: a client would run, read or replace a part of a command with the prefix.
     """
-    prefix = prefix_from_environment(PREFIX_VARIABLE, DEFAULT_PREFIX)
+    prefix = prefix_from_environment(COMMAND_PREFIX_VARIABLE, DEFAULT_PREFIX)
     for warning in prefix.warnings:
         sys.stderr.write(f"{printable(warning)}\n")
     project = project_directory(options.project)

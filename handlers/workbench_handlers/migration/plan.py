@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from toolmason_runtime.install import OURS, CommandDirectory, InstallError, State, read_file
 
-WRITTEN_NAMES: Final = ("spec-only", "feature", "refactor", "review")
-"""The commands that `setup_workflows` writes, without a prefix."""
-_WRITTEN: Final = re.compile(rb"(?:---\r?\n)?(?:# |<!-- )Written by workbench setup_workflows\b")
+from workbench_handlers.workflows.command_file import is_ours, setup_command
+from workbench_handlers.workflows.data import SETUP_NAMES, hosts
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +59,11 @@ def plan_migration(
         prefix: the prefix of commands that `setup_workflows` writes.
     """
     for directory in directories:
-        for base in sorted({*generated, *(WRITTEN_NAMES if prefix else ())}):
+        for base in sorted({*generated, *(SETUP_NAMES if prefix else ())}):
             name = f"{base}{directory.suffix}"
             data = read_file(directory.path / name)
-            if data is not None and _WRITTEN.match(data):
-                if base in WRITTEN_NAMES and prefix:
+            if data is not None and is_ours(data.decode(errors="replace")):
+                if base in SETUP_NAMES and prefix:
                     yield _written_step(directory, base, prefix, data)
             elif base in generated and directory.state(name) is not State.MISSING:
                 yield _generated_step(directory, name, f"{generated[base]}{directory.suffix}", data)
@@ -84,9 +82,11 @@ def _generated_step(directory: CommandDirectory, name: str, target: str, data: b
 
 def _written_step(directory: CommandDirectory, base: str, prefix: str, data: bytes) -> Step:
     name, target = f"{base}{directory.suffix}", f"{prefix}{base}{directory.suffix}"
-    # The usage in the file has the name of the command after a slash.
-    usage = re.compile(rb"(?<![\w./-])/" + re.escape(base.encode()) + rb"(?![\w./-])")
-    content = usage.sub(lambda _: f"/{prefix}{base}".encode(), data)
+    text = data.replace(b"\r\n", b"\n").decode(errors="replace")
+    host = next((host for host in hosts().values() if setup_command(base, "", host) == text), None)
+    if host is None:
+        return Step(directory, name, target, "it was edited, or written by another version or with other directories")
+    content = setup_command(base, prefix, host).encode()
     path = directory.path / target
     if os.path.lexists(path) and read_file(path) != content:
         return Step(directory, name, target, f"{target} exists")

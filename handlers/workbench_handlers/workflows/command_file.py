@@ -12,7 +12,8 @@ from typing import Final
 
 from toolmason_runtime import ToolError
 
-from workbench_handlers.workflows.data import Host, hosts
+from workbench_handlers.workflows.data import Host, hosts, workflows
+from workbench_handlers.workflows.settings import with_directories
 
 SETUP: Final = "setup_workflows"
 GENERATE_COMMAND: Final = "generate_slash_command"
@@ -50,6 +51,23 @@ def command_file(host: Host, text: str, *, tool: str, description: str, argument
         return f'# {marker}\ndescription = {_quoted(description)}\nprompt = """\n{_multi_line(text)}"""\n'
     hint = f"{host.hint_key}: {_quoted(argument_hint)}\n" if host.hint_key and argument_hint else ""
     return f"---\n# {marker}\ndescription: {_quoted(description)}\n{hint}---\n\n{text}"
+
+
+def setup_command(name: str, prefix: str, host: Host) -> str:
+    """Return the command file of a packaged workflow.
+
+    Raises:
+        ToolError: the client would run, read or replace a part of it.
+    """
+    workflow = workflows()[name]
+    text = command_text(workflow.command, name=f"{prefix}{name}", description=workflow.description)
+    return command_file(
+        host,
+        with_directories(text),
+        tool=SETUP,
+        description=workflow.summary,
+        argument_hint=workflow.argument_hint,
+    )
 
 
 def workflow_file(text: str, *, tool: str) -> str:

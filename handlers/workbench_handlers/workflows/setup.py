@@ -11,7 +11,7 @@ from toolmason_runtime import Prefix, ToolCall
 
 from workbench_handlers.state import roots_for
 from workbench_handlers.workflows import settings
-from workbench_handlers.workflows.command_file import SETUP, command_file, command_text, workflow_file
+from workbench_handlers.workflows.command_file import SETUP, setup_command, workflow_file
 from workbench_handlers.workflows.data import SETUP_NAMES, Host, hosts, workflows
 from workbench_handlers.workflows.writing import (
     CREATED,
@@ -87,19 +87,16 @@ def _plan(
     call: ToolCall, name: str, names: _Names, base: Path, roots: Sequence[Root], *, overwrite: bool
 ) -> tuple[PlannedFile, ...]:
     """Return the workflow file and the command file of one workflow."""
-    workflow = workflows()[name]
-    texts = {names.workflow_path(name): workflow_file(workflow.complete.text, tool=SETUP)}
+    workflow = settings.with_directories(workflows()[name].complete.text)
+    texts = {names.workflow_path(name): workflow_file(workflow, tool=SETUP)}
     if names.include_commands:
-        text = command_text(workflow.command, name=f"{names.command.text}{name}", description=workflow.description)
-        texts[names.command_path(name)] = command_file(
-            names.host, text, tool=SETUP, description=workflow.summary, argument_hint=workflow.argument_hint
-        )
+        texts[names.command_path(name)] = setup_command(name, names.command.text, names.host)
     return tuple(
         plan_file(
             call,
             base,
             path,
-            settings.with_directories(text),
+            text,
             with_owner_directory(roots, path.rpartition("/")[0]),
             overwrite=overwrite,
         )

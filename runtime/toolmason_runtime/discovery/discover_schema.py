@@ -60,7 +60,9 @@ def discover_schema(context: StyleContext) -> MetaStyle:
         ),
         call_meta(context, CALL, "arguments", description=f"Run a tool, with arguments as {SCHEMA} says"),
     )
-    return MetaStyle(context, metas, runner=lambda _: CALL, arguments_key="arguments", allows_hidden=True)
+    return MetaStyle(
+        context, metas, runner=lambda _: CALL, arguments_key="arguments", allows_hidden=True, brief_pins=True
+    )
 
 
 class _Discover:

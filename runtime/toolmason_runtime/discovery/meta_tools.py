@@ -78,10 +78,13 @@ class StyleContext:
         discovery = self.catalogue["discovery"]
         return discovery.get("pins", {}).get(self.selection.style, discovery["pinned"])
 
-    def pinned(self) -> list[WireTool]:
-        """Return the visible tools of `pinned_names`, under these names."""
+    def pinned(self, *, is_brief: bool) -> list[WireTool]:
+        """Return the visible tools of `pinned_names`, under these names.
+
+        A brief tool has its summary as description and no output schema: no client needs that schema for a call.
+        """
         entries = ((name, self.index.get(name)) for name in self.pinned_names)
-        tools = [entry["tool"] | {"name": name} for name, entry in entries if entry]
+        tools = [(_brief(entry) if is_brief else entry["tool"]) | {"name": name} for name, entry in entries if entry]
         return [with_meta(tool, ALWAYS_LOAD, value=True) for tool in tools]
 
     def pinned_name(self, entry: ToolEntry) -> str:
@@ -137,7 +140,8 @@ class MetaStyle:
     """Lists the meta-tools, then the pinned tools.
 
     `runner` returns the name of the meta-tool that runs a hidden tool, and `arguments_key` is its parameter with the
-    arguments. With `allows_hidden`, hidden tools can also be called directly.
+    arguments. With `allows_hidden`, hidden tools can also be called directly. `brief_pins`: a meta-tool returns the
+    description of a pinned tool.
     """
 
     def __init__(
@@ -148,13 +152,14 @@ class MetaStyle:
         runner: Callable[[ToolEntry], str],
         arguments_key: str,
         allows_hidden: bool = False,
+        brief_pins: bool = False,
     ) -> None:
         self._context = context
         self._metas = {meta.name: meta for meta in metas}
         self._runner = runner
         self._arguments_key = arguments_key
         self._allows_hidden = allows_hidden
-        self._listed = [*(meta.to_wire() for meta in metas), *context.pinned()]
+        self._listed = [*(meta.to_wire() for meta in metas), *context.pinned(is_brief=brief_pins)]
 
     @property
     def index(self) -> ToolIndex:
@@ -201,6 +206,11 @@ class MetaStyle:
         except ToolError as error:
             result = error_result(error.message)
         return with_notes(result, parsed.notes)
+
+
+def _brief(entry: ToolEntry) -> WireTool:
+    tool = {key: value for key, value in entry["tool"].items() if key != "outputSchema"}
+    return tool | {"description": entry["summary"]}
 
 
 def call_meta(context: StyleContext, name: str, arguments_key: str, *, description: str) -> MetaTool:

@@ -71,7 +71,10 @@ class CommandDirectory:
         Raises:
             InstallError: there is an edited file, or one of others, or writing failed.
         """
-        file = files.read(self.path / name)
+        try:
+            file = files.read(self.path / name)
+        except InstallError as error:
+            raise InstallError(f"{self.path / name}: {error}") from error
         if (state := self.state(name)) not in {State.MISSING, *OURS}:
             raise InstallError(f"{self.path / name} {state}")
         files.write(file, self.commands[name], mode=FILE_MODE, has_backup=False)

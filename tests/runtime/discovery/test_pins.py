@@ -45,7 +45,9 @@ def test_a_pinned_alias_is_a_tool_with_the_schema_of_its_own_and_is_called_by_th
     tool = catalogue["tools"]["search_files"]["tool"]
 
     *_, pinned = server.style.listed()
-    assert pinned == tool | {"name": "findFiles", "_meta": {"anthropic/alwaysLoad": True}}
+    assert pinned["name"] == "findFiles"
+    assert pinned["inputSchema"] == tool["inputSchema"]
+    assert pinned["_meta"] == {"anthropic/alwaysLoad": True}
     assert server.style.allows_direct_call("findFiles")
     assert server.style.allows_direct_call("search_files")
     assert server.style.call_text(catalogue["tools"]["search_files"], {"pattern": "*"}) == 'findFiles(pattern="*")'
@@ -58,3 +60,20 @@ def test_a_pinned_tool_that_is_not_served_is_not_listed(catalogue: Catalogue, de
     catalogue["discovery"]["pins"] = {"discover-schema": [name]}
 
     assert desk(catalogue, "discover-schema").listed() == METAS["discover-schema"]
+
+
+def test_discover_schema_lists_a_pinned_tool_with_its_summary_because_get_tool_schema_returns_the_rest(
+    catalogue: Catalogue, desk: MakeDesk
+) -> None:
+    catalogue["discovery"]["pinned"] = ["search_files"]
+    entry = catalogue["tools"]["search_files"]
+    entry["tool"] |= {"description": "A long text.", "outputSchema": {"type": "object"}}
+
+    *_, complete = desk(catalogue, "list-describe").style.listed()
+    *_, brief = desk(catalogue, "discover-schema").style.listed()
+
+    assert complete["description"] == "A long text."
+    assert complete["outputSchema"] == {"type": "object"}
+    assert brief["description"] == entry["summary"]
+    assert "outputSchema" not in brief
+    assert brief["inputSchema"] == complete["inputSchema"]

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from toolmason_runtime import server_files
+from toolmason_runtime.install import InstallError
 from toolmason_runtime.install.clients import load_facts
 from toolmason_runtime.install.command import main
 from toolmason_runtime.install.commands import OURS, CommandDirectory, State, command_directory
@@ -153,6 +154,21 @@ def test_a_user_has_one_directory_of_commands_of_each_client(
     environ = {variable: str(home / "own")} if variable else {}
     expected = home / DIRECTORIES[client, platform, variable]
     assert FACTS.clients[client].command_path("user", home, environ, platform) == expected
+
+
+def test_the_message_for_a_file_that_cannot_be_replaced_contains_its_path(tmp_path: Path) -> None:
+    commands = directory("claude-code", tmp_path)
+    name, data = next(iter(commands.commands.items()))
+    commands.path.mkdir(parents=True)
+    path = commands.path / name
+    path.write_bytes(older(data))
+    (tmp_path / "other").hardlink_to(path)
+
+    with pytest.raises(InstallError, match="hard links") as error:
+        commands.write(name)
+
+    assert str(path) in str(error.value)
+    assert path.read_bytes() == older(data)
 
 
 def test_a_file_that_another_server_generated_is_not_ours(tmp_path: Path) -> None:

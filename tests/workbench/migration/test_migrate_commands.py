@@ -14,16 +14,15 @@ from hypothesis import strategies as st
 from toolmason_runtime import server_files
 from toolmason_runtime.install import CommandDirectory, InstallError, command_directories, load_facts
 
-from workbench_handlers.migration.plan import WRITTEN_NAMES, Step, plan_migration, prefixed_names
+from workbench_handlers.migration.plan import Step, plan_migration, prefixed_names
+from workbench_handlers.workflows.command_file import setup_command
+from workbench_handlers.workflows.data import SETUP_NAMES, hosts
 
 PACKAGE = "workbench_server"
 FACTS = load_facts(PACKAGE)
 CLIENTS = sorted(name for name, client in FACTS.clients.items() if client.commands)
 PREFIX = "team-"
-HEADS = {
-    ".md": "---\n# Written by workbench setup_workflows\n---\n",
-    ".toml": "# Written by workbench setup_workflows\n",
-}
+HOSTS = {client.title: hosts()[key] for key, client in FACTS.clients.items() if key in hosts()}
 
 
 @pytest.fixture(scope="session")
@@ -63,8 +62,7 @@ def content(project: Path) -> dict[str, bytes]:
 def written(directory: CommandDirectory, base: str) -> Path:
     """Write a file as `setup_workflows` does without a prefix."""
     path = directory.path / f"{base}{directory.suffix}"
-    head = HEADS["." + directory.suffix.rpartition(".")[2]]
-    path.write_text(f"{head}Usage: /{base} TASK, not a/{base} or /{base}s.\n", encoding="utf-8", newline="\n")
+    path.write_text(setup_command(base, "", HOSTS[directory.client]), encoding="utf-8", newline="\n")
     return path
 
 
@@ -87,7 +85,7 @@ def test_files_without_edits_are_renamed_in_the_directories_of_all_clients(files
 
 def test_files_of_setup_workflows_are_renamed_with_their_usage(files: Path, project: Path) -> None:
     found = directories(files, project)
-    old = [written(directory, base) for directory in found for base in WRITTEN_NAMES]
+    old = [written(directory, base) for directory in found for base in SETUP_NAMES]
     old[0].chmod(0o640)
     assert plan(files, project, prefix="") == []
 
@@ -96,11 +94,9 @@ def test_files_of_setup_workflows_are_renamed_with_their_usage(files: Path, proj
 
     assert [path for path in old if path.exists()] == []
     first = old[0].with_name(f"gemini-{old[0].name}")
-    assert first.read_text(encoding="utf-8").endswith(
-        "Usage: /gemini-spec-only TASK, not a/spec-only or /spec-onlys.\n"
-    )
+    assert first.read_text(encoding="utf-8") == setup_command("spec-only", "gemini-", HOSTS[found[0].client])
     assert sys.platform == "win32" or first.stat().st_mode & 0o777 == 0o640
-    assert len(content(project)) == len(found) * len(WRITTEN_NAMES)
+    assert len(content(project)) == len(found) * len(SETUP_NAMES)
 
 
 Change = Callable[[CommandDirectory, str, str], None]
@@ -165,6 +161,20 @@ def test_a_written_file_stays_if_its_new_name_is_in_use(files: Path, project: Pa
     assert step.reason == f"gemini-{path.name} exists"
 
 
+def test_an_edited_file_of_setup_workflows_stays_and_is_listed_with_the_reason(files: Path, project: Path) -> None:
+    path = written(directories(files, project)[0], "feature")
+    path.write_text(path.read_text(encoding="utf-8") + "\nSee also /feature in the guide.\n", encoding="utf-8")
+    (step,) = plan(files, project)
+    assert step.reason.startswith("it was edited")
+
+
+def test_a_setup_file_with_windows_line_ends_is_renamed(files: Path, project: Path) -> None:
+    path = written(directories(files, project)[0], "feature")
+    path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+    (step,) = plan(files, project)
+    assert step.reason == ""
+
+
 @pytest.mark.parametrize("is_written", [False, True])
 def test_an_interrupted_run_is_completed_by_the_next_one(files: Path, project: Path, is_written: bool) -> None:
     directory = directories(files, project)[0]
@@ -200,8 +210,9 @@ def test_no_content_is_ever_lost(data: st.DataObject, files: Path, tmp_path_fact
     project = tmp_path_factory.mktemp("project")
     (project / FACTS.clients["claude-code"].commands["file"]).parent.mkdir(parents=True)
     (directory,) = directories(files, project)
-    texts = [*directory.commands.values(), b"Mine.", HEADS[".md"].encode() + b"/feature /review"]
-    bases = sorted({*WRITTEN_NAMES, *(name.removesuffix(".md").removeprefix(PREFIX) for name in directory.commands)})
+    packaged = [setup_command(base, "", hosts()["claude-code"]).encode() for base in ("feature", "review")]
+    texts = [*directory.commands.values(), b"Mine.", *packaged]
+    bases = sorted({*SETUP_NAMES, *(name.removesuffix(".md").removeprefix(PREFIX) for name in directory.commands)})
     names = [f"{prefix}{base}.md" for base in bases for prefix in ("", PREFIX, "gemini-")]
     for name, text in data.draw(st.dictionaries(st.sampled_from(names), st.sampled_from(texts), max_size=6)).items():
         (directory.path / name).write_bytes(text)
@@ -215,9 +226,8 @@ def test_no_content_is_ever_lost(data: st.DataObject, files: Path, tmp_path_fact
     assert all(step.reason for step in plan(files, project))
     for name, text in before.items():
         if name not in after:  # It was generated, or its new name is in its usage.
-            stem = Path(name).stem.encode()
-            renamed = text.replace(b"/" + stem, b"/gemini-" + stem)
-            assert text in directory.commands.values() or renamed in after.values()
+            renamed = setup_command(Path(name).stem, "gemini-", hosts()["claude-code"]) if text in packaged else ""
+            assert text in directory.commands.values() or renamed.encode() in after.values()
 
 
 def run(project: Path, *arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
@@ -244,6 +254,7 @@ def test_the_command_shows_the_plan_and_applies_it(project: Path) -> None:
 
 REFUSALS = {
     "a prefix with a path": ((), {"GEMINI_COMMAND_PREFIX": "../x"}, 4, "GEMINI_COMMAND_PREFIX"),
+    "a prefix that a client replaces": ((), {"GEMINI_COMMAND_PREFIX": "$1"}, 4, "replace `$1`"),
     "a missing project": (("--project", "nowhere"), {}, 4, "nowhere is not a directory"),
     "two places": (("--project", ".", "--scope", "user"), {}, 2, "not allowed with"),
 }
@@ -253,6 +264,7 @@ REFUSALS = {
 def test_a_wrong_call_is_refused(
     project: Path, arguments: tuple[str, ...], environ: dict[str, str], status: int, text: str
 ) -> None:
+    written(directories(server_files(PACKAGE), project)[0], "feature")
     refused = run(project, "--apply", *arguments, **environ)
     assert refused.returncode == status
     assert text in refused.stderr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -260,6 +261,17 @@ def test_directories_of_the_environment_are_joined_to_the_output_directory(
         text = (room.project / path).read_text(encoding="utf-8")
         assert "`design/specs/`" in text
         assert "`specs/`" not in text
+
+
+def test_a_directory_with_quotes_leaves_a_command_of_gemini_cli_valid(
+    room: Any, person: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DEFAULT_SPEC_DIR", 'our """specs"""')
+
+    answer = room.run("setup_workflows", client=person, host="gemini-cli", **BOTH).data
+
+    path = room.project / answer["workflows_created"][0]["command_path"]
+    assert '`our """specs"""/`' in tomllib.loads(path.read_text(encoding="utf-8"))["prompt"]
 
 
 def test_absolute_directory_of_the_environment_may_be_outside_of_the_project(
