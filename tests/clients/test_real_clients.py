@@ -28,6 +28,7 @@ OPENCODE = "opencode"
 SELECTED = tuple(REAL_CLIENTS) if os.environ.get("TOOLMASON_CLIENTS") == "all" else (CODEX, GEMINI_CLI)
 WITH_COMMANDS = tuple(key for key in SELECTED if clients()[key].commands)
 NOTES = Path(__file__).with_name("notes.toml")
+SKILL = "workbench-understand-a-codebase"
 WORDS = r"""the "main" file, it's 100 % of $HOME, $1 & a\b"""
 
 
@@ -264,15 +265,14 @@ def test_a_command_that_gemini_cli_has_twice_is_in_neither_place_under_its_name(
 @on_rows(
     (CLAUDE_CODE, "/{} here"),
     (CODEX, "${} here"),
-    (GEMINI_CLI, "Help me.", ("activate_skill", {"name": "understand-a-codebase"})),
+    (GEMINI_CLI, "Help me.", ("activate_skill", {"name": SKILL})),
     (OPENCODE, "/{} here"),
 )
 def test_a_client_loads_a_generated_skill(host: Host, workbench: Server, case: tuple[str, *tuple[Step, ...]]) -> None:
     prompt, *steps = case
-    skill = "understand-a-codebase"
     host.configure(workbench)
     shutil.copytree(workbench.files / "skills", host.place.project / host.client.skills)
 
-    model = host.run(prompt.format(skill), *steps).model
+    model = host.run(prompt.format(SKILL), *steps).model
 
     assert "without reading it all" in "\n".join([*model.texts, *model.results])
