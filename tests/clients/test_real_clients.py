@@ -99,8 +99,8 @@ class Host:
     def install(self, server: Server) -> list[Path]:
         """Install the server and its commands in the project, as its user does; return the command files."""
         program = self._provide(server)
-        options = ("install", self.client.key, "--scope", "project", "--project", self.place.project, "--commands")
-        command = [program, *server.command[1:], *options]
+        options = ("install", self.client.key, "--scope", "project", "--commands")
+        command = [str(program), *server.command[1:], *options]
         subprocess.run(command, cwd=self.place.project, check=True, timeout=120)
         self.place.record.unlink()  # `install` has started the server, too
         files = [self.place.project / path for path in command_files(self.client, server)]
@@ -225,7 +225,7 @@ def test_a_command_of_the_plugin_calls_a_tool_and_is_listed_once(
     host: Host, workbench: Server, case: tuple[str, str]
 ) -> None:
     command, tool = case
-    provide(host.place, *workbench.command, workbench.module)
+    provide(host.place, workbench.command[0], workbench.module)
     plugin = workbench.files / "plugins" / host.client.key
 
     done = host.run(f"{command} the greeting", workbench.step, approved=host.client.key != CLAUDE_CODE, plugin=plugin)
