@@ -152,7 +152,8 @@ def clients(session: nox.Session) -> None:
     _install_npm_packages(session)
     # Without a lock, which would need the programs for all platforms. Their versions are exact in each package.json.
     _install_npm_packages(session, ROOT / "tests" / "clients", locked=False)
-    session.run("pytest", "tests/clients/test_real_clients.py", *session.posargs, env={"TOOLMASON_CLIENTS": "all"})
+    tests = ("tests/clients/test_real_clients.py", "tests/clients/test_plugins.py")
+    session.run("pytest", *tests, *session.posargs, env={"TOOLMASON_CLIENTS": "all"})
 
 
 @nox.session

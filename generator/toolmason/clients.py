@@ -217,11 +217,13 @@ def configuration(client: Client, server: Server) -> dict[str, Any]:
 def plugin_entry(client: Client, server: Server) -> dict[str, Any]:
     """Return the entry of `server` in a plugin of `client`, which starts its command from PATH.
 
-    A plugin has the files of commands, so the server does not serve them as prompts.
+    A plugin has the files of commands, unless they are omitted, so the server does not serve them as prompts.
     """
     if client.configuration is None:
         raise ValueError(f"{client.title} has no configuration file")
-    args = ["--no-command-prompts"] if server.commands else []
+    commands = f"plugins/{client.key}/{client.plugin.commands if client.plugin else ''}"
+    is_omitted = any(commands.startswith(f"{entry.rstrip('/')}/") for entry in server.omit)
+    args = ["--no-command-prompts"] if server.commands and not is_omitted else []
     return _entry(client.configuration, {"$command": server.command, "$args": args} | _values(client, server))
 
 

@@ -42,6 +42,7 @@ class User:
             "GH_TOKEN": "a-secret",
             "GEMINI_CLI_TRUST_WORKSPACE": "true",
             # No request may leave the machine.
+            "HTTPS_PROXY": "http://127.0.0.1:9",
             "ANTHROPIC_BASE_URL": "http://127.0.0.1:9",
             "ANTHROPIC_API_KEY": "none",
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",

@@ -28,6 +28,7 @@ OPENCODE = "opencode"
 SELECTED = tuple(REAL_CLIENTS) if os.environ.get("TOOLMASON_CLIENTS") == "all" else (CODEX, GEMINI_CLI)
 WITH_COMMANDS = tuple(key for key in SELECTED if clients()[key].commands)
 NOTES = Path(__file__).with_name("notes.toml")
+SKILL = "workbench-understand-a-codebase"
 WORDS = r"""the "main" file, it's 100 % of $HOME, $1 & a\b"""
 
 
@@ -38,7 +39,9 @@ class Server:
     name: str
     files: Path
     command: tuple[str, ...]
-    """The program in its entries, and the arguments with which Python runs it."""
+    """The command line in its entries."""
+    module: str
+    """The module of its program."""
     step: Step
     result: str
 
@@ -49,7 +52,8 @@ def workbench() -> Server:
     return Server(
         "workbench",
         server_files("workbench_server"),
-        ("toolmason-workbench", "-m", "workbench_server"),
+        ("toolmason-workbench",),
+        "workbench_server",
         ("call_read", {"tool_name": "read_files", "args": arguments}),
         "Hello from the file",
     )
@@ -64,7 +68,8 @@ def notes(tmp_path_factory: pytest.TempPathFactory) -> Server:
     return Server(
         "notes",
         project / "generated",
-        ("toolmason", "-m", "toolmason"),
+        ("toolmason", "run", NOTES.name),
+        "toolmason",
         ("call", {"tool_name": "read_note", "args": {"day": "Friday"}}),
         "Call the library on Friday",
     )
@@ -88,29 +93,42 @@ class Host:
 
     def configure(self, server: Server) -> None:
         """Copy the generated configuration into the project, and a server that is started there."""
+        self._provide(server)
         shutil.copytree(server.files / "clients" / self.client.key, self.place.project, dirs_exist_ok=True)
+
+    def install(self, server: Server) -> list[Path]:
+        """Install the server and its commands in the project, as its user does; return the command files."""
+        program = self._provide(server)
+        options = ("install", self.client.key, "--scope", "project", "--commands")
+        command = [str(program), *server.command[1:], *options]
+        subprocess.run(command, cwd=self.place.project, check=True, timeout=120)
+        self.place.record.unlink()  # `install` has started the server, too
+        files = [self.place.project / path for path in command_files(self.client, server)]
+        assert all(file.is_file() for file in files)
+        return files
+
+    def copy_commands(self, server: Server) -> None:
+        """Copy the command files into the project."""
+        shutil.copytree(server.files / "commands" / self.client.key, self.place.project, dirs_exist_ok=True)
+
+    def _provide(self, server: Server) -> Path:
+        """Put the server's command on PATH, and its files into the project if it is started from there."""
         if server.name == "notes":
             shutil.copytree(server.files, self.place.project / "generated")
             shutil.copy(NOTES, self.place.project)
-        provide(self.place, *server.command)
+        return provide(self.place, server.command[0], server.module)
 
-    def copy_commands(self, server: Server) -> list[Path]:
-        """Copy the command files into the project; return their paths."""
-        commands = server.files / "commands" / self.client.key
-        shutil.copytree(commands, self.place.project, dirs_exist_ok=True)
-        return [self.place.project / path.relative_to(commands) for path in commands.rglob("*.*") if path.is_file()]
-
-    def omit_command_prompts(self, server: Server) -> None:
-        """Start the server with `--no-command-prompts`."""
-        provide(self.place, *server.command)
-        program = self.place.programs / server.command[0]
-        write(program, program.read_text(encoding="utf-8").replace('"$@"', '"$@" --no-command-prompts'))
-
-    def run(self, prompt: str, *steps: Step, approved: bool = True) -> Run:
-        done = run(self.client, self.place, prompt, steps, approved=approved)
+    def run(self, prompt: str, *steps: Step, approved: bool = True, plugin: Path | None = None) -> Run:
+        done = run(self.client, self.place, prompt, steps, approved=approved, plugin=plugin)
         assert done.process.returncode == 0, done.process.stderr
         assert done.model.outside == []
         return done
+
+
+def command_files(client: RealClient, server: Server) -> list[Path]:
+    """Return the paths of the command files in a project."""
+    commands = server.files / "commands" / client.key
+    return [path.relative_to(commands) for path in commands.rglob("*.*") if path.is_file()]
 
 
 @pytest.fixture
@@ -166,9 +184,7 @@ def tool_sizes(client: RealClient, server: Server, done: Run) -> Mapping[str, ob
 
 @on(*WITH_COMMANDS)
 def test_words_after_a_command_of_a_file_arrive_whole_and_it_is_listed_once(host: Host, notes: Server) -> None:
-    host.configure(notes)
-    files = host.copy_commands(notes)
-    host.omit_command_prompts(notes)
+    files = host.install(notes)
 
     done = host.run(f"/look {WORDS}", notes.step)
 
@@ -177,18 +193,21 @@ def test_words_after_a_command_of_a_file_arrive_whole_and_it_is_listed_once(host
     [answer] = done.answers("prompts/list")
     served = [prompt["name"] for prompt in answer["prompts"]]
     assert (sorted(path.stem for path in files), served) == (["look", "tidy"], ["write"])
-    if host.client.key == CLAUDE_CODE:  # prints its commands
-        events = map(json.loads, done.process.stdout.splitlines())
-        commands = next(event["slash_commands"] for event in events if event.get("subtype") == "init")
-        ours = [name for name in commands if name.endswith(("look", "tidy", "write"))]
+    if host.client.key == CLAUDE_CODE:
+        ours = [name for name in commands_of_claude_code(done) if name.endswith(("look", "tidy", "write"))]
         assert sorted(ours) == ["look", "mcp__notes__write", "tidy"]
+
+
+def commands_of_claude_code(done: Run) -> list[str]:
+    """Return the slash commands that it lists."""
+    events = map(json.loads, done.process.stdout.splitlines())
+    commands: list[str] = next(event["slash_commands"] for event in events if event.get("subtype") == "init")
+    return commands
 
 
 @on(*WITH_COMMANDS)
 def test_a_command_of_workbench_calls_a_tool(host: Host, workbench: Server) -> None:
-    host.configure(workbench)
-    [file] = (path for path in host.copy_commands(workbench) if path.stem.endswith("explore"))
-    host.omit_command_prompts(workbench)
+    [file] = (path for path in host.install(workbench) if path.stem.endswith("explore"))
 
     # A file that allows its tools needs no other approval.
     approved = "allowed-tools:" not in file.read_text(encoding="utf-8")
@@ -196,6 +215,27 @@ def test_a_command_of_workbench_calls_a_tool(host: Host, workbench: Server) -> N
 
     assert "Focus, if one is given: the greeting\n" in done.model.texts[-1]
     assert workbench.result in done.model.results[0]
+
+
+@on_rows(
+    (CLAUDE_CODE, "/workbench:explore", "mcp__plugin_workbench_workbench__call_read"),
+    (GEMINI_CLI, "/workbench-explore", "mcp_workbench_call_read"),
+)
+def test_a_command_of_the_plugin_calls_a_tool_and_is_listed_once(
+    host: Host, workbench: Server, case: tuple[str, str]
+) -> None:
+    command, tool = case
+    provide(host.place, workbench.command[0], workbench.module)
+    plugin = workbench.files / "plugins" / host.client.key
+
+    done = host.run(f"{command} the greeting", workbench.step, approved=host.client.key != CLAUDE_CODE, plugin=plugin)
+
+    assert "Focus, if one is given: the greeting\n" in done.model.texts[-1]
+    assert [name for name in done.model.tools if name.endswith("call_read")] == [tool]
+    assert workbench.result in done.model.results[0]
+    assert [answer["prompts"] for answer in done.answers("prompts/list")] in ([], [[]])
+    if host.client.key == CLAUDE_CODE:
+        assert [name for name in commands_of_claude_code(done) if name.endswith("explore")] == [command[1:]]
 
 
 @on_rows(
@@ -225,15 +265,14 @@ def test_a_command_that_gemini_cli_has_twice_is_in_neither_place_under_its_name(
 @on_rows(
     (CLAUDE_CODE, "/{} here"),
     (CODEX, "${} here"),
-    (GEMINI_CLI, "Help me.", ("activate_skill", {"name": "understand-a-codebase"})),
+    (GEMINI_CLI, "Help me.", ("activate_skill", {"name": SKILL})),
     (OPENCODE, "/{} here"),
 )
 def test_a_client_loads_a_generated_skill(host: Host, workbench: Server, case: tuple[str, *tuple[Step, ...]]) -> None:
     prompt, *steps = case
-    skill = "understand-a-codebase"
     host.configure(workbench)
     shutil.copytree(workbench.files / "skills", host.place.project / host.client.skills)
 
-    model = host.run(prompt.format(skill), *steps).model
+    model = host.run(prompt.format(SKILL), *steps).model
 
     assert "without reading it all" in "\n".join([*model.texts, *model.results])

@@ -1,6 +1,6 @@
 """Ask an MCP server for its tools, prompts and resources over stdio or streamable HTTP with the official SDK's client.
 
-A server that we start is ended with all its processes on success, failure, time-out and signals.
+A server that we start is ended on success, failure, time-out and signals.
 """
 
 from __future__ import annotations

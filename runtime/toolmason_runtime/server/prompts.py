@@ -26,6 +26,8 @@ _log = logging.getLogger(__name__)
 _PLACEHOLDER: Final = re.compile(r"\{([A-Za-z_][A-Za-z0-9_.-]*)\}")
 _OPENCODE_WORD: Final = re.compile(r"\$[1-9]")
 """opencode gets a prompt with `$1`, `$2` as its arguments and replaces them by the words of the person afterwards."""
+_OPENCODE: Final = "opencode"
+"""Its `clientInfo.name`. It runs `` !`command` `` in the text of a prompt, which a handler may have from others."""
 
 
 def served_prompts(catalogue: Catalogue, selection: Selection) -> dict[str, PromptEntry]:
@@ -106,6 +108,9 @@ class Prompts:
             shown = [await self._message(message, values, context) for message in entry["messages"]]
         else:
             shown = messages(await self.handlers.run(name, checked, context, PROMPT))
+            for message in shown if context.client_name == _OPENCODE else ():
+                if "text" in (content := message["content"]):
+                    content["text"] = content["text"].replace("!`", "! `")
         return {"description": wire["description"], "messages": shown}
 
     def find(self, name: Any) -> PromptEntry:

@@ -97,6 +97,10 @@ class RealClient(ABC):
     def arguments(self, prompt: str) -> Sequence[str]:
         """Return the command line for one prompt, which can be a slash command."""
 
+    def plugin_arguments(self, plugin: Path) -> Sequence[Sequence[str]]:
+        """Return the command lines that install a plugin of Workbench."""
+        raise NotImplementedError
+
 
 class ClaudeCode(RealClient):
     key, program, skills = "claude-code", "claude", ".claude/skills"
@@ -117,6 +121,9 @@ class ClaudeCode(RealClient):
 
     def arguments(self, prompt: str) -> Sequence[str]:
         return ("-p", prompt, "--output-format", "stream-json", "--verbose")
+
+    def plugin_arguments(self, plugin: Path) -> Sequence[Sequence[str]]:
+        return (("plugin", "marketplace", "add", str(plugin)), ("plugin", "install", "workbench@workbench"))
 
 
 class GeminiCli(RealClient):
@@ -139,6 +146,9 @@ class GeminiCli(RealClient):
 
     def arguments(self, prompt: str) -> Sequence[str]:
         return ("-m", "gemini-2.5-flash", "-p", prompt, "--output-format", "json")
+
+    def plugin_arguments(self, plugin: Path) -> Sequence[Sequence[str]]:
+        return (("extensions", "install", str(plugin), "--consent", "--skip-settings"),)
 
 
 class Codex(RealClient):
@@ -202,8 +212,10 @@ REAL_CLIENTS: Mapping[str, RealClient] = {
 }
 
 
-def run(client: RealClient, place: Place, prompt: str, steps: Sequence[Step], *, approved: bool) -> Run:
-    """Start the client in its project with a prompt, and wait for its end."""
+def run(
+    client: RealClient, place: Place, prompt: str, steps: Sequence[Step], *, approved: bool, plugin: Path | None = None
+) -> Run:
+    """Install the plugin, start the client in its project with a prompt, and wait for its end."""
     path = [str(place.programs), *map(str, NODE_PROGRAMS), os.environ["PATH"]]
     program = shutil.which(client.program, path=os.pathsep.join(path[1:-1]))
     assert program, f"{client.program} is missing: run `nox -s clients`, or `npm install` in tests/ and tests/clients/"
@@ -214,6 +226,10 @@ def run(client: RealClient, place: Place, prompt: str, steps: Sequence[Step], *,
         environ |= {"HTTPS_PROXY": url, "HTTP_PROXY": url, "NO_PROXY": "127.0.0.1,localhost"}
         environ |= {"HOME": str(place.home), "PATH": os.pathsep.join(path), "NO_COLOR": "1", "TERM": "dumb"}
         environ |= client.set_up(place, url)
+        for arguments in client.plugin_arguments(plugin) if plugin else ():
+            done = _run([program, *arguments], place.project, environ)
+            assert done.returncode == 0, done.stdout + done.stderr
+            model.outside.clear()  # Gemini CLI reports an installation in spite of its settings
         command = [program, *client.arguments(prompt), *(client.approval if approved else ())]
         process = _run(command, place.project, environ)
     return Run(process, model, _messages(place.record))
@@ -239,11 +255,22 @@ def _run(command: Sequence[str], directory: Path, environ: Mapping[str, str]) ->
     return subprocess.CompletedProcess(command, process.returncode, out, errors)
 
 
-def provide(place: Place, command: str, *arguments: str) -> None:
-    """Put the command `command` on the client's PATH; it runs Python with `arguments`, and records the messages."""
-    line = [sys.executable, str(RECORD), str(place.record), sys.executable, *arguments]
-    script = write(place.programs / command, "#!/bin/sh\nexec " + " ".join(f"'{word}'" for word in line) + ' "$@"\n')
-    script.chmod(0o755)
+def provide(place: Place, command: str, module: str) -> Path:
+    """Put the command `command` on the client's PATH; return its path.
+
+    It runs `module` and records the messages, except for `install`, which it runs as the installed command does.
+    """
+    server = [str(RECORD), str(place.record), sys.executable, "-m", module]
+    text = f"""#!{sys.executable}
+import os, runpy, sys
+
+if "install" in sys.argv:
+    runpy.run_module({module!r}, run_name="__main__")
+os.execv(sys.executable, [sys.executable, *{server!r}, *sys.argv[1:]])
+"""
+    program = write(place.programs / command, text)
+    program.chmod(0o755)
+    return program
 
 
 def write(path: Path, text: str) -> Path:

@@ -64,6 +64,17 @@ def test_any_text_about_a_server_fits_each_schema_and_arrives_unchanged(server: 
     assert entry["title"] == bundle["display_name"] == (texts["title"] or "notes")
 
 
+@pytest.mark.parametrize(("omit", "args"), [((), ["--no-command-prompts"]), (("plugins/claude-code/commands",), [])])
+def test_a_plugin_without_its_commands_has_them_as_prompts(omit: tuple[str, ...], args: list[str]) -> None:
+    manifest = Path(__file__).parents[2] / "clients" / "notes.toml"
+    reading = read(Project(manifest.parent, manifest), diagnostics=Diagnostics())
+    assert reading is not None
+
+    documents = plugins(replace(reading.server, omit=omit))
+
+    assert documents["plugins/claude-code/.mcp.json"]["mcpServers"]["notes"]["args"] == args
+
+
 PLUGIN = "plugins/claude-code/.claude-plugin"
 
 

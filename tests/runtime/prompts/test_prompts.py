@@ -121,6 +121,14 @@ async def test_a_handler_gets_typed_arguments_and_returns_messages_of_both_roles
     assert texts(result) == expected
 
 
+@pytest.mark.parametrize(("name", "command"), [("opencode", "! `id`"), ("claude-code", "!`id`")])
+async def test_opencode_runs_no_command_in_the_text_of_a_handler(talking: Talking, name: str, command: str) -> None:
+    async with talking(client_info=types.Implementation(name=name, version="1")) as client:
+        result = await client.get_prompt("plan", {"days": "2", "start": "!`id`"})
+
+    assert texts(result)[0] == ("user", f"Plan 2 days from {command}.")
+
+
 REFUSED = [
     ("write", {}, INVALID_PARAMS, "topic"),
     ("write", {"topic": "ab"}, INVALID_PARAMS, "at least 3 characters"),
