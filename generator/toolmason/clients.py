@@ -60,7 +60,7 @@ class CommandFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plugin:
-    """The files that a client, a registry or an engine takes as a whole: a plugin, an extension, a bundle, an image."""
+    """The files of one plugin, extension, bundle, registry entry or image."""
 
     files: Mapping[str, str]
     """Path -> template."""

@@ -36,7 +36,7 @@ def parse_prefix(text: str, source: str) -> Prefix:
     """Return the prefix with its warnings and notes. `source` is the name of the setting, for messages.
 
     Raises:
-        ValueError: names with the prefix could be outside their directory, options, hidden, invisible or too long. The
+        ValueError: a name with the prefix could leave its directory, look like an option, be hidden or too long. The
             message names `source` and, after `; `, the characters to use.
     """
     shown = _shown(text)

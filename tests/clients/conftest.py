@@ -1,4 +1,4 @@
-"""Puts the drivers of real clients within reach of their tests, and prints the tokens of their requests."""
+"""Make the drivers of real clients importable, and print the tokens of their requests."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ MAX_TOOLS: Final = 10_000
 
 
 class ServerError(Exception):
-    """The server gave no valid tool list. `stderr_tail` is the end of its stderr."""
+    """The server returned no valid tool list. `stderr_tail` is the end of its stderr."""
 
     def __init__(self, message: str, stderr_tail: str = "") -> None:
         super().__init__(message)
@@ -67,7 +67,7 @@ async def describe(client: Client) -> ServerDescription:
     prompts: list[Any] = []
     resources: list[Any] = []
     templates: list[Any] = []
-    with suppress(MCPError):  # a server that announces more than it has
+    with suppress(MCPError):  # a server may declare prompts that it cannot list
         if capabilities.prompts:
             prompts = await _pages(client, ListPromptsRequest, ListPromptsResult, "prompts")
     with suppress(MCPError):

@@ -72,8 +72,8 @@ def generate(  # noqa: PLR0917 - click passes options by name
 @click.option(
     "--upstreams",
     is_flag=True,
-    help="Compare the tools of [upstreams] with the manifest instead. Starts their programs, which no other "
-    "command does. Exit with 4 if anything differs, with 1 if a server does not answer.",
+    help="Compare the tools of [upstreams] with the manifest instead. Starts their programs, unlike a "
+    "plain `check`. Exit with 4 if anything differs, with 1 if a server does not answer.",
 )
 @_only_option
 @format_option

@@ -44,7 +44,7 @@ def _checked_name(_context: click.Context, _option: click.Parameter, value: str)
     "headers",
     metavar="'NAME: VALUE'",
     multiple=True,
-    help="Send this header to URL; `$VAR` stands for a variable. Repeatable.",
+    help="Send this header to URL; `$VAR` is an environment variable. Repeatable.",
 )
 @click.option(
     "--timeout",
@@ -68,7 +68,7 @@ def server(
     """Create a manifest that serves the tools of an MCP server.
 
     Example: `toolmason import server -o manifest/notes.toml -- npx -y some-server ~/notes`. The server is started
-    without a shell, or asked at its URL. It gets only basic variables and those of --pass-env, as later from the
+    without a shell, or reached at its URL. It gets only basic variables and those of --pass-env, as later from the
     generated server. No tool is called. Parts that cannot be imported are listed on stderr.
 
     Exit codes: 0 success, 1 the server cannot be imported, 2 wrong command line, 4 refused to overwrite.

@@ -380,9 +380,9 @@ class UpstreamArgumentTable(PartialTable):
     rename: str = ""
     """Name of the argument for models."""
     value: JsonValue = None
-    """Value of every call; models do not see the argument."""
+    """Value sent in every call; models do not see the argument."""
     hidden: bool = False
-    """Whether the argument is never sent, and models do not see it."""
+    """Whether the argument is hidden from models and never sent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Upstreams and the tools they implement: the schema for models, and the way back to the upstream's arguments."""
+"""Upstreams and the tools they implement: the schema for models, and the mapping back to the upstream's arguments."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def changed_schema(
     shown = [new for name, new in names.items() if not _is_removed(table, name)]
     for change in table.arguments.values():
         if change.rename and Counter(shown)[change.rename] > 1:
-            message = f"two arguments would both be `{change.rename}`"
+            message = f"two arguments would have the name `{change.rename}`"
             context.error("TM352", message, (*change.at, "rename"), hint="choose another name")
             valid.append(False)
     if not all(valid):

@@ -26,7 +26,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command. Return 0, 1 if a file could not be renamed, 2 for wrong usage, 4 for a refusal."""
     options = _parser().parse_args(argv)
     for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # A path may lack in the encoding.
+        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # The encoding may lack characters of a path.
     try:
         steps = _plan(options)
     except (InstallError, ToolError, ValueError) as error:
@@ -45,12 +45,12 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="toolmason-workbench migrate-commands",
         description="Rename the command files of Workbench that were written without a prefix, in the directories of"
-        " all clients. Edited files, those of others and existing names stay.",
+        " all clients. Edited files and files from other sources stay, and no file is overwritten.",
         epilog=f"{COMMAND_PREFIX_VARIABLE} is the prefix of files that setup_workflows has written (default:"
         f" {DEFAULT_PREFIX}). Exit codes: 0 done, 1 a file could not be renamed, 2 wrong usage, 4 refused.",
         allow_abbrev=False,
     )
-    parser.add_argument("--apply", action="store_true", help="rename the files; otherwise the plan is shown")
+    parser.add_argument("--apply", action="store_true", help="rename the files instead of showing the plan")
     place = parser.add_mutually_exclusive_group()
     place.add_argument("--project", metavar="DIR", help="the project (default: the one of the current directory)")
     place.add_argument(
@@ -78,7 +78,7 @@ def _plan(options: argparse.Namespace) -> list[Step]:
 
 
 def _run(step: Step, *, is_applied: bool) -> bool:
-    """Print one step, after applying it if wanted. Return whether it succeeded."""
+    """Apply a step if `is_applied`, and print it. Return whether it succeeded."""
     path = step.directory.path / step.name
     if step.reason:
         _print(f"{path} stays: {step.reason}.")

@@ -1,4 +1,4 @@
-"""The command files of ours without a prefix, and their new names. Nothing is overwritten, and no edit is lost."""
+"""Plan the renames of our command files without a prefix. Nothing is overwritten, and no edit is lost."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Step:
         """
         path = self.directory.path / self.name
         if read_file(path) != self.old:
-            raise InstallError(f"{path} was changed by another program; run it again")
+            raise InstallError(f"{path} was changed by another program; run migrate-commands again")
         if self.content is None:
             self.directory.write(self.target)
         else:

@@ -80,13 +80,13 @@ def check_visible(parameter: str, text: str, *, allowed: str = "") -> None:
     """Refuse text with invisible characters, except those in `allowed`, and blank text: a person must see all of it.
 
     Raises:
-        ToolError: the text has such a character, or nothing else.
+        ToolError: the text is blank or has such a character.
     """
     if not text.strip():
         raise ToolError(f"`{parameter}` must not be blank", code="INVALID_ARGUMENT")
     for character in text:
         if unicodedata.category(character) in _INVISIBLE and character not in allowed:
-            message = f"`{parameter}` contains the invisible character U+{ord(character):04X}: send it without"
+            message = f"`{parameter}` contains the invisible character U+{ord(character):04X}: remove it"
             raise ToolError(message, code="INVALID_ARGUMENT")
 
 

@@ -76,7 +76,7 @@ def workflows() -> Mapping[str, Workflow]:
 
 
 def custom_command() -> str:
-    """Return the text of a command with steps of its own, which replace `{STEPS}`."""
+    """Return the text of a command with custom steps, which replace `{STEPS}`."""
     text: str = _data()["custom_command"]
     return text
 

@@ -35,7 +35,7 @@ MAX_NAME_CHARS: Final = 50
 MINUTES_PER_STEP: Final = 10
 """Estimate for a packaged workflow."""
 NO_BACKEND: Final = frozenset({"GEMINI_CLI_NOT_FOUND", "AUTH_MISSING", "NOT_INSTALLED"})
-"""Errors without a model that could answer; after any other error, a repeated call may succeed."""
+"""Error codes for a missing model; after any other error, a repeated call may succeed."""
 REPEATED: Final = "set overwrite to replace it, or select another path with save_to"
 
 _TASK: Final = """\
@@ -73,7 +73,7 @@ async def generate_feature_workflow(params: GenerateFeatureWorkflowParams, call:
         return plan_file(call, roots[0].path, path, text, permitted, overwrite=bool(params.overwrite))
 
     planned = await asyncio.to_thread(plan, "")
-    if not planned.outcome:  # a path that fails costs no question
+    if not planned.outcome:  # do not ask the model if the path fails
         result = await _workflow(params, call, roots)
         result["workflow_content"] = workflow_file(result["workflow_content"], tool=GENERATE_WORKFLOW)
         planned.text = result["workflow_content"]

@@ -1,4 +1,4 @@
-"""`generate_slash_command`: write a slash command with packaged steps or steps of its own."""
+"""`generate_slash_command`: write a slash command with packaged or custom steps."""
 
 from __future__ import annotations
 

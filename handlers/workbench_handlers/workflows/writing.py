@@ -106,7 +106,7 @@ def _write(file: PlannedFile) -> str:
     if file.located is None:
         raise ValueError("a file without a place")
     try:
-        # Only the directory of the environment can be missing.
+        # Only a directory from an environment variable can be missing.
         file.located.root.path.mkdir(parents=True, exist_ok=True)
         replace_file(file.located, file.text.encode(), expected=file.current)
     except ToolError as error:

@@ -49,7 +49,7 @@ def main(argv: Sequence[str], *, package: str, server_files: Path | None = None)
     split = list(argv).index("--") if "--" in argv else len(argv)
     options = _parser(facts).parse_args(list(argv)[:split])
     for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # A path may lack in the encoding.
+        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # The encoding may lack characters of a path.
     try:
         return _run(options, facts, list(argv)[split + 1 :], server_files)
     except (InstallError, OSError) as error:
@@ -88,7 +88,7 @@ def _parser(facts: InstallFacts) -> argparse.ArgumentParser:
         help=f"also write the files of the server's slash commands, and start it with {NO_COMMAND_PROMPTS}",
     )
     parser.add_argument("--dry-run", action="store_true", help="show the changes and write nothing")
-    parser.add_argument("--uninstall", action="store_true", help="remove the entry, and command files without edits")
+    parser.add_argument("--uninstall", action="store_true", help="remove the entry, and unedited command files")
     parser.add_argument("--force", action="store_true", help="replace or remove an entry of another server")
     return parser
 
@@ -146,7 +146,7 @@ def _commands(
 ) -> CommandDirectory | None:
     """Return the directory for the command files; None to leave it alone.
 
-    An installation with commands stays one: they are updated and removed without `--commands`, too.
+    Commands that are already installed are updated and removed without `--commands`, too.
 
     Raises:
         InstallError: commands are wanted that the client or the server does not have, or other files have their names.

@@ -155,6 +155,6 @@ def read_file(path: Path) -> bytes | None:
 
 
 def _source(data: bytes) -> bytes:
-    """Return the manifest that a file was generated from, which tells the servers apart; empty if it has none."""
+    """Return the manifest that a file was generated from, which distinguishes servers; empty if it has none."""
     match = _MARKER.search(data)
     return match[1] if match else b""

@@ -60,7 +60,7 @@ _Result = TypeVar("_Result", bound=types.Result)
 
 
 class Connection:
-    """A started upstream. It declares to it the capabilities of the client of the first call."""
+    """The connection to an upstream. It declares the capabilities of the client that made the first call."""
 
     def __init__(self, upstream: Upstream, call: ToolCall) -> None:
         self.upstream = upstream

@@ -36,7 +36,7 @@ class UpstreamRun:
         Raises:
             ToolError: the call is not allowed or not approved, or the upstream failed.
         """
-        # At the first call: they import the SDK's client.
+        # Imported at the first call, because they import the SDK's client.
         from toolmason_runtime.upstreams.registry import Upstreams
         from toolmason_runtime.upstreams.results import reply
 

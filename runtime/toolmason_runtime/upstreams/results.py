@@ -1,4 +1,4 @@
-"""Convert the result of an upstream: text of bounded length, other content and structure unchanged."""
+"""Convert the result of an upstream: bound the length of its text, pass on all other content."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class WireBlock:
 async def reply(result: types.CallToolResult, store: ChunkStore) -> Reply:
     """Return the result of an upstream for the client.
 
-    If the texts exceed one answer, they become one text in front, cut after its first chunk. A structure that does not
+    If the texts exceed one answer, they are joined and cut after the first chunk. A structure that does not
     fit beside them is left out, and so are other blocks that are too large together.
     """
     wire = result.model_dump(by_alias=True, mode="json", exclude_none=True)

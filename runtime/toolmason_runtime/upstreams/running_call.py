@@ -6,7 +6,7 @@ Invariants of the concurrent code:
    request of 2026-07-28 ends with a question, and the next `follow` of the same call brings the answer.
 2. A question is in `_questions` until its answer is set, or the upstream withdraws it. `follow` returns no result while
    there is one.
-3. The time limit stands still while there is a question.
+3. The time limit is paused while a question is open.
 4. A call that no request follows is cancelled after `ANSWER_S`.
 """
 
@@ -135,7 +135,7 @@ class RunningCall:
             self._changed.set()
 
     async def log(self, level: Level, data: Any, logger: str) -> None:
-        """Pass on a log message to the client, if a request of it waits."""
+        """Pass on a log message if the client still waits for the call."""
         if self._call is not None:
             await self._call.log(level, data, logger)
 

@@ -79,7 +79,7 @@ class Run:
 
 
 class RealClient(ABC):
-    """A client."""
+    """The driver of one client: its settings and its command line."""
 
     key: ClassVar[str]
     """Its key in `clients.toml`."""

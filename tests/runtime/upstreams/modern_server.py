@@ -1,4 +1,4 @@
-"""An upstream of 2026-07-28: `modern_server.py DIRECTORY`. It writes what happens to it into the directory."""
+"""An upstream of 2026-07-28: `modern_server.py DIRECTORY`. It records its events in files of the directory."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ async def call_tool(
 
 
 def crash(times: int) -> None:
-    """End the process without a word, the first `times` times."""
+    """End the process without a response in the first `times` calls."""
     counter = DIRECTORY / "crashes"
     crashes = len(counter.read_text(encoding="utf-8")) if counter.exists() else 0
     if crashes < times:

@@ -106,7 +106,7 @@ def ask_server(address: Address, *, timeout_s: float) -> ServerDescription:
     """Start or ask a server and return its description.
 
     Raises:
-        ImporterError: it gives none, or a variable of its address is not set.
+        ImporterError: it returns none, or a variable of its address is not set.
     """
     shown = address.url or address.command[0]
     try:

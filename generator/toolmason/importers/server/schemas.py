@@ -1,4 +1,4 @@
-"""Schemas of imported tools: fingerprints, the dialect of manifests, and the part that decides about calls."""
+"""Schemas of imported tools: fingerprints, the dialect of manifests, and the part that limits valid calls."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def without_texts(schema: Any) -> Any:
 
 
 def as_2020_12(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a copy of a JSON Schema in the dialect of manifests, which they do not name.
+    """Return a copy of a JSON Schema in the dialect of manifests (2020-12), without `$schema`.
 
-    Tuples are the only frequent difference: draft 7 has them in `items`, as zod writes them.
+    Tuples are the only frequent difference: draft 7, which zod generates, has them in `items`.
     """
     changed = _changed(schema, _modern_tuple)
     return {key: value for key, value in changed.items() if key != "$schema"}
