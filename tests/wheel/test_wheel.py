@@ -315,6 +315,7 @@ SERVER_FILES = {
     "clients/codex/.codex/config.toml",
     "commands/gemini-cli/.gemini/commands/workbench-explore.toml",
     "docs/tools/files.md",
+    "plugins/claude-code/.claude-plugin/plugin.json",
     "skills/workbench/SKILL.md",
 }
 """One file of each kind. All files of these kinds are in the wheel."""
@@ -323,7 +324,7 @@ SERVER_FILES = {
 def test_the_files_for_clients_are_data_of_the_servers_package(
     environment: Callable[[str], Environment], tmp_path: Path
 ) -> None:
-    kinds = ("clients", "commands", "docs", "skills")
+    kinds = ("clients", "commands", "docs", "plugins", "skills")
     code = (
         "from toolmason_runtime.server.package_files import server_files\n"
         "root = server_files('workbench_server')\n"
