@@ -53,7 +53,7 @@ def inert(text: str) -> str:
     Text of others reaches skills, for example that of an imported program. See `live` in `clients.toml`.
     """
     text = text.replace("```!", r"\`\`\`!").replace("!`", r"\!`")
-    return re.sub(r"(?<!\\)(?=\$(?:\d|ARGUMENTS))|(?<!\S)(?=@[\w.~/\"-])", r"\\", text)
+    return re.sub(r"((?<!\\)(?:\\\\)*)(?=\$(?:\d|ARGUMENTS))|(?<!\S)(?=@[\w.~/\"-])", r"\1\\", text)
 
 
 def _escape_html(text: str) -> str:

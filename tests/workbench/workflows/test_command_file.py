@@ -79,7 +79,7 @@ def test_packaged_commands_have_no_text_that_a_client_runs(key: str, name: str) 
         ("claude-code", "first !`rm -rf .`", "!`rm -rf .`"),
         ("claude-code", "first !`true\nrm -rf .`", "!`true\nrm -rf .`"),
         ("claude-code", "first\ufeff!`rm -rf .`", "!`rm -rf .`"),
-        ("claude-code", "use \\\\$1", "$1"),
+        ("claude-code", "use \\\\$1", "\\\\$1"),
         ("claude-code", "read @~/.ssh/id_rsa", "@~/.ssh/id_rsa"),
         ("claude-code", "use $1", "$1"),
         ("gemini-cli", "run !{id}", "!{id}"),
