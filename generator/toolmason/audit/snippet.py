@@ -11,22 +11,25 @@ from toolmason.schema import Severity, Target
 
 SCHEMAS_FILE: Final = "tool-schemas.json"
 _PYTHON_COMMAND: Final = re.compile(r"(^|[\s/\\])(python[\d.]*|uvx?|pipx|fastmcp)(\.exe)?(\s|$)|\.py(\s|$)")
+# Valid TypeScript without casts, and valid JavaScript. Transports differ in the parameters of `send`.
 _TYPESCRIPT: Final = """\
-const send = transport.send.bind(transport);
-transport.send = (message, options) => {{
-  if (!("result" in message && Array.isArray(message.result.tools))) return send(message, options);
-  const result = JSON.parse(JSON.stringify(message.result));
+transport.send = new Proxy(transport.send, {{
+  apply(send, self, [message, ...rest]) {{
+    if (Array.isArray(message.result?.tools)) {{
+      message = JSON.parse(JSON.stringify(message));
 {fix}
-  return send({{ ...message, result }}, options);
-}};
+    }}
+    return Reflect.apply(send, self, [message, ...rest]);
+  }},
+}});
 """
 _REMOVE_FLAGS: Final = """\
-  for (const tool of result.tools)
-    tool.inputSchema = JSON.parse(JSON.stringify(tool.inputSchema), (key, value) =>
-      key === "additionalProperties" && typeof value === "boolean" ? undefined : value);"""
+      for (const tool of message.result.tools)
+        tool.inputSchema = JSON.parse(JSON.stringify(tool.inputSchema), (key, value) =>
+          key === "additionalProperties" && typeof value === "boolean" ? undefined : value);"""
 _REPLACE_SCHEMAS: Final = f"""\
-  for (const {{ name, inputSchema }} of JSON.parse(readFileSync("{SCHEMAS_FILE}", "utf8")).tools)
-    for (const tool of result.tools) if (tool.name === name) tool.inputSchema = inputSchema;"""
+      for (const {{ name, inputSchema }} of JSON.parse(readFileSync("{SCHEMAS_FILE}", "utf8")).tools)
+        for (const tool of message.result.tools) if (tool.name === name) tool.inputSchema = inputSchema;"""
 _PYTHON: Final = """\
 from toolmason.schema import advertise
 
