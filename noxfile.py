@@ -184,7 +184,7 @@ def wheel(session: nox.Session) -> None:
 
 @nox.session(tags=["gen"])
 def goldens(session: nox.Session) -> None:
-    """Rewrite expected files of golden cases, transcripts, hashes of schemas, docs/schemas.md. Review the diff."""
+    """Rewrite expected files of golden cases, transcripts, hashes of schemas, docs/schemas*.md. Review the diff."""
     session.install(EVERYTHING, *_group("tests"))
     # A case that is rewritten counts as failed.
     pages = (

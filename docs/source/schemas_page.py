@@ -1,6 +1,6 @@
-"""Render docs/schemas.md from schemas.md.jinja: `python docs/source/schemas_page.py`.
+"""Render docs/schemas.md and docs/schemas-reference.md: `python docs/source/schemas_page.py`.
 
-The templates are the page; the functions below print the output of today's code in its place.
+The templates are the pages; the functions below print the output of today's code in its place.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ from toolmason.schema import Finding, Projection, Severity, Target, emit, normal
 from toolmason.schema.providers import providers
 
 SOURCE: Final = Path(__file__).parent
-PAGE: Final = SOURCE.parent / "schemas.md"
+GUIDE: Final = SOURCE.parent / "schemas.md"
+REFERENCE: Final = SOURCE.parent / "schemas-reference.md"
+_TEMPLATES: Final = {GUIDE: "schemas_guide.md.jinja", REFERENCE: "schemas_reference.md.jinja"}
 ANYTHING: Final = "Any value"
 """The construct whose rows show the union of all types in full; everywhere else it is `ANY`."""
 _THREAD: Final = re.compile(r"\b[\w.-]+/[\w.-]+#\d+")
@@ -143,7 +145,7 @@ class Page:
                 _code(rule.pattern),
                 ", ".join(rule.targets),
                 str(rule.severity),
-                _cell(rule.reason),
+                _cell(rule.text),
                 by_source.get(rule.source, _cell(rule.source)),
             )
             for rule in providers().rules
@@ -158,7 +160,7 @@ class Page:
 
     def threads(self, text: str) -> str:
         """Return links to the threads that a text and the rules name."""
-        text += "".join(f"{rule.reason} {rule.source}\n" for rule in providers().rules)
+        text += "".join(f"{rule.text} {rule.source}\n" for rule in providers().rules)
         threads = sorted(set(_THREAD.findall(text)), key=str.lower)
         return "\n".join(f"[{thread}](https://github.com/{thread.replace('#', '/issues/')})" for thread in threads)
 
@@ -168,7 +170,7 @@ def example(caller: Callable[[], str]) -> str:
     code = caller().strip() + "\n"
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
-        exec(compile(code, PAGE.name, "exec"), {})
+        exec(compile(code, GUIDE.name, "exec"), {})
     return f"```python\n{code}```\n\n```text\n{printed.getvalue()}```\n"
 
 
@@ -255,8 +257,8 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows))
 
 
-def render() -> tuple[str, Page]:
-    """Return the text of docs/schemas.md, and its examples."""
+def render() -> tuple[dict[Path, str], Page]:
+    """Return the texts of both pages, and the examples of the reference."""
     page = Page()
     environment = Environment(
         loader=FileSystemLoader(SOURCE),
@@ -268,11 +270,10 @@ def render() -> tuple[str, Page]:
     )
     environment.globals["null"] = None
     modules = {"emit": emit, "normalize": normalize, "references": references, "scan": scan, "walk": walk}
-    text = environment.get_template("schemas.md.jinja").render(
-        page=page, example=example, deep=deep, wide=wide, **modules
-    )
-    return text, page
+    names = {"page": page, "example": example, "deep": deep, "wide": wide, **modules}
+    return {path: environment.get_template(name).render(names) for path, name in _TEMPLATES.items()}, page
 
 
 if __name__ == "__main__":
-    PAGE.write_text(render()[0], encoding="utf-8", newline="\n")
+    for path, text in render()[0].items():
+        path.write_text(text, encoding="utf-8", newline="\n")

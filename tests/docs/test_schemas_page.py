@@ -1,4 +1,4 @@
-"""docs/schemas.md is today's output, its examples are accepted by their targets, and no keyword is missing."""
+"""The pages about schemas are today's output, their examples are accepted, and no keyword is missing."""
 
 from __future__ import annotations
 
@@ -8,23 +8,27 @@ from pathlib import Path
 
 import pytest
 from pytest_regressions.file_regression import FileRegressionFixture
-from schemas_page import PAGE, Construct, render
+from schemas_page import GUIDE, REFERENCE, SOURCE, Construct, render
 
 from toolmason.schema import Severity, Target, advertise, check, scan
 from toolmason.schema.keywords import NO_EFFECT, VALUE_CHECKS
 from toolmason.schema.providers import providers
 
 ROOT = Path(__file__).parents[2]
-TEXT, EXAMPLES = render()
-PROSE = (ROOT / "docs" / "source" / "schemas.md.jinja").read_text(encoding="utf-8")
+TEXTS, EXAMPLES = render()
+PROSE = (SOURCE / "schemas_reference.md.jinja").read_text(encoding="utf-8")
 
 
 def keywords_in(construct: Construct) -> set[str]:
     return {sighting.keyword for sighting in scan.scan_schema(construct.schema) if sighting.is_keyword}
 
 
-def test_page_shows_the_output_of_todays_code(file_regression: FileRegressionFixture, tmp_path: Path) -> None:
-    file_regression.check(TEXT, encoding="utf-8", newline="", fullpath=PAGE, obtained_filename=tmp_path / PAGE.name)
+@pytest.mark.parametrize("page", TEXTS, ids=lambda page: page.name)
+def test_page_shows_the_output_of_todays_code(
+    page: Path, file_regression: FileRegressionFixture, tmp_path: Path
+) -> None:
+    obtained = tmp_path / page.name
+    file_regression.check(TEXTS[page], encoding="utf-8", newline="", fullpath=page, obtained_filename=obtained)
 
 
 @pytest.mark.parametrize("construct", EXAMPLES.constructs.values(), ids=lambda construct: construct.name)
@@ -42,11 +46,11 @@ def test_every_pattern_of_a_finding_is_explained_once() -> None:
     assert sorted(EXAMPLES.explained) == sorted(EXAMPLES.severities)
 
 
-def test_every_target_severity_and_source_is_on_the_page() -> None:
+def test_every_target_and_severity_is_in_the_guide_and_every_source_in_the_reference() -> None:
     for name in (*Target, *Severity):
-        assert re.search(rf"^\| `{name}` \| \S", PROSE, re.MULTILINE), name
+        assert re.search(rf"^\| `{name}` \| \S", TEXTS[GUIDE], re.MULTILINE), name
     for rule in providers().rules:
-        assert rule.source in TEXT, rule.source
+        assert rule.source in TEXTS[REFERENCE], rule.source
 
 
 def test_each_pattern_of_the_work_log_has_an_example_with_its_keyword() -> None:

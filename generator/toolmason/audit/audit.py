@@ -17,17 +17,27 @@ from toolmason.schema.check import check_targets
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Issue:
-    """A finding, the affected targets, and its location if known."""
+    """A finding, the affected targets, and its location if known.
+
+    `accepted` is the reason why it does not count; empty if it counts.
+    """
 
     finding: Finding
     targets: tuple[Target, ...]
     location: Location | None = None
+    accepted: str = ""
 
     def as_data(self) -> dict[str, Any]:
         """Return the issue as JSON data."""
         at = self.location
         location = None if at is None else {"file": str(at.path), "line": at.line, "column": at.column}
-        return self.finding.as_data() | {"targets": [str(target) for target in self.targets], "location": location}
+        accepted = {"accepted": self.accepted} if self.accepted else {}
+        targets = [str(target) for target in self.targets]
+        return self.finding.as_data() | {"targets": targets, "location": location} | accepted
+
+    def is_at_least(self, threshold: Severity) -> bool:
+        """Return whether the issue counts and is as severe as `threshold`."""
+        return not self.accepted and self.finding.severity.rank <= threshold.rank
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,13 +46,14 @@ class AuditedTool:
 
     tool: ToolDeclaration
     source: str
+    targets: tuple[Target, ...]
     issues: tuple[Issue, ...]
     projection: Projection
     location: Location | None
 
     def is_compatible(self, threshold: Severity) -> bool:
-        """Return whether every issue is less severe than `threshold`."""
-        return all(issue.finding.severity.rank > threshold.rank for issue in self.issues)
+        """Return whether every issue that counts is less severe than `threshold`."""
+        return not any(issue.is_at_least(threshold) for issue in self.issues)
 
     @property
     def transforms(self) -> tuple[str, ...]:
@@ -50,12 +61,16 @@ class AuditedTool:
         return tuple(dict.fromkeys(f"{finding.path}: {finding.message}" for finding in self.projection.findings))
 
 
-def audit(source: Source, targets: Sequence[Target]) -> tuple[AuditedTool, ...]:
-    """Check the tools of `source` for all `targets`; project them for the only target, else for an MCP server."""
-    projection_target = targets[0] if len(targets) == 1 else Target.MCP
+def audit(source: Source, selected: Sequence[Target] = ()) -> tuple[AuditedTool, ...]:
+    """Check the tools of `source` for the selected targets, or for those that their declarations are written for.
+
+    They are projected for the only target, or else for an MCP server.
+    """
     names: set[str] = set()
     audited = []
     for tool in source.tools:
+        targets = tuple(selected) or (tool.target,)
+        projection_target = targets[0] if len(targets) == 1 else Target.MCP
         projection = _project(tool, projection_target)
         affected: dict[Finding, list[Target]] = {}
         if tool.original is not None:
@@ -72,7 +87,14 @@ def audit(source: Source, targets: Sequence[Target]) -> tuple[AuditedTool, ...]:
         )
         location = source.locate(tool, "")
         audited.append(
-            AuditedTool(tool=tool, source=source.name, issues=issues, projection=projection, location=location)
+            AuditedTool(
+                tool=tool,
+                source=source.name,
+                targets=targets,
+                issues=issues,
+                projection=projection,
+                location=location,
+            )
         )
     return tuple(audited)
 

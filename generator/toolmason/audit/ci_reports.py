@@ -18,6 +18,7 @@ from toolmason.schema import Severity
 
 _MEANINGS: Final = {
     Severity.REFUSED: "The provider rejects the whole request, or there is no schema to send.",
+    Severity.BREAKS: "A client crashes and loses all tools of the session.",
     Severity.NARROWED: "A value that the original accepts is rejected.",
     Severity.LOSSY: "A value that the original rejects is accepted.",
     Severity.NOTE: "Expressed differently, without loss.",
@@ -50,7 +51,8 @@ def sarif_report(tools: Sequence[AuditedTool], threshold: Severity) -> str:
 
 
 def _issues(tools: Sequence[AuditedTool]) -> Iterator[tuple[AuditedTool, Issue]]:
-    return ((tool, issue) for tool in tools for issue in tool.issues)
+    """Yield the issues that count."""
+    return ((tool, issue) for tool in tools for issue in tool.issues if not issue.accepted)
 
 
 def _diagnostic(tool: AuditedTool, issue: Issue, threshold: Severity, location: Location) -> Diagnostic:

@@ -20,9 +20,7 @@ DESCRIPTIONS: Final[Mapping[Target, str]] = {
 
 
 def format_tools(tools: Sequence[AuditedTool], target: Target) -> Any:
-    """Return the schema of a single tool, or a list of several tools in the target's format."""
-    if len(tools) == 1:
-        return tools[0].projection.schema
+    """Return a list of tools in the target's format."""
     formatted = [_format_tool(tool, target) for tool in tools]
     match target:
         case Target.MCP:

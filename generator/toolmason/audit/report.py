@@ -9,16 +9,22 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from toolmason.audit.audit import AuditedTool, Issue
+from toolmason.audit.groups import IssueGroup, group_issues
 from toolmason.audit.output import diff_lines, visible
+from toolmason.audit.snippet import snippet
 from toolmason.diagnostics.printers import MAX_SHOWN
 from toolmason.diagnostics.terminal import paint
 from toolmason.schema import Severity, Target
 
 MAX_SHOWN_DIFF_LINES: Final = 50
 """Maximum lines of a diff in the report of `check`; `diff` prints all."""
-_MAX_REASONS: Final = 5
+MAX_GROUPS: Final = 50
+"""Maximum causes in the report; `--json` has all."""
+MAX_PLACES: Final = 3
+"""Maximum places shown of a cause."""
 _STYLES: Final = {
     Severity.REFUSED: "red",
+    Severity.BREAKS: "red",
     Severity.NARROWED: "yellow",
     Severity.LOSSY: "yellow",
     Severity.NOTE: "blue",
@@ -53,35 +59,77 @@ class Terminal:
 
 
 def text_report(
-    tools: Sequence[AuditedTool], *, targets: Sequence[Target], threshold: Severity, terminal: Terminal
+    tools: Sequence[AuditedTool], *, threshold: Severity, terminal: Terminal, has_details: bool = False
 ) -> Iterator[str]:
-    """Yield the lines of the report: a line for a compatible tool, issues, transforms and diff for another."""
-    width = min(max((len(visible(tool.tool.name)) for tool in tools), default=0), 40)
-    has_sources = len({tool.source for tool in tools}) > 1
-    remaining = MAX_SHOWN
-    source = ""
-    in_list = False
-    for tool in tools:
-        if has_sources and tool.source != source:
-            source = tool.source
+    """Yield the lines of the report: a group for each cause, or with `has_details` everything about each tool."""
+    sources = dict.fromkeys(tool.source for tool in tools)
+    for source in sources:
+        own = [tool for tool in tools if tool.source == source]
+        if len(sources) > 1:
             yield terminal.paint(f"{visible(source)}:", "cyan")
+        if has_details:
+            yield from _tools(own, threshold, terminal)
+        else:
+            yield from _groups(own, threshold, terminal)
+        if code := snippet(own, threshold):
+            yield from (*code, "")
+    yield summary_line(tools, threshold=threshold)
+
+
+def _groups(tools: Sequence[AuditedTool], threshold: Severity, terminal: Terminal) -> Iterator[str]:
+    groups = group_issues(tools)
+    for group in groups[:MAX_GROUPS]:
+        yield from _group(group, threshold, terminal)
+    if len(groups) > MAX_GROUPS:
+        yield f"{len(groups) - MAX_GROUPS:,} more causes: use --json"
+    if groups:
+        yield ""
+
+
+def _group(group: IssueGroup, threshold: Severity, terminal: Terminal) -> Iterator[str]:
+    """Yield the cause, the fix and the tools; of notes and issues that do not count only the first line."""
+    finding, count = group.first.finding, len(group.members)
+    label = terminal.paint(str(finding.severity), _STYLES[finding.severity])
+    places = f", {count} places" if count > len(group.tools) else ""
+    pattern = terminal.paint(visible(finding.pattern), "bold")
+    head = f"{label}  {pattern}: {_count(len(group.tools), 'tool')}{places}"
+    if group.first.accepted:
+        yield f"{head}; accepted: {visible(group.first.accepted)}"
+        return
+    yield head
+    if finding.severity is Severity.NOTE and threshold is not Severity.NOTE:
+        if finding.fix:
+            yield from terminal.wrap(finding.fix, "  Fix: ")
+        return
+    yield from terminal.wrap(group.message, "  ")
+    if finding.fix:
+        yield from terminal.wrap(finding.fix, "  Fix: ")
+    named = [_place(tool, issue) for tool, issue in group.members]
+    rest = [f"and {len(named) - MAX_PLACES:,} more"] if len(named) > MAX_PLACES else []
+    yield from terminal.wrap(", ".join([*named[:MAX_PLACES], *rest]), "  In: ")
+
+
+def _place(tool: AuditedTool, issue: Issue) -> str:
+    at = issue.location
+    return f"{tool.tool.name} {issue.finding.path}" + (f" ({at.path}:{at.line})" if at else "")
+
+
+def _tools(tools: Sequence[AuditedTool], threshold: Severity, terminal: Terminal) -> Iterator[str]:
+    width = min(max((len(visible(tool.tool.name)) for tool in tools), default=0), 40)
+    remaining = MAX_SHOWN
+    for tool in tools:
         is_compatible = tool.is_compatible(threshold)
         if is_compatible or remaining <= 0:
             yield _status_line(tool, terminal, width, is_compatible=is_compatible)
         else:
-            if in_list:
-                yield ""
-            yield from _details(tool, targets, threshold, terminal, remaining)
-            yield ""
-        in_list = is_compatible or remaining <= 0
-        if not is_compatible:
+            yield from _details(tool, threshold, terminal, remaining)
             remaining -= len(_shown_issues(tool, threshold))
-    if in_list:
         yield ""
     if remaining < 0:
-        yield f"More than {MAX_SHOWN} findings: use --tool NAME for those of one tool, --json for all"
-    yield from _reasons(tools, threshold)
-    yield summary_line(tools, targets=targets, threshold=threshold)
+        yield f"More than {MAX_SHOWN} findings: use --json for all"
+    for group in group_issues(tools):
+        if group.first.accepted:
+            yield from _group(group, threshold, terminal)
 
 
 def _status_line(tool: AuditedTool, terminal: Terminal, width: int, *, is_compatible: bool) -> str:
@@ -91,19 +139,17 @@ def _status_line(tool: AuditedTool, terminal: Terminal, width: int, *, is_compat
     return f"{name}  {status}" + (f"  ({counts})" if counts else "")
 
 
-def _details(
-    tool: AuditedTool, targets: Sequence[Target], threshold: Severity, terminal: Terminal, limit: int
-) -> Iterator[str]:
+def _details(tool: AuditedTool, threshold: Severity, terminal: Terminal, limit: int) -> Iterator[str]:
     yield _header(tool, terminal)
     yield f"STATUS: {terminal.paint('INCOMPATIBLE', 'red', 'bold')}"
     yield from ("", terminal.paint("ISSUES FOUND", "bold"))
     shown = _shown_issues(tool, threshold)
     for number, issue in enumerate(shown[:limit], 1):
-        yield from _issue(number, issue, targets, terminal)
+        yield from _issue(number, issue, tool.targets, terminal)
     if len(shown) > limit:
         yield f"  and {len(shown) - limit:,} more: use --json"
-    if notes := len(tool.issues) - len(shown):
-        yield f"  and {notes} note{'' if notes == 1 else 's'}: use --json or --fail-on note"
+    if rest := len(tool.issues) - len(shown):
+        yield f"  and {_count(rest, 'note or accepted issue', 'notes or accepted issues')}: use --json"
     if tool.transforms:
         yield from ("", terminal.paint("TRANSFORMS APPLIED", "bold"))
         for transform in tool.transforms[:MAX_SHOWN]:
@@ -119,7 +165,11 @@ def _details(
 
 def _shown_issues(tool: AuditedTool, threshold: Severity) -> list[Issue]:
     has_notes = threshold is Severity.NOTE
-    return [issue for issue in tool.issues if has_notes or issue.finding.severity is not Severity.NOTE]
+    return [
+        issue
+        for issue in tool.issues
+        if not issue.accepted and (has_notes or issue.finding.severity is not Severity.NOTE)
+    ]
 
 
 def _header(tool: AuditedTool, terminal: Terminal) -> str:
@@ -141,38 +191,42 @@ def _issue(number: int, issue: Issue, targets: Sequence[Target], terminal: Termi
     yield from terminal.wrap(affected, f"{indent}Targets: ")
 
 
-def _reasons(tools: Sequence[AuditedTool], threshold: Severity) -> Iterator[str]:
-    """Yield the most frequent patterns if several tools are incompatible."""
-    patterns = [
-        {issue.finding.pattern for issue in tool.issues if issue.finding.severity.rank <= threshold.rank}
-        for tool in tools
-    ]
-    if sum(map(bool, patterns)) > 1:
-        counts = Counter(pattern for per_tool in patterns for pattern in sorted(per_tool)).most_common(_MAX_REASONS)
-        yield f"Incompatible because of: {', '.join(f'{visible(pattern)} ({count})' for pattern, count in counts)}"
-
-
 def _severity_counts(issues: Sequence[Issue], terminal: Terminal) -> str:
-    counts = Counter(issue.finding.severity for issue in issues)
-    return ", ".join(
-        terminal.paint(f"{counts[severity]} {severity}{_plural_of(severity, counts[severity])}", _STYLES[severity])
+    counts = Counter(issue.finding.severity for issue in issues if not issue.accepted)
+    parts = [
+        terminal.paint(f"{counts[severity]} {severity}{'s' * _has_plural(severity, counts)}", _STYLES[severity])
         for severity in Severity
         if counts[severity]
+    ]
+    accepted = sum(bool(issue.accepted) for issue in issues)
+    return ", ".join([*parts, *([f"{accepted} accepted"] if accepted else [])])
+
+
+def _has_plural(severity: Severity, counts: Counter[Severity]) -> bool:
+    return severity is Severity.NOTE and counts[severity] > 1
+
+
+def summary_line(tools: Sequence[AuditedTool], *, threshold: Severity) -> str:
+    """Return a summary such as "4 tools for 7 targets: 3 compatible, 1 incompatible (2 refused, 1 note)."."""
+    compatible = sum(tool.is_compatible(threshold) for tool in tools)
+    issues = [issue for tool in tools for issue in tool.issues]
+    counts = _severity_counts(issues, Terminal(width=0))
+    targets = targets_of(tools)
+    incompatible = f", {len(tools) - compatible} incompatible" if compatible < len(tools) else ""
+    whom = f" for {', '.join(targets)}" if targets else ""
+    return (
+        f"{_count(len(tools), 'tool')}{whom}: {compatible} compatible{incompatible}{f' ({counts})' if counts else ''}."
     )
 
 
-def _plural_of(severity: Severity, count: int) -> str:
-    return "s" if severity is Severity.NOTE and count > 1 else ""
+def targets_of(tools: Sequence[AuditedTool]) -> list[Target]:
+    """Return the targets that some tool was checked for, in their order."""
+    return [target for target in Target if any(target in tool.targets for tool in tools)]
 
 
-def summary_line(tools: Sequence[AuditedTool], *, targets: Sequence[Target], threshold: Severity) -> str:
-    """Return a summary such as "4 tools for 7 targets: 3 compatible, 1 incompatible (2 refused, 1 note)."."""
-    compatible = sum(tool.is_compatible(threshold) for tool in tools)
-    counts = _severity_counts([issue for tool in tools for issue in tool.issues], Terminal(width=0))
-    incompatible = f", {len(tools) - compatible} incompatible" if compatible < len(tools) else ""
-    whom = targets[0] if len(targets) == 1 else f"{len(targets)} targets"
-    number = f"{len(tools)} tool{'' if len(tools) == 1 else 's'}"
-    return f"{number} for {whom}: {compatible} compatible{incompatible}{f' ({counts})' if counts else ''}."
+def _count(number: int, one: str, many: str = "") -> str:
+    """Return a number and its noun: `1 tool`, `2 tools`."""
+    return f"{number:,} {one if number == 1 else many or f'{one}s'}"
 
 
 def text_diff(tools: Sequence[AuditedTool], *, terminal: Terminal) -> Iterator[str]:
@@ -198,9 +252,7 @@ def _diff(tool: AuditedTool, terminal: Terminal) -> list[str]:
 # Data
 
 
-def data_report(
-    tools: Sequence[AuditedTool], *, targets: Sequence[Target], threshold: Severity, timestamp: str = ""
-) -> dict[str, Any]:
+def data_report(tools: Sequence[AuditedTool], *, threshold: Severity, timestamp: str = "") -> dict[str, Any]:
     """Return the report as JSON data. It is deterministic apart from `timestamp`."""
     compatible = sum(tool.is_compatible(threshold) for tool in tools)
     summary: dict[str, Any] = {
@@ -222,4 +274,10 @@ def data_report(
         }
         for tool in tools
     ]
-    return {"summary": summary, "targets": [str(target) for target in targets], "tools": data}
+    groups = [group.as_data() for group in group_issues(tools)]
+    return {
+        "summary": summary,
+        "targets": [str(target) for target in targets_of(tools)],
+        "groups": groups,
+        "tools": data,
+    }

@@ -83,7 +83,7 @@ def _declare(tool: Tool) -> ToolDeclaration:
     schema = tool.input_schema
     title = {"title": tool.title} if tool.title else {}
     declaration = {"name": tool.name, **title, "description": tool.description, "inputSchema": schema}
-    return ToolDeclaration(name=tool.name, schema=schema, declaration=declaration, is_mcp=True, original=tool.schema)
+    return ToolDeclaration(name=tool.name, schema=schema, declaration=declaration, original=tool.schema)
 
 
 # Files

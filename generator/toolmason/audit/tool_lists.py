@@ -12,10 +12,16 @@ from typing import Any, Final
 
 from toolmason_runtime.toml.problems import quoted
 
-from toolmason.schema import json_pointer
+from toolmason.schema import Target, json_pointer
 
 MAX_TOOLS: Final = 10_000
-_SCHEMA_KEYS: Final = ("inputSchema", "input_schema", "parametersJsonSchema", "parameters_json_schema", "parameters")
+_SCHEMA_KEYS: Final = {
+    "inputSchema": Target.MCP,
+    "input_schema": Target.ANTHROPIC,
+    "parametersJsonSchema": Target.GEMINI_JSON,
+    "parameters_json_schema": Target.GEMINI_JSON,
+    "parameters": Target.GEMINI_PARAMETERS,  # or OpenAI's function, recognized by its type
+}
 _GEMINI_LISTS: Final = ("functionDeclarations", "function_declarations")
 _SCHEMA_KEYWORDS: Final = frozenset(
     {
@@ -42,7 +48,7 @@ class ToolDeclaration:
     """A tool in a list.
 
     `schema` is the value at its schema key, None if the key is missing; `pointer` leads to the schema, or else to the
-    tool, in the document. `declaration` is the whole entry, in MCP's format if `is_mcp`. `original` is the author's
+    tool, in the document. `declaration` is the whole entry, in the format of `target`. `original` is the author's
     schema if `schema` was generated from it.
     """
 
@@ -50,8 +56,13 @@ class ToolDeclaration:
     schema: Any
     pointer: str = ""
     declaration: Mapping[str, Any]
-    is_mcp: bool = False
+    target: Target = Target.MCP
     original: Any = None
+
+    @property
+    def is_mcp(self) -> bool:
+        """Whether the declaration has MCP's format."""
+        return self.target is Target.MCP
 
     @property
     def source_schema(self) -> Any:
@@ -128,14 +139,19 @@ def _parse_entry(entry: Mapping[str, Any], path: _Path) -> Iterator[ToolDeclarat
     if not isinstance(name, str) or _is_builtin(entry):
         return
     schema_key = next((key for key in _SCHEMA_KEYS if entry.get(key) is not None), None)
-    if schema_key:
-        is_mcp = schema_key == "inputSchema"
-        pointer = json_pointer((*path, schema_key))
-    else:  # Providers accept a function without a schema; MCP does not.
-        is_mcp = entry.get("type") != "function" and {"function", *_GEMINI_LISTS}.isdisjoint(path)
-        pointer = json_pointer(path)
+    pointer = json_pointer((*path, schema_key) if schema_key else path)
     schema = entry[schema_key] if schema_key else None
-    yield ToolDeclaration(name=name, schema=schema, pointer=pointer, declaration=entry, is_mcp=is_mcp)
+    target = _target(entry, path, schema_key)
+    yield ToolDeclaration(name=name, schema=schema, pointer=pointer, declaration=entry, target=target)
+
+
+def _target(entry: Mapping[str, Any], path: _Path, schema_key: str | None) -> Target:
+    """Return the target that a declaration is written for."""
+    if schema_key in {None, "parameters"} and (entry.get("type") == "function" or "function" in path):
+        return Target.OPENAI_STRICT if entry.get("strict") is True else Target.OPENAI
+    if schema_key is None and not set(_GEMINI_LISTS).isdisjoint(path):
+        return Target.GEMINI_PARAMETERS
+    return _SCHEMA_KEYS[schema_key or "inputSchema"]
 
 
 def _is_declaration(data: Mapping[str, Any]) -> bool:

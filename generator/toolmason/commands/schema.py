@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 
 # Copies of the names in `toolmason.schema`, which takes long to import. A test compares them.
 TARGETS = ("mcp", "gemini-parameters", "gemini-vertex", "gemini-json", "openai", "openai-strict", "anthropic")
-SEVERITIES = ("refused", "narrowed", "lossy", "note")
+SEVERITIES = ("refused", "breaks", "narrowed", "lossy", "note")
+DEFAULT_SEVERITY = "breaks"
 NEVER = "never"
 DEFAULT_WIDTH = 100
 """Columns of output that goes neither to a terminal nor to a width in `COLUMNS`."""
@@ -86,12 +87,10 @@ class Request:
 
     @property
     def selected_targets(self) -> tuple[Target, ...]:
-        """The targets of `--target`, or by default those that clients send MCP tools to."""
+        """The targets of `--target`; without, each tool is checked for the target of its format."""
         from toolmason.schema import Target
 
-        named = tuple(map(Target, dict.fromkeys(self.targets)))
-        # Strict mode and Vertex AI accept only schemas that were written for them.
-        return named or tuple(target for target in Target if target not in {Target.OPENAI_STRICT, Target.GEMINI_VERTEX})
+        return tuple(map(Target, dict.fromkeys(self.targets)))
 
     def _load(self) -> Iterable[Source]:
         self._check()
@@ -165,8 +164,8 @@ def _source_options(command: Command) -> Command:
             "targets",
             type=click.Choice(TARGETS),
             multiple=True,
-            help="Only this target. Repeatable. Default: all except openai-strict and gemini-vertex, which accept "
-            "only schemas that were written for them.",
+            help="Check for this target. Repeatable. Default: mcp for the tools of servers, manifests and MCP files, "
+            "the provider for a file in a provider's format.",
         ),
         manifest_option,
     )
@@ -199,15 +198,37 @@ _output_option: Callable[[Command], Command] = click.option(
 @click.option(
     "--fail-on",
     type=click.Choice([*SEVERITIES, NEVER]),
-    default=SEVERITIES[0],
+    default=DEFAULT_SEVERITY,
     show_default=True,
     help="A tool with a finding of at least this severity is incompatible, and the command exits with 1.",
 )
+@click.option(
+    "--baseline",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Accept the findings in FILE, an earlier report of --json. Only new ones count.",
+)
+@click.option(
+    "--ignore",
+    "ignored",
+    metavar="'RULE: REASON'",
+    multiple=True,
+    help="Accept the findings of this rule. The report shows the reason. Repeatable.",
+)
 @_output_option
-def check(layout: Layout, is_json: bool, timestamp: bool, fail_on: str, output: Path | None, **options: Any) -> None:
-    """Report the parts of schemas that a target rejects or ignores.
+def check(  # noqa: PLR0917 - click passes options by name
+    layout: Layout,
+    is_json: bool,
+    timestamp: bool,
+    fail_on: str,
+    baseline: Path | None,
+    ignored: tuple[str, ...],
+    output: Path | None,
+    **options: Any,
+) -> None:
+    """Report the parts of schemas that a target rejects or ignores, by cause and with the fix.
 
-    The report also proposes a schema that the target accepts.
+    For a single tool, or with --tool, the report has every finding and a schema that the target accepts.
 
     Exit codes: 0 fine, 1 a tool is incompatible, 2 wrong command line or no tools available.
     """
@@ -219,11 +240,34 @@ def check(layout: Layout, is_json: bool, timestamp: bool, fail_on: str, output: 
     from toolmason.schema import Severity
 
     request = Request(**options, layout=layout)
-    tools = request.audit()
-    threshold = Severity.REFUSED if fail_on == NEVER else Severity(fail_on)
+    tools = _accept(request.audit(), baseline, ignored)
+    threshold = Severity(DEFAULT_SEVERITY if fail_on == NEVER else fail_on)
     _print(_format(tools, request, threshold, timestamp=timestamp, output=output), output)
     if fail_on != NEVER and not all(tool.is_compatible(threshold) for tool in tools):
         exit_with(ExitCode.FINDINGS)
+
+
+def _accept(tools: tuple[AuditedTool, ...], baseline: Path | None, ignored: tuple[str, ...]) -> tuple[AuditedTool, ...]:
+    """Mark the issues of the baseline and of ignored rules."""
+    from toolmason.audit.accepted import accept_issues, load_baseline, unused_rules
+    from toolmason.audit.output import visible
+    from toolmason.audit.sources import SourceError
+
+    reasons = dict(map(_rule_and_reason, ignored))
+    try:
+        known = load_baseline(baseline) if baseline else frozenset()
+    except SourceError as error:
+        raise CommandLineError(str(error)) from error
+    for rule in unused_rules(tools, reasons):
+        click.echo(visible(f"--ignore {rule}: no finding has this rule"), err=True)
+    return accept_issues(tools, baseline=known, ignored=reasons)
+
+
+def _rule_and_reason(text: str) -> tuple[str, str]:
+    rule, _, reason = map(str.strip, text.partition(": "))
+    if not rule or not reason:
+        raise click.UsageError('--ignore must be `RULE: REASON`, such as "$ref: all our clients resolve references"')
+    return rule, reason
 
 
 def _format(
@@ -232,18 +276,18 @@ def _format(
     from toolmason.audit import ci_reports, report
     from toolmason.audit.output import as_json
 
-    targets = request.selected_targets
     match request.layout:
         case "json":
             now = dt.datetime.now(dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if timestamp else ""
-            return as_json(report.data_report(tools, targets=targets, threshold=threshold, timestamp=now))
+            return as_json(report.data_report(tools, threshold=threshold, timestamp=now))
         case "github":
-            click.echo(report.summary_line(tools, targets=targets, threshold=threshold), err=True)
+            click.echo(report.summary_line(tools, threshold=threshold), err=True)
             return ci_reports.github_report(tools, threshold)
         case "sarif":
             return ci_reports.sarif_report(tools, threshold)
         case _:
-            lines = report.text_report(tools, targets=targets, threshold=threshold, terminal=_terminal(output))
+            has_details = bool(request.tools) or len(tools) == 1
+            lines = report.text_report(tools, threshold=threshold, terminal=_terminal(output), has_details=has_details)
             return "".join(f"{line}\n" for line in lines)
 
 
@@ -253,7 +297,7 @@ def _format(
 def diff(output: Path | None, **options: Any) -> None:
     """Show a unified diff between each schema and its replacement.
 
-    With exactly one --target, the replacement is for that provider, otherwise for an MCP server.
+    The replacement is for the target of the tool's format, or for the only --target; with several, for an MCP server.
     """
     from toolmason.audit.report import text_diff
 
@@ -267,15 +311,14 @@ def diff(output: Path | None, **options: Any) -> None:
 def transform(output: Path | None, **options: Any) -> None:
     """Print the replacement schemas as JSON.
 
-    For one tool it prints the schema. For several it prints a `tools/list` result, or with --target a list in the
-    provider's format. Losses are reported on stderr.
+    For one tool of a file, or with --tool, it prints the schema. Otherwise it prints a `tools/list` result, or with
+    --target a list in the provider's format. Losses are reported on stderr.
     """
-    request = Request(**options)
-    if len(set(request.targets)) > 1:
+    if len(set(options["targets"])) > 1:
         raise click.UsageError("transform takes one --target")
+    request = Request(**options | {"targets": options["targets"] or ("mcp",)})
     from toolmason.audit.output import as_json, visible
     from toolmason.audit.provider_format import format_tools
-    from toolmason.schema import Target
 
     tools = request.audit()
     losses = [
@@ -290,8 +333,9 @@ def transform(output: Path | None, **options: Any) -> None:
         for new, old in tool.projection.renamed.items():
             text = f"{tool.tool.name}: `{old}` is renamed to `{new}`; restore the name in calls"
             click.echo(visible(text), err=True)
-    target = request.selected_targets[0] if request.targets else Target.MCP
-    _print(as_json(format_tools(tools, target)), output)
+    is_list = len(tools) != 1 or bool(request.servers and not request.tools)
+    data = format_tools(tools, request.selected_targets[0]) if is_list else tools[0].projection.schema
+    _print(as_json(data), output)
     if any(finding.severity == "refused" for _, finding in losses):
         raise click.exceptions.Exit(1)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any, Final
 
-from toolmason.schema.findings import Finding, finding, json_pointer
+from toolmason.schema.findings import Finding, Severity, json_pointer
 from toolmason.schema.providers import Dialect, Rule, Target, providers
 from toolmason.schema.scan import KNOWN_KEYWORDS, Occurrence, scan_schema
 
@@ -75,5 +75,12 @@ def _is_listed_format(value: Any, dialect: Dialect) -> bool:
 def _finding(occurrence: Occurrence, rule: Rule) -> Finding:
     is_unlisted = rule.pattern in {UNLISTED_KEYWORD, UNLISTED_ANNOTATION}
     pattern = occurrence.keyword if is_unlisted else rule.pattern
-    message = f"{occurrence.subject}: {rule.reason}"
-    return finding(json_pointer(occurrence.parts), pattern, rule.severity, message)
+    return Finding(
+        pointer=json_pointer(occurrence.parts),
+        pattern=pattern,
+        severity=rule.severity,
+        lossy=rule.severity is not Severity.NOTE,
+        message=f"{occurrence.subject}: {rule.text}",
+        reason=rule.reason,
+        fix=rule.fix,
+    )

@@ -19,6 +19,8 @@ class Severity(StrEnum):
 
     REFUSED = "refused"
     """The provider rejects the whole request, or there is no schema to send."""
+    BREAKS = "breaks"
+    """A client crashes and loses all tools of the session."""
     NARROWED = "narrowed"
     """A value that the original accepts is now rejected."""
     LOSSY = "lossy"
@@ -37,7 +39,8 @@ class Finding:
     """One change or loss of a schema that is sent to a provider.
 
     `pointer` is the JSON Pointer (RFC 6901) into the original schema; `pattern` the keyword or construct, such as
-    `$ref` or `oneOf`; `lossy` is false if the meaning is unchanged.
+    `$ref` or `oneOf`; `lossy` is false if the meaning is unchanged. `message` quotes the schema and contains `reason`
+    and `fix`, which are equal for all findings of one rule of `check`; `project` leaves them empty.
     """
 
     pointer: str
@@ -45,6 +48,8 @@ class Finding:
     severity: Severity
     lossy: bool
     message: str
+    reason: str = ""
+    fix: str = ""
 
     @property
     def path(self) -> str:

@@ -117,16 +117,22 @@ class Provider:
 class Rule:
     """How some targets treat one pattern of a schema.
 
-    `reason` completes a sentence that begins by quoting the schema; `source` is a thread (`owner/name#number`), a file
-    (`owner/name:path`) or a measurement.
+    `reason` completes a sentence that begins by quoting the schema; `fix` tells its author how to change it, empty if
+    unknown; `source` is a thread (`owner/name#number`), a file (`owner/name:path`) or a measurement.
     """
 
     pattern: str
     targets: tuple[Target, ...]
     severity: Severity
     reason: str
+    fix: str = ""
     source: str
     checked: dt.date
+
+    @property
+    def text(self) -> str:
+        """The reason and the fix."""
+        return "; ".join(filter(None, (self.reason, self.fix)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,15 +194,16 @@ class _TableReader:
 
     def _rules(self, table: Mapping[str, Any], dialects: Mapping[Target, Dialect]) -> Iterator[Rule]:
         """Yield the rules of a table, and one for each keyword with advice that a target of the table rejects."""
-        targets, reason = tuple(map(Target, self._list(table["targets"]))), table["reason"]
-        advice = {keyword: f"{reason}; {text}" for text, names in table.get("advice", {}).items() for keyword in names}
-        for pattern, text in (dict.fromkeys(table["patterns"], reason) | advice).items():
+        targets = tuple(map(Target, self._list(table["targets"])))
+        advice = {keyword: fix for fix, names in table.get("advice", {}).items() for keyword in names}
+        for pattern, fix in (dict.fromkeys(table["patterns"], table.get("fix", "")) | advice).items():
             is_advice = pattern in advice
             yield Rule(
                 pattern=pattern,
                 targets=tuple(name for name in targets if not (is_advice and dialects[name].accepts(pattern))),
                 severity=Severity(table["severity"]),
-                reason=text,
+                reason=table["reason"],
+                fix=fix,
                 source=self._source(table["source"]),
                 checked=table["checked"],
             )

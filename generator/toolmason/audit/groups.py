@@ -1,0 +1,68 @@
+"""Group equal issues of many tools, so that a report names each cause and its fix once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from toolmason.audit.audit import AuditedTool, Issue
+from toolmason.schema import Severity, Target
+
+_Key = tuple[Severity, str, str, str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IssueGroup:
+    """Issues with the same cause: the same severity, pattern, reason and fix. There is at least one."""
+
+    members: tuple[tuple[AuditedTool, Issue], ...]
+
+    @property
+    def first(self) -> Issue:
+        """The issue that represents the group."""
+        return self.members[0][1]
+
+    @property
+    def message(self) -> str:
+        """The reason; the whole message of the first issue if there is none."""
+        return self.first.finding.reason or self.first.finding.message
+
+    @property
+    def tools(self) -> tuple[AuditedTool, ...]:
+        """The affected tools."""
+        return tuple({id(tool): tool for tool, _ in self.members}.values())
+
+    @property
+    def targets(self) -> tuple[Target, ...]:
+        """The affected targets."""
+        affected = {target for _, issue in self.members for target in issue.targets}
+        return tuple(target for target in Target if target in affected)
+
+    def as_data(self) -> dict[str, Any]:
+        """Return the group as JSON data."""
+        finding = self.first.finding
+        accepted = {"accepted": self.first.accepted} if self.first.accepted else {}
+        return {
+            "pattern": finding.pattern,
+            "severity": str(finding.severity),
+            "message": self.message,
+            "fix": finding.fix,
+            "targets": [str(target) for target in self.targets],
+            "tools": list(dict.fromkeys(tool.tool.name for tool in self.tools)),
+            "issues": len(self.members),
+        } | accepted
+
+
+def group_issues(tools: Sequence[AuditedTool]) -> tuple[IssueGroup, ...]:
+    """Return one group for each cause: the most severe first, then those of most tools."""
+    groups: dict[_Key, list[tuple[AuditedTool, Issue]]] = {}
+    for tool in tools:
+        for issue in tool.issues:
+            finding = issue.finding
+            key = (finding.severity, finding.pattern, finding.reason, finding.fix, issue.accepted)
+            groups.setdefault(key, []).append((tool, issue))
+    result = (IssueGroup(members=tuple(members)) for members in groups.values())
+    return tuple(
+        sorted(result, key=lambda group: (group.first.finding.severity.rank, -len(group.tools), -len(group.members)))
+    )

@@ -1,0 +1,71 @@
+"""Code that applies the fixes of a report inside a server, so that none of its tools must change."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from toolmason.audit.audit import AuditedTool
+from toolmason.schema import Severity, Target
+
+SCHEMAS_FILE: Final = "tool-schemas.json"
+_PYTHON_COMMAND: Final = re.compile(r"(^|[\s/\\])(python[\d.]*|uvx?|pipx|fastmcp)(\.exe)?(\s|$)|\.py(\s|$)")
+# Valid TypeScript without casts, and valid JavaScript. Transports differ in the parameters of `send`.
+_TYPESCRIPT: Final = """\
+transport.send = new Proxy(transport.send, {{
+  apply(send, self, [message, ...rest]) {{
+    if (Array.isArray(message.result?.tools)) {{
+      message = JSON.parse(JSON.stringify(message));
+{fix}
+    }}
+    return Reflect.apply(send, self, [message, ...rest]);
+  }},
+}});
+"""
+_REMOVE_FLAGS: Final = """\
+      for (const tool of message.result.tools)
+        tool.inputSchema = JSON.parse(JSON.stringify(tool.inputSchema), (key, value) =>
+          key === "additionalProperties" && typeof value === "boolean" ? undefined : value);"""
+_REPLACE_SCHEMAS: Final = f"""\
+      for (const {{ name, inputSchema }} of JSON.parse(readFileSync("{SCHEMAS_FILE}", "utf8")).tools)
+        for (const tool of message.result.tools) if (tool.name === name) tool.inputSchema = inputSchema;"""
+_PYTHON: Final = """\
+from toolmason.schema import advertise
+
+class Server(MCPServer):
+    async def list_tools(self):
+        return [
+            tool.model_copy(update={"input_schema": advertise(tool.input_schema).schema})
+            for tool in await super().list_tools()
+        ]
+"""
+
+
+def snippet(tools: Sequence[AuditedTool], threshold: Severity) -> list[str]:
+    """Return the lines of an instruction and its code; none if no tool of an MCP server is incompatible.
+
+    The code is TypeScript, or Python if the server is started with a Python command. Manifests need none: their servers
+    send converted schemas.
+    """
+    failing = [
+        (tool, issue.finding)
+        for tool in tools
+        for issue in tool.issues
+        if issue.is_at_least(threshold) and tool.targets == (Target.MCP,) and tool.tool.original is None
+    ]
+    if not failing:
+        return []
+    if _PYTHON_COMMAND.search(failing[0][0].source):
+        return ["All at once, with a subclass of the SDK's `MCPServer`:", *_PYTHON.splitlines()]
+    if all(finding.pattern == "additionalProperties" for _, finding in failing):
+        return ["All at once, in TypeScript before `server.connect(transport)`:", *_code(_REMOVE_FLAGS)]
+    return [
+        f"All at once: save the output of `toolmason schema transform` as {SCHEMAS_FILE}, import `readFileSync` from",
+        "`node:fs`, and before `server.connect(transport)`:",
+        *_code(_REPLACE_SCHEMAS),
+    ]
+
+
+def _code(fix: str) -> list[str]:
+    return _TYPESCRIPT.format(fix=fix).splitlines()

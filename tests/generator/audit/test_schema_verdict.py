@@ -1,0 +1,284 @@
+"""The verdict of `toolmason schema check`: causes, accepted findings, and code that fixes a server."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolmason.audit.audit import audit
+from toolmason.audit.groups import group_issues
+from toolmason.audit.sources import Source
+from toolmason.audit.tool_lists import parse_tools
+from toolmason.commands import toolmason
+from toolmason.schema import Severity, Target
+
+REPOSITORY = Path(__file__).parents[3]
+NODE_MODULES = REPOSITORY / "tests" / "node_modules"
+NODE = NODE_MODULES / ".bin" / "node"
+MAX_LINES = 40
+
+
+def check(*arguments: str) -> Result:
+    return CliRunner().invoke(toolmason, ["schema", "check", *arguments])
+
+
+def tool(name: str, *, root: dict[str, Any] | None = None, **properties: Any) -> dict[str, Any]:
+    return {"name": name, "inputSchema": {"type": "object", "properties": properties, **(root or {})}}
+
+
+def write(path: Path, data: Any) -> str:
+    path.write_text(json.dumps(data), encoding="utf-8")
+    return str(path)
+
+
+CLOSED = {"additionalProperties": False}
+CLOSED_TOOLS = [
+    tool(f"tool_{number}", root=CLOSED | {"$schema": "http://json-schema.org/draft-07/schema#"}) for number in range(25)
+]
+
+
+# Causes
+
+
+def test_a_cause_of_many_tools_is_one_group_with_one_fix(tmp_path: Path) -> None:
+    file = write(tmp_path / "tools.json", CLOSED_TOOLS)
+    text, report = check(file), json.loads(check("--json", file).stdout)
+
+    assert text.exit_code == 1
+    assert text.stdout.startswith("breaks  additionalProperties: 25 tools\n")
+    assert text.stdout.count("  Fix: ") == len(report["groups"]) == 2
+    assert len(text.stdout.splitlines()) <= MAX_LINES
+    crash, note = report["groups"]
+    assert (crash["severity"], crash["fix"], len(crash["tools"])) == ("breaks", "remove it from the sent schema", 25)
+    assert (note["pattern"], note["severity"]) == ("$schema", "note")
+    assert set(report["tools"][0]) >= {"name", "status", "issues", "transforms_applied", "original_schema"}
+
+
+def test_the_reference_server_has_one_group_and_passes() -> None:
+    script = NODE_MODULES / "@modelcontextprotocol" / "server-everything" / "dist" / "index.js"
+    result = check("--server", shlex.join([str(NODE), str(script)]))
+
+    assert result.exit_code == 0, result.output
+    assert result.stdout.startswith("note  $schema: 13 tools\n  Fix: ")
+    assert len(result.stdout.splitlines()) <= MAX_LINES
+
+
+PROPERTIES = st.sampled_from(
+    [{"type": "string"}, {"const": 1}, {"type": ["string", "null"]}, {"$ref": "#/none"}, {"type": "object", **CLOSED}]
+)
+TOOLS = st.lists(
+    st.builds(
+        lambda name, properties: tool(name, **properties),
+        st.sampled_from("abc"),
+        st.dictionaries(st.sampled_from("xyz"), PROPERTIES),
+    ),
+    max_size=4,
+)
+
+
+@given(TOOLS, st.sets(st.sampled_from(list(Target))))
+def test_each_issue_is_in_one_group_of_its_severity_and_pattern(tools: Any, targets: set[Target]) -> None:
+    source = Source(name="x", tools=parse_tools(tools, "x").tools)
+    audited = audit(source, sorted(targets))
+    groups = group_issues(audited)
+
+    assert Counter((id(tool), issue) for group in groups for tool, issue in group.members) == Counter(
+        (id(tool), issue) for tool in audited for issue in tool.issues
+    )
+    for group in groups:
+        assert len({(issue.finding.severity, issue.finding.pattern) for _, issue in group.members}) == 1
+    ranks = [group.first.finding.severity.rank for group in groups]
+    assert ranks == sorted(ranks)
+
+
+@pytest.mark.parametrize(
+    ("properties", "fail_on", "code"),
+    [
+        ({"x": {"const": "a"}}, None, 0),
+        ({"x": {"const": "a"}}, "lossy", 1),
+        ({"x": {"type": "object", **CLOSED}}, None, 1),
+        ({"x": {"type": "object", **CLOSED}}, "refused", 0),
+        ({"x": {"$ref": "#/none"}}, None, 1),
+        ({"x": {"$ref": "#/none"}}, "never", 0),
+        ({"x": {"$ref": "#"}}, None, 1),
+    ],
+)
+def test_a_tool_is_incompatible_if_a_client_refuses_it_or_crashes(
+    properties: Any, fail_on: str | None, code: int, tmp_path: Path
+) -> None:
+    file = write(tmp_path / "tools.json", [tool("a", **properties)])
+
+    assert check(file, *(["--fail-on", fail_on] if fail_on else [])).exit_code == code
+
+
+# Accepted findings
+
+
+def test_only_findings_that_the_baseline_lacks_count(tmp_path: Path) -> None:
+    old, bad = tool("old", root=CLOSED), tool("new", x={"$ref": "#/none"})
+    baseline = str(tmp_path / "baseline.json")
+    file = write(tmp_path / "tools.json", [old])
+    assert check(file, "--json", "-o", baseline).exit_code == 1
+    known = check(file, "--baseline", baseline)
+    write(tmp_path / "tools.json", [tool("first"), old, bad])
+    grown = check(file, "--baseline", baseline)
+
+    assert (known.exit_code, grown.exit_code) == (0, 1)
+    assert "breaks  additionalProperties: 1 tool; accepted: in the baseline\n" in grown.stdout
+    assert "refused  dangling-$ref: 1 tool\n" in grown.stdout
+    assert grown.stdout.endswith("3 tools for mcp: 2 compatible, 1 incompatible (1 refused, 1 accepted).\n")
+    assert "additionalProperties" not in check(file, "--baseline", baseline, "--format", "github").stdout
+
+
+def test_a_finding_that_became_worse_is_new(tmp_path: Path) -> None:
+    file = write(tmp_path / "tools.json", [tool("a", root=CLOSED)])
+    report = json.loads(check(file, "--json").stdout)
+    report["tools"][0]["issues"][0]["severity"] = "lossy"
+
+    assert check(file, "--baseline", write(tmp_path / "baseline.json", report)).exit_code == 1
+
+
+@given(TOOLS)
+def test_a_report_is_its_own_baseline(tmp_path_factory: pytest.TempPathFactory, tools: Any) -> None:
+    folder = tmp_path_factory.mktemp("baseline")
+    file, baseline = write(folder / "tools.json", tools), str(folder / "baseline.json")
+    check(file, "--json", "-o", baseline)
+
+    assert check(file, "--baseline", baseline, "--fail-on", "note").exit_code == 0
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"tools": [{"name": "a"}]}', '{"tools": 3}', "\x00"])
+def test_a_file_that_is_no_report_is_refused_as_a_baseline(text: str, tmp_path: Path) -> None:
+    file = write(tmp_path / "tools.json", [tool("a")])
+    baseline = tmp_path / "baseline.json"
+    baseline.write_text(text, encoding="utf-8")
+    result = check(file, "--baseline", str(baseline))
+
+    assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
+    assert check(file, "--baseline", str(tmp_path / "none.json")).exit_code == 2
+
+
+def test_an_ignored_rule_is_shown_with_its_reason(tmp_path: Path) -> None:
+    file = write(tmp_path / "tools.json", [tool("a", root=CLOSED)])
+    rule = "additionalProperties: none of our clients is Python"
+    text, report = check(file, "--ignore", rule), json.loads(check(file, "--json", "--ignore", rule).stdout)
+
+    assert text.exit_code == 0
+    assert "breaks  additionalProperties: 1 tool; accepted: none of our clients is Python\n" in text.stdout
+    assert report["groups"][0]["accepted"] == report["tools"][0]["issues"][0]["accepted"] == rule.partition(": ")[2]
+    assert report["summary"]["incompatible"] == 0
+    unused = check(file, "--ignore", "oneOf: it is never used")
+    assert (unused.exit_code, unused.stderr) == (1, "--ignore oneOf: no finding has this rule\n")
+
+
+@pytest.mark.parametrize("text", ["additionalProperties", "additionalProperties:", ": why", "additionalProperties: "])
+def test_a_rule_is_ignored_only_with_a_reason(text: str, tmp_path: Path) -> None:
+    file = write(tmp_path / "tools.json", [tool("a")])
+    result = check(file, "--ignore", text)
+
+    assert result.exit_code == 2
+    assert "--ignore must be `RULE: REASON`" in result.stderr
+
+
+# Code for servers
+
+TYPESCRIPT_SERVER = """\
+import {{ readFileSync }} from "node:fs";
+import {{ Server }} from "@modelcontextprotocol/sdk/server/index.js";
+import {{ StdioServerTransport }} from "@modelcontextprotocol/sdk/server/stdio.js";
+import {{ ListToolsRequestSchema }} from "@modelcontextprotocol/sdk/types.js";
+
+const server = new Server({{ name: "server", version: "1" }}, {{ capabilities: {{ tools: {{}} }} }});
+server.setRequestHandler(ListToolsRequestSchema, async () => ({{ tools: {tools} }}));
+const transport = new StdioServerTransport();
+{code}
+await server.connect(transport);
+"""
+PYTHON_SERVER = """\
+from mcp.server import MCPServer
+from pydantic import BaseModel, ConfigDict
+{code}
+
+class Query(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    text: str
+
+server = {name}("server")
+
+@server.tool()
+def find(query: Query) -> str:
+    return query.text
+
+server.run("stdio")
+"""
+
+
+def printed_code(result: Result) -> str:
+    """Return the code of a report: the lines between the instruction and the summary."""
+    _, _, code = result.stdout.partition("All at once")
+    assert code, result.output
+    return code.partition(":\n")[2].rpartition("\n\n")[0]
+
+
+@pytest.mark.parametrize(
+    "tools",
+    [
+        pytest.param([tool("a", root=CLOSED, x={"type": "object", **CLOSED}), tool("b", root=CLOSED)], id="flags"),
+        pytest.param([tool("a", root={"oneOf": [{"required": ["x"]}, {}]}, x={"type": "array"})], id="any-cause"),
+    ],
+)
+def test_the_printed_typescript_fixes_a_server(tools: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "node_modules").symlink_to(NODE_MODULES)
+    script = tmp_path / "server.mjs"
+    command = shlex.join([str(NODE), str(script)])
+
+    script.write_text(TYPESCRIPT_SERVER.format(tools=json.dumps(tools), code=""), encoding="utf-8")
+    before = check("--server", command)
+    CliRunner().invoke(toolmason, ["schema", "transform", "--server", command, "-o", "tool-schemas.json"])
+    code = printed_code(before)
+    script.write_text(TYPESCRIPT_SERVER.format(tools=json.dumps(tools), code=code), encoding="utf-8")
+    after = check("--server", command)
+
+    assert before.exit_code == 1
+    assert ("tool-schemas.json" in code) == ("oneOf" in json.dumps(tools))
+    assert after.exit_code == 0, after.output
+    assert f"{len(tools)} compatible" in after.stdout
+
+
+def test_the_printed_python_fixes_a_server(tmp_path: Path) -> None:
+    script = tmp_path / "server.py"
+    command = shlex.join([sys.executable, str(script)])
+
+    script.write_text(PYTHON_SERVER.format(code="", name="MCPServer"), encoding="utf-8")
+    before = check("--server", command)
+    script.write_text(PYTHON_SERVER.format(code=printed_code(before), name="Server"), encoding="utf-8")
+    after = check("--server", command)
+
+    assert before.exit_code == 1
+    assert (after.exit_code, after.stdout) == (0, "find  COMPATIBLE\n\n1 tool for mcp: 1 compatible.\n")
+
+
+def test_no_code_is_printed_where_none_helps(tmp_path: Path) -> None:
+    provider = write(tmp_path / "provider.json", [{"name": "a", "input_schema": {"type": "string"}}])
+    compatible = write(tmp_path / "compatible.json", [tool("a", x={"const": "a"})])
+
+    for file in (provider, compatible):
+        assert "All at once" not in check(file).stdout
+
+
+def test_every_rule_that_fails_a_server_has_a_fix() -> None:
+    from toolmason.schema.check import rules_for
+
+    costly = [rule for rule in rules_for("mcp") if rule.severity is not Severity.NOTE]
+
+    assert [rule.pattern for rule in costly if not rule.fix] == []
