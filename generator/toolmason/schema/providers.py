@@ -43,7 +43,7 @@ class NullStyle(StrEnum):
     NULLABLE = "nullable"
     """`nullable` beside the type."""
     OMIT = "omit"
-    """Omitted if the value is optional; otherwise an alternative of type null."""
+    """An alternative of type null beside one type of a required property; omitted everywhere else."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,8 +54,6 @@ class Dialect:
     """Every keyword that may be sent; None for all of JSON Schema."""
     null: NullStyle = NullStyle.UNION
     has_null_type: bool = True
-    null_in_first_branch: bool = False
-    """Whether null is nested in the first of several alternatives, because google-genai mishandles it elsewhere."""
     enum_types: frozenset[JsonType] = frozenset({"string"})
     """Types that may have `enum`."""
     allows_empty_enum_value: bool = True

@@ -23,15 +23,20 @@ def any_value(context: EmitterContext, levels: int) -> JsonSchema:
         if json_type == "object" and context.dialect.strict_objects:
             part |= {"required": [], "additionalProperties": False}
         parts.append(part)
-    add_null(context, parts)
+    if context.dialect.null is not NullStyle.OMIT:
+        add_null(context, parts)
     return {"anyOf": parts}
+
+
+def excluded_values(context: EmitterContext) -> str:
+    """Say which values a schema for any value rejects."""
+    arrays = "nested arrays are limited"
+    return f"null is omitted and {arrays}" if context.dialect.null is NullStyle.OMIT else arrays
 
 
 def add_null(context: EmitterContext, alternatives: list[JsonSchema]) -> None:
     """Make a non-empty list of alternatives nullable."""
     if context.dialect.null is NullStyle.NULLABLE:
         alternatives[0] = {"type": alternatives[0]["type"], "nullable": True, **alternatives[0]}
-    elif context.dialect.null_in_first_branch and len(alternatives) > 1:
-        alternatives[0] = {"anyOf": [alternatives[0], {"type": "null"}]}
     else:
         alternatives.append({"type": "null"})

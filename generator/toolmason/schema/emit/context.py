@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from enum import Enum
 from typing import Any, Final, TypeAlias
 
 from toolmason.schema.findings import Finding, Severity, finding
@@ -29,7 +30,15 @@ Part: TypeAlias = tuple[JsonSchema, str]
 
 CLOSED: Final = "strict mode allows only declared properties, so values of other properties cannot be sent"
 TOO_MANY_PARTS: Final = f"the schema has more than {MAX_NODES} parts; further ones accept any value"
-SHALLOW: Final = "nested arrays are limited"
+
+
+class Position(Enum):
+    """The position of a value in its parent."""
+
+    REQUIRED = "required"
+    OPTIONAL = "optional"
+    """The caller may omit the value."""
+    ITEM = "item"
 
 
 class SizeLimitError(Exception):
@@ -83,8 +92,8 @@ class EmitterContext(ABC):
         return {**head, "description": text, **schema}
 
     @abstractmethod
-    def emit(self, conjunction: Conjunction, pointer: str, *, optional: bool = False) -> JsonSchema | None:
+    def emit(self, conjunction: Conjunction, pointer: str, position: Position = Position.REQUIRED) -> JsonSchema | None:
         """Return the schema of `conjunction`, or None if no value is valid.
 
-        `pointer` is used for findings if the conjunction is empty. `optional` means that the caller may omit the value.
+        `pointer` is used for findings if the conjunction is empty.
         """

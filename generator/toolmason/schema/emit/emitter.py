@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Sequence
 from typing import Final
 
+from toolmason.schema.emit.any_value import excluded_values
 from toolmason.schema.emit.arrays import emit_array
 from toolmason.schema.emit.context import (
     CLOSED,
     MAX_DEPTH,
     MAX_NODES,
     MAX_NODES_IF_RECURSIVE,
-    SHALLOW,
     TOO_MANY_PARTS,
     EmitterContext,
     JsonSchema,
     Part,
+    Position,
     SizeLimitError,
 )
 from toolmason.schema.emit.object_unions import merge_required_alternatives, merge_root_objects
@@ -84,7 +85,7 @@ class Emitter(EmitterContext):
             message = f"arguments must be an object; {names} is omitted"
             self.find("", "root-not-object", Severity.NARROWED, message)
 
-    def emit(self, conjunction: Conjunction, pointer: str, *, optional: bool = False) -> JsonSchema | None:
+    def emit(self, conjunction: Conjunction, pointer: str, position: Position = Position.REQUIRED) -> JsonSchema | None:
         """Return the schema of a value below the root; see `EmitterContext.emit`."""
         node = self.normalizer.node(conjunction) if conjunction else Node(branches=ALL_TYPES, pointer=pointer)
         if node.findings:
@@ -97,11 +98,11 @@ class Emitter(EmitterContext):
         key = identity_key(conjunction)
         depth = self._active.get(key, 0)
         if (limit := self._exceeded_limit(key, depth)) is not None:
-            return self._fallback_schema(node, *limit, optional=optional)
+            return self._fallback_schema(node, *limit, position)
         self._active[key] = depth + 1
         self.level += 1
         try:
-            return sort_rules(self._emit_node(node, optional=optional))
+            return sort_rules(self._emit_node(node, position))
         finally:
             self._active[key] = depth
             self.level -= 1
@@ -125,27 +126,27 @@ class Emitter(EmitterContext):
         max_nodes = 2 * MAX_NODES_IF_RECURSIVE if self._is_recursive else MAX_NODES
         return ("size", TOO_MANY_PARTS) if count > max_nodes or self.remaining_chars < 0 else None
 
-    def _fallback_schema(self, node: Node, pattern: str, message: str, *, optional: bool) -> JsonSchema:
+    def _fallback_schema(self, node: Node, pattern: str, message: str, position: Position) -> JsonSchema:
         """Return only the types of a node beyond a limit."""
         types = list(dict.fromkeys(branch.type for branch in node.branches))
         self.find(node.pointer, pattern, Severity.NARROWED if "array" in types else Severity.LOSSY, message)
         branches = tuple(Branch(type=json_type, pointer=node.pointer) for json_type in types)
         bare = Node(branches=branches, pointer=node.pointer)
         if bare.accepts_any_value:
-            return self._emit_any_value(bare, optional=optional)
+            return self._emit_any_value(bare, position)
         parts = [part for branch in branches if branch.type != "null" for part in self._emit_branch(branch)]
-        return emit_union(self, parts, bare, optional=optional)
+        return emit_union(self, parts, bare, position)
 
-    def _emit_node(self, node: Node, *, optional: bool) -> JsonSchema:
+    def _emit_node(self, node: Node, position: Position) -> JsonSchema:
         self._report_title(node)
         emit = self._emit_any_value if node.accepts_any_value else self._emit_types
-        schema = emit(node, optional=optional)
+        schema = emit(node, position)
         for keyword, value in node.annotations.items():
             if keyword in self.dialect.kept_annotations:
                 schema[keyword] = copy_value(value)
         return schema
 
-    def _emit_types(self, node: Node, *, optional: bool) -> JsonSchema:
+    def _emit_types(self, node: Node, position: Position) -> JsonSchema:
         branches = [
             branch if branch.pointer or not node.pointer else branch._replace(pointer=node.pointer)
             for branch in merge_required_alternatives(self, node)
@@ -156,7 +157,7 @@ class Emitter(EmitterContext):
             branches[0] = branches[0]._replace(description=description)
             node = node._replace(description="")
         parts = [part for branch in branches for part in self._emit_branch(self._within_size_limit(branch))]
-        return emit_union(self, parts, node, optional=optional)
+        return emit_union(self, parts, node, position)
 
     def _is_plain(self, node: Node) -> bool:
         """Return whether the result is only a scalar type, a description and a default, as for most real schemas."""
@@ -183,17 +184,17 @@ class Emitter(EmitterContext):
         self.find(branch.pointer, "size", severity, TOO_MANY_PARTS)
         return Branch(type=branch.type, pointer=branch.pointer)
 
-    def _emit_any_value(self, node: Node, *, optional: bool) -> JsonSchema:
+    def _emit_any_value(self, node: Node, position: Position) -> JsonSchema:
         if self.dialect.allows_empty_schema:
             schema: JsonSchema = {}
             text = append_sentences(node.description, node.sentences)
             text = with_rules(self, schema, text, node.opaque_rules)
             return with_default(self, self.describe(schema, text), node)
-        message = f"any value is written as a union of all types; {SHALLOW}"
+        message = f"any value is written as a union of types; {excluded_values(self)}"
         self.find(node.pointer, "any", Severity.NARROWED, message)
         types = [Branch(type=json_type, pointer=node.pointer) for json_type in JSON_TYPES if json_type != "null"]
         parts = [part for branch in types for part in self._emit_branch(branch)]
-        return emit_union(self, parts, node._replace(branches=ALL_TYPES), optional=optional)
+        return emit_union(self, parts, node._replace(branches=ALL_TYPES), position)
 
     def _emit_branch(self, branch: Branch) -> list[Part]:
         return [(sort_rules(schema), text) for schema, text in self._emit_type(branch)]
