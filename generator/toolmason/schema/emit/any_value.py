@@ -11,6 +11,14 @@ def any_value(context: EmitterContext, levels: int) -> JsonSchema:
     """Return a schema that accepts any value; nested arrays are limited to `levels` more levels."""
     if context.dialect.allows_empty_schema:
         return {}
+    parts = any_value_parts(context, levels)
+    if context.dialect.null is not NullStyle.OMIT:
+        add_null(context, parts)
+    return {"anyOf": parts}
+
+
+def any_value_parts(context: EmitterContext, levels: int) -> list[JsonSchema]:
+    """Return the alternatives of `any_value` without null."""
     parts: list[JsonSchema] = []
     for json_type in JSON_TYPES:
         if json_type == "null" or (json_type == "array" and levels <= 0):
@@ -23,9 +31,7 @@ def any_value(context: EmitterContext, levels: int) -> JsonSchema:
         if json_type == "object" and context.dialect.strict_objects:
             part |= {"required": [], "additionalProperties": False}
         parts.append(part)
-    if context.dialect.null is not NullStyle.OMIT:
-        add_null(context, parts)
-    return {"anyOf": parts}
+    return parts
 
 
 def excluded_values(context: EmitterContext) -> str:

@@ -22,7 +22,11 @@ MAX_DEPTH: Final = 24
 MAX_TEXT: Final = 1_000_000
 """Maximum characters of descriptions and enum values."""
 MAX_RECURSION_UNROLLS: Final = 2
-"""Maximum copies of a recursive schema inside itself."""
+"""Maximum copies of a recursive object inside itself."""
+MAX_BYTES: Final = 24_000
+"""Maximum size of the result as JSON; beyond, the most deeply nested objects accept any property."""
+MAX_BYTES_IF_RECURSIVE: Final = 6_000
+"""Size up to which a recursive schema is unrolled even if the result is more than twice the original."""
 
 JsonSchema: TypeAlias = dict[str, Any]
 Part: TypeAlias = tuple[JsonSchema, str]
@@ -30,6 +34,7 @@ Part: TypeAlias = tuple[JsonSchema, str]
 
 CLOSED: Final = "strict mode allows only declared properties, so values of other properties cannot be sent"
 TOO_MANY_PARTS: Final = f"the schema has more than {MAX_NODES} parts; further ones accept any value"
+TOO_MANY_BYTES: Final = f"the schema has more than {MAX_BYTES:,} bytes; deeper objects accept any property"
 
 
 class Position(Enum):
