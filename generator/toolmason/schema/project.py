@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from toolmason.schema.check import check
 from toolmason.schema.emit import (
     MAX_BYTES,
     MAX_BYTES_IF_RECURSIVE,
@@ -74,10 +75,23 @@ class _Attempts:
         self._normalizer = normalizer
         self._target = target
         self._dialect = providers().dialects[target]
+        self._keeps_references = self._dialect.references
         self._renames = self._dialect.renames_properties if rename is None else rename
 
     def best(self) -> Projection:
-        """Return the first projection that is small enough: unrolled less often, then with fewer levels of objects."""
+        """Return the first projection that is small enough: unrolled less often, then with fewer levels of objects.
+
+        Definitions are kept if no rule of the target is about them. Gemini accepts no recursion of required values.
+        """
+        projection = self._best()
+        if "$defs" in projection.schema and any(
+            "$ref" in finding.pattern for finding in check(projection.schema, self._target)
+        ):
+            self._keeps_references = False
+            projection = self._best()
+        return projection
+
+    def _best(self) -> Projection:
         for unrolls in range(MAX_RECURSION_UNROLLS, -1, -1):
             try:
                 projection, emitter = self._emit(unrolls)
@@ -101,7 +115,9 @@ class _Attempts:
 
     def _emit(self, unrolls: int, max_object_level: int = MAX_DEPTH) -> tuple[Projection, Emitter]:
         names = PropertyNames(self._dialect, rename=self._renames, reserved=self._normalizer.references.property_names)
-        emitter = Emitter(self._normalizer, self._target, names, unrolls, max_object_level)
+        emitter = Emitter(
+            self._normalizer, self._target, names, unrolls, max_object_level, keeps_references=self._keeps_references
+        )
         schema = emitter.root()
         return Projection(schema=schema, findings=emitter.findings, renamed=names.renamed), emitter
 

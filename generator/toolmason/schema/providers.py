@@ -65,6 +65,8 @@ class Dialect:
     """Whether `{}` may express any value."""
     allows_keywords_beside_any_of: bool = False
     """Whether `anyOf` may have siblings, such as a description."""
+    references: bool = False
+    """Whether `$ref` may refer to `$defs`; otherwise references are inlined, and recursion is limited."""
     strict_objects: bool = False
     """Whether every object must be closed and require all properties."""
     formats: frozenset[str] | None = None

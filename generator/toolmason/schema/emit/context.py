@@ -91,10 +91,16 @@ class EmitterContext(ABC):
         self.remaining_chars -= len(text)
         if not text:
             return schema
+        if "$ref" in schema:
+            return self.describe_reference(schema, text)
         head: JsonSchema = {"type": schema["type"]} if "type" in schema else {}
         if "nullable" in schema:
             head["nullable"] = schema["nullable"]
         return {**head, "description": text, **schema}
+
+    @abstractmethod
+    def describe_reference(self, reference: JsonSchema, text: str) -> JsonSchema:
+        """Return a reference to the same definition with a description."""
 
     @abstractmethod
     def emit(self, conjunction: Conjunction, pointer: str, position: Position = Position.REQUIRED) -> JsonSchema | None:

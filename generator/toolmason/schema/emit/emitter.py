@@ -21,6 +21,7 @@ from toolmason.schema.emit.context import (
     Position,
     SizeLimitError,
 )
+from toolmason.schema.emit.definitions import Definitions, is_definition
 from toolmason.schema.emit.object_unions import merge_required_alternatives, merge_root_objects
 from toolmason.schema.emit.objects import emit_object
 from toolmason.schema.emit.rules import sort_rules, with_rules
@@ -28,7 +29,7 @@ from toolmason.schema.emit.scalars import emit_boolean, emit_number, emit_string
 from toolmason.schema.emit.summary import join_descriptions
 from toolmason.schema.emit.unions import emit_union, with_default
 from toolmason.schema.emit.values import copy_value
-from toolmason.schema.findings import Severity
+from toolmason.schema.findings import Finding, Severity
 from toolmason.schema.keywords import JSON_TYPES
 from toolmason.schema.names import PropertyNames
 from toolmason.schema.normal_form import ALL_TYPES, Branch, Conjunction, Node, identity_key
@@ -47,6 +48,7 @@ class Emitter(EmitterContext):
     """Emits one schema for one dialect.
 
     A recursive object is copied into itself `unrolls` times. Objects below `max_object_level` accept any property.
+    With `keeps_references`, the author's definitions become definitions of the result.
     """
 
     def __init__(
@@ -56,12 +58,16 @@ class Emitter(EmitterContext):
         names: PropertyNames,
         unrolls: int,
         max_object_level: int = MAX_DEPTH,
+        *,
+        keeps_references: bool = False,
     ) -> None:
         super().__init__(normalizer, target, names)
         self.is_recursive = False
         self.deepest_object_level = 0
         self._unrolls = unrolls
         self._max_object_level = max_object_level
+        self._keeps_references = keeps_references
+        self._definitions = Definitions()
         self._active: dict[Hashable, int] = {}
         """How often each object, or conjunction without objects, occurs around the current schema."""
 
@@ -92,7 +98,25 @@ class Emitter(EmitterContext):
             self.find("", "additionalProperties", Severity.NARROWED, CLOSED)
         text = append_sentences(text, [*node.sentences, *sentences])
         text = with_rules(self, schema, text, rules, at_root=True)
-        return sort_rules(self.describe(schema, self.names.in_text(text)))
+        schema = sort_rules(self.describe(schema, self.names.in_text(text)))
+        if self._keeps_references:
+            self._definitions.complete(schema, self._emit_definition)
+        return schema
+
+    def report(self, findings: Sequence[Finding]) -> None:
+        """Add findings, each once. With definitions, a reference stays one."""
+        if self._keeps_references:
+            findings = [item for item in findings if item.pattern != "$ref" or item.severity is not Severity.NOTE]
+        super().report(findings)
+
+    def describe_reference(self, reference: JsonSchema, text: str) -> JsonSchema:
+        """Return a reference to the same definition with a description."""
+        return self._definitions.describe(reference, text)
+
+    def _emit_definition(self, branch: Branch, description: str) -> JsonSchema:
+        self.level = 1
+        schema, text = emit_object(self, branch, description)
+        return sort_rules(self.describe(schema, with_rules(self, schema, text, branch.opaque_rules)))
 
     def _report_other_types(self, node: Node, objects: Sequence[Branch]) -> None:
         others = [branch.type for branch in node.branches if branch.type != "object"]
@@ -119,6 +143,8 @@ class Emitter(EmitterContext):
         if self._is_plain(node) and self._exceeded_limit((), 0) is None:
             return self._emit_plain(node)
         keys = _recursion_keys(node, conjunction)
+        if self._keeps_references and any(map(is_definition, node.branches)):
+            keys = [identity_key(conjunction)]
         depth = max(self._active.get(key, 0) for key in keys)
         # A cycle may begin at a list of objects, which must not be cut before the objects.
         depth -= 0 if node.has_object else 1
@@ -233,6 +259,8 @@ class Emitter(EmitterContext):
 
     def _emit_type(self, branch: Branch) -> Iterator[Part]:
         match branch.type:
+            case "object" if self._keeps_references and is_definition(branch):
+                yield self._definitions.refer(branch, ""), branch.description
             case "object":
                 schema, text = emit_object(self, branch, branch.description)
                 yield schema, with_rules(self, schema, text, branch.opaque_rules)

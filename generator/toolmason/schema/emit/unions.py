@@ -63,7 +63,7 @@ def _distinct(schemas: Sequence[JsonSchema]) -> list[JsonSchema]:
 def _accept_any_value(schemas: Sequence[JsonSchema]) -> bool:
     """Return whether the emitted schemas accept every value except null."""
     unconstrained = ({"type": "array", "items": {}}, {"type": "object"}, {"type": "object", "properties": {}})
-    types = {schema["type"] for schema in schemas if len(schema) == 1 or schema in unconstrained}
+    types = {schema.get("type") for schema in schemas if len(schema) == 1 or schema in unconstrained}
     return types >= set(JSON_TYPES) - {"null"}
 
 
