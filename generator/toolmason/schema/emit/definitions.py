@@ -1,12 +1,13 @@
-"""Definitions: objects that the result states once in `$defs` and refers to."""
+"""Definitions: objects that the result uses several times, states once in `$defs` and refers to."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Hashable
+from dataclasses import dataclass
 from typing import Final
 
-from toolmason.schema.emit.context import JsonSchema
+from toolmason.schema.emit.context import MAX_DEPTH, JsonSchema
 from toolmason.schema.emit.summary import join_descriptions
 from toolmason.schema.findings import pointer_parts
 from toolmason.schema.normal_form import Branch, identity_key
@@ -45,21 +46,50 @@ class Definitions:
         return reference | self.refer(branch, join_descriptions(description, text))
 
     def complete(self, root: JsonSchema, emit: Callable[[Branch, str], JsonSchema]) -> None:
-        """Add the definitions that `root` needs, and replace the provisional references to them."""
+        """Replace the provisional references by definitions that `root` gets, or by an object that is used once."""
+        uses = self._emit_used(root, emit)
         names: dict[int, str] = {}
         definitions: dict[str, JsonSchema] = {}
         pending = [root]
         while pending:
-            references = [schema for schema, _ in walk(pending.pop(0)) if "$ref" in schema]
-            for reference in references:
-                index = _index(reference)
+            # Replacing a schema while walking is safe: its own subschemas are visited afterwards.
+            for schema, parts in walk(pending.pop(0)):
+                if "$ref" not in schema:
+                    continue
+                index = _index(schema)
+                body, is_single = uses[index].body, uses[index].count == 1
+                if is_single and len(parts) < 2 * MAX_DEPTH:
+                    del schema["$ref"]
+                    siblings = dict(schema)
+                    schema.clear()
+                    schema.update(body | siblings)
+                    continue
                 if index not in names:
                     names[index] = name = _unused_name(self._entries[index][0], definitions)
-                    definitions[name] = emit(*self._entries[index])
-                    pending.append(definitions[name])
-                reference["$ref"] = f"{_PREFIX}{names[index]}"
+                    definitions[name] = body
+                    pending.append(body)
+                schema["$ref"] = f"{_PREFIX}{names[index]}"
         if definitions:
             root["$defs"] = definitions
+
+    def _emit_used(self, root: JsonSchema, emit: Callable[[Branch, str], JsonSchema]) -> dict[int, _Use]:
+        uses: dict[int, _Use] = {}
+        pending = [root]
+        while pending:
+            for index in [_index(schema) for schema, _ in walk(pending.pop(0)) if "$ref" in schema]:
+                if index not in uses:
+                    uses[index] = _Use(emit(*self._entries[index]))
+                    pending.append(uses[index].body)
+                uses[index].count += 1
+        return uses
+
+
+@dataclass(slots=True)
+class _Use:
+    """The schema of an object, and the number of references to it."""
+
+    body: JsonSchema
+    count: int = 0
 
 
 def _index(reference: JsonSchema) -> int:
