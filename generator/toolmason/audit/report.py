@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from toolmason.audit.audit import AuditedTool, Issue
 from toolmason.audit.output import diff_lines, visible
+from toolmason.audit.tokens import schema_tokens, token_line
 from toolmason.diagnostics.printers import MAX_SHOWN
 from toolmason.diagnostics.terminal import paint
 from toolmason.schema import Severity, Target
@@ -82,6 +83,7 @@ def text_report(
         yield f"More than {MAX_SHOWN} findings: use --tool NAME for those of one tool, --json for all"
     yield from _reasons(tools, threshold)
     yield summary_line(tools, targets=targets, threshold=threshold)
+    yield token_line(tools)
 
 
 def _status_line(tool: AuditedTool, terminal: Terminal, width: int, *, is_compatible: bool) -> str:
@@ -219,6 +221,7 @@ def data_report(
             "transforms_applied": list(tool.transforms),
             "original_schema": tool.tool.source_schema,
             "transformed_schema": tool.projection.schema,
+            "tokens": schema_tokens(tool),
         }
         for tool in tools
     ]

@@ -283,6 +283,7 @@ def transform(output: Path | None, **options: Any) -> None:
         raise click.UsageError("transform takes one --target")
     from toolmason.audit.output import as_json, visible
     from toolmason.audit.provider_format import format_tools
+    from toolmason.audit.tokens import token_line
     from toolmason.schema import Target
 
     tools = request.audit()
@@ -298,6 +299,7 @@ def transform(output: Path | None, **options: Any) -> None:
         for new, old in tool.projection.renamed.items():
             text = f"{tool.tool.name}: `{old}` is renamed to `{new}`; restore the name in calls"
             click.echo(visible(text), err=True)
+    click.echo(token_line(tools), err=True)
     target = request.selected_targets[0] if request.targets else Target.MCP
     _print(as_json(format_tools(tools, target)), output)
     if any(finding.severity == "refused" for _, finding in losses):
