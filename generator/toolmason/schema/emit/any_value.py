@@ -5,6 +5,7 @@ from __future__ import annotations
 from toolmason.schema.emit.context import EmitterContext, JsonSchema
 from toolmason.schema.keywords import JSON_TYPES
 from toolmason.schema.providers import NullStyle
+from toolmason.schema.wording import join_words
 
 
 def any_value(context: EmitterContext, levels: int) -> JsonSchema:
@@ -36,8 +37,9 @@ def any_value_parts(context: EmitterContext, levels: int) -> list[JsonSchema]:
 
 def excluded_values(context: EmitterContext) -> str:
     """Say which values a schema for any value rejects."""
-    arrays = "nested arrays are limited"
-    return f"null is omitted and {arrays}" if context.dialect.null is NullStyle.OMIT else arrays
+    texts = ["null is omitted"] if context.dialect.null is NullStyle.OMIT else []
+    texts += ["objects have no properties"] if context.dialect.strict_objects else []
+    return join_words([*texts, "nested arrays are limited"], "and")
 
 
 def add_null(context: EmitterContext, alternatives: list[JsonSchema]) -> None:
