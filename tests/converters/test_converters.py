@@ -61,15 +61,6 @@ EXPECTED: Final[Mapping[str, Mapping[str, str]]] = {
         "list of anything": "lost types",
         "list without items": "lost types",
     },
-    "litellm vertex_ai": {
-        # A null beside several branches stays a type, which Vertex does not know.
-        "union of scalars or null": "refused",
-        "JSON value": "refused",
-        "anything": "refused",
-        "anything, optional": "refused",
-        "list of anything": "refused",
-        "list without items": "refused",
-    },
 }
 """What is not kept whole, by converter and schema: see `kinds`."""
 

@@ -18,7 +18,7 @@ from instances import VALUES, instances
 from jsonschema import Draft7Validator, Draft202012Validator
 from providers import problems_of, score_for, semantics
 
-from toolmason.schema import Projection, Severity, Target, advertise, project
+from toolmason.schema import Projection, Severity, Target, advertise, check, project
 
 TARGETS = [str(target) for target in Target]
 SAYS_LIMITS = frozenset({"mcp", "gemini-parameters", "openai", "anthropic"})
@@ -280,6 +280,17 @@ def test_what_is_advertised_is_plain_json_schema_of_both_drafts(schema: dict[str
     for node in nodes(advertised):
         assert not NOT_ADVERTISED & node.keys()
         assert isinstance(node.get("type"), str) or node.keys() == {"anyOf"}
+
+
+@settings(max_examples=100)
+@given(schema=schemas())
+def test_nothing_is_advertised_that_a_rule_calls_lost_or_refused_unless_it_is_reported(schema: dict[str, Any]) -> None:
+    advertised = advertise(schema)
+    reported = {each.pattern for each in advertised.findings}
+
+    ruled = [each for each in check(advertised.schema, Target.MCP) if each.lossy and each.pattern not in reported]
+
+    assert not ruled
 
 
 # Small cases written by hand.

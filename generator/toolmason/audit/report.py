@@ -12,6 +12,7 @@ from toolmason.audit.audit import AuditedTool, Issue
 from toolmason.audit.groups import IssueGroup, group_issues
 from toolmason.audit.output import diff_lines, visible
 from toolmason.audit.snippet import snippet
+from toolmason.audit.tokens import schema_tokens, token_line
 from toolmason.diagnostics.printers import MAX_SHOWN
 from toolmason.diagnostics.terminal import paint
 from toolmason.schema import Severity, Target
@@ -74,6 +75,7 @@ def text_report(
         if code := snippet(own, threshold):
             yield from (*code, "")
     yield summary_line(tools, threshold=threshold)
+    yield token_line(tools)
 
 
 def _groups(tools: Sequence[AuditedTool], threshold: Severity, terminal: Terminal) -> Iterator[str]:
@@ -271,6 +273,7 @@ def data_report(tools: Sequence[AuditedTool], *, threshold: Severity, timestamp:
             "transforms_applied": list(tool.transforms),
             "original_schema": tool.tool.source_schema,
             "transformed_schema": tool.projection.schema,
+            "tokens": schema_tokens(tool),
         }
         for tool in tools
     ]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, Final
 
 from toolmason_runtime.discovery import style_for
 from toolmason_runtime.protocol.catalogue import Catalogue, WireTool
@@ -13,6 +15,8 @@ from toolmason_runtime.protocol.tokens import estimate_tokens
 
 from toolmason.catalogue.table import catalogue
 from toolmason.model.server import Server
+
+_REFERENCE: Final = re.compile(r'"#/\$defs/([^"]+)"')
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +60,7 @@ def stats(table: Catalogue) -> Stats:
     return Stats(tuple(tools.values()), tuple(styles))
 
 
-def _to_wire(value: WireTool) -> str:
+def _to_wire(value: Mapping[str, Any]) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
@@ -69,12 +73,19 @@ def _cost(tool: WireTool) -> Cost:
 
 
 def report_stats(server: Server) -> str:
-    """Return two tables: tools by decreasing cost, and styles with their share of the full list."""
+    """Return two tables: tools by decreasing cost, and styles with their share of the full list.
+
+    `as declared` is the cost of a tool if its schema were sent as the manifest declares it.
+    """
     measured = stats(catalogue(server))
     costs = sorted(measured.tools, key=lambda cost: -cost.tokens)
     total = Cost("all tools", sum(cost.size for cost in costs), sum(cost.tokens for cost in costs))
     average = Cost("average", total.size // max(1, len(costs)), total.tokens // max(1, len(costs)))
-    tools = [(cost.name, f"{cost.size:,}", f"{cost.tokens:,}") for cost in (*costs, total, average)]
+    declared = _declared_tokens(server, costs)
+    tools = [
+        (cost.name, f"{cost.size:,}", f"{cost.tokens:,}", f"{tokens:,}")
+        for cost, tokens in zip((*costs, total, average), declared, strict=True)
+    ]
     classic = next(cost for cost in measured.styles if cost.style == "classic")
     styles = [
         (
@@ -87,10 +98,34 @@ def report_stats(server: Server) -> str:
         for cost in measured.styles
     ]
     return (
-        f"{_table(('tool', 'bytes', 'tokens'), tools)}\n"
+        f"{_table(('tool', 'bytes', 'tokens', 'as declared'), tools)}\n"
         f"{_table(('style', 'listed', 'bytes', 'tokens', 'of full list'), styles)}\n"
         "Tokens are estimates; some tokenizers count up to twice as many.\n"
     )
+
+
+def _declared_tokens(server: Server, costs: Sequence[Cost]) -> list[int]:
+    """Return the tokens of each tool with the schema of the manifest, then their sum and average."""
+    schemas = {tool.name: (tool.input_schema, _with_used_definitions(tool.schema)) for tool in server.tools}
+    tokens = []
+    for cost in costs:
+        sent, declared = (estimate_tokens(_to_wire(schema)) for schema in schemas[cost.name])
+        tokens.append(cost.tokens - sent + declared)
+    return [*tokens, sum(tokens), sum(tokens) // max(1, len(tokens))]
+
+
+def _with_used_definitions(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a schema without the definitions of other tools."""
+    definitions = schema.get("$defs", {})
+    rest = {key: value for key, value in schema.items() if key != "$defs"}
+    used: dict[str, Any] = {}
+    pending = [rest]
+    while pending:
+        for name in _REFERENCE.findall(_to_wire(pending.pop())):
+            if name in definitions and name not in used:
+                used[name] = definitions[name]
+                pending.append(definitions[name])
+    return rest | {"$defs": used} if used else rest
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -319,6 +319,7 @@ def transform(output: Path | None, **options: Any) -> None:
     request = Request(**options | {"targets": options["targets"] or ("mcp",)})
     from toolmason.audit.output import as_json, visible
     from toolmason.audit.provider_format import format_tools
+    from toolmason.audit.tokens import token_line
 
     tools = request.audit()
     losses = [
@@ -333,6 +334,7 @@ def transform(output: Path | None, **options: Any) -> None:
         for new, old in tool.projection.renamed.items():
             text = f"{tool.tool.name}: `{old}` is renamed to `{new}`; restore the name in calls"
             click.echo(visible(text), err=True)
+    click.echo(token_line(tools), err=True)
     is_list = len(tools) != 1 or bool(request.servers and not request.tools)
     data = format_tools(tools, request.selected_targets[0]) if is_list else tools[0].projection.schema
     _print(as_json(data), output)

@@ -258,6 +258,15 @@ def json_text(value: Any, *, sort_keys: bool = False) -> str:
         return ""
 
 
+def json_size(value: Any) -> int:
+    """Return the bytes of a value as compact JSON; 0 if JSON cannot represent it."""
+    try:
+        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    except (TypeError, ValueError):
+        return 0
+    return len(text.encode("utf-8", "surrogatepass"))
+
+
 _MAX_SMALL_VALUE_PARTS: Final = 2_000
 
 

@@ -129,6 +129,11 @@ class Node(NamedTuple):
         return any(branch.type == "null" for branch in self.branches)
 
     @property
+    def has_object(self) -> bool:
+        """Whether an object is accepted."""
+        return any(branch.type == "object" for branch in self.branches)
+
+    @property
     def objects(self) -> list[Branch]:
         """The branches of type object."""
         return [branch for branch in self.branches if branch.type == "object"]

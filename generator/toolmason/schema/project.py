@@ -4,10 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
-from toolmason.schema.emit import MAX_RECURSION_UNROLLS, Emitter, SizeLimitError
+from toolmason.schema.check import check
+from toolmason.schema.emit import (
+    MAX_BYTES,
+    MAX_BYTES_IF_RECURSIVE,
+    MAX_DEPTH,
+    MAX_RECURSION_UNROLLS,
+    Emitter,
+    SizeLimitError,
+)
 from toolmason.schema.findings import Finding, Severity
+from toolmason.schema.keywords import is_small, json_size
 from toolmason.schema.names import PropertyNames
 from toolmason.schema.normalize import Normalizer
 from toolmason.schema.providers import Target, providers
@@ -55,14 +65,64 @@ def project(schema: Any, target: Target | str, *, rename: bool | None = None) ->
 
 def projected(normalizer: Normalizer, target: Target, *, rename: bool | None = None) -> Projection:
     """Convert the schema of `normalizer`, which can be shared between targets."""
-    dialect = providers().dialects[target]
-    for unrolls in range(MAX_RECURSION_UNROLLS, -1, -1):
-        renames = dialect.renames_properties if rename is None else rename
-        names = PropertyNames(dialect, rename=renames, reserved=normalizer.references.property_names)
-        emitter = Emitter(normalizer, target, names, unrolls)
-        try:
-            schema = emitter.root()
-        except SizeLimitError:
-            continue
-        return Projection(schema=schema, findings=emitter.findings, renamed=names.renamed)
-    raise AssertionError("without unrolling, every schema has a result")
+    return _Attempts(normalizer, target, rename).best()
+
+
+class _Attempts:
+    """Projections of one schema with decreasing limits."""
+
+    def __init__(self, normalizer: Normalizer, target: Target, rename: bool | None) -> None:
+        self._normalizer = normalizer
+        self._target = target
+        self._dialect = providers().dialects[target]
+        self._keeps_references = self._dialect.references
+        self._renames = self._dialect.renames_properties if rename is None else rename
+
+    def best(self) -> Projection:
+        """Return the first projection that is small enough: unrolled less often, then with fewer levels of objects.
+
+        Definitions are kept if no rule of the target is about them. Gemini accepts no recursion of required values.
+        """
+        projection = self._best()
+        if "$defs" in projection.schema and any(
+            "$ref" in finding.pattern for finding in check(projection.schema, self._target)
+        ):
+            self._keeps_references = False
+            projection = self._best()
+        return projection
+
+    def _best(self) -> Projection:
+        for unrolls in range(MAX_RECURSION_UNROLLS, -1, -1):
+            try:
+                projection, emitter = self._emit(unrolls)
+            except SizeLimitError:
+                continue
+            size = json_size(projection.schema) if emitter.may_be_large else 0
+            if not (unrolls and emitter.is_recursive and size > self._max_bytes_if_recursive):
+                break
+        if size <= MAX_BYTES or emitter.deepest_object_level <= 1:
+            return projection
+        fitting = self._emit(unrolls, 1)[0]
+        low, high = 1, emitter.deepest_object_level
+        while high - low > 1:
+            middle = (low + high) // 2
+            projection, _ = self._emit(unrolls, middle)
+            if json_size(projection.schema) > MAX_BYTES:
+                high = middle
+            else:
+                low, fitting = middle, projection
+        return fitting
+
+    def _emit(self, unrolls: int, max_object_level: int = MAX_DEPTH) -> tuple[Projection, Emitter]:
+        names = PropertyNames(self._dialect, rename=self._renames, reserved=self._normalizer.references.property_names)
+        emitter = Emitter(
+            self._normalizer, self._target, names, unrolls, max_object_level, keeps_references=self._keeps_references
+        )
+        schema = emitter.root()
+        return Projection(schema=schema, findings=emitter.findings, renamed=names.renamed), emitter
+
+    @cached_property
+    def _max_bytes_if_recursive(self) -> int:
+        original = self._normalizer.root[0].schema
+        size = json_size(original) if is_small(original) else MAX_BYTES
+        return min(MAX_BYTES, max(MAX_BYTES_IF_RECURSIVE, 2 * size))

@@ -43,7 +43,7 @@ class NullStyle(StrEnum):
     NULLABLE = "nullable"
     """`nullable` beside the type."""
     OMIT = "omit"
-    """Omitted if the value is optional; otherwise an alternative of type null."""
+    """An alternative of type null beside one type of a required property; omitted everywhere else."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,8 +54,6 @@ class Dialect:
     """Every keyword that may be sent; None for all of JSON Schema."""
     null: NullStyle = NullStyle.UNION
     has_null_type: bool = True
-    null_in_first_branch: bool = False
-    """Whether null is nested in the first of several alternatives, because google-genai mishandles it elsewhere."""
     enum_types: frozenset[JsonType] = frozenset({"string"})
     """Types that may have `enum`."""
     allows_empty_enum_value: bool = True
@@ -67,6 +65,8 @@ class Dialect:
     """Whether `{}` may express any value."""
     allows_keywords_beside_any_of: bool = False
     """Whether `anyOf` may have siblings, such as a description."""
+    references: bool = False
+    """Whether `$ref` may refer to `$defs`; otherwise references are inlined, and recursion is limited."""
     strict_objects: bool = False
     """Whether every object must be closed and require all properties."""
     formats: frozenset[str] | None = None

@@ -64,7 +64,7 @@ def test_table_is_aligned_and_has_sums_and_shares(server: Server) -> None:
     lines = report_stats(server).splitlines()
     gap = lines.index("")
 
-    assert lines[0].split() == ["tool", "bytes", "tokens"]
+    assert lines[0].split() == ["tool", "bytes", "tokens", "as", "declared"]
     assert [line.split()[0] for line in lines[gap - 2 : gap]] == ["all", "average"]
     assert len({len(line) for line in lines[:gap]}) == 1
     assert "search-call (this server)" in lines[gap + 2]

@@ -1,6 +1,8 @@
 """Emit the normal form as a schema in the dialect of a target, within size limits."""
 
 from toolmason.schema.emit.context import (
+    MAX_BYTES,
+    MAX_BYTES_IF_RECURSIVE,
     MAX_DEPTH,
     MAX_NODES,
     MAX_NODES_IF_RECURSIVE,
@@ -12,6 +14,8 @@ from toolmason.schema.emit.emitter import Emitter
 from toolmason.schema.emit.scalars import MAX_RANGES
 
 __all__ = [
+    "MAX_BYTES",
+    "MAX_BYTES_IF_RECURSIVE",
     "MAX_DEPTH",
     "MAX_NODES",
     "MAX_NODES_IF_RECURSIVE",

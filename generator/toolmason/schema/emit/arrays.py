@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from toolmason.schema.emit.any_value import any_value
-from toolmason.schema.emit.context import SHALLOW, EmitterContext, JsonSchema, Part
+from toolmason.schema.emit.any_value import any_value, excluded_values
+from toolmason.schema.emit.context import EmitterContext, JsonSchema, Part, Position
 from toolmason.schema.emit.limits import with_limits
 from toolmason.schema.emit.rules import with_rules
 from toolmason.schema.emit.summary import summarize
@@ -49,10 +49,10 @@ def _end_before_impossible_item(context: EmitterContext, branch: Branch) -> Bran
 def _emit_items(context: EmitterContext, item: Conjunction, branch: Branch) -> JsonSchema:
     if item == ANY_VALUE:
         if not context.dialect.allows_empty_schema:
-            message = f"items of any type are written as a union; {SHALLOW}"
+            message = f"items of any type are written as a union; {excluded_values(context)}"
             context.find(branch.pointer, "items", Severity.NARROWED, message)
         return any_value(context, 1)
-    schema = context.emit(item, branch.pointer)
+    schema = context.emit(item, branch.pointer, Position.ITEM)
     return any_value(context, 1) if schema is None else schema
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from enum import Enum
 from typing import Any, Final, TypeAlias
 
 from toolmason.schema.findings import Finding, Severity, finding
@@ -21,7 +22,11 @@ MAX_DEPTH: Final = 24
 MAX_TEXT: Final = 1_000_000
 """Maximum characters of descriptions and enum values."""
 MAX_RECURSION_UNROLLS: Final = 2
-"""Maximum copies of a recursive schema inside itself."""
+"""Maximum copies of a recursive object inside itself."""
+MAX_BYTES: Final = 24_000
+"""Maximum size of the result as JSON; beyond, the most deeply nested objects accept any property."""
+MAX_BYTES_IF_RECURSIVE: Final = 6_000
+"""Size up to which a recursive schema is unrolled even if the result is more than twice the original."""
 
 JsonSchema: TypeAlias = dict[str, Any]
 Part: TypeAlias = tuple[JsonSchema, str]
@@ -29,7 +34,16 @@ Part: TypeAlias = tuple[JsonSchema, str]
 
 CLOSED: Final = "strict mode allows only declared properties, so values of other properties cannot be sent"
 TOO_MANY_PARTS: Final = f"the schema has more than {MAX_NODES} parts; further ones accept any value"
-SHALLOW: Final = "nested arrays are limited"
+TOO_MANY_BYTES: Final = f"the schema has more than {MAX_BYTES:,} bytes; deeper objects accept any property"
+
+
+class Position(Enum):
+    """The position of a value in its parent."""
+
+    REQUIRED = "required"
+    OPTIONAL = "optional"
+    """The caller may omit the value."""
+    ITEM = "item"
 
 
 class SizeLimitError(Exception):
@@ -77,14 +91,20 @@ class EmitterContext(ABC):
         self.remaining_chars -= len(text)
         if not text:
             return schema
+        if "$ref" in schema:
+            return self.describe_reference(schema, text)
         head: JsonSchema = {"type": schema["type"]} if "type" in schema else {}
         if "nullable" in schema:
             head["nullable"] = schema["nullable"]
         return {**head, "description": text, **schema}
 
     @abstractmethod
-    def emit(self, conjunction: Conjunction, pointer: str, *, optional: bool = False) -> JsonSchema | None:
+    def describe_reference(self, reference: JsonSchema, text: str) -> JsonSchema:
+        """Return a reference to the same definition with a description."""
+
+    @abstractmethod
+    def emit(self, conjunction: Conjunction, pointer: str, position: Position = Position.REQUIRED) -> JsonSchema | None:
         """Return the schema of `conjunction`, or None if no value is valid.
 
-        `pointer` is used for findings if the conjunction is empty. `optional` means that the caller may omit the value.
+        `pointer` is used for findings if the conjunction is empty.
         """

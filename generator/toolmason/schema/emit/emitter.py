@@ -5,19 +5,23 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Sequence
 from typing import Final
 
+from toolmason.schema.emit.any_value import any_value_parts, excluded_values
 from toolmason.schema.emit.arrays import emit_array
 from toolmason.schema.emit.context import (
     CLOSED,
     MAX_DEPTH,
     MAX_NODES,
     MAX_NODES_IF_RECURSIVE,
-    SHALLOW,
+    MAX_TEXT,
+    TOO_MANY_BYTES,
     TOO_MANY_PARTS,
     EmitterContext,
     JsonSchema,
     Part,
+    Position,
     SizeLimitError,
 )
+from toolmason.schema.emit.definitions import Definitions, is_definition
 from toolmason.schema.emit.object_unions import merge_required_alternatives, merge_root_objects
 from toolmason.schema.emit.objects import emit_object
 from toolmason.schema.emit.rules import sort_rules, with_rules
@@ -25,7 +29,7 @@ from toolmason.schema.emit.scalars import emit_boolean, emit_number, emit_string
 from toolmason.schema.emit.summary import join_descriptions
 from toolmason.schema.emit.unions import emit_union, with_default
 from toolmason.schema.emit.values import copy_value
-from toolmason.schema.findings import Severity
+from toolmason.schema.findings import Finding, Severity
 from toolmason.schema.keywords import JSON_TYPES
 from toolmason.schema.names import PropertyNames
 from toolmason.schema.normal_form import ALL_TYPES, Branch, Conjunction, Node, identity_key
@@ -35,16 +39,42 @@ from toolmason.schema.wording import append_sentences, join_words
 
 _SCALARS: Final = frozenset({"string", "integer", "number", "boolean"})
 
+_SMALL_NODES: Final = 20
+_SMALL_TEXT: Final = 4_000
+"""Schemas and characters of text below which the result is surely small."""
+
 
 class Emitter(EmitterContext):
-    """Emits one schema for one dialect. A recursive schema is copied into itself `unrolls` times."""
+    """Emits one schema for one dialect.
 
-    def __init__(self, normalizer: Normalizer, target: Target, names: PropertyNames, unrolls: int) -> None:
+    A recursive object is copied into itself `unrolls` times. Objects below `max_object_level` accept any property.
+    With `keeps_references`, the author's definitions become definitions of the result.
+    """
+
+    def __init__(
+        self,
+        normalizer: Normalizer,
+        target: Target,
+        names: PropertyNames,
+        unrolls: int,
+        max_object_level: int = MAX_DEPTH,
+        *,
+        keeps_references: bool = False,
+    ) -> None:
         super().__init__(normalizer, target, names)
+        self.is_recursive = False
+        self.deepest_object_level = 0
         self._unrolls = unrolls
+        self._max_object_level = max_object_level
+        self._keeps_references = keeps_references
+        self._definitions = Definitions()
         self._active: dict[Hashable, int] = {}
-        """How often each conjunction occurs around the current schema."""
-        self._is_recursive = False
+        """How often each object, or conjunction without objects, occurs around the current schema."""
+
+    @property
+    def may_be_large(self) -> bool:
+        """Whether the size of the result must be measured."""
+        return MAX_NODES - self.remaining_nodes > _SMALL_NODES or MAX_TEXT - self.remaining_chars > _SMALL_TEXT
 
     def root(self) -> JsonSchema:
         """Return the schema of all arguments, which is one object.
@@ -59,7 +89,7 @@ class Emitter(EmitterContext):
         if not objects:
             objects, node = [Branch(type="object", pointer="")], node._replace(opaque_rules=())
         branch, sentences = merge_root_objects(self, objects) if len(objects) > 1 else (objects[0], [])
-        self._active[identity_key(self.normalizer.root)] = 1
+        self._active = dict.fromkeys(_recursion_keys(node, self.normalizer.root), 1)
         schema, text = emit_object(self, branch, node.description)
         rules = [*node.opaque_rules, *branch.opaque_rules]
         if "properties" not in schema:
@@ -68,7 +98,25 @@ class Emitter(EmitterContext):
             self.find("", "additionalProperties", Severity.NARROWED, CLOSED)
         text = append_sentences(text, [*node.sentences, *sentences])
         text = with_rules(self, schema, text, rules, at_root=True)
-        return sort_rules(self.describe(schema, self.names.in_text(text)))
+        schema = sort_rules(self.describe(schema, self.names.in_text(text)))
+        if self._keeps_references:
+            self._definitions.complete(schema, self._emit_definition)
+        return schema
+
+    def report(self, findings: Sequence[Finding]) -> None:
+        """Add findings, each once. With definitions, a reference stays one."""
+        if self._keeps_references:
+            findings = [item for item in findings if item.pattern != "$ref" or item.severity is not Severity.NOTE]
+        super().report(findings)
+
+    def describe_reference(self, reference: JsonSchema, text: str) -> JsonSchema:
+        """Return a reference to the same definition with a description."""
+        return self._definitions.describe(reference, text)
+
+    def _emit_definition(self, branch: Branch, description: str) -> JsonSchema:
+        self.level = 1
+        schema, text = emit_object(self, branch, description)
+        return sort_rules(self.describe(schema, with_rules(self, schema, text, branch.opaque_rules)))
 
     def _report_other_types(self, node: Node, objects: Sequence[Branch]) -> None:
         others = [branch.type for branch in node.branches if branch.type != "object"]
@@ -84,7 +132,7 @@ class Emitter(EmitterContext):
             message = f"arguments must be an object; {names} is omitted"
             self.find("", "root-not-object", Severity.NARROWED, message)
 
-    def emit(self, conjunction: Conjunction, pointer: str, *, optional: bool = False) -> JsonSchema | None:
+    def emit(self, conjunction: Conjunction, pointer: str, position: Position = Position.REQUIRED) -> JsonSchema | None:
         """Return the schema of a value below the root; see `EmitterContext.emit`."""
         node = self.normalizer.node(conjunction) if conjunction else Node(branches=ALL_TYPES, pointer=pointer)
         if node.findings:
@@ -94,58 +142,70 @@ class Emitter(EmitterContext):
         self.remaining_nodes -= 1
         if self._is_plain(node) and self._exceeded_limit((), 0) is None:
             return self._emit_plain(node)
-        key = identity_key(conjunction)
-        depth = self._active.get(key, 0)
-        if (limit := self._exceeded_limit(key, depth)) is not None:
-            return self._fallback_schema(node, *limit, optional=optional)
-        self._active[key] = depth + 1
+        keys = _recursion_keys(node, conjunction)
+        if self._keeps_references and any(map(is_definition, node.branches)):
+            keys = [identity_key(conjunction)]
+        depth = max(self._active.get(key, 0) for key in keys)
+        # A cycle may begin at a list of objects, which must not be cut before the objects.
+        depth -= 0 if node.has_object else 1
+        if (limit := self._exceeded_limit(keys, depth, has_object=node.has_object)) is not None:
+            return self._fallback_schema(node, *limit, position)
+        for key in keys:
+            self._active[key] = self._active.get(key, 0) + 1
         self.level += 1
+        if node.has_object:
+            self.deepest_object_level = max(self.deepest_object_level, self.level)
         try:
-            return sort_rules(self._emit_node(node, optional=optional))
+            return sort_rules(self._emit_node(node, position))
         finally:
-            self._active[key] = depth
+            for key in keys:
+                self._active[key] -= 1
             self.level -= 1
 
-    def _exceeded_limit(self, key: Hashable, depth: int) -> tuple[str, str] | None:
+    def _exceeded_limit(
+        self, keys: Sequence[Hashable], depth: int, *, has_object: bool = False
+    ) -> tuple[str, str] | None:
         """Return the pattern and message of an exceeded limit.
 
         Raises:
             SizeLimitError: fewer unrolls may fit.
         """
-        if depth > self._unrolls and key:
-            self._is_recursive = True
+        if depth > self._unrolls and any(keys):
+            self.is_recursive = True
             return "recursion", "recursive schema; deeper levels accept any value"
         if self.dialect.max_levels is not None and self.level >= self.dialect.max_levels:
             self.find("", "depth", Severity.REFUSED, f"the provider accepts {self.dialect.max_levels} levels")
         if self.level >= MAX_DEPTH:
             return "depth", f"more than {MAX_DEPTH} levels; deeper ones accept any value"
+        if has_object and self.level >= self._max_object_level:
+            return "size", TOO_MANY_BYTES
         count = MAX_NODES - self.remaining_nodes
-        if self._is_recursive and self._unrolls and count > MAX_NODES_IF_RECURSIVE:
+        if self.is_recursive and self._unrolls and count > MAX_NODES_IF_RECURSIVE:
             raise SizeLimitError
-        max_nodes = 2 * MAX_NODES_IF_RECURSIVE if self._is_recursive else MAX_NODES
+        max_nodes = 2 * MAX_NODES_IF_RECURSIVE if self.is_recursive else MAX_NODES
         return ("size", TOO_MANY_PARTS) if count > max_nodes or self.remaining_chars < 0 else None
 
-    def _fallback_schema(self, node: Node, pattern: str, message: str, *, optional: bool) -> JsonSchema:
+    def _fallback_schema(self, node: Node, pattern: str, message: str, position: Position) -> JsonSchema:
         """Return only the types of a node beyond a limit."""
         types = list(dict.fromkeys(branch.type for branch in node.branches))
         self.find(node.pointer, pattern, Severity.NARROWED if "array" in types else Severity.LOSSY, message)
         branches = tuple(Branch(type=json_type, pointer=node.pointer) for json_type in types)
-        bare = Node(branches=branches, pointer=node.pointer)
+        bare = Node(branches=branches, pointer=node.pointer, description=node.description if pattern == "size" else "")
         if bare.accepts_any_value:
-            return self._emit_any_value(bare, optional=optional)
+            return self._emit_any_value(bare, position)
         parts = [part for branch in branches if branch.type != "null" for part in self._emit_branch(branch)]
-        return emit_union(self, parts, bare, optional=optional)
+        return emit_union(self, parts, bare, position)
 
-    def _emit_node(self, node: Node, *, optional: bool) -> JsonSchema:
+    def _emit_node(self, node: Node, position: Position) -> JsonSchema:
         self._report_title(node)
         emit = self._emit_any_value if node.accepts_any_value else self._emit_types
-        schema = emit(node, optional=optional)
+        schema = emit(node, position)
         for keyword, value in node.annotations.items():
             if keyword in self.dialect.kept_annotations:
                 schema[keyword] = copy_value(value)
         return schema
 
-    def _emit_types(self, node: Node, *, optional: bool) -> JsonSchema:
+    def _emit_types(self, node: Node, position: Position) -> JsonSchema:
         branches = [
             branch if branch.pointer or not node.pointer else branch._replace(pointer=node.pointer)
             for branch in merge_required_alternatives(self, node)
@@ -156,7 +216,7 @@ class Emitter(EmitterContext):
             branches[0] = branches[0]._replace(description=description)
             node = node._replace(description="")
         parts = [part for branch in branches for part in self._emit_branch(self._within_size_limit(branch))]
-        return emit_union(self, parts, node, optional=optional)
+        return emit_union(self, parts, node, position)
 
     def _is_plain(self, node: Node) -> bool:
         """Return whether the result is only a scalar type, a description and a default, as for most real schemas."""
@@ -183,23 +243,24 @@ class Emitter(EmitterContext):
         self.find(branch.pointer, "size", severity, TOO_MANY_PARTS)
         return Branch(type=branch.type, pointer=branch.pointer)
 
-    def _emit_any_value(self, node: Node, *, optional: bool) -> JsonSchema:
+    def _emit_any_value(self, node: Node, position: Position) -> JsonSchema:
         if self.dialect.allows_empty_schema:
             schema: JsonSchema = {}
             text = append_sentences(node.description, node.sentences)
             text = with_rules(self, schema, text, node.opaque_rules)
             return with_default(self, self.describe(schema, text), node)
-        message = f"any value is written as a union of all types; {SHALLOW}"
+        message = f"any value is written as a union of types; {excluded_values(self)}"
         self.find(node.pointer, "any", Severity.NARROWED, message)
-        types = [Branch(type=json_type, pointer=node.pointer) for json_type in JSON_TYPES if json_type != "null"]
-        parts = [part for branch in types for part in self._emit_branch(branch)]
-        return emit_union(self, parts, node._replace(branches=ALL_TYPES), optional=optional)
+        parts = [(part, "") for part in any_value_parts(self, 1)]
+        return emit_union(self, parts, node._replace(branches=ALL_TYPES), position)
 
     def _emit_branch(self, branch: Branch) -> list[Part]:
         return [(sort_rules(schema), text) for schema, text in self._emit_type(branch)]
 
     def _emit_type(self, branch: Branch) -> Iterator[Part]:
         match branch.type:
+            case "object" if self._keeps_references and is_definition(branch):
+                yield self._definitions.refer(branch, ""), branch.description
             case "object":
                 schema, text = emit_object(self, branch, branch.description)
                 yield schema, with_rules(self, schema, text, branch.opaque_rules)
@@ -213,3 +274,8 @@ class Emitter(EmitterContext):
                 yield {"type": self.type_name("null")}, branch.description
             case _:
                 yield from emit_number(self, branch)
+
+
+def _recursion_keys(node: Node, conjunction: Conjunction) -> Sequence[Hashable]:
+    """Return what identifies a recursive node: its objects, however they are wrapped, or else its schemas."""
+    return [(branch.pointer or node.pointer,) for branch in node.objects] or [identity_key(conjunction)]

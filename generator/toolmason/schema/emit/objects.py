@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import reduce
 
 from toolmason.schema.emit.any_value import any_value
-from toolmason.schema.emit.context import CLOSED, EmitterContext, JsonSchema, Part
+from toolmason.schema.emit.context import CLOSED, EmitterContext, JsonSchema, Part, Position
 from toolmason.schema.emit.limits import with_limits
 from toolmason.schema.emit.summary import summarize
 from toolmason.schema.findings import Severity, json_pointer
@@ -71,7 +71,8 @@ def _emit_property(context: EmitterContext, branch: Branch, name: str, conjuncti
     # With `minProperties`, a property whose value is null still counts, unlike an omitted one.
     is_counted = "minProperties" in branch.limits and not context.dialect.strict_objects
     pointer = "" if conjunction else _property_pointer(branch, name)
-    value = context.emit(conjunction, pointer, optional=not is_required and not is_counted)
+    position = Position.REQUIRED if is_required or is_counted else Position.OPTIONAL
+    value = context.emit(conjunction, pointer, position)
     if value is not None:
         return value
     if is_required:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from toolmason.schema.emit.any_value import add_null
-from toolmason.schema.emit.context import EmitterContext, JsonSchema, Part
+from toolmason.schema.emit.context import EmitterContext, JsonSchema, Part, Position
 from toolmason.schema.emit.rules import rule_sentences, with_rules
 from toolmason.schema.emit.summary import join_descriptions
 from toolmason.schema.emit.values import accepts_value, copy_value, quote_value
@@ -16,11 +16,13 @@ from toolmason.schema.providers import NullStyle
 from toolmason.schema.wording import append_sentences
 
 
-def emit_union(context: EmitterContext, parts: Sequence[Part], node: Node, *, optional: bool) -> JsonSchema:
+def emit_union(context: EmitterContext, parts: Sequence[Part], node: Node, position: Position) -> JsonSchema:
     """Return the schema of a union; `parts` are its types without null."""
-    null = _null_style(context, node, has_others=bool(parts), optional=optional)
     if not parts:
         return _emit_null(context, node)
+    null = _null_style(context, node, position, has_union=len(parts) > 1)
+    if null is NullStyle.OMIT:
+        node, null = _without_null(context, node, position), None
     if len(parts) == 1 and null is not NullStyle.UNION:
         schema, text = parts[0]
         if null is NullStyle.NULLABLE:
@@ -61,24 +63,34 @@ def _distinct(schemas: Sequence[JsonSchema]) -> list[JsonSchema]:
 def _accept_any_value(schemas: Sequence[JsonSchema]) -> bool:
     """Return whether the emitted schemas accept every value except null."""
     unconstrained = ({"type": "array", "items": {}}, {"type": "object"}, {"type": "object", "properties": {}})
-    types = {schema["type"] for schema in schemas if len(schema) == 1 or schema in unconstrained}
+    types = {schema.get("type") for schema in schemas if len(schema) == 1 or schema in unconstrained}
     return types >= set(JSON_TYPES) - {"null"}
 
 
-def _null_style(context: EmitterContext, node: Node, *, has_others: bool, optional: bool) -> NullStyle | None:
-    """Return how to express that null is accepted; None if it is rejected or omitted."""
-    if not (node.accepts_null or (context.dialect.strict_objects and optional)):
+def _null_style(context: EmitterContext, node: Node, position: Position, *, has_union: bool) -> NullStyle | None:
+    """Return how to express that null is accepted, beside other types; None if it is rejected."""
+    is_optional = position is Position.OPTIONAL
+    if not (node.accepts_null or (context.dialect.strict_objects and is_optional)):
         return None
-    if context.dialect.null is NullStyle.OMIT and has_others and optional:
-        if node.has_default and node.default is not None:
-            message = f"null is no longer accepted; omitting the value means {quote_value(node.default)}"
-            context.find(node.pointer, "null", Severity.NARROWED, message)
-        else:
-            context.find(node.pointer, "null", Severity.NOTE, "null is no longer accepted; omit the value instead")
-        return None
-    if context.dialect.null is NullStyle.NULLABLE:
-        return NullStyle.NULLABLE
-    return NullStyle.UNION if has_others else None
+    # Clients lose a null in a union of several types, and Vertex AI has none in items.
+    is_single = position is Position.REQUIRED and not has_union
+    return NullStyle.UNION if context.dialect.null is NullStyle.OMIT and is_single else context.dialect.null
+
+
+def _without_null(context: EmitterContext, node: Node, position: Position) -> Node:
+    """Report that null is omitted. The description allows it if nothing replaces it."""
+    if position is not Position.OPTIONAL:
+        if node.accepts_any_value:
+            return node  # The finding `any` says it.
+        message = "null is no longer accepted beside these types; moved to the description"
+        context.find(node.pointer, "null", Severity.NARROWED, message)
+        return node._replace(sentences=(*node.sentences, "May be null"))
+    if node.has_default and node.default is not None:
+        message = f"null is no longer accepted; omitting the value means {quote_value(node.default)}"
+        context.find(node.pointer, "null", Severity.NARROWED, message)
+    else:
+        context.find(node.pointer, "null", Severity.NOTE, "null is no longer accepted; omit the value instead")
+    return node
 
 
 def _emit_null(context: EmitterContext, node: Node) -> JsonSchema:

@@ -30,6 +30,8 @@ def copy_value(value: Any) -> Any:
 
 def accepts_value(schema: Mapping[str, Any], value: Any) -> bool:
     """Return whether `value` satisfies `type` and `enum` of an emitted schema."""
+    if "$ref" in schema:
+        return isinstance(value, dict)
     accepted_type, value_type = str(schema.get("type", "")).lower(), json_type_of(value)
     has_type = accepted_type in {"", value_type} or (value_type == "integer" and accepted_type == "number")
     return has_type and ("enum" not in schema or value in schema["enum"])
