@@ -306,3 +306,28 @@ def test_further_items_of_an_open_tuple_are_anything() -> None:
 
     assert sent.schema["properties"]["x"]["description"] == "Items in order: 1. number; 2. number."
     assert len(sent.schema["properties"]["x"]["items"]["anyOf"]) > 1
+
+
+@pytest.mark.parametrize(
+    "ref",
+    [
+        "item.json#/properties/n",
+        "https://x.org/item.json#/properties/n",
+        "item.json#n",
+        "#/properties/y/properties/own",
+    ],
+)
+@pytest.mark.parametrize("base", [{}, {"$id": "https://x.org/root.json"}], ids=["no base", "base"])
+def test_a_reference_into_an_embedded_document_resolves(ref: str, base: dict[str, Any]) -> None:
+    item = {
+        "$id": "item.json" if base else "https://x.org/item.json",
+        "type": "object",
+        "properties": {"n": {"$anchor": "n", "type": "integer"}, "own": {"$ref": "#/properties/n"}},
+    }
+    ref = ref if base else ref.replace("item.json", "https://x.org/item.json").replace("https://x.org/https", "https")
+    schema = base | {"type": "object", "properties": {"x": {"$ref": ref}, "y": item}}
+    projection = advertise(schema)
+
+    assert projection.schema["properties"]["x"] == {"type": "integer"}
+    assert projection.schema["properties"]["y"]["properties"]["own"] == {"type": "integer"}
+    assert not [finding for finding in projection.findings if finding.severity == "refused"]

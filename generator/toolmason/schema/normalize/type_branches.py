@@ -198,7 +198,7 @@ def _conjunction(
             break
         ref, ref_pointer = schema["$ref"], f"{pointer}/$ref"
         try:
-            schema, pointer = context.references.target(ref)
+            schema, pointer = context.references.target(ref, pointer)
         except (UnresolvedReferenceError, AttributeError, TypeError):
             break
         collector.add_at(ref_pointer, "$ref", Severity.NOTE, f"`{ref}` is inlined")
