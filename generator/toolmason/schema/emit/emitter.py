@@ -58,7 +58,7 @@ class Emitter(EmitterContext):
         self._report_other_types(node, objects)
         if not objects:
             objects, node = [Branch(type="object", pointer="")], node._replace(opaque_rules=())
-        branch, sentences = objects[0], []
+        branch, sentences = objects[0], list[str]()
         if len(objects) > 1:
             branch, sentences = merge_root_objects(self, objects, node.opaque_rules)
         self._active[identity_key(self.normalizer.root)] = 1
