@@ -28,17 +28,19 @@ _TYPE_KEYWORDS: Final = frozenset(
 
 def type_branches(context: NormalizerContext, keywords: Keywords, collector: FindingCollector) -> tuple[Branch, ...]:
     """Return a branch for each type that `type` and its sibling keywords accept."""
-    if _TYPE_KEYWORDS.isdisjoint(keywords):
-        if "type" not in keywords:
-            return ALL_TYPES
-        if isinstance(keywords["type"], str) and keywords["type"] in TYPE_NAMES:
-            return (Branch(type=keywords["type"], pointer=collector.pointer),)
+    is_bare = _TYPE_KEYWORDS.isdisjoint(keywords)
+    if is_bare and "type" not in keywords:
+        return ALL_TYPES
     types = _parse_types(keywords["type"], collector) if "type" in keywords else JSON_TYPES
+    if is_bare:
+        return tuple([Branch(type=name, pointer=collector.pointer) for name in types])
     branches = [prune_enum(_branch(context, json_type, keywords, collector)) for json_type in types]
     return tuple([branch for branch in branches if branch is not None])
 
 
 def _parse_types(value: str | list[str], collector: FindingCollector) -> tuple[JsonType, ...]:
+    if isinstance(value, str) and value in TYPE_NAMES:
+        return (value,)
     if isinstance(value, list):
         collector.note("type", "a list of types is written as a union", pattern="type-array")
     types: list[JsonType] = []
