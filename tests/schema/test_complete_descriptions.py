@@ -31,7 +31,7 @@ class Marked:
 
     def value(self, depth: int) -> Any:
         leaves = [self.text, self.number, self.enum]
-        nested = [self.object, self.map, self.patterns, self.array, self.tuple, self.union, self.condition]
+        nested = [self.object, self.map, self.patterns, self.array, self.tuple, self.union, self.condition, self.rule]
         return self._pick([*leaves, *nested] if depth else leaves)(depth)
 
     def text(self, _: int) -> Any:
@@ -75,6 +75,30 @@ class Marked:
         rule = self._pick([{"if": self.object(0), "then": self.object(0)}, {"dependentSchemas": {"n": self.object(0)}}])
         return self.object(depth - 1) | rule
 
+    def rule(self, depth: int) -> Any:
+        """Draw a rule with any schema, which a sentence may have to quote."""
+        value = self.value(depth - 1)
+        match self._pick(["not", "contains", "propertyNames", "if"]):
+            case "not":
+                return {"type": "object", "not": {"properties": {f"n{self._next()}": value}}}
+            case "contains":
+                return {"type": "array", "contains": value}
+            case "propertyNames":
+                return {"type": "object", "propertyNames": self.text(0)}
+            case _:
+                return {
+                    "type": "object",
+                    "if": {"required": [f"n{self._next()}"]},
+                    "then": {"minProperties": self._next()},
+                }
+
+    def root(self) -> dict[str, Any]:
+        """Draw the schema of arguments."""
+        part: dict[str, Any] = {"type": "object", "properties": {"x": self.value(3)}}
+        if self._draw(st.booleans()):
+            return part
+        return {"type": "object", "anyOf": [part, self.condition(2), self.map(2)]}
+
     def _pick(self, values: list[Any]) -> Any:
         return self._draw(st.sampled_from(values))
 
@@ -90,7 +114,7 @@ class Marked:
 
 @st.composite
 def marked_schemas(draw: Draw) -> dict[str, Any]:
-    return {"type": "object", "properties": {"x": Marked(draw).value(3)}}
+    return Marked(draw).root()
 
 
 def constraints(schema: Any) -> Iterator[tuple[str, str, str]]:
@@ -331,3 +355,15 @@ def test_a_reference_into_an_embedded_document_resolves(ref: str, base: dict[str
     assert projection.schema["properties"]["x"] == {"type": "integer"}
     assert projection.schema["properties"]["y"]["properties"]["own"] == {"type": "integer"}
     assert not [finding for finding in projection.findings if finding.severity == "refused"]
+
+
+def test_root_alternatives_with_different_patterns_stay_open() -> None:
+    parts = [{"properties": {name: {}}, "patternProperties": {f"^{name}": {"type": "string"}}} for name in "ab"]
+    closed = [{"type": "object", "additionalProperties": False} | part for part in parts]
+    projection = project({"type": "object", "anyOf": closed}, "openai")
+
+    assert "additionalProperties" not in projection.schema
+    assert {finding.pointer for finding in projection.findings if finding.pattern == "patternProperties"} == {
+        "/anyOf/0",
+        "/anyOf/1",
+    }

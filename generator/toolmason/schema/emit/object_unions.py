@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from toolmason.schema.emit.context import CLOSED, EmitterContext
+from toolmason.schema.emit.rules import report_unstated
 from toolmason.schema.emit.values import quote_value
 from toolmason.schema.findings import Severity
 from toolmason.schema.normal_form import Branch, Conjunction, Node, OpaqueRule, is_false_schema
@@ -45,7 +46,9 @@ def merge_root_objects(
         if all(branch.limits.get(name) == value for branch in objects)
     }
     sentences = [_alternatives_text(context, objects, required, is_exclusive=_is_exclusive(rules))]
-    sentences += [rule.text for branch in objects for rule in branch.opaque_rules]
+    for branch in objects:
+        report_unstated(context, branch.opaque_rules)
+        sentences += [rule.text for rule in branch.opaque_rules]
     sentences += [
         text for branch in objects if dict(branch.limits) != limits for text in limit_sentences(branch.limits)
     ]
@@ -53,19 +56,28 @@ def merge_root_objects(
         is_false_schema(branch.additional_properties) for branch in objects
     )
     has_patterns = all(branch.pattern_properties == first.pattern_properties for branch in objects)
-    if not (has_additional and has_patterns):
-        message = "additional properties differ between the alternatives and are omitted"
-        context.find(first.pointer, "additionalProperties", Severity.LOSSY, message)
+    if not (is_shared := has_additional and has_patterns):
+        _report_other_properties(context, objects)
     merged = Branch(
         type="object",
         pointer=first.pointer,
         limits=limits,
         properties=properties,
         required=required,
-        additional_properties=first.additional_properties if has_additional else None,
-        pattern_properties=first.pattern_properties if has_patterns else (),
+        additional_properties=first.additional_properties if is_shared else None,
+        pattern_properties=first.pattern_properties if is_shared else (),
     )
     return merged, sentences
+
+
+def _report_other_properties(context: EmitterContext, objects: Sequence[Branch]) -> None:
+    """Report the rules for other properties, which differ between the alternatives."""
+    for branch in objects:
+        rules = {"additionalProperties": branch.additional_properties, "patternProperties": branch.pattern_properties}
+        for keyword, rule in rules.items():
+            if rule:
+                message = f"`{keyword}` differs between the alternatives and is omitted"
+                context.find(branch.pointer, keyword, Severity.LOSSY, message)
 
 
 def merge_required_alternatives(context: EmitterContext, node: Node) -> tuple[Branch, ...]:

@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from toolmason.schema.keywords import LIMIT_KEYWORDS, NO_EFFECT, TYPE_NAMES, VALUE_CHECKS, is_small
+from toolmason.schema.keywords import LIMIT_KEYWORDS, NO_EFFECT, SCHEMA_MAP_KEYWORDS, TYPE_NAMES, VALUE_CHECKS, is_small
 from toolmason.schema.walk import walk
 from toolmason.schema.wording import join_words, limit_sentences, lower_first, quote_schema, states_pattern
 
@@ -63,17 +63,17 @@ def unstated_keywords(schema: Any, text: str) -> tuple[str, ...]:
         keyword
         for part, _ in walk({"allOf": [schema]})
         for keyword, value in part.items()
-        if (keyword == "pattern" or is_cut) and not _is_stated(value, text)
+        if (keyword == "pattern" or is_cut) and not _is_stated(keyword, value, text)
     )
     return tuple(dict.fromkeys(keyword for keyword in keywords if keyword not in _NOT_RULES))
 
 
-def _is_stated(value: Any, text: str) -> bool:
-    """Return whether all scalars of a keyword are in `text`; schemas have keywords of their own."""
+def _is_stated(keyword: str, value: Any, text: str) -> bool:
+    """Return whether all names and scalars of a keyword are in `text`; schemas have keywords of their own."""
     if isinstance(value, dict):
-        return True
+        return keyword not in SCHEMA_MAP_KEYWORDS or all(name in text for name in value)
     if isinstance(value, list):
-        return all(_is_stated(part, text) for part in value)
+        return all(_is_stated("", part, text) for part in value)
     return (value if isinstance(value, str) else _quote(value)) in text
 
 
