@@ -104,7 +104,7 @@ def shown(part: Any, target: str = "mcp", *, required: bool = True) -> Any:
         ({"type": "object", "required": ["a"]}, {"type": "object", "properties": {"a": shown({})}, "required": ["a"]}),
         (
             {"type": "object", "properties": {"a": TEXT, "b": TEXT}, "anyOf": [{"required": [name]} for name in "ab"]},
-            {"type": "object", "description": "Give `a`; or `b`.", "properties": {"a": TEXT, "b": TEXT}},
+            {"type": "object", "description": "Give `a` or `b` (at least one).", "properties": {"a": TEXT, "b": TEXT}},
         ),
         ({"type": "string", "not": {"const": "x"}}, {"type": "string", "description": 'Must not be "x".'}),
         ({"type": ["string", "null"], "not": {"type": "null"}}, TEXT),
@@ -184,8 +184,8 @@ def test_properties_that_only_a_condition_names_are_declared() -> None:
     }
     sent = advertise(schema).schema
     assert list(sent["properties"]) == ["kind", "path", "note"]
-    assert "If it fits" in sent["description"]
-    assert "With `kind`" in sent["description"]
+    assert 'If `kind` is "file", give `path` (string)' in sent["description"]
+    assert "With `kind`, `note` must be a string" in sent["description"]
 
 
 KEYWORDS = [
@@ -289,8 +289,8 @@ def test_changing_the_answer_does_not_change_what_was_given() -> None:
         ),
         (
             "gemini-parameters",
-            {"type": "string", "maxLength": 2**70, "pattern": "^(?!x)", "format": "uri"},
-            {"type": "STRING", "description": f"At most {2**70} characters. Must match `^(?!x)`. Format: uri."},
+            {"type": "string", "maxLength": 2**70, "pattern": "^(?!x)", "format": "path"},
+            {"type": "STRING", "description": f"At most {2**70} characters. Must match `^(?!x)`. Format: path."},
         ),
         ("gemini-vertex", {"type": "null"}, {"type": "STRING", "nullable": True, "description": "Must be null."}),
         ("gemini-json", {"const": 5}, {"type": "integer", "enum": [5]}),
@@ -864,11 +864,11 @@ def test_rule_is_written_out_as_it_means_and_its_values_stay(rule: Any, written:
     ("rule", "said"),
     [
         ({"not": {"$ref": "#/$defs/Names"}}, 'Must not be one of "root", "admin".'),
-        ({"not": {"$ref": "#/$defs/Node"}}, 'Must not fit {"type": "object", "properties": {"next": "..."}}.'),
+        ({"not": {"$ref": "#/$defs/Node"}}, 'Not allowed: `next` fits "...".'),
         ({"not": {"$ref": "#/$defs/none"}}, "Must not fit a schema that cannot be quoted."),
         (
             {"if": {"$ref": "#/$defs/Mode"}, "then": {"$ref": "#/$defs/Names"}},
-            'If it fits {"type": "string"}, it must fit {"enum": ["root", "admin"]}.',
+            'If it is a string, it must be "root" or "admin".',
         ),
     ],
     ids=lambda each: json.dumps(each)[:50],
@@ -950,7 +950,7 @@ def test_contains_of_anything_counts_the_items_and_none_of_something_asks_nothin
 
 def test_words_say_how_many_items_may_fit() -> None:
     part = {"type": "array", "items": TEXT, "contains": {"const": "a"}, "minContains": 0, "maxContains": 2}
-    assert shown(part)["description"] == 'At most 2 items may fit {"const": "a"}.'
+    assert shown(part)["description"] == 'At most 2 items may be "a".'
 
 
 @pytest.mark.parametrize(
@@ -994,7 +994,7 @@ def test_rules_name_properties_as_they_are_shown() -> None:
         "dependentRequired": {"foo-bar": ["$top"]},
     }
     sent = advertise(schema, rename=True).schema
-    assert sent["description"] == "Give `foo_bar`; or `top`. With `foo_bar` give also `top`."
+    assert sent["description"] == "Give `foo_bar` or `top` (at least one). With `foo_bar` give also `top`."
 
 
 def test_root_alternatives_that_leave_a_name_open_are_narrowed_and_say_so() -> None:

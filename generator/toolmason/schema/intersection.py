@@ -18,6 +18,7 @@ from toolmason.schema.normal_form import (
     is_false_schema,
     to_inclusive_bounds,
 )
+from toolmason.schema.wording import states_pattern
 
 T = TypeVar("T")
 
@@ -155,7 +156,8 @@ def _intersect_limits(left: Branch, right: Branch) -> tuple[dict[str, Any], tupl
             limits[keyword] = multiple
         else:
             # A second pattern, format or fraction can only be described.
-            text = _SECOND_RULE_TEXT.get(keyword, "{}").format(value)
+            is_stated = keyword != "pattern" or states_pattern({**left.limits, **right.limits, "pattern": value})
+            text = _SECOND_RULE_TEXT[keyword].format(value) if is_stated else ""
             opaque_rules.append(OpaqueRule({keyword: value}, text, right.pointer))
     return limits, tuple(opaque_rules)
 

@@ -174,6 +174,14 @@ NUMBER_KEYWORDS: Final = _with_check(_is_number, _is_bound, _is_factor)
 TEXT_KEYWORDS: Final = _with_check(_is_text)
 FLAG_KEYWORDS: Final = _with_check(_is_flag)
 """Keywords of `VALUE_CHECKS` by the type of their value; bounds count as numbers."""
+MAX_SAFE_INTEGER: Final = 2**53 - 1
+"""Maximum integer that every JSON number represents exactly (JavaScript's `Number.MAX_SAFE_INTEGER`)."""
+KNOWN_FORMATS: Final = frozenset(
+    {"date", "date-time", "time", "duration", "email", "idn-email", "hostname", "idn-hostname", "ipv4", "ipv6"}
+    | {"uri", "uri-reference", "iri", "iri-reference", "uri-template", "uuid", "json-pointer", "relative-json-pointer"}
+    | {"base64", "base64url", "cidrv4", "cidrv6", "cuid", "cuid2", "e164", "guid", "jwt", "nanoid", "ulid", "url"}
+)
+"""Formats of JSON Schema and zod that a model knows by name."""
 TYPE_NAMES: Final = frozenset({*JSON_TYPES, "integer"})
 
 NO_EFFECT: Final = frozenset(

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from toolmason.schema.findings import Finding
-from toolmason.schema.keywords import JSON_TYPES, JsonType
+from toolmason.schema.keywords import JSON_TYPES, MAX_SAFE_INTEGER, JsonType
 
 
 class Subschema(NamedTuple):
@@ -50,6 +50,13 @@ class OpaqueRule(NamedTuple):
     keywords: Mapping[str, Any]
     text: str
     pointer: str
+    unstated: tuple[str, ...] = ()
+    """Keywords inside the rule that the sentence does not state."""
+
+    @property
+    def schema_pointer(self) -> str:
+        """The pointer of the schema that has the keywords."""
+        return self.pointer.rpartition("/")[0]
 
 
 _EMPTY: Final[Mapping[str, Any]] = MappingProxyType({})
@@ -90,6 +97,13 @@ class Branch(NamedTuple):
             or self.additional_properties
             or self.items is not None
         )
+
+    @property
+    def enum_values(self) -> tuple[Any, ...]:
+        """The values of the enum; those of an integer are written without a fraction: `1.0` -> `1`."""
+        if self.type != "integer":
+            return self.enum or ()
+        return tuple(int(value) if abs(value) <= MAX_SAFE_INTEGER else value for value in self.enum or ())
 
     @property
     def is_numeric(self) -> bool:

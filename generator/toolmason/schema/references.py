@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from typing import Any, Final
-from urllib.parse import unquote
+from urllib.parse import unquote, urljoin
 
 from toolmason.schema.findings import json_pointer, pointer_parts
 from toolmason.schema.keywords import (
@@ -53,8 +53,10 @@ class References:
         self._cache: dict[tuple[str, bool], Any] = {}
         self._remaining = MAX_DEREFERENCED_SCHEMAS
 
-    def target(self, ref: str) -> tuple[Any, str]:
+    def target(self, ref: str, pointer: str = "") -> tuple[Any, str]:
         """Return the schema that `ref` refers to, and its JSON Pointer.
+
+        `pointer` is that of the schema with the reference, which can be inside an embedded document with its own `$id`.
 
         Raises:
             UnresolvedReferenceError: `ref` has no target in this schema.
@@ -62,11 +64,17 @@ class References:
         base = self._root.get("$id", "") if isinstance(self._root, dict) else ""
         if isinstance(base, str) and base and ref.startswith(f"{base.rstrip('#')}#"):
             ref = ref[len(base.rstrip("#")) :]
+        document, _, fragment = ref.partition("#")
         if ref.startswith("#") and (ref == "#" or ref[1:2] == "/"):
             parts = pointer_parts(unquote(ref[1:]))
             schema = self._at(parts)
             if isinstance(schema, dict | bool):
                 return schema, json_pointer(parts)
+            embedded = self._documents_around(pointer)
+            if embedded:
+                return self._embedded_target(max(embedded, key=len), fragment, ref)
+        elif fragment.startswith("/") and (named := self._by_name(document)) is not None:
+            return self._embedded_target(named[1], fragment, ref)
         elif (named := self._by_name(ref)) is not None:
             return named
         elif not ref.startswith("#"):
@@ -128,15 +136,46 @@ class References:
                 return None
         return value
 
-    def _by_name(self, ref: str) -> tuple[Any, str] | None:
+    def _documents_around(self, pointer: str) -> list[str]:
+        """Return the JSON Pointers of the embedded documents that contain the schema at `pointer`."""
+        documents = (at for name, (_, at) in self._names().items() if not name.startswith("#"))
+        return [at for at in documents if at and f"{pointer}/".startswith(f"{at}/")]
+
+    def _embedded_target(self, pointer: str, fragment: str, ref: str) -> tuple[Any, str]:
+        """Return the schema at `fragment` of the embedded document at `pointer`."""
+        parts = (*pointer_parts(pointer), *pointer_parts(unquote(fragment)))
+        schema = self._at(parts)
+        if isinstance(schema, dict | bool):
+            return schema, json_pointer(parts)
+        raise UnresolvedReferenceError("dangling-$ref", f"`{ref}` does not resolve to a schema")
+
+    def _names(self) -> dict[str, tuple[Any, str]]:
+        """Return the schemas with an anchor or `$id`, and their JSON Pointers."""
         if self._by_anchor is None:
             self._by_anchor = {}
+            base = self._root.get("$id", "") if isinstance(self._root, dict) else ""
+            base = base if isinstance(base, str) else ""
             for schema, parts in walk(self._root):
                 for keyword, mark in (("$anchor", "#"), ("$dynamicAnchor", "#"), ("$id", ""), ("id", "")):
                     name = schema.get(keyword)
                     if isinstance(name, str) and name:
                         self._by_anchor.setdefault(mark + name, (schema, json_pointer(parts)))
-        return self._by_anchor.get(ref) or self._by_anchor.get(unquote(ref))
+                        if not mark:
+                            self._by_anchor.setdefault(_absolute(base, name), (schema, json_pointer(parts)))
+        return self._by_anchor
+
+    def _by_name(self, ref: str) -> tuple[Any, str] | None:
+        names = self._names()
+        document, _, anchor = ref.partition("#")
+        in_document = names.get(f"#{anchor}") if anchor and document in names else None
+        return names.get(ref) or names.get(unquote(ref)) or in_document
+
+
+def _absolute(base: str, name: str) -> str:
+    try:
+        return urljoin(base, name)
+    except ValueError:  # Not a URI: "http://[".
+        return name
 
 
 class _Inliner:

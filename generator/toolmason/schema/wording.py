@@ -6,15 +6,15 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from toolmason.schema.keywords import is_small, json_text
+from toolmason.schema.keywords import KNOWN_FORMATS, MAX_SAFE_INTEGER, is_small, json_text
 
-MAX_QUOTE_LENGTH: Final = 300
+MAX_QUOTE_LENGTH: Final = 1_000
 """Maximum characters of a schema quoted in a sentence."""
 
 
 _ENDS: Final = ".!?:\u3002\uff01\uff1f\uff1a"
-_MAX_SAFE_INTEGER: Final = 2**53 - 1
-"""JavaScript's `Number.MAX_SAFE_INTEGER`, which generators emit as the bound of an unbounded number."""
+MAX_STATED_PATTERN: Final = 60
+"""Maximum characters of a pattern in a description; a model does not read longer ones."""
 
 
 def end_sentence(text: str) -> str:
@@ -47,6 +47,11 @@ def _ends_in_block(text: str) -> bool:
     """Return whether `text` ends in a Markdown code block, list, table or quote, which appended text would join."""
     last = text.rpartition("\n")[2].lstrip()
     return "\n" in text and (last.startswith(("```", "- ", "* ", "|", ">")) or last[:1].isdigit())
+
+
+def lower_first(sentence: str) -> str:
+    """Return `sentence` as a part of another one."""
+    return sentence[:1].lower() + sentence[1:]
 
 
 def join_words(parts: Sequence[str], conjunction: str) -> str:
@@ -86,17 +91,23 @@ def limit_sentences(limits: Mapping[str, Any]) -> list[str]:
         range_text(limits.get("minLength"), limits.get("maxLength"), "characters"),
         range_text(limits.get("minItems"), limits.get("maxItems"), "items"),
         range_text(limits.get("minProperties"), limits.get("maxProperties"), "properties"),
-        _pattern_text(limits["pattern"]) if "pattern" in limits else "",
+        _pattern_text(limits["pattern"]) if states_pattern(limits) else "",
         f"Format: {limits['format']}" if "format" in limits else "",
         "Items must differ" if limits.get("uniqueItems") else "",
     ]
     return [sentence for sentence in sentences if sentence]
 
 
+def states_pattern(limits: Mapping[str, Any]) -> bool:
+    """Return whether the description states the pattern: it is short, and no known format implies it."""
+    has_format = limits.get("format") in KNOWN_FORMATS
+    return "pattern" in limits and len(limits["pattern"]) <= MAX_STATED_PATTERN and not has_format
+
+
 def without_sentinel_bounds(limits: Mapping[str, Any]) -> dict[str, Any]:
-    """Drop bounds of 2^53-1 that generators emit for unbounded numbers."""
+    """Drop bounds of JavaScript's `Number.MAX_SAFE_INTEGER`, which generators emit for unbounded numbers."""
     bounds = {"minimum", "maximum"}
-    return {name: value for name, value in limits.items() if name not in bounds or abs(value) < _MAX_SAFE_INTEGER}
+    return {name: value for name, value in limits.items() if name not in bounds or abs(value) < MAX_SAFE_INTEGER}
 
 
 def _pattern_text(pattern: str) -> str:

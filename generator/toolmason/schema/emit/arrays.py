@@ -69,10 +69,7 @@ def _with_prefix_items(
         rest = any_value(context, 1) if is_closed else _emit_items(context, branch.items or ANY_VALUE, branch)
         schema["items"] = rest
         return text
-    items = branch.prefix_items if is_closed or not branch.items else (*branch.prefix_items, branch.items)
-    if not is_closed and not branch.items:
-        message = "further items must match one of the declared items"
-        context.find(branch.pointer, "tuple", Severity.NARROWED, message)
+    items = branch.prefix_items if is_closed else (*branch.prefix_items, branch.items or ANY_VALUE)
     context.find(branch.pointer, "tuple", Severity.LOSSY, "the order of the items is moved to the description")
     order = "; ".join(f"{number}. {summarize(context, item)}" for number, item in enumerate(branch.prefix_items, 1))
     rest_text = "" if is_closed or branch.items is None else f"; then {summarize(context, branch.items)}"

@@ -88,7 +88,9 @@ class Emitter(EmitterContext):
         self._report_other_types(node, objects)
         if not objects:
             objects, node = [Branch(type="object", pointer="")], node._replace(opaque_rules=())
-        branch, sentences = merge_root_objects(self, objects) if len(objects) > 1 else (objects[0], [])
+        branch, sentences = objects[0], list[str]()
+        if len(objects) > 1:
+            branch, sentences = merge_root_objects(self, objects, node.opaque_rules)
         self._active = dict.fromkeys(_recursion_keys(node, self.normalizer.root), 1)
         schema, text = emit_object(self, branch, node.description)
         rules = [*node.opaque_rules, *branch.opaque_rules]

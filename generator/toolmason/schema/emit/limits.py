@@ -12,10 +12,12 @@ from toolmason.schema.findings import Severity
 from toolmason.schema.keywords import LIMIT_KEYWORDS
 from toolmason.schema.normal_form import Branch
 from toolmason.schema.patterns import to_ecma_pattern
-from toolmason.schema.wording import append_sentences, limit_sentences, without_sentinel_bounds
+from toolmason.schema.wording import append_sentences, limit_sentences, states_pattern, without_sentinel_bounds
 
 _LOOK_AROUND: Final = re.compile(r"\(\?(?:[=!]|<[=!])|\\[1-9]|\(\?P=")
 """A lookahead `(?=`, `(?!`, a lookbehind `(?<=`, `(?<!`, or a backreference `\\1`, `(?P=name)`."""
+_MOVED: Final = "; moved to the description"
+_TOO_LONG: Final = "; omitted, because it is too long for the description or implied by its format"
 _INCLUSIVE: Final = {"exclusiveMinimum": "minimum", "exclusiveMaximum": "maximum"}
 
 
@@ -31,13 +33,16 @@ def with_limits(
         return text
     supported: dict[str, Any] = {}
     unsupported: dict[str, Any] = {}
+    is_pattern_stated = states_pattern(limits)
     for keyword, value in _with_ecma_pattern(context, limits, branch).items():
         reason = _why_unsupported(context, keyword, value)
         if not reason:
             supported[keyword] = value
             continue
-        unsupported[keyword] = value
-        context.find(branch.pointer, keyword, Severity.LOSSY, f"{reason}; moved to the description")
+        is_stated = keyword != "pattern" or is_pattern_stated
+        if is_stated:
+            unsupported[keyword] = value
+        context.find(branch.pointer, keyword, Severity.LOSSY, reason + (_MOVED if is_stated else _TOO_LONG))
         if keyword in _INCLUSIVE:
             supported.setdefault(_INCLUSIVE[keyword], value)
         elif value == 0 and keyword in context.dialect.zero_is_unset:
@@ -47,7 +52,11 @@ def with_limits(
         text = append_sentences(text, limit_sentences(_not_in_text(unsupported, text)))
     if context.dialect.repeats_limits:
         repeated = without_sentinel_bounds(
-            {name: value for name, value in supported.items() if name not in unsupported}
+            {
+                name: value
+                for name, value in supported.items()
+                if name not in unsupported and (name != "pattern" or is_pattern_stated)
+            }
         )
         text = append_sentences(text, limit_sentences(_not_in_text(repeated, text)))
     return text

@@ -6,14 +6,20 @@ from collections.abc import Sequence
 from typing import Any
 
 from toolmason.schema.emit.context import CLOSED, EmitterContext
+from toolmason.schema.emit.rules import report_unstated
 from toolmason.schema.emit.values import quote_value
 from toolmason.schema.findings import Severity
 from toolmason.schema.normal_form import Branch, Conjunction, Node, OpaqueRule, is_false_schema
 from toolmason.schema.wording import join_words, limit_sentences
 
 
-def merge_root_objects(context: EmitterContext, objects: Sequence[Branch]) -> tuple[Branch, list[str]]:
-    """Merge the alternatives of a root, which providers reject. Return the object and its sentences."""
+def merge_root_objects(
+    context: EmitterContext, objects: Sequence[Branch], rules: Sequence[OpaqueRule]
+) -> tuple[Branch, list[str]]:
+    """Merge the alternatives of a root, which providers reject. Return the object and its sentences.
+
+    `rules` apply to all alternatives.
+    """
     first = objects[0]
     names = list(dict.fromkeys(name for branch in objects for name in branch.properties))
     # An alternative without the name accepts any value for it, but the merged object has the other one's schema.
@@ -39,8 +45,10 @@ def merge_root_objects(context: EmitterContext, objects: Sequence[Branch]) -> tu
         for name, value in first.limits.items()
         if all(branch.limits.get(name) == value for branch in objects)
     }
-    sentences = [_alternatives_text(context, objects, required)]
-    sentences += [rule.text for branch in objects for rule in branch.opaque_rules]
+    sentences = [_alternatives_text(context, objects, required, is_exclusive=_is_exclusive(rules))]
+    for branch in objects:
+        report_unstated(context, branch.opaque_rules)
+        sentences += [rule.text for rule in branch.opaque_rules]
     sentences += [
         text for branch in objects if dict(branch.limits) != limits for text in limit_sentences(branch.limits)
     ]
@@ -48,19 +56,28 @@ def merge_root_objects(context: EmitterContext, objects: Sequence[Branch]) -> tu
         is_false_schema(branch.additional_properties) for branch in objects
     )
     has_patterns = all(branch.pattern_properties == first.pattern_properties for branch in objects)
-    if not (has_additional and has_patterns):
-        message = "additional properties differ between the alternatives and are omitted"
-        context.find(first.pointer, "additionalProperties", Severity.LOSSY, message)
+    if not (is_shared := has_additional and has_patterns):
+        _report_other_properties(context, objects)
     merged = Branch(
         type="object",
         pointer=first.pointer,
         limits=limits,
         properties=properties,
         required=required,
-        additional_properties=first.additional_properties if has_additional else None,
-        pattern_properties=first.pattern_properties if has_patterns else (),
+        additional_properties=first.additional_properties if is_shared else None,
+        pattern_properties=first.pattern_properties if is_shared else (),
     )
     return merged, sentences
+
+
+def _report_other_properties(context: EmitterContext, objects: Sequence[Branch]) -> None:
+    """Report the rules for other properties, which differ between the alternatives."""
+    for branch in objects:
+        rules = {"additionalProperties": branch.additional_properties, "patternProperties": branch.pattern_properties}
+        for keyword, rule in rules.items():
+            if rule:
+                message = f"`{keyword}` differs between the alternatives and is omitted"
+                context.find(branch.pointer, keyword, Severity.LOSSY, message)
 
 
 def merge_required_alternatives(context: EmitterContext, node: Node) -> tuple[Branch, ...]:
@@ -74,7 +91,7 @@ def merge_required_alternatives(context: EmitterContext, node: Node) -> tuple[Br
     if any(branch._replace(required=(), pointer="") != first._replace(required=(), pointer="") for branch in objects):
         return node.branches
     required = _common_required(objects)
-    text = _alternatives_text(context, objects, required)
+    text = _alternatives_text(context, objects, required, is_exclusive=_is_exclusive(node.opaque_rules))
     message = "alternatives that differ in `required` are merged and described"
     context.find(first.pointer, "required", Severity.LOSSY, message)
     rules = (*first.opaque_rules, OpaqueRule({}, text, first.pointer))
@@ -86,9 +103,20 @@ def _common_required(objects: Sequence[Branch]) -> tuple[str, ...]:
     return tuple(name for name in objects[0].required if all(name in branch.required for branch in objects))
 
 
-def _alternatives_text(context: EmitterContext, objects: Sequence[Branch], common: Sequence[str]) -> str:
+def _alternatives_text(
+    context: EmitterContext, objects: Sequence[Branch], common: Sequence[str], *, is_exclusive: bool
+) -> str:
     """Describe each alternative: its tag, and the required properties beyond `common`."""
     has_different_names = len({tuple(branch.properties) for branch in objects}) > 1
+    needed_names = [[name for name in branch.required if name not in common] for branch in objects]
+    has_more = any(branch.description or _has_tag(context, branch) for branch in objects)
+    if all(len(names) == 1 for names in needed_names) and not has_more:
+        may_combine = not has_different_names or not any(
+            is_false_schema(each.additional_properties) for each in objects
+        )
+        names = [f"`{context.names.name_for(name)}`" for (name,) in needed_names]
+        text = f"Give {join_words(list(dict.fromkeys(names)), 'or')}"
+        return f"{text} (at least one)" if may_combine and not is_exclusive else text
     alternatives: list[str] = []
     for branch in objects:
         tags = {
@@ -106,6 +134,15 @@ def _alternatives_text(context: EmitterContext, objects: Sequence[Branch], commo
             text = f"{tag_text} with {text}" if names else tag_text
         alternatives.append(f"{text} ({branch.description.rstrip('.')})" if branch.description else text)
     return f"Give {'; or '.join(dict.fromkeys(alternatives))}"
+
+
+def _is_exclusive(rules: Sequence[OpaqueRule]) -> bool:
+    """Return whether a value may be required to fit only one of several alternatives."""
+    return any("oneOf" in rule.keywords for rule in rules)
+
+
+def _has_tag(context: EmitterContext, branch: Branch) -> bool:
+    return any(_only_value(context, conjunction) is not None for conjunction in branch.properties.values())
 
 
 def _only_value(context: EmitterContext, conjunction: Conjunction) -> Any:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import reduce
-
 from toolmason.schema.emit.any_value import any_value
 from toolmason.schema.emit.context import CLOSED, EmitterContext, JsonSchema, Part, Position
+from toolmason.schema.emit.declared import declared_properties
 from toolmason.schema.emit.limits import with_limits
-from toolmason.schema.emit.summary import summarize
+from toolmason.schema.emit.summary import matching_names, summarize
 from toolmason.schema.findings import Severity, json_pointer
-from toolmason.schema.normal_form import ANY_VALUE, Branch, Conjunction, intersect, is_false_schema
-from toolmason.schema.patterns import matches_name
+from toolmason.schema.normal_form import Branch, Conjunction, is_false_schema
 from toolmason.schema.providers import providers
-from toolmason.schema.wording import append_sentences
+from toolmason.schema.wording import append_sentences, states_pattern
 
 
 def emit_object(context: EmitterContext, branch: Branch, text: str) -> Part:
@@ -21,7 +18,7 @@ def emit_object(context: EmitterContext, branch: Branch, text: str) -> Part:
     schema: JsonSchema = {"type": context.type_name("object")}
     properties: dict[str, JsonSchema] = {}
     forbidden: list[str] = []
-    for name, conjunction in _declared_properties(branch).items():
+    for name, conjunction in declared_properties(branch).items():
         value = _emit_property(context, branch, name, conjunction)
         if value is None:
             forbidden.append(f"Do not give `{name}`")
@@ -40,24 +37,6 @@ def emit_object(context: EmitterContext, branch: Branch, text: str) -> Part:
         schema["required"] = required
     text = _with_other_properties(context, schema, branch, append_sentences(text, forbidden))
     return schema, with_limits(context, schema, branch, text)
-
-
-def _declared_properties(branch: Branch) -> Mapping[str, Conjunction]:
-    """Return the properties, including those that are only listed in `required`."""
-    missing = [name for name in branch.required if name not in branch.properties]
-    if not missing:
-        return branch.properties
-    return {**branch.properties, **{name: _undeclared_property(branch, name) for name in missing}}
-
-
-def _undeclared_property(branch: Branch, name: str) -> Conjunction:
-    """Return the schema of a name by `patternProperties`, otherwise by `additionalProperties`."""
-    matches = [(matches_name(pattern, name), conjunction) for pattern, conjunction in branch.pattern_properties]
-    matching = [conjunction for is_match, conjunction in matches if is_match]
-    if matching or any(is_match is None for is_match, _ in matches):
-        # A pattern that cannot be evaluated adds no rule.
-        return reduce(intersect, matching, ANY_VALUE)
-    return branch.additional_properties or ANY_VALUE
 
 
 def _property_pointer(branch: Branch, name: str) -> str:
@@ -115,8 +94,11 @@ def _with_other_properties(context: EmitterContext, schema: JsonSchema, branch: 
         is_complete = False
         message = "`patternProperties` is moved to the description"
         context.find(branch.pointer, "patternProperties", Severity.LOSSY, message)
+        if not all(states_pattern({"pattern": pattern}) for pattern, _ in branch.pattern_properties):
+            message = "a pattern of `patternProperties` is too long for the description and omitted"
+            context.find(branch.pointer, "patternProperties", Severity.LOSSY, message)
         sentences = [
-            f"Names matching `{pattern}`: {summarize(context, conjunction)}"
+            f"{matching_names(pattern)}: {summarize(context, conjunction)}"
             for pattern, conjunction in branch.pattern_properties
         ]
         text = append_sentences(text, sentences)
@@ -150,7 +132,15 @@ def _report_closed(context: EmitterContext, branch: Branch) -> None:
     if is_false_schema(additional) and not has_patterns:
         return
     has_no_arguments = context.level == 0 and additional is None and not branch.limits
-    if not (branch.properties or has_no_arguments) or additional is not None or has_patterns:
+    if has_patterns:
+        message = f"`patternProperties` is omitted: {CLOSED}"
+        context.find(branch.pointer, "patternProperties", Severity.NARROWED, message)
+    if additional and not is_false_schema(additional):
+        message = f"`additionalProperties` is omitted: {CLOSED}"
+        context.find(branch.pointer, "additionalProperties", Severity.NARROWED, message)
+    elif has_patterns:
+        return
+    elif not (branch.properties or has_no_arguments) or additional is not None:
         context.find(branch.pointer, "additionalProperties", Severity.NARROWED, CLOSED)
     else:
         context.find(branch.pointer, "additionalProperties", Severity.NOTE, "strict mode closes every object")

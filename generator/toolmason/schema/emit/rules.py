@@ -49,9 +49,20 @@ def rule_sentences(context: EmitterContext, rules: Sequence[OpaqueRule]) -> list
     """Return the sentences of rules that the dialect cannot express, and report them."""
     for rule in rules:
         for keyword in list(rule.keywords)[:1]:
-            message = f"`{keyword}` is not supported here; moved to the description"
+            message = (
+                f"`{keyword}` is not supported here{'; moved to the description' if rule.text else ' and omitted'}"
+            )
             context.find(rule.pointer, keyword, Severity.LOSSY, message)
+    report_unstated(context, rules)
     return [context.names.in_text(rule.text) for rule in rules]
+
+
+def report_unstated(context: EmitterContext, rules: Sequence[OpaqueRule]) -> None:
+    """Report the keywords that the sentences of `rules` do not state."""
+    for rule in rules:
+        for keyword in rule.unstated:
+            message = f"`{keyword}` does not fit into the description and is omitted"
+            context.find(rule.schema_pointer, keyword, Severity.LOSSY, message)
 
 
 def _verbatim(

@@ -65,9 +65,9 @@ def emit_number(context: EmitterContext, branch: Branch) -> Iterator[Part]:
         return
     text = _enum_description(branch)
     if branch.type in context.dialect.enum_types:
-        yield {**schema, "enum": list(branch.enum)}, text
+        yield {**schema, "enum": list(branch.enum_values)}, text
         return
-    values = sorted(branch.enum)
+    values = sorted(branch.enum_values)
     ranges = _ranges(values) if branch.type == "integer" else [(value, value) for value in values]
     if len(ranges) == 1 or (context.dialect.splits_integer_enums and len(ranges) <= MAX_RANGES):
         context.find(branch.pointer, "number-enum", Severity.NOTE, "the enum is written as limits")

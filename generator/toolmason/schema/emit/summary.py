@@ -1,17 +1,61 @@
-"""Short summaries of schemas for descriptions: `array of integer`, `object with name: string, age?: integer`."""
+"""Descriptions of schemas that the target cannot express: `array of integer`, `object (name: string)`."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from enum import IntEnum
+from math import inf
 from typing import Final
 
-from toolmason.schema.emit.context import EmitterContext
-from toolmason.schema.emit.values import quote_value
-from toolmason.schema.normal_form import Branch, Conjunction, to_inclusive_bounds
-from toolmason.schema.wording import end_sentence, join_words, limit_sentences, without_sentinel_bounds
+from toolmason.schema.emit.context import MAX_DEPTH, EmitterContext
+from toolmason.schema.emit.declared import declared_properties
+from toolmason.schema.findings import Severity, json_pointer
+from toolmason.schema.normal_form import (
+    ANY_VALUE,
+    Branch,
+    Conjunction,
+    Node,
+    OpaqueRule,
+    identity_key,
+    is_false_schema,
+    to_inclusive_bounds,
+)
+from toolmason.schema.wording import (
+    end_sentence,
+    join_words,
+    limit_sentences,
+    lower_first,
+    states_pattern,
+    without_sentinel_bounds,
+)
 
-_MAX_LISTED: Final = 12
-"""Maximum enum values or properties in a summary."""
-_MAX_LABEL_LENGTH: Final = 60
+MAX_SUMMARY: Final = 2_000
+"""Maximum characters of a summary; details are omitted until it fits."""
+_MAX_SUMMARIZED: Final = 300
+"""Maximum schemas in a summary."""
+_OMITTED: Final = "..."
+_MESSAGES: Final = {
+    "recursion": "recursive schema; the description states it once",
+    "depth": f"the description states at most {MAX_DEPTH} levels of the schema",
+    "size": f"the description states at most {_MAX_SUMMARIZED} parts of the schema",
+}
+
+
+class _Detail(IntEnum):
+    """Content of a summary; each member includes the smaller ones."""
+
+    NAMES = 0
+    """Names without types; those of optional properties only as far as they fit."""
+    TYPES = 1
+    FIRST_VALUES = 2
+    ENUMS = 3
+    LIMITS = 4
+    DESCRIPTIONS = 5
+
+
+_MAX_CUT_ENUM: Final = {_Detail.NAMES: 200, _Detail.TYPES: 200, _Detail.FIRST_VALUES: 1_000}
+"""Maximum characters of the values of an enum whose other values are omitted."""
 
 
 def join_descriptions(first: str, second: str) -> str:
@@ -21,32 +65,208 @@ def join_descriptions(first: str, second: str) -> str:
     return first if not second or second in first else f"{end_sentence(first)} {second}"
 
 
-def summarize(context: EmitterContext, conjunction: Conjunction, *, nested: bool = False) -> str:
-    """Summarize the accepted values in a few words; `nested` allows no further nesting."""
-    node = context.normalizer.node(conjunction)
-    if node.accepts_any_value:
-        return "anything"
-    types = list(dict.fromkeys(_summarize_branch(context, branch, nested=nested) for branch in node.branches))
-    text = join_words(types, "or") if types else "nothing"
-    text = f"({text})" if nested and len(types) > 1 else text
-    label = node.description if not nested and len(node.description) <= _MAX_LABEL_LENGTH else ""
-    return f"{text} ({label.rstrip('.')})" if label else text
+def summarize(context: EmitterContext, conjunction: Conjunction) -> str:
+    """Describe all rules of a schema, or omit details for `...` and report them."""
+    for detail in sorted(_Detail, reverse=True):
+        summary = _Summary(context, detail)
+        text = summary.value(conjunction)
+        if len(text) <= MAX_SUMMARY and summary.is_complete:
+            break
+    summary.report()
+    if len(text) <= MAX_SUMMARY:
+        return text
+    pointer = conjunction[0].pointer if conjunction else ""
+    context.find(pointer, "size", Severity.LOSSY, f"the description states only {MAX_SUMMARY} characters of the schema")
+    return text[:MAX_SUMMARY] + _OMITTED
 
 
-def _summarize_branch(context: EmitterContext, branch: Branch, *, nested: bool) -> str:
-    if branch.enum is not None:
-        return join_words([quote_value(value) for value in branch.enum[:_MAX_LISTED]], "or")
-    if nested:
-        return branch.type
-    if branch.type == "array" and branch.items is not None:
-        return f"array of {summarize(context, branch.items, nested=True)}"
-    if branch.type == "object" and branch.properties:
-        properties = [
-            f"{context.names.name_for(name)}{'' if name in branch.required else '?'}: "
-            f"{summarize(context, conjunction, nested=True)}"
-            for name, conjunction in list(branch.properties.items())[:_MAX_LISTED]
-        ]
-        return f"object with {', '.join(properties)}"
-    limits = without_sentinel_bounds(to_inclusive_bounds(branch)) if branch.is_numeric else branch.limits
-    sentences = [sentence[:1].lower() + sentence[1:] for sentence in limit_sentences(limits)]
-    return f"{branch.type} ({'; '.join(sentences)})" if sentences else branch.type
+class _Summary:
+    """Describes one schema with one level of detail, and collects the omitted rules."""
+
+    def __init__(self, context: EmitterContext, detail: _Detail) -> None:
+        self.is_complete = True
+        self._context = context
+        self._detail = detail
+        self._remaining = _MAX_SUMMARIZED
+        self._remaining_names = MAX_SUMMARY // 2
+        self._active: set[Hashable] = set()
+        self._omitted: list[tuple[str, str]] = []
+        self._omitted_properties: list[tuple[str, str]] = []
+        self._nodes: list[Node] = []
+
+    def report(self) -> None:
+        """Report every omitted rule, and the losses of the described schemas."""
+        for node in self._nodes:
+            for item in node.findings:
+                if item.severity is not Severity.NOTE:
+                    self._context.find(item.pointer, item.pattern, Severity.LOSSY, item.message)
+        for pointer, keyword in self._omitted:
+            severity = Severity.NOTE if keyword == "description" else Severity.LOSSY
+            message = _MESSAGES.get(keyword, f"`{keyword}` does not fit into the description and is omitted")
+            self._context.find(pointer, keyword, severity, message)
+        for pointer, name in self._omitted_properties:
+            message = f"the rules of `{name}` do not fit into the description and are omitted"
+            self._context.find(pointer, "properties", Severity.LOSSY, message)
+
+    def value(self, conjunction: Conjunction, *, is_item: bool = False) -> str:
+        """Describe the accepted values; `is_item` puts alternatives in parentheses."""
+        node = self._context.normalizer.node(conjunction)
+        self._nodes.append(node)
+        key = identity_key(conjunction)
+        self._remaining -= 1
+        self.is_complete = self.is_complete and self._remaining >= 0
+        if key and (limit := self._exceeded_limit(key)):
+            self._omit(node.pointer, limit)
+            types = list(dict.fromkeys(branch.type for branch in node.branches))
+            return f"{types[0]} ({_OMITTED})" if len(types) == 1 else _OMITTED
+        self._active.add(key)
+        text = self._node(node, is_item=is_item)
+        self._active.discard(key)
+        return text
+
+    def _exceeded_limit(self, key: Hashable) -> str:
+        if key in self._active:
+            return "recursion"
+        if self._remaining < 0:
+            return "size"
+        return "depth" if len(self._active) >= MAX_DEPTH else ""
+
+    def _node(self, node: Node, *, is_item: bool) -> str:
+        details = list(self._details(node.pointer, node.opaque_rules, node.description, node.sentences))
+        if node.accepts_any_value:
+            return _with_details("anything", details)
+        branches = [branch if branch.pointer else branch._replace(pointer=node.pointer) for branch in node.branches]
+        if len(branches) == 1:
+            return self._branch(branches[0], details)
+        types = list(dict.fromkeys(self._branch(branch, []) for branch in branches))
+        text = join_words(types, "or") if types else "nothing"
+        return _with_details(f"({text})" if len(types) > 1 and (is_item or details) else text, details)
+
+    def _branch(self, branch: Branch, node_details: Sequence[str]) -> str:
+        """Describe the values of one type; `node_details` apply to all types of the value."""
+        details = [*self._limits(branch)]
+        details += self._details(branch.pointer, branch.opaque_rules, branch.description)
+        details = list(dict.fromkeys([*details, *node_details]))
+        if branch.enum is not None:
+            return _with_details(self._enum(branch), [*self._enum_descriptions(branch), *details])
+        if branch.type == "object":
+            properties = ", ".join(self._properties(branch))
+            return _with_details(branch.type, [properties, *details] if properties else details)
+        if branch.type == "array":
+            return _with_details(self._array(branch), details)
+        return _with_details(branch.type, details)
+
+    def _details(
+        self, pointer: str, rules: Sequence[OpaqueRule], description: str, sentences: Sequence[str] = ()
+    ) -> Iterator[str]:
+        """Yield the rules and texts of a value."""
+        for rule in rules:
+            if self._detail >= _Detail.LIMITS:
+                yield lower_first(self._context.names.in_text(rule.text))
+                self._omitted += [(rule.schema_pointer, keyword) for keyword in rule.unstated]
+            else:
+                self._omitted += [(rule.schema_pointer, keyword) for keyword in rule.keywords]
+        if self._detail >= _Detail.DESCRIPTIONS:
+            yield from (text.rstrip(".") for text in (description, *sentences) if text)
+        elif description:
+            self._omit(pointer, "description")
+
+    def _limits(self, branch: Branch) -> Iterator[str]:
+        if branch.enum is not None:
+            limits = {name: value for name, value in branch.limits.items() if name in {"pattern", "format"}}
+        else:
+            limits = dict(to_inclusive_bounds(branch) if branch.is_numeric else branch.limits)
+            limits = without_sentinel_bounds(limits)
+        if self._detail < _Detail.LIMITS:
+            for keyword in limits:
+                self._omit(branch.pointer, keyword)
+            return
+        yield from map(lower_first, limit_sentences(limits))
+        if "pattern" in limits and not states_pattern(limits):
+            self._omit(branch.pointer, "pattern")
+            yield _OMITTED
+
+    def _enum(self, branch: Branch) -> str:
+        quoted = [json.dumps(value, ensure_ascii=False) for value in branch.enum_values]
+        max_length = _MAX_CUT_ENUM.get(self._detail, inf)
+        if sum(map(len, quoted)) <= max_length:
+            return join_words(quoted, "or")
+        self._omit(branch.pointer, "enum")
+        length, shown = 0, []
+        for value in quoted:
+            length += len(value)
+            if length > max_length:
+                break
+            shown.append(value)
+        return ", ".join([*shown, _OMITTED])
+
+    def _enum_descriptions(self, branch: Branch) -> Iterator[str]:
+        if self._detail >= _Detail.DESCRIPTIONS:
+            for value, text in branch.enum_descriptions:
+                yield f"{json.dumps(value, ensure_ascii=False)}: {text.rstrip('.')}"
+        elif branch.enum_descriptions:
+            self._omit(branch.pointer, "description")
+
+    def _array(self, branch: Branch) -> str:
+        if branch.prefix_items:
+            items = [f"{number}. {self.value(item)}" for number, item in enumerate(branch.prefix_items, 1)]
+            rest = "no other" if is_false_schema(branch.items) else f"then {self.value(branch.items or ANY_VALUE)}"
+            return f"array ({'; '.join([*items, rest])})"
+        if branch.items is None:
+            return "array"
+        return "array without items" if is_false_schema(branch.items) else f"array of {self._item(branch.items)}"
+
+    def _item(self, items: Conjunction) -> str:
+        return self.value(items, is_item=True)
+
+    def _properties(self, branch: Branch) -> Iterator[str]:
+        """Yield the declared properties, and the rules for other names."""
+        properties = declared_properties(branch)
+        if self._detail < _Detail.TYPES:
+            yield from self._names(branch, properties)
+            return
+        for name, conjunction in properties.items():
+            mark = "" if name in branch.required else "?"
+            yield f"{self._context.names.name_for(name)}{mark}: {self.value(conjunction)}"
+        for pattern, conjunction in branch.pattern_properties:
+            if not states_pattern({"pattern": pattern}):
+                self._omit(branch.pointer, "patternProperties")
+            yield f"{lower_first(matching_names(pattern))}: {self.value(conjunction)}"
+        additional = branch.additional_properties
+        if additional:
+            subject = "other names" if properties or branch.pattern_properties else "names"
+            is_closed = is_false_schema(additional)
+            yield f"no {subject}" if is_closed else f"{subject} mapped to {self.value(additional, is_item=True)}"
+
+    def _names(self, branch: Branch, properties: Mapping[str, Conjunction]) -> Iterator[str]:
+        """Yield the names of the required properties, then those of the others, as far as they fit."""
+        for keyword, is_present in (
+            ("patternProperties", branch.pattern_properties),
+            ("additionalProperties", branch.additional_properties),
+        ):
+            if is_present:
+                self._omit(branch.pointer, keyword)
+        names = list(dict.fromkeys([*branch.required, *properties]))
+        for name in names:
+            self._remaining_names -= len(name) + 3
+            if self._remaining_names >= 0:
+                yield self._context.names.name_for(name) + ("" if name in branch.required else "?")
+            self._omitted_properties.append((_property_pointer(branch, name), name))
+        if names:
+            yield _OMITTED
+
+    def _omit(self, pointer: str, keyword: str) -> None:
+        self._omitted.append((pointer, keyword))
+
+
+def matching_names(pattern: str) -> str:
+    """Return the subject of a sentence about the names that match `pattern`."""
+    return f"Names matching `{pattern}`" if states_pattern({"pattern": pattern}) else "Names of a certain form"
+
+
+def _property_pointer(branch: Branch, name: str) -> str:
+    return branch.pointer + (json_pointer(("properties", name)) if name in branch.properties else "/required")
+
+
+def _with_details(text: str, details: Sequence[str]) -> str:
+    return f"{text} ({'; '.join(details)})" if details else text

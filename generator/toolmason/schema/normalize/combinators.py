@@ -88,6 +88,9 @@ def _described_branches(node: Node, collector: FindingCollector) -> Iterator[Bra
         opaque_rules = branch.opaque_rules + node.opaque_rules
         if opaque_rules and branch.enum is not None:
             # Enums are merged with their descriptions, but without rules.
+            for keyword in (keyword for rule in opaque_rules for keyword in rule.unstated):
+                message = f"`{keyword}` does not fit into the description and is omitted"
+                collector.add_at(branch.pointer, keyword, Severity.LOSSY, message)
             description, opaque_rules = append_sentences(description, [rule.text for rule in opaque_rules]), ()
             collector.add_at(
                 branch.pointer, "enum", Severity.LOSSY, "a rule about enum values is moved to the description"

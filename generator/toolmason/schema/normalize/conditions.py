@@ -10,10 +10,9 @@ from toolmason.schema.keywords import TYPE_NAMES, VALUE_CHECKS
 from toolmason.schema.normal_form import Branch, Node, OpaqueRule, Subschema, is_false_schema
 from toolmason.schema.normalize.collector import FindingCollector
 from toolmason.schema.normalize.context import Keywords, NormalizerContext
-from toolmason.schema.normalize.opaque_rules import condition_text, not_text
+from toolmason.schema.normalize.rule_text import condition_text, must_be, not_text, unstated_keywords
 from toolmason.schema.normalize.type_branches import SEES_OTHER_ITEMS
 from toolmason.schema.references import References
-from toolmason.schema.wording import quote_schema
 
 _PROPERTY_CONDITIONS: Final = ("if", "dependentSchemas", "dependencies", "then", "else")
 CONDITION_KEYWORDS: Final = frozenset({"not", *_PROPERTY_CONDITIONS})
@@ -26,13 +25,18 @@ def with_conditions(context: NormalizerContext, node: Node, keywords: Keywords, 
     if "not" in keywords:
         excluded = _excluded_types(keywords["not"])
         if excluded is None:
-            text = not_text(context.references.dereference_for_text(keywords["not"]))
-            rules.append(OpaqueRule({"not": keywords["not"]}, text, collector.pointer_to("not")))
+            plain = context.references.dereference_for_text(keywords["not"])
+            text = not_text(plain)
+            pointer = collector.pointer_to("not")
+            rules.append(OpaqueRule({"not": keywords["not"]}, text, pointer, unstated_keywords(plain, text)))
         else:
             node = node._replace(branches=tuple(branch for branch in node.branches if branch.type not in excluded))
     if "if" in keywords and ("then" in keywords or "else" in keywords):
         rule = {keyword: keywords[keyword] for keyword in ("if", "then", "else") if keyword in keywords}
-        rules.append(OpaqueRule(rule, condition_text(rule, context.references), collector.pointer_to("if")))
+        plain = {keyword: context.references.dereference_for_text(schema) for keyword, schema in rule.items()}
+        text = condition_text(plain)
+        unstated = tuple(keyword for schema in plain.values() for keyword in unstated_keywords(schema, text))
+        rules.append(OpaqueRule(rule, text, collector.pointer_to("if"), unstated))
     branches = _declare_conditional_properties(context, node.branches, keywords, collector)
     return node._replace(branches=branches, opaque_rules=(*node.opaque_rules, *rules))
 
@@ -100,7 +104,7 @@ def with_unevaluated(node: Node, keywords: Keywords, collector: FindingCollector
         branches = tuple(closed if branch is objects[0] else branch for branch in node.branches)
         node, properties = node._replace(branches=branches), None
     items = keywords.get("unevaluatedItems")
-    if items is False and SEES_OTHER_ITEMS.isdisjoint(keywords):
+    if SEES_OTHER_ITEMS.isdisjoint(keywords):
         items = None  # Already part of the array branch.
     rules = list(node.opaque_rules)
     for keyword, value, noun in (
@@ -109,6 +113,7 @@ def with_unevaluated(node: Node, keywords: Keywords, collector: FindingCollector
     ):
         if value is False or (isinstance(value, dict) and value):
             plain = references.dereference_for_text(value)
-            text = f"Other {noun} must fit {quote_schema(plain)}" if value else f"No other {noun}"
-            rules.append(OpaqueRule({keyword: value}, text, collector.pointer_to(keyword)))
+            text = must_be(f"Other {noun}", "must", plain) if value else f"No other {noun}"
+            unstated = unstated_keywords(plain, text)
+            rules.append(OpaqueRule({keyword: value}, text, collector.pointer_to(keyword), unstated))
     return node._replace(opaque_rules=tuple(rules))

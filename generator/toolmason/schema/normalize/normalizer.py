@@ -149,7 +149,7 @@ class Normalizer(NormalizerContext):
 
     def _with_reference(self, node: Node, ref: str, keyword: str, collector: FindingCollector) -> Node:
         try:
-            schema, pointer = self.references.target(ref)
+            schema, pointer = self.references.target(ref, collector.pointer)
         except UnresolvedReferenceError as error:
             collector.add(keyword, error.pattern, Severity.REFUSED, str(error))
             return node

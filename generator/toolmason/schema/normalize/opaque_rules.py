@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, Final
 
 from toolmason.schema.findings import Severity
@@ -10,8 +10,9 @@ from toolmason.schema.keywords import VALUE_CHECKS
 from toolmason.schema.normal_form import OpaqueRule
 from toolmason.schema.normalize.collector import FindingCollector, quote
 from toolmason.schema.normalize.context import Keywords
+from toolmason.schema.normalize.rule_text import dependency_text, must_be, unstated_keywords
 from toolmason.schema.references import References
-from toolmason.schema.wording import join_words, quote_schema, range_text
+from toolmason.schema.wording import join_words, range_text, states_pattern
 
 _CONTENT_TEXTS: Final = {"contentEncoding": "Encoded as {}", "contentMediaType": "Media type: {}"}
 
@@ -40,19 +41,19 @@ def object_rules(keywords: Keywords, collector: FindingCollector, references: Re
     if isinstance(names, dict) and names and names != {"type": "string"}:
         plain = references.dereference_for_text(names)
         pattern = plain.get("pattern") if isinstance(plain, dict) and plain.keys() <= {"type", "pattern"} else None
-        text = f"Names must match `{pattern}`" if pattern else f"Names must fit {quote_schema(plain)}"
-        yield OpaqueRule({"propertyNames": names}, text, collector.pointer_to("propertyNames"))
+        is_stated = isinstance(pattern, str) and states_pattern({"pattern": pattern})
+        text = f"Names must match `{pattern}`" if is_stated else must_be("Names", "must", plain)
+        pointer = collector.pointer_to("propertyNames")
+        yield OpaqueRule({"propertyNames": names}, text, pointer, unstated_keywords(plain, text))
 
 
 def _dependency(name: str, value: Any, pointer: str, references: References) -> OpaqueRule:
     if isinstance(value, list):
         text = f"With `{name}` give also {join_words([f'`{needed}`' for needed in value], 'and')}"
         return OpaqueRule({"dependentRequired": {name: value}}, text, pointer)
-    if value is False:
-        text = f"Do not give `{name}`"
-    else:
-        text = f"With `{name}` the whole must fit {quote_schema(references.dereference_for_text(value))}"
-    return OpaqueRule({"dependentSchemas": {name: value}}, text, pointer)
+    plain = references.dereference_for_text(value)
+    text = dependency_text(name, plain)
+    return OpaqueRule({"dependentSchemas": {name: value}}, text, pointer, unstated_keywords(plain, text))
 
 
 def array_rules(keywords: Keywords, collector: FindingCollector, references: References) -> Iterator[OpaqueRule]:
@@ -64,26 +65,6 @@ def array_rules(keywords: Keywords, collector: FindingCollector, references: Ref
         collector.note("contains", "`contains` has no effect if `minContains` is 0")
         return
     rule = {keyword: keywords[keyword] for keyword in ("contains", "minContains", "maxContains") if keyword in keywords}
-    count, verb = range_text(low or None, high, "items"), "must" if low else "may"
-    text = f"{count} {verb} fit {quote_schema(references.dereference_for_text(rule['contains']))}"
-    yield OpaqueRule(rule, text, collector.pointer_to("contains"))
-
-
-def not_text(schema: Any) -> str:
-    """Return the sentence for `not`."""
-    if isinstance(schema, dict) and schema.keys() == {"enum"} and isinstance(schema["enum"], list):
-        return f"Must not be one of {', '.join(map(quote, schema['enum']))}"
-    if isinstance(schema, dict) and schema.keys() == {"const"}:
-        return f"Must not be {quote(schema['const'])}"
-    is_required = isinstance(schema, dict) and schema.keys() == {"required"}
-    if is_required and VALUE_CHECKS["required"](schema["required"]):
-        return f"Do not give {join_words([f'`{name}`' for name in schema['required']], 'and')} together"
-    return f"Must not fit {quote_schema(schema)}"
-
-
-def condition_text(rule: Mapping[str, Any], references: References) -> str:
-    """Return the sentence for `if`, `then` and `else`."""
-    quoted = {keyword: quote_schema(references.dereference_for_text(schema)) for keyword, schema in rule.items()}
-    text = f"If it fits {quoted['if']}"
-    text += f", it must fit {quoted['then']}" if "then" in quoted else ", nothing more is asked"
-    return text + (f"; otherwise {quoted['else']}" if "else" in quoted else "")
+    plain = references.dereference_for_text(rule["contains"])
+    text = must_be(range_text(low or None, high, "items"), "must" if low else "may", plain)
+    yield OpaqueRule(rule, text, collector.pointer_to("contains"), unstated_keywords(plain, text))

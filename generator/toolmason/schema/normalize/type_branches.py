@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from toolmason.schema.findings import Severity
 from toolmason.schema.intersection import prune_enum
 from toolmason.schema.keywords import JSON_TYPES, LIMIT_KEYWORDS, TYPE_ALIASES, TYPE_NAMES, JsonType
-from toolmason.schema.normal_form import ALL_TYPES, ANY_VALUE, Branch, Conjunction, Subschema
+from toolmason.schema.normal_form import ALL_TYPES, ANY_VALUE, Branch, Conjunction, Subschema, is_false_schema
 from toolmason.schema.normalize.collector import FindingCollector
 from toolmason.schema.normalize.context import MAX_DEPTH, Keywords, NormalizerContext
 from toolmason.schema.normalize.opaque_rules import array_rules, object_rules, string_rules
 from toolmason.schema.references import UnresolvedReferenceError
 
 SEES_OTHER_ITEMS: Final = frozenset({"$ref", "allOf", "anyOf", "oneOf", "if", "contains"})
-"""Keywords beside which `unevaluatedItems: false` differs from `items: false`."""
+"""Keywords beside which `unevaluatedItems` differs from `items`."""
+_MAX_LISTED_NAMES: Final = 24
+"""Maximum names of `propertyNames` that become properties."""
 _TYPE_KEYWORDS: Final = frozenset(
     {keyword for keywords in LIMIT_KEYWORDS.values() for keyword in keywords}
     | {"additionalItems", "additionalProperties", "contains", "contentEncoding", "contentMediaType", "dependencies"}
@@ -95,6 +97,13 @@ def _object_branch(
     properties = _conjunctions(context, keywords, "properties", collector)
     additional = _optional_conjunction(context, keywords, "additionalProperties", collector)
     patterns = _conjunctions(context, keywords, "patternProperties", collector)
+    names = _listed_names(context, keywords)
+    if names is not None:
+        collector.note("propertyNames", "the names of `propertyNames` are written as properties")
+        pointer = collector.pointer_to("propertyNames")
+        properties = _with_listed_names(properties, additional, names, pointer)
+        additional = (Subschema(False, pointer),)
+        keywords = {keyword: value for keyword, value in keywords.items() if keyword != "propertyNames"}
     return Branch(
         type="object",
         pointer=collector.pointer,
@@ -105,6 +114,31 @@ def _object_branch(
         pattern_properties=tuple(patterns.items()),
         opaque_rules=tuple(object_rules(keywords, collector, context.references)),
     )
+
+
+def _listed_names(context: NormalizerContext, keywords: Keywords) -> list[str] | None:
+    """Return the names of `propertyNames` if it lists them; None for any other rule, or too many names."""
+    if "propertyNames" not in keywords or keywords.get("patternProperties"):
+        return None
+    rule = context.references.dereference_for_text(keywords["propertyNames"])
+    if not isinstance(rule, dict) or rule.keys() - {"type", "title", "description"} not in ({"enum"}, {"const"}):
+        return None
+    names = rule.get("enum", [rule.get("const")])
+    is_text = isinstance(names, list) and all(isinstance(name, str) for name in names)
+    has_type = rule.get("type", "string") == "string"
+    return list(dict.fromkeys(names)) if is_text and has_type and len(names) <= _MAX_LISTED_NAMES else None
+
+
+def _with_listed_names(
+    properties: Mapping[str, Conjunction], additional: Conjunction | None, names: Sequence[str], pointer: str
+) -> dict[str, Conjunction]:
+    """Return the properties of an object that allows only `names`."""
+    listed = {
+        name: conjunction if name in names else (Subschema(False, pointer),) for name, conjunction in properties.items()
+    }
+    if not is_false_schema(additional):
+        listed |= {name: additional or ANY_VALUE for name in names if name not in listed}
+    return listed
 
 
 def _array_branch(
@@ -118,8 +152,8 @@ def _array_branch(
         _conjunction(context, value, collector, prefix, index) for index, value in enumerate(keywords.get(prefix, ()))
     )
     items = _optional_conjunction(context, keywords, rest, collector)
-    if keywords.get("unevaluatedItems") is False and items is None and SEES_OTHER_ITEMS.isdisjoint(keywords):
-        items = _conjunction(context, False, collector, "unevaluatedItems")
+    if items is None and SEES_OTHER_ITEMS.isdisjoint(keywords):
+        items = _optional_conjunction(context, keywords, "unevaluatedItems", collector)
     return Branch(
         type="array",
         pointer=collector.pointer,
@@ -166,7 +200,7 @@ def _conjunction(
             break
         ref, ref_pointer = schema["$ref"], f"{pointer}/$ref"
         try:
-            schema, pointer = context.references.target(ref)
+            schema, pointer = context.references.target(ref, pointer)
         except (UnresolvedReferenceError, AttributeError, TypeError):
             break
         collector.add_at(ref_pointer, "$ref", Severity.NOTE, f"`{ref}` is inlined")

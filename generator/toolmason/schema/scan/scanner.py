@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from toolmason.schema.findings import json_pointer
 from toolmason.schema.keywords import COUNT_KEYWORDS, NUMBER_KEYWORDS, TYPE_NAMES
 from toolmason.schema.patterns import to_ecma_pattern
 from toolmason.schema.providers import providers
@@ -257,7 +258,7 @@ class _Scanner:
     def _resolve(self, name: str, ref: str, location: _Location) -> tuple[str, ...]:
         """Return the pattern of an unresolved reference; record a resolved `$ref`."""
         try:
-            _, target = self._references.target(ref)
+            _, target = self._references.target(ref, json_pointer(location.parts))
         except UnresolvedReferenceError as error:
             return ("dangling-ref",) if name == "ref" else (error.pattern,)
         if name == "$ref":
