@@ -320,7 +320,12 @@ def test_tools_are_grouped_by_source(tmp_path: Path) -> None:
     grouped = schema("check", *files).stdout.splitlines()
     detailed = schema("check", "--tool", "read", *files).stdout.splitlines()
 
-    assert grouped == [f"{files[0]}:", f"{files[1]}:", "3 tools for mcp: 3 compatible."]
+    assert grouped == [
+        f"{files[0]}:",
+        f"{files[1]}:",
+        "3 tools for mcp: 3 compatible.",
+        "Schemas: about 27 tokens, transformed 27.",
+    ]
     assert detailed[:5] == [f"{files[0]}:", "read  COMPATIBLE", "", f"{files[1]}:", "read  COMPATIBLE"]
 
 

@@ -135,7 +135,7 @@ def test_only_findings_that_the_baseline_lacks_count(tmp_path: Path) -> None:
     assert (known.exit_code, grown.exit_code) == (0, 1)
     assert "breaks  additionalProperties: 1 tool; accepted: in the baseline\n" in grown.stdout
     assert "refused  dangling-$ref: 1 tool\n" in grown.stdout
-    assert grown.stdout.endswith("3 tools for mcp: 2 compatible, 1 incompatible (1 refused, 1 accepted).\n")
+    assert "\n3 tools for mcp: 2 compatible, 1 incompatible (1 refused, 1 accepted).\n" in grown.stdout
     assert "additionalProperties" not in check(file, "--baseline", baseline, "--format", "github").stdout
 
 
@@ -265,7 +265,8 @@ def test_the_printed_python_fixes_a_server(tmp_path: Path) -> None:
     after = check("--server", command)
 
     assert before.exit_code == 1
-    assert (after.exit_code, after.stdout) == (0, "find  COMPATIBLE\n\n1 tool for mcp: 1 compatible.\n")
+    assert after.exit_code == 0
+    assert after.stdout.startswith("find  COMPATIBLE\n\n1 tool for mcp: 1 compatible.\n")
 
 
 def test_no_code_is_printed_where_none_helps(tmp_path: Path) -> None:
