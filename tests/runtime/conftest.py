@@ -5,9 +5,14 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+import anyio
 import pytest
+
+PATIENCE_S = 30.0
+"""Seconds to wait for a condition."""
 
 HERE = str(Path(__file__).parent)
 sys.path.insert(0, HERE)
@@ -30,3 +35,31 @@ def anyio_backend() -> str:
 def heed_a_hang_up() -> None:
     """Let programs we start heed SIGHUP: whoever runs the tests under `nohup` passes on that it is ignored."""
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
+@pytest.fixture(scope="session")
+def until() -> Callable[[Callable[[], bool]], Awaitable[None]]:
+    """Wait until a condition holds, for a limited time."""
+
+    async def wait(condition: Callable[[], bool]) -> None:
+        with anyio.fail_after(PATIENCE_S):
+            while not condition():  # noqa: ASYNC110  a process elsewhere sets no event
+                await anyio.sleep(0.01)
+
+    return wait
+
+
+@pytest.fixture(scope="session")
+def is_running() -> Callable[[int], bool]:
+    """Return whether a process runs; one that has ended may still wait for its parent."""
+
+    def look(pid: int) -> bool:
+        try:
+            os.kill(pid, 0)
+            if sys.platform != "linux":
+                return True
+            return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[0] not in {b"Z", b"X"}
+        except (ProcessLookupError, FileNotFoundError):
+            return False
+
+    return look

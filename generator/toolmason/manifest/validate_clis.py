@@ -82,12 +82,7 @@ def check_hints(context: TableContext) -> None:
 
 
 def _check_cli_tool(context: TableContext) -> None:
-    cli = context.data["cli"]
-    if cli == "":
-        context.error("TM209", f"`cli` in {table_name(context.at)} is empty", "cli")
-    elif "category" not in context.data and not has_category(context.document.data, "clis", cli):
-        hint = f'add `category = "..."` here, or in [clis.{cli}] for all of its tools'
-        context.error("TM202", f"missing key `category` {within(context.at)}", hint=hint)
+    check_provider(context, "cli")
     check_words(context, "argv")
     _check_exit_codes(context)
     if "risk" in context.data:
@@ -102,7 +97,17 @@ def _table(data: Any, key: str) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def has_category(manifest: Mapping[str, Any], section: str, name: Any) -> bool:
+def check_provider(context: TableContext, key: str) -> None:
+    """Report an empty name of the program (`cli`) or the server (`upstream`) of a tool, and a tool without category."""
+    name, section = context.data[key], f"{key}s"
+    if name == "":
+        context.error("TM209", f"`{key}` in {table_name(context.at)} is empty", key)
+    elif "category" not in context.data and not _has_category(context.document.data, section, name):
+        hint = f'add `category = "..."` here, or in [{section}.{name}] for all of its tools'
+        context.error("TM202", f"missing key `category` {within(context.at)}", hint=hint)
+
+
+def _has_category(manifest: Mapping[str, Any], section: str, name: Any) -> bool:
     """Return whether a program or upstream has a category for its tools; true for undeclared ones, reported later."""
     table = _table(manifest, section).get(name) if isinstance(name, str) else None
     return not isinstance(table, dict) or "category" in table

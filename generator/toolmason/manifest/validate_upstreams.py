@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from toolmason_runtime.toml.problems import either, quoted, table_name, unprintable, within
+from toolmason_runtime.toml.problems import either, quoted, table_name, unprintable
 from toolmason_runtime.toml.reader import TableContext
 
-from toolmason.manifest.validate_clis import check_environment, check_hints, check_words, has_category
+from toolmason.manifest.validate_clis import check_environment, check_hints, check_provider, check_words
 
 _PROCESS_KEYS: Final = ("env", "pass_env", "working_dir")
 """Keys that only an upstream with a `command` has."""
@@ -50,12 +50,7 @@ def _check_headers(context: TableContext) -> None:
 
 def check_upstream_tool(context: TableContext) -> None:
     """Report missing keys of a tool with `upstream`."""
-    upstream = context.data["upstream"]
-    if upstream == "":
-        context.error("TM209", f"`upstream` in {table_name(context.at)} is empty", "upstream")
-    elif "category" not in context.data and not has_category(context.document.data, "upstreams", upstream):
-        hint = f'add `category = "..."` here, or in [upstreams.{upstream}] for all of its tools'
-        context.error("TM202", f"missing key `category` {within(context.at)}", hint=hint)
+    check_provider(context, "upstream")
     original = context.data.get("upstream_tool")
     if isinstance(original, str) and (characters := unprintable(original)):
         message = f"`upstream_tool` in {table_name(context.at)} contains {characters}"

@@ -67,7 +67,6 @@ class Connection:
         self.calls: list[Caller] = []
         """The calls that use it, in the order of their start."""
         self.is_over = False
-        self.why_over = ""
         self._is_local = call.is_local
         self._process = UpstreamProcess(upstream) if upstream.command else None
         self._ready: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
@@ -88,8 +87,7 @@ class Connection:
 
     async def aclose(self) -> None:
         """End the connection and the upstream."""
-        self.is_over = True
-        self._closing.set()
+        self.leave()
         if not self._ready.done():
             self._task.cancel()
         await self.closed()
@@ -98,6 +96,10 @@ class Connection:
         """End a connection that cannot be used any more; the next call starts a new one."""
         self.is_over = True
         self._closing.set()
+
+    def why_it_ended(self) -> str:
+        """Return the exit code of the program and its last line on stderr, for an error message; empty over HTTP."""
+        return self._process.why_it_ended() if self._process else ""
 
     def is_lost(self, error: BaseException) -> bool:
         """Return whether an error means that the upstream has ended.
@@ -136,8 +138,6 @@ class Connection:
                 self._ready.exception()  # marks it as retrieved: every waiting call may have been cancelled
             elif not isinstance(error, asyncio.CancelledError):
                 _log.debug("upstream %s: error while closing", self.upstream.name, exc_info=error)
-        finally:
-            self.why_over = self._process.why_it_ended() if self._process else ""
 
     async def _wait_for_end(self) -> None:
         """Wait until the connection is to be closed, or the program has ended."""
@@ -167,13 +167,12 @@ class Connection:
 
     def _start_error(self, error: BaseException) -> ToolError:
         cause = first_error(error)
-        ended = self._process.why_it_ended() if self._process else ""
         if isinstance(cause, ToolError):
             reason = f"could not be started: {cause.message}"
         elif isinstance(cause, TimeoutError):
-            reason = f"did not answer within {START_S:g} seconds{ended}"
+            reason = f"did not answer within {START_S:g} seconds{self.why_it_ended()}"
         elif self._process is not None and self._process.ended.is_set():
-            reason = f"ended while it started{ended}"
+            reason = f"ended while it started{self.why_it_ended()}"
         else:
             reason = f"could not be reached: {error_text(cause)}"
         message = (

@@ -101,8 +101,7 @@ class RunningCall:
                 if self._questions:
                     await self._pass_on(self._questions[0], call)
                 else:
-                    self._changed.clear()
-                    await self._changed.wait()
+                    await self._change()
             return self._task.result()
         except InputRequired:
             self._upstreams.keep(self)
@@ -157,8 +156,12 @@ class RunningCall:
         finally:
             sending.cancel()
         while question in self._questions:  # until `ask` has taken the answer
-            self._changed.clear()
-            await self._changed.wait()
+            await self._change()
+
+    async def _change(self) -> None:
+        """Wait until a question is added or removed, or the call has ended."""
+        self._changed.clear()
+        await self._changed.wait()
 
     def _settle(self, question: _Question, sending: asyncio.Task[dict[str, Any]]) -> None:
         error = sending.exception()
@@ -188,8 +191,7 @@ class RunningCall:
         client = await connection.client()
         limit_s = self.tool.timeout_s or self.tool.upstream.timeout_s
         while self._questions:  # such as that for the roots, which some servers need before a call
-            self._changed.clear()
-            await self._changed.wait()
+            await self._change()
         with anyio.CancelScope(deadline=anyio.current_time() + limit_s) as self._limit:
             try:
                 result = await client.call_tool(self.tool.original, self.arguments, progress_callback=self._progress)
@@ -224,7 +226,8 @@ class RunningCall:
 
     def _ended_error(self, connection: Connection, *, was_repeated: bool) -> ToolError:
         times = "twice " if was_repeated else ""
-        message = f"The MCP server '{self.tool.upstream.name}' ended {times}during this call{connection.why_over}. "
+        reason = connection.why_it_ended()
+        message = f"The MCP server '{self.tool.upstream.name}' ended {times}during this call{reason}. "
         if was_repeated:
             message += "Do not retry; tell the user."
         else:

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import importlib
-import os
 import shutil
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-import anyio
 import pytest
 from mcp import Client
 from oracle import LEGACY, MODERN, Oracle, watched
 
-PATIENCE_S = 30.0
 HERE = Path(__file__).parent
 NODE_MODULES = HERE.parents[1] / "node_modules"
 
@@ -79,31 +76,3 @@ def talking(request: pytest.FixtureRequest, desk: Path, build_server: Callable[.
             yield client
 
     return talk
-
-
-@pytest.fixture(scope="session")
-def until() -> Callable[[Callable[[], bool]], Awaitable[None]]:
-    """Wait until a condition holds, for a limited time."""
-
-    async def wait(condition: Callable[[], bool]) -> None:
-        with anyio.fail_after(PATIENCE_S):
-            while not condition():  # noqa: ASYNC110  a process elsewhere sets no event
-                await anyio.sleep(0.01)
-
-    return wait
-
-
-@pytest.fixture(scope="session")
-def is_running() -> Callable[[int], bool]:
-    """Return whether a process runs; one that has ended may still wait for its parent."""
-
-    def look(pid: int) -> bool:
-        try:
-            os.kill(pid, 0)
-            if sys.platform != "linux":
-                return True
-            return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[0] not in {b"Z", b"X"}
-        except (ProcessLookupError, FileNotFoundError):
-            return False
-
-    return look
