@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from toolmason_runtime.discovery import style_for
 from toolmason_runtime.protocol.catalogue import Catalogue, WireTool
@@ -15,8 +14,6 @@ from toolmason_runtime.protocol.tokens import estimate_tokens
 
 from toolmason.catalogue.table import catalogue
 from toolmason.model.server import Server
-
-_REFERENCE: Final = re.compile(r'"#/\$defs/([^"]+)"')
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,26 +103,12 @@ def report_stats(server: Server) -> str:
 
 def _declared_tokens(server: Server, costs: Sequence[Cost]) -> list[int]:
     """Return the tokens of each tool with the schema of the manifest, then their sum and average."""
-    schemas = {tool.name: (tool.input_schema, _with_used_definitions(tool.schema)) for tool in server.tools}
+    schemas = {tool.name: (tool.input_schema, tool.schema) for tool in server.tools}
     tokens = []
     for cost in costs:
         sent, declared = (estimate_tokens(_to_wire(schema)) for schema in schemas[cost.name])
         tokens.append(cost.tokens - sent + declared)
     return [*tokens, sum(tokens), sum(tokens) // max(1, len(tokens))]
-
-
-def _with_used_definitions(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a schema without the definitions of other tools."""
-    definitions = schema.get("$defs", {})
-    rest = {key: value for key, value in schema.items() if key != "$defs"}
-    used: dict[str, Any] = {}
-    pending = [rest]
-    while pending:
-        for name in _REFERENCE.findall(_to_wire(pending.pop())):
-            if name in definitions and name not in used:
-                used[name] = definitions[name]
-                pending.append(definitions[name])
-    return rest | {"$defs": used} if used else rest
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

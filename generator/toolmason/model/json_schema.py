@@ -6,7 +6,10 @@ to clients and providers (`toolmason.schema`).
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
 
 from toolmason.model.types import (
     ArrayType,
@@ -18,6 +21,8 @@ from toolmason.model.types import (
     Property,
     TypeRef,
 )
+
+_REFERENCE: Final = re.compile(r'"#/\$defs/([^"]+)"')
 
 Types = Mapping[str, ObjectType]
 
@@ -75,6 +80,19 @@ def _type_schema(ref: TypeRef) -> JsonSchema:
 def definitions(types: Sequence[ObjectType], *, formats: bool = True) -> dict[str, JsonSchema]:
     """Return the `$defs` of `types`."""
     return {named.name: object_schema(named.fields, named.description, formats=formats) for named in types}
+
+
+def with_definitions(schema: JsonSchema, definitions: Mapping[str, JsonSchema]) -> JsonSchema:
+    """Return `schema` with the definitions that it uses, directly or in other definitions."""
+    used: set[str] = set()
+    pending = [schema]
+    while pending:
+        names = {
+            name for name in _REFERENCE.findall(json.dumps(pending.pop(), ensure_ascii=False)) if name in definitions
+        }
+        pending += [definitions[name] for name in names - used]
+        used |= names
+    return {**schema, "$defs": {name: definitions[name] for name in definitions if name in used}} if used else schema
 
 
 def result_schema(named: ObjectType, types: Types) -> JsonSchema:

@@ -53,7 +53,7 @@ def resolve_tool(context: ResolveContext, checker: SchemaChecker, name: str, tab
     exact = json_schema.object_schema(params) if raw is None else raw
     if not types.has_gaps(context, params):
         _check_examples(context, checker, name, table, exact)
-    schema = exact if raw is not None or not context.types else {**exact, "$defs": context.definitions}
+    schema = exact if raw is not None else json_schema.with_definitions(exact, context.definitions)
     sent = Projection(schema=schema) if table.verbatim_schema else _advertise(context, table, schema)
     return Tool(
         name=name,

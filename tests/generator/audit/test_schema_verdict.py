@@ -120,6 +120,14 @@ def test_a_tool_is_incompatible_if_a_client_refuses_it_or_crashes(
     assert check(file, *(["--fail-on", fail_on] if fail_on else [])).exit_code == code
 
 
+def test_the_schema_of_a_manifest_tool_has_only_the_types_that_it_uses() -> None:
+    report = json.loads(check("--json", "--manifest", str(REPOSITORY / "manifest" / "workbench.toml")).stdout)
+    schemas = {tool["name"]: tool["original_schema"] for tool in report["tools"]}
+
+    assert schemas["read_files"]["$defs"].keys() == {"FileReadRequest"}
+    assert "$defs" not in schemas["list_allowed_directories"]
+
+
 # Accepted findings
 
 
