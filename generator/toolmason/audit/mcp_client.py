@@ -8,27 +8,25 @@ from __future__ import annotations
 import logging
 import os
 import signal
-import tempfile
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
-from typing import IO, Any, Final, Literal, TypeVar
+from typing import Any, Final, Literal, TypeVar
 
 import anyio
 import httpx2
-from mcp import Client, MCPError, StdioServerParameters
-from mcp.client.stdio import stdio_client
+from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
 from mcp.types import CONNECTION_CLOSED, INVALID_REQUEST, ElicitResult, ErrorData, ListRootsResult
 from pydantic import ValidationError
 
 from toolmason.audit.server_lists import ServerDescription, ServerError, describe, list_all_tools
+from toolmason.audit.server_process import AuditedProcess
 
 MAX_INVALID_LINES: Final = 200
 """Lines on stdout that are not MCP messages, after which the audit gives up."""
 _STDERR_LINES: Final = 20
-_STDERR_BYTES: Final = 80 * 1024
 _NO_MESSAGE: Final = "Server returned an error response"
 """The SDK's text for an HTTP error without a message."""
 _HINTS: Final = {
@@ -103,30 +101,26 @@ def _ask(
         if isinstance(server, str):
             url = server
             return _run(lambda: _ask_over_http(url, question, headers, timeout_s, callbacks), timeout_s)
-        command, *arguments = server
-        launch = launch or Launch()
+        command, launch = tuple(server), launch or Launch()
         environ = dict(os.environ if launch.environ is None else launch.environ)
-        parameters = StdioServerParameters(command=command, args=arguments, env=environ, cwd=launch.cwd)
 
         def ask(mode: _Mode) -> Answer:
-            with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as stderr:
-                try:
-                    return _run(
-                        lambda: _converse(stdio_client(parameters, errlog=stderr), question, mode, callbacks), timeout_s
-                    )
-                except ServerError as error:
-                    error.stderr_tail = _tail(stderr)
-                    raise
+            stderr = bytearray()
+
+            async def converse() -> Answer:
+                process = AuditedProcess(command, environ, launch.cwd or "", stderr)
+                return await _converse(process.streams(), question, mode, callbacks)
+
+            try:
+                return _run(converse, timeout_s)
+            except ServerError as error:
+                error.stderr_tail = "\n".join(stderr.decode("utf-8", "replace").strip().splitlines()[-_STDERR_LINES:])
+                raise
 
         try:
             return ask("auto")
         except _DisconnectedError:  # servers of earlier revisions may exit at an unknown method
             return ask("legacy")
-
-
-def _tail(stderr: IO[str]) -> str:
-    stderr.seek(max(0, os.fstat(stderr.fileno()).st_size - _STDERR_BYTES))
-    return "\n".join(stderr.read().strip().splitlines()[-_STDERR_LINES:])
 
 
 async def _ask_over_http(

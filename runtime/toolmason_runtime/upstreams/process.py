@@ -17,6 +17,7 @@ from toolmason_runtime.programs.argv import expand_variables
 from toolmason_runtime.programs.execute import Command, base_environment, start
 from toolmason_runtime.programs.launcher_client import Limits
 from toolmason_runtime.programs.process_group import Process
+from toolmason_runtime.programs.running_process import RunningProcess
 from toolmason_runtime.transports.framing import LineBuffer, MalformedError, encode_message, receive
 from toolmason_runtime.upstreams.spec import Upstream
 
@@ -58,7 +59,7 @@ class UpstreamProcess:
         outgoing, to_send = anyio.create_memory_object_stream[SessionMessage](0)
         tasks: list[asyncio.Task[None]] = []
         try:
-            await start(self._process, self._command(os.environ), None)
+            await self._start(self._process)
             tasks = [
                 asyncio.create_task(work)
                 for work in (self._read(received), self._write(to_send), self._watch(received))
@@ -77,6 +78,9 @@ class UpstreamProcess:
         code = self._process.exit_code
         status = "" if code is None else f" with exit code {code}" if code >= 0 else f" by signal {-code}"
         return f"{status}; its last line on stderr: {self._stderr[-1]}" if self._stderr else status
+
+    async def _start(self, process: RunningProcess) -> None:
+        await start(process, self._command(os.environ), None)
 
     def _command(self, environ: Mapping[str, str]) -> Command:
         upstream, name = self._upstream, self._upstream.name
@@ -113,7 +117,7 @@ class UpstreamProcess:
             self.ended.set()
             received.close()
 
-    def _message(self, line: bytes) -> SessionMessage | None:
+    def _message(self, line: bytes) -> SessionMessage | Exception | None:
         """Return the message of a line. A malformed line is logged; a call that waits for it fails."""
         try:
             return SessionMessage(receive(line, max_bytes=MAX_MESSAGE_BYTES).message)

@@ -486,6 +486,15 @@ def test_a_server_is_ended_at_the_time_out(tmp_path: Path) -> None:
     assert not is_running(wait_for_pid(file))
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no launcher")
+def test_a_descendant_that_left_the_process_group_ends_with_its_server(tmp_path: Path) -> None:
+    file = tmp_path / "pid"
+    result = schema("check", "--json", "--server", odd("daemon", str(file)))
+
+    assert names(result) == ["only"]
+    assert not is_running(wait_for_pid(file))
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
 def test_a_signal_ends_the_server_first(number: signal.Signals, tmp_path: Path) -> None:
     file = tmp_path / "pid"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -69,6 +70,10 @@ def main(behaviour: str, *more: str) -> None:
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
         Path(more[0]).write_text(str(os.getpid()), encoding="utf-8")
         NEVER.wait()
+    if behaviour == "daemon":
+        null = subprocess.DEVNULL
+        child = subprocess.Popen(["sleep", "300"], start_new_session=True, stdin=null, stdout=null, stderr=null)
+        Path(more[0]).write_text(str(child.pid), encoding="utf-8")
     if behaviour == "chatters":
         while True:
             sys.stdout.write("Listening ...\n")

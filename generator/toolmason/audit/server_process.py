@@ -1,0 +1,63 @@
+"""The process of an audited server: it gets the environment of the user, and its output is evidence, not a log."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from mcp.shared.message import SessionMessage
+from toolmason_runtime.programs.launcher_client import Execution, Limits
+from toolmason_runtime.programs.running_process import RunningProcess
+from toolmason_runtime.transports.framing import MalformedError, receive
+from toolmason_runtime.upstreams.process import MAX_MESSAGE_BYTES, UpstreamProcess
+from toolmason_runtime.upstreams.spec import Upstream
+
+_STDERR_BYTES: Final = 80 * 1024
+
+
+class AuditedProcess(UpstreamProcess):
+    """A server that ends with all of its descendants, also those that left its process group.
+
+    Unlike an upstream, it may come from a directory of the project that is on PATH. `stderr` receives the end of its
+    standard error.
+    """
+
+    def __init__(self, command: Sequence[str], environ: Mapping[str, str], cwd: str, stderr: bytearray) -> None:
+        super().__init__(Upstream(name=command[0], command=tuple(command)))
+        self._argv, self._environ, self._cwd = tuple(command), environ, cwd
+        self._errors_tail = stderr
+
+    async def _start(self, process: RunningProcess) -> None:
+        await process.start(
+            Execution(
+                argv=self._argv,
+                executable=self._executable(),
+                env=self._environ,
+                cwd=self._cwd,
+                limits=Limits(memory_mb=0, file_bytes=0),
+            ),
+            None,
+        )
+
+    def _executable(self) -> str:
+        name = self._argv[0]
+        if Path(name).name != name:
+            return str(Path(self._cwd, name).absolute())
+        executable = shutil.which(name, path=self._environ.get("PATH", os.defpath))
+        if executable is None:
+            raise FileNotFoundError(name)
+        return str(Path(executable).absolute())
+
+    def _message(self, line: bytes) -> SessionMessage | Exception:
+        """Return the message of a line. An invalid line is an exception, which the client counts."""
+        try:
+            return SessionMessage(receive(line, max_bytes=MAX_MESSAGE_BYTES).message)
+        except MalformedError as malformed:
+            return malformed if malformed.response_error is None else SessionMessage(malformed.response_error)
+
+    def _log_errors(self, data: bytes) -> None:
+        self._errors_tail += data
+        del self._errors_tail[:-_STDERR_BYTES]
