@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from toolmason_runtime.toml.problems import kind_of, quoted
 
@@ -13,6 +13,9 @@ from toolmason.audit.tool_lists import ToolDeclaration
 from toolmason.diagnostics import Location
 from toolmason.schema import Finding, Projection, Severity, Target, advertise, project
 from toolmason.schema.check import check_targets
+
+DUPLICATE: Final = "name"
+"""The pattern of a second tool with the same name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,13 +113,24 @@ def _project(tool: ToolDeclaration, target: Target) -> Projection:
 def _own_findings(tool: ToolDeclaration, *, is_duplicate: bool) -> Iterator[Finding]:
     """Yield the findings about a tool that every target rejects."""
     if is_duplicate:
-        yield _refused("name", f"another tool before it is called {quoted(tool.name)}")
+        message = f"another tool before it is called {quoted(tool.name)}"
+        yield _refused(DUPLICATE, "another tool before it has this name", "rename it", message)
     if tool.schema is None and tool.is_mcp:
-        yield _refused("inputSchema", "the tool has no `inputSchema`, which MCP requires")
+        fix = 'add `{"type": "object", "properties": {}}`'
+        yield _refused("inputSchema", "the tool has no `inputSchema`, which MCP requires", fix)
     elif tool.schema is not None and not isinstance(tool.schema, dict):
         key = "inputSchema" if tool.is_mcp else "parameters"
-        yield _refused(key, f"the schema must be an object, not {kind_of(tool.schema)}")
+        yield _refused(key, f"the schema must be an object, not {kind_of(tool.schema)}", "write an object")
 
 
-def _refused(pattern: str, message: str) -> Finding:
-    return Finding(pointer="", pattern=pattern, severity=Severity.REFUSED, lossy=True, message=message)
+def _refused(pattern: str, reason: str, fix: str, message: str = "") -> Finding:
+    """Return a finding about a whole tool. `message` is the reason with its names; default: the reason."""
+    return Finding(
+        pointer="",
+        pattern=pattern,
+        severity=Severity.REFUSED,
+        lossy=True,
+        message=f"{message or reason}; {fix}",
+        reason=reason,
+        fix=fix,
+    )

@@ -25,8 +25,11 @@ class IssueGroup:
 
     @property
     def message(self) -> str:
-        """The reason; the whole message of the first issue if there is none."""
-        return self.first.finding.reason or self.first.finding.message
+        """The reason; without one, the message of the issues, or the first as an example."""
+        finding = self.first.finding
+        if finding.reason or all(issue.finding.message == finding.message for _, issue in self.members):
+            return finding.reason or finding.message
+        return f"for example: {finding.message}"
 
     @property
     def tools(self) -> tuple[AuditedTool, ...]:

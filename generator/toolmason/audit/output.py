@@ -4,11 +4,50 @@ from __future__ import annotations
 
 import difflib
 import json
+import textwrap
+from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any, Final
 
+from toolmason.diagnostics.terminal import paint
+from toolmason.schema import Severity
+
 MAX_DIFF_LINES: Final = 5_000
 """Maximum length of a schema in a diff: comparing takes quadratic time."""
+_STYLES: Final = {
+    Severity.REFUSED: "red",
+    Severity.BREAKS: "red",
+    Severity.NARROWED: "yellow",
+    Severity.LOSSY: "yellow",
+    Severity.NOTE: "blue",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terminal:
+    """The width of the output in columns, and whether it has colour."""
+
+    width: int
+    colour: bool = False
+
+    def paint(self, text: str, *styles: str) -> str:
+        """Colour `text` if this output has colour."""
+        return paint(text, *styles, colour=self.colour)
+
+    def label(self, severity: Severity, text: str = "") -> str:
+        """Return `text`, or else the name of the severity, in the severity's colour."""
+        return self.paint(text or str(severity), _STYLES[severity])
+
+    def wrap(self, text: str, first: str) -> list[str]:
+        """Wrap `text` behind the prefix `first`; later lines are indented by its length."""
+        return textwrap.wrap(
+            visible(text),
+            max(self.width, 40),
+            initial_indent=first,
+            subsequent_indent=" " * len(first),
+            break_long_words=False,
+            break_on_hyphens=False,
+        ) or [first.rstrip()]
 
 
 def visible(text: str) -> str:

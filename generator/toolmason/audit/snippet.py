@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
-from toolmason.audit.audit import AuditedTool
-from toolmason.schema import Severity, Target
+from toolmason.audit.audit import DUPLICATE, AuditedTool
+from toolmason.schema import Severity, Target, check
 
 SCHEMAS_FILE: Final = "tool-schemas.json"
 _PYTHON_COMMAND: Final = re.compile(r"(^|[\s/\\])(python[\d.]*|uvx?|pipx|fastmcp)(\.exe)?(\s|$)|\.py(\s|$)")
@@ -43,22 +43,37 @@ class Server(MCPServer):
 
 
 def snippet(tools: Sequence[AuditedTool], threshold: Severity) -> list[str]:
-    """Return the lines of an instruction and its code; none if no tool of an MCP server is incompatible.
+    """Return the lines of an instruction, its code, and the rules that it does not fix; none if it fixes nothing.
 
     The code is TypeScript, or Python if the server is started with a Python command. Manifests need none: their servers
     send converted schemas.
     """
     failing = [
-        (tool, issue.finding)
+        tool
         for tool in tools
-        for issue in tool.issues
-        if issue.is_at_least(threshold) and tool.targets == (Target.MCP,) and tool.tool.original is None
+        if tool.targets == (Target.MCP,) and tool.tool.original is None and not tool.is_compatible(threshold)
     ]
-    if not failing:
+    patterns = {issue.finding.pattern for tool in failing for issue in tool.issues if issue.is_at_least(threshold)}
+    remaining = {pattern for tool in failing for pattern in _remaining_patterns(tool, threshold)}
+    if patterns <= remaining:
         return []
-    if _PYTHON_COMMAND.search(failing[0][0].source):
-        return ["All at once, with a subclass of the SDK's `MCPServer`:", *_PYTHON.splitlines()]
-    if all(finding.pattern == "additionalProperties" for _, finding in failing):
+    lines = _lines(failing[0].source, patterns)
+    return [*lines, f"It does not fix: {', '.join(sorted(remaining))}"] if remaining else lines
+
+
+def _remaining_patterns(tool: AuditedTool, threshold: Severity) -> Iterator[str]:
+    """Yield the rules that the new schema of a tool violates."""
+    for finding in check(tool.projection.schema, Target.MCP):
+        if finding.severity.rank <= threshold.rank:
+            yield finding.pattern
+    if any(issue.finding.pattern == DUPLICATE and not issue.accepted for issue in tool.issues):
+        yield DUPLICATE
+
+
+def _lines(source: str, patterns: Collection[str]) -> list[str]:
+    if _PYTHON_COMMAND.search(source):
+        return ["All at once, in Python: use this subclass of the SDK's `MCPServer`:", *_PYTHON.splitlines()]
+    if patterns == {"additionalProperties"}:
         return ["All at once, in TypeScript before `server.connect(transport)`:", *_code(_REMOVE_FLAGS)]
     return [
         f"All at once: save the output of `toolmason schema transform` as {SCHEMAS_FILE}, import `readFileSync` from",

@@ -27,7 +27,7 @@ from toolmason.diagnostics.terminal import LAYOUTS, supports_colour
 
 if TYPE_CHECKING:
     from toolmason.audit.audit import AuditedTool
-    from toolmason.audit.report import Terminal
+    from toolmason.audit.output import Terminal
     from toolmason.audit.sources import Source
     from toolmason.diagnostics.terminal import Layout
     from toolmason.schema import Severity, Target
@@ -299,7 +299,7 @@ def diff(output: Path | None, **options: Any) -> None:
 
     The replacement is for the target of the tool's format, or for the only --target; with several, for an MCP server.
     """
-    from toolmason.audit.report import text_diff
+    from toolmason.audit.tool_report import text_diff
 
     lines = text_diff(Request(**options).audit(), terminal=_terminal(output))
     _print("".join(f"{line}\n" for line in lines), output)
@@ -355,7 +355,7 @@ def targets() -> None:
 
 
 def _terminal(output: Path | None) -> Terminal:
-    from toolmason.audit.report import Terminal
+    from toolmason.audit.output import Terminal
 
     has_width = output is None and (sys.stdout.isatty() or "COLUMNS" in os.environ)
     width = shutil.get_terminal_size((DEFAULT_WIDTH, 24)).columns if has_width else DEFAULT_WIDTH

@@ -159,7 +159,7 @@ def test_the_output_equals_its_golden_file(
             [tool("read", x={"type": "string", "minLength": 1})],
             ["--fail-on", "narrowed", "--target", "gemini-json"],
             0,
-            ["read  COMPATIBLE  (1 lossy)"],
+            ["STATUS: COMPATIBLE"],
             id="below-the-threshold",
         ),
         pytest.param(
@@ -174,7 +174,7 @@ def test_the_output_equals_its_golden_file(
             [tool("read"), tool("read")],
             ["--tool", "read", "--target", "mcp", "--target", "openai"],
             1,
-            ["      Message: another tool before it is called `read`", "      Targets: all"],
+            ["      Message: another tool before it is called `read`; rename it", "      Targets: all"],
             id="duplicate-name",
         ),
         pytest.param(

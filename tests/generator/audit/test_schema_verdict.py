@@ -72,6 +72,36 @@ def test_the_reference_server_has_one_group_and_passes() -> None:
     assert len(result.stdout.splitlines()) <= MAX_LINES
 
 
+def test_issues_of_one_pattern_with_different_causes_have_different_groups(tmp_path: Path) -> None:
+    tools = [{"name": "a"}, {"name": "b", "inputSchema": []}, {"name": "c"}, tool("c"), tool("a")]
+    groups = json.loads(check("--json", write(tmp_path / "tools.json", tools)).stdout)["groups"]
+
+    assert [(group["message"], group["fix"], group["tools"]) for group in groups if group["severity"] == "refused"] == [
+        ("the tool has no `inputSchema`, which MCP requires", 'add `{"type": "object", "properties": {}}`', ["a", "c"]),
+        ("another tool before it has this name", "rename it", ["c", "a"]),
+        ("the schema must be an object, not an array", "write an object", ["b"]),
+    ]
+
+
+def test_a_compatible_tool_is_shown_with_its_findings_and_the_schema_to_send(tmp_path: Path) -> None:
+    result = check(write(tmp_path / "tools.json", [tool("a", x={"type": "string", "const": "a"})]))
+
+    assert result.exit_code == 0
+    for text in (
+        "STATUS: COMPATIBLE\n",
+        "  [1] lossy  $.properties.x.const ",
+        "\nTRANSFORMS APPLIED\n",
+        "\nSCHEMA DIFF\n",
+    ):
+        assert text in result.stdout
+
+
+def test_a_note_without_a_fix_has_its_cause(tmp_path: Path) -> None:
+    result = check(write(tmp_path / "tools.json", [{"name": name, "inputSchema": {"type": "object"}} for name in "ab"]))
+
+    assert result.stdout.startswith("note  root-no-properties: 2 tools\n  24 of 25 clients accept it; OpenAI answers")
+
+
 PROPERTIES = st.sampled_from(
     [{"type": "string"}, {"const": 1}, {"type": ["string", "null"]}, {"$ref": "#/none"}, {"type": "object", **CLOSED}]
 )
@@ -283,6 +313,15 @@ def test_no_code_is_printed_where_none_helps(tmp_path: Path) -> None:
 
     for file in (provider, compatible):
         assert "All at once" not in check(file).stdout
+
+
+def test_rules_that_the_printed_code_does_not_fix_are_named(tmp_path: Path) -> None:
+    bad_name = tool("a", **{"a b": {"type": "string"}})
+    only = write(tmp_path / "only.json", [bad_name])
+    some = write(tmp_path / "some.json", [bad_name, tool("b", root=CLOSED), tool("b", root=CLOSED)])
+
+    assert "All at once" not in check(only).stdout
+    assert "\nIt does not fix: name, property-name\n" in check(some).stdout
 
 
 def test_every_rule_that_fails_a_server_has_a_fix() -> None:
