@@ -18,9 +18,9 @@ import anyio
 import httpx2
 from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
-from mcp.types import CONNECTION_CLOSED, INVALID_REQUEST, ElicitResult, ErrorData, ListRootsResult
-from pydantic import ValidationError
+from mcp.types import INVALID_REQUEST, ElicitResult, ErrorData, ListRootsResult
 
+from toolmason.audit.server_failures import DisconnectedError, cause_of, describe_failure
 from toolmason.audit.server_lists import ServerDescription, ServerError, describe, list_all_tools
 from toolmason.audit.server_process import AuditedProcess
 
@@ -38,10 +38,6 @@ _HINTS: Final = {
 
 _Mode = Literal["auto", "legacy"]
 Answer = TypeVar("Answer")
-
-
-class _DisconnectedError(ServerError):
-    """The connection ended before a response."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,7 +115,7 @@ def _ask(
 
         try:
             return ask("auto")
-        except _DisconnectedError:  # servers of earlier revisions may exit at an unknown method
+        except DisconnectedError:  # servers of earlier revisions may exit at an unknown method
             return ask("legacy")
 
 
@@ -142,7 +138,7 @@ async def _ask_over_http(
         try:
             return await _converse(streamable_http_client(url, http_client=client), question, "auto", callbacks)
         except Exception as error:
-            cause = _cause(error)
+            cause = cause_of(error)
             if refusal is None or not isinstance(cause, MCPError):
                 raise
             detail = "" if cause.message == _NO_MESSAGE else f": {cause.message}"
@@ -186,14 +182,14 @@ def _run(work: Callable[[], Awaitable[Answer]], timeout_s: float) -> Answer:
                 try:
                     with anyio.fail_after(timeout_s):
                         answers.append(await work())
-                except Exception as error:  # noqa: BLE001 - described by `_describe`
+                except Exception as error:  # noqa: BLE001 - described by `describe_failure`
                     failure = error
 
     anyio.run(run)
     if signals:
         signal.raise_signal(signals[0])
     if failure is not None:
-        raise _describe(_cause(failure), timeout_s) from failure
+        raise describe_failure(cause_of(failure), timeout_s) from failure
     if not answers:  # interrupted by a signal that does not end this process
         raise ServerError("the request was interrupted")
     return answers[0]
@@ -218,47 +214,6 @@ async def _cancel_on_signal(scope: anyio.CancelScope, received: list[int]) -> As
             tasks.start_soon(watch, signals)
             yield
             tasks.cancel_scope.cancel()
-
-
-def _cause(error: BaseException) -> BaseException:
-    """Return our own error in a group of exceptions, else the first error."""
-    leaves = list(_leaves(error))
-    return next((leaf for leaf in leaves if isinstance(leaf, ServerError)), leaves[0])
-
-
-def _leaves(error: BaseException) -> Iterator[BaseException]:
-    if isinstance(error, BaseExceptionGroup):
-        for inner in error.exceptions:
-            yield from _leaves(inner)
-    else:
-        yield error
-
-
-def _describe(error: BaseException, timeout_s: float) -> ServerError:
-    match error:
-        case ServerError():
-            return error
-        case TimeoutError():
-            return ServerError(f"it did not answer within {timeout_s:g} s; increase --timeout")
-        case MCPError(code=code) if code == CONNECTION_CLOSED:
-            detail = "" if error.message == "Connection closed" else f": {error.message}"
-            return _DisconnectedError(f"it exited or closed stdout before responding{detail}")
-        case MCPError():
-            return ServerError(f"it answered with an error: {error.message} ({error.code})")
-        case ValidationError():
-            first = error.errors(include_url=False, include_input=False)[0]
-            return ServerError(f"the SDK rejects its answer: {'.'.join(map(str, first['loc']))}: {first['msg']}")
-        case FileNotFoundError():
-            return ServerError("program not found")
-        case OSError():
-            return ServerError(f"it cannot be started: {error.strerror or error}")
-        case httpx2.InvalidURL() | httpx2.UnsupportedProtocol() | OverflowError():  # a port beyond 65535
-            return ServerError(f"invalid URL: {error}")
-        case httpx2.TransportError():
-            return ServerError(f"it cannot be reached: {str(error) or type(error).__name__}")
-        case _:
-            text = " ".join(str(error).split())[:200]
-            return ServerError(f"its answer is invalid: {type(error).__name__}: {text}")
 
 
 @contextmanager

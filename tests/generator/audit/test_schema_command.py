@@ -26,7 +26,8 @@ from toolmason.audit.manifest_location import manifest_location
 from toolmason.audit.output import as_json, diff_lines, encodable
 from toolmason.audit.sources import load_file, load_manifest
 from toolmason.commands import toolmason
-from toolmason.commands.schema import SEVERITIES, TARGETS
+from toolmason.commands.schema import SEVERITIES
+from toolmason.commands.schema_source import TARGETS
 from toolmason.diagnostics import Diagnostics, Location
 from toolmason.model.server import Server
 from toolmason.model.tool import Tool

@@ -1,0 +1,149 @@
+"""The options of `toolmason schema` that select tools and targets, and the audit of the selected tools."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from toolmason.commands.options import (
+    Command,
+    CommandLineError,
+    ExitCode,
+    exit_with,
+    find_current_project,
+    manifest_option,
+    parse_headers,
+    print_findings,
+)
+
+if TYPE_CHECKING:
+    from toolmason.audit.audit import AuditedTool
+    from toolmason.audit.sources import Source
+    from toolmason.diagnostics.terminal import Layout
+    from toolmason.schema import Target
+
+# A copy of the names in `toolmason.schema`, which takes long to import. A test compares them.
+TARGETS = ("mcp", "gemini-parameters", "gemini-vertex", "gemini-json", "openai", "openai-strict", "anthropic")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """The selected tools and targets."""
+
+    sources: tuple[str, ...]
+    tools: tuple[str, ...]
+    servers: tuple[str, ...]
+    headers: tuple[str, ...]
+    timeout: int
+    targets: tuple[str, ...]
+    manifest: Path | None
+    layout: Layout = "text"
+
+    def audit(self) -> tuple[AuditedTool, ...]:
+        """Load the tools and check them for the targets, or end the command with an error."""
+        from toolmason.audit.audit import audit
+        from toolmason.audit.output import visible
+        from toolmason.audit.sources import SourceError, select_tools
+
+        try:
+            sources = select_tools(self._load(), self.tools)
+        except SourceError as error:
+            raise CommandLineError(str(error)) from error
+        for source in sources:
+            for note in source.notes:
+                click.echo(visible(f"{source.name}: {note}"), err=True)
+            if source.notes and not source.tools:
+                raise click.UsageError(f"{source.name}: it contains no tool in a known format")
+        return tuple(tool for source in sources for tool in audit(source, self.selected_targets))
+
+    @property
+    def selected_targets(self) -> tuple[Target, ...]:
+        """The targets of `--target`; without, each tool is checked for the target of its format."""
+        from toolmason.schema import Target
+
+        return tuple(map(Target, dict.fromkeys(self.targets)))
+
+    def _load(self) -> Iterable[Source]:
+        self._check()
+        if self.servers:
+            from toolmason.audit.sources import load_server
+            from toolmason.diagnostics.terminal import progress
+
+            for server in self.servers:
+                with progress() as show:
+                    show("listing the server's tools")
+                    yield load_server(server, headers=parse_headers(self.headers), timeout_s=self.timeout)
+        elif self.sources:
+            from toolmason.audit.sources import load_file
+
+            for path in self.sources:
+                yield self._load_manifest(Path(path)) if path.endswith(".toml") else load_file(path)
+        else:
+            yield self._load_manifest(self.manifest)
+
+    def _check(self) -> None:
+        if sum(map(bool, (self.sources, self.servers, self.manifest))) > 1:
+            raise click.UsageError("sources, --server and --manifest cannot be combined")
+        if self.sources.count("-") > 1:
+            raise click.UsageError("stdin can be read once")
+        if self.headers and not any(server.lower().startswith("http") for server in self.servers):
+            raise click.UsageError("--header requires --server https://...")
+
+    def _load_manifest(self, manifest: Path | None) -> Source:
+        from toolmason.audit.sources import load_manifest
+        from toolmason.diagnostics import Diagnostics
+        from toolmason.pipeline import read
+
+        diagnostics = Diagnostics()
+        project = find_current_project(manifest)
+        reading = read(project, diagnostics=diagnostics)
+        if reading is None:
+            print_findings(diagnostics, self.layout if self.layout in {"github", "sarif"} else "text")
+            exit_with(ExitCode.COMMAND_LINE)
+        return load_manifest(reading, project.root)
+
+
+def source_options(command: Command) -> Command:
+    """Add the options that select tools and targets."""
+    options: tuple[Callable[[Command], Command], ...] = (
+        click.argument("sources", nargs=-1, metavar="[SOURCE]..."),
+        click.option("--tool", "tools", metavar="NAME", multiple=True, help="Only this tool. Repeatable."),
+        click.option(
+            "--server",
+            "servers",
+            metavar="COMMAND|URL",
+            multiple=True,
+            help="List the tools of an MCP server: a command line in quotes, or a URL. Repeatable.",
+        ),
+        click.option(
+            "--header",
+            "headers",
+            metavar="'NAME: VALUE'",
+            multiple=True,
+            help="Send this header to a URL. Repeatable.",
+        ),
+        click.option(
+            "--timeout",
+            type=click.IntRange(1, 3600),
+            default=60,
+            show_default=True,
+            metavar="SECONDS",
+            help="Time for a server to start and answer.",
+        ),
+        click.option(
+            "--target",
+            "targets",
+            type=click.Choice(TARGETS),
+            multiple=True,
+            help="Check for this target. Repeatable. Default: mcp for the tools of servers, manifests and MCP files, "
+            "the provider for a file in a provider's format.",
+        ),
+        manifest_option,
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
