@@ -34,6 +34,7 @@ def load_baseline(path: Path) -> frozenset[IssueKey]:
     except JsonError as error:
         raise SourceError(f"{path}: {error}") from None
     try:
+        report["summary"]["total_tools"]  # absent in lists of tools
         return frozenset(
             _key(tool["name"], issue["path"], issue["pattern"], issue["severity"])
             for tool in report["tools"]
