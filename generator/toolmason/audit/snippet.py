@@ -76,8 +76,8 @@ def _lines(source: str, patterns: Collection[str]) -> list[str]:
     if patterns == {"additionalProperties"}:
         return ["All at once, in TypeScript before `server.connect(transport)`:", *_code(_REMOVE_FLAGS)]
     return [
-        f"All at once: save the output of `toolmason schema transform` as {SCHEMAS_FILE}, import `readFileSync` from",
-        "`node:fs`, and before `server.connect(transport)`:",
+        f"All at once: run `toolmason schema transform --server ... -o {SCHEMAS_FILE}`,",
+        "import `readFileSync` from `node:fs`, and before `server.connect(transport)`:",
         *_code(_REPLACE_SCHEMAS),
     ]
 
