@@ -12,6 +12,8 @@ MAX_QUOTE_LENGTH: Final = 1_000
 """Maximum characters of a schema quoted in a sentence."""
 
 
+EXACTLY_ONE: Final = "Exactly one of the alternatives must fit"
+"""The sentence for `oneOf` beside its alternatives."""
 _ENDS: Final = ".!?:\u3002\uff01\uff1f\uff1a"
 MAX_STATED_PATTERN: Final = 60
 """Maximum characters of a pattern in a description; a model does not read longer ones."""

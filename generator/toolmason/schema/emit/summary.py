@@ -161,7 +161,7 @@ class _Summary:
     ) -> Iterator[str]:
         """Yield the rules and texts of a value."""
         for rule in rules:
-            if self._detail >= _Detail.LIMITS:
+            if self._detail >= _Detail.LIMITS and rule.text:
                 yield lower_first(self._context.names.in_text(rule.text))
                 self._omitted += [(rule.schema_pointer, keyword) for keyword in rule.unstated]
             else:

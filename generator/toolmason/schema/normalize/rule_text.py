@@ -11,17 +11,22 @@ from typing import Any, Final
 
 from toolmason.schema.keywords import LIMIT_KEYWORDS, NO_EFFECT, SCHEMA_MAP_KEYWORDS, TYPE_NAMES, VALUE_CHECKS, is_small
 from toolmason.schema.walk import walk
-from toolmason.schema.wording import join_words, limit_sentences, lower_first, quote_schema, states_pattern
+from toolmason.schema.wording import EXACTLY_ONE, join_words, limit_sentences, lower_first, quote_schema, states_pattern
 
 _NOT_RULES: Final = NO_EFFECT | {"title", "description", "default", "examples", "example", "deprecated"}
+_EXCLUSIVE: Final = ("exclusiveMinimum", "exclusiveMaximum")
 _LIMITS: Final = frozenset(keyword for keywords in LIMIT_KEYWORDS.values() for keyword in keywords)
 _OMITTED: Final = "..."
+_PRESENT: Final = {"be": "is", "fit": "fits", "have": "has", "match": "matches"}
 
 
 def condition_text(rule: Mapping[str, Any]) -> str:
     """Return the sentence for `if`, `then` and `else`."""
     then, otherwise = rule.get("then", True), rule.get("else", True)
-    condition = _condition(rule["if"])
+    if then is False and _is_true(otherwise):
+        return not_text(rule["if"])
+    # A condition on a property holds without the property, which matters where the sentence has another case.
+    condition = _condition(rule["if"], names_absent=not _is_true(otherwise))
     if _is_true(then):
         return f"Unless {condition}, {_demand(otherwise)}"
     return f"If {condition}, {_demand(then)}" + ("" if _is_true(otherwise) else f"; otherwise {_demand(otherwise)}")
@@ -38,20 +43,25 @@ def not_text(schema: Any) -> str:
     if rules.keys() == {"enum"} and isinstance(rules["enum"], list):
         return f"Must not be one of {', '.join(map(_quote, rules['enum']))}"
     if rules.keys() == {"required"} and VALUE_CHECKS["required"](rules["required"]):
-        return f"Do not give {_names(rules['required'])} together"
-    if (value := _value(schema)) is not None:
-        return f"Must not be {_with_article(value)}"
-    return f"Must not fit {_quote_short(schema)}" if (facts := _facts(schema)) is None else f"Not allowed: {facts}"
+        return f"Do not give {_names(rules['required'])}{' together' if len(rules['required']) > 1 else ''}"
+    facts = None if _predicates(schema) else _facts(schema, names_absent=True)
+    return f"Must not {_negated(schema)}" if facts is None else f"Not allowed: {facts}"
 
 
-def must_be(subject: str, verb: str, schema: Any) -> str:
+def must_be(subject: str, auxiliary: str, schema: Any) -> str:
     """Return a sentence about all values of a kind: ("Names", "must", {"enum": ["a"]}) -> `Names must be "a"`."""
-    value = _value(schema)
-    return (
-        f"{subject} {verb} fit {_quote_short(schema)}"
-        if value is None
-        else f"{subject} {verb} be {_with_article(value)}"
-    )
+    predicates = _predicates(schema) or [("fit", _quote_short(schema))]
+    return f"{subject} {auxiliary} {join_words([f'{verb} {rest}' for verb, rest in predicates], 'and')}"
+
+
+def exactly_one_text(schemas: Sequence[Any]) -> str:
+    """Return the sentence for overlapping alternatives of `oneOf`."""
+    names = [
+        schema["required"] for schema in map(_rules, schemas) if schema and schema.keys() - {"type"} == {"required"}
+    ]
+    if len(names) == len(schemas) and all(VALUE_CHECKS["required"](name) and len(name) == 1 for name in names):
+        return f"Give exactly one of {_names([name for (name,) in names])}"
+    return EXACTLY_ONE
 
 
 def unstated_keywords(schema: Any, text: str) -> tuple[str, ...]:
@@ -88,41 +98,77 @@ def _rules(schema: Any) -> dict[str, Any] | None:
     return {keyword: value for keyword, value in schema.items() if keyword not in _NOT_RULES}
 
 
-def _condition(schema: Any) -> str:
-    if (value := _value(schema)) is not None:
-        return f"it is {_with_article(value)}"
-    return f"it fits {_quote_short(schema)}" if (facts := _facts(schema)) is None else facts
+def _condition(schema: Any, *, names_absent: bool) -> str:
+    facts = None if _predicates(schema) else _facts(schema, names_absent=names_absent)
+    return _is("it", schema) if facts is None else facts
 
 
 def _demand(schema: Any) -> str:
     if schema is False:
         return "no value is valid"
-    if (value := _value(schema)) is not None:
-        return f"it must be {_with_article(value)}"
-    return f"it must fit {_quote_short(schema)}" if (demands := _demands(schema)) is None else demands
+    demands = None if _predicates(schema) else _demands(schema)
+    return must_be("it", "must", schema) if demands is None else demands
 
 
-def _value(schema: Any) -> str | None:
-    """Return a noun phrase for a value that is no object: `"a" or "b"`, `integer (at least 1)`."""
+def _is(subject: str, schema: Any) -> str:
+    predicates = _predicates(schema) or [("fit", _quote_short(schema))]
+    return f"{subject} {join_words([f'{_PRESENT[verb]} {rest}' for verb, rest in predicates], 'and')}"
+
+
+def _negated(schema: Any) -> str:
+    """Return the predicate of a sentence with "must not" or "does not"."""
+    predicates = _predicates(schema)
+    return " ".join(predicates[0]) if len(predicates) == 1 else f"fit {_quote_short(schema)}"
+
+
+def _predicates(schema: Any) -> list[tuple[str, str]]:
+    """Return a verb and its complement for each rule on a value that is no object; none for any other schema."""
+    noun, *details = _words(schema) or [""]
+    if noun:
+        return [("be", _with_article(_with_details(noun, details)))]
+    return [] if _OMITTED in details else [_limit_predicate(sentence) for sentence in details]
+
+
+def _limit_predicate(sentence: str) -> tuple[str, str]:
+    """Split the sentence of a limit: ``must match `^a` `` -> ("match", "`^a`"), `at least 1 item` -> ("have", ...)."""
+    if sentence.startswith("must "):
+        verb, _, rest = sentence.removeprefix("must ").partition(" ")
+        return verb, rest
+    if sentence.startswith("format: "):
+        return "have", f"the format {sentence.removeprefix('format: ')}"
+    if sentence == "items must differ":
+        return "have", "different items"
+    return "be" if sentence[-1].isdigit() else "have", sentence
+
+
+def _words(schema: Any) -> list[str]:
+    """Return a noun ("" without a type) and the limits of a value that is no object; [] for any other schema.
+
+    `["array of integer", "at least 1 item"]`
+    """
     rules = _rules(schema)
     if not rules or not all(
         VALUE_CHECKS[keyword](value) for keyword, value in rules.items() if keyword in VALUE_CHECKS
     ):
-        return None
+        return []
     types = [rules["type"]] if isinstance(rules.get("type"), str) else rules.get("type", [])
     if not TYPE_NAMES.issuperset(types):
-        return None
+        return []
     if rules.keys() - {"type"} in ({"const"}, {"enum"}):
-        return join_words([_quote(value) for value in rules.get("enum", [rules.get("const")])], "or")
+        return [join_words([_quote(value) for value in rules.get("enum", [rules.get("const")])], "or")]
     limits = {keyword: value for keyword, value in rules.items() if keyword != "type"}
-    if not _LIMITS.issuperset(limits) or any(
-        isinstance(limits.get(f"exclusive{end}imum"), bool) for end in ("Min", "Max")
-    ):
-        return None
-    name = join_words(types, "or") if types else "a value"
-    sentences = list(map(lower_first, limit_sentences(limits)))
-    sentences += [_OMITTED] if "pattern" in limits and not states_pattern(limits) else []
-    return f"{name} ({'; '.join(sentences)})" if sentences else name
+    noun = join_words(types, "or") if types else ""
+    if types == ["array"] and (noun_of_items := _words(limits.pop("items", None))) and noun_of_items[0]:
+        noun = f"array of {_with_details(noun_of_items[0], noun_of_items[1:])}"
+    if not _LIMITS.issuperset(limits) or any(isinstance(limits.get(keyword), bool) for keyword in _EXCLUSIVE):
+        return []
+    details = list(map(lower_first, limit_sentences(limits)))
+    details += [_OMITTED] if "pattern" in limits and not states_pattern(limits) else []
+    return [noun, *details]
+
+
+def _with_details(noun: str, details: Sequence[str]) -> str:
+    return f"{noun} ({'; '.join(details)})" if details else noun
 
 
 def _with_article(value: str) -> str:
@@ -151,30 +197,34 @@ def _properties(schema: Any) -> tuple[Mapping[str, Any], Sequence[str], Sequence
     )
 
 
-def _facts(schema: Any) -> str | None:
-    """Return a clause that is true for the objects that `schema` accepts: `` `a` is "x" and `b` is given ``."""
+def _facts(schema: Any, *, names_absent: bool) -> str | None:
+    """Return a clause that is true for the objects that `schema` accepts: `` `a` is "x" and `b` is given ``.
+
+    `names_absent` adds that an optional property may be absent.
+    """
     parts = _properties(schema)
     if parts is None:
         return None
     properties, required, absent = parts
-    facts = [_fact(name, part) for name, part in properties.items() if not _is_true(part)]
+    facts = [
+        _fact(name, part, names_absent=names_absent and name not in required)
+        for name, part in properties.items()
+        if not _is_true(part)
+    ]
     given = [name for name in required if _is_true(properties.get(name, True))]
     facts += [f"{_names(given)} {'is' if len(given) == 1 else 'are'} given"] if given else []
     facts += [f"`{name}` is not given" for name in absent]
     return join_words(facts, "and") if facts else None
 
 
-def _fact(name: str, schema: Any) -> str:
+def _fact(name: str, schema: Any, *, names_absent: bool) -> str:
     if schema is False:
         return f"`{name}` is not given"
-    if (value := _value(schema)) is not None:
-        return f"`{name}` is {_with_article(value)}"
-    negated = (
-        schema.get("not") if isinstance(schema, dict) and (_rules(schema) or {}).keys() <= {"not", "type"} else None
-    )
-    if negated is not None and (value := _value(negated)) is not None:
-        return f"`{name}` is not {_with_article(value)}"
-    return f"`{name}` fits {_quote_short(schema)}"
+    is_negated = isinstance(schema, dict) and "not" in schema and (_rules(schema) or {}).keys() <= {"not", "type"}
+    if is_negated and len(_predicates(schema["not"])) == 1:
+        ((verb, rest),) = _predicates(schema["not"])
+        return f"`{name}` is not {rest}" if verb == "be" else f"`{name}` does not {verb} {rest}"
+    return _is(f"`{name}`", schema) + (" or is absent" if names_absent else "")
 
 
 def _demands(schema: Any) -> str | None:
@@ -193,9 +243,8 @@ def _demands(schema: Any) -> str | None:
 
 
 def _given(name: str, schema: Any) -> str:
-    if _is_true(schema):
-        return f"`{name}`"
-    return f"`{name}` ({_quote_short(schema) if (value := _value(schema)) is None else value})"
+    words = [word for word in _words(schema) if word] or [_quote_short(schema)]
+    return f"`{name}`" if _is_true(schema) else f"`{name}` ({'; '.join(words)})"
 
 
 def _demand_of(name: str, schema: Any) -> str:
