@@ -247,6 +247,15 @@ def test_required_names_remain_if_a_description_is_too_long() -> None:
         ({"not": {"required": ["m"]}}, "Do not give `m`."),
         ({"not": {"properties": {"m": {"const": "p"}}}}, 'Not allowed: `m` is "p" or is absent.'),
         ({"if": {"required": ["m"]}, "then": False}, "Do not give `m`."),
+        (
+            {
+                "if": {"properties": {"m": {"const": "p"}}},
+                "then": {"required": ["n"]},
+                "else": {"required": ["o"]},
+                "required": ["m"],
+            },
+            'If `m` is "p", give `n`; otherwise give `o`.',
+        ),
         ({"propertyNames": {"pattern": "^[a-z]+$"}}, "Names must match `^[a-z]+$`."),
         (
             {
@@ -287,12 +296,13 @@ def alternatives_of(*names: str) -> list[dict[str, Any]]:
         {"oneOf": [{"anyOf": alternatives_of("a", "b")}, *alternatives_of("c")]},
         {"allOf": [{"oneOf": alternatives_of("a", "b")}, {"anyOf": alternatives_of("c", "d")}]},
         {"oneOf": alternatives_of("a", "b"), "anyOf": alternatives_of("c", "d")},
+        {"oneOf": [{"enum": ["a", "b"]}, {"enum": ["b", "c"]}]},
         {
             "type": "object",
             "additionalProperties": {"oneOf": [{"anyOf": alternatives_of("a", "b")}, {"required": ["c"]}]},
         },
     ],
-    ids=["in anyOf", "around anyOf", "beside anyOf in allOf", "beside anyOf", "in a map"],
+    ids=["in anyOf", "around anyOf", "beside anyOf in allOf", "beside anyOf", "of enums", "in a map"],
 )
 def test_one_of_combined_with_another_union_is_reported_instead_of_a_sentence_about_all_alternatives(
     rule: dict[str, Any],
@@ -431,6 +441,20 @@ def test_a_reference_inside_an_embedded_document_is_relative_to_it() -> None:
         "own": {"type": "integer"},
         "outer": {"type": "boolean"},
     }
+
+
+def test_property_names_that_allow_none_are_a_closed_object() -> None:
+    names = {"type": "object", "properties": {"x": {"type": "object", "propertyNames": False}}}
+
+    assert project(names, "anthropic").schema["properties"]["x"] == {"type": "object", "additionalProperties": False}
+    assert [finding.severity for finding in advertise(names).findings] == ["note", "lossy"]
+
+
+def test_a_bound_that_a_description_omits_is_a_note() -> None:
+    values = {"type": "integer", "minimum": 0, "maximum": 2**53 - 1}
+    projection = advertise({"type": "object", "properties": {"x": {"type": "object", "additionalProperties": values}}})
+
+    assert [(finding.severity, finding.pattern) for finding in projection.findings][1:] == [("note", "maximum")]
 
 
 def test_root_alternatives_with_different_patterns_stay_open() -> None:

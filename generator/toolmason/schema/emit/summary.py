@@ -167,7 +167,7 @@ class _Summary:
             else:
                 self._omitted += [(rule.schema_pointer, keyword) for keyword in rule.keywords]
         if self._detail >= _Detail.DESCRIPTIONS:
-            yield from (text.rstrip(".") for text in (description, *sentences) if text)
+            yield from (text.rstrip(".") for text in (description, *map(lower_first, sentences)) if text)
         elif description:
             self._omit(pointer, "description")
 
@@ -175,8 +175,11 @@ class _Summary:
         if branch.enum is not None:
             limits = {name: value for name, value in branch.limits.items() if name in {"pattern", "format"}}
         else:
-            limits = dict(to_inclusive_bounds(branch) if branch.is_numeric else branch.limits)
-            limits = without_sentinel_bounds(limits)
+            bounds = to_inclusive_bounds(branch) if branch.is_numeric else branch.limits
+            limits = without_sentinel_bounds(bounds)
+            for keyword in [keyword for keyword in bounds if keyword not in limits]:
+                message = f"`{keyword}` is omitted from the description: integers beyond it are not exact in JSON"
+                self._context.find(branch.pointer, keyword, Severity.NOTE, message)
         if self._detail < _Detail.LIMITS:
             for keyword in limits:
                 self._omit(branch.pointer, keyword)

@@ -61,6 +61,10 @@ def _share_types(branches: Sequence[Branch]) -> bool:
     return len({branch.type for branch in branches}) < len(branches)
 
 
+def _count_enums(branches: Sequence[Branch]) -> int:
+    return sum(branch.enum is not None for branch in branches)
+
+
 def _without_vague_rules(node: Node) -> Node:
     """Remove the sentences about the alternatives of `oneOf`, which are combined with those of another union."""
     rules = tuple(rule._replace(text="") if rule.text == EXACTLY_ONE else rule for rule in node.opaque_rules)
@@ -81,7 +85,10 @@ def _with_alternatives(
     if keyword == "oneOf" and len(groups) > 1:
         collector.note("oneOf", "`oneOf` is written as `anyOf`")
         if alternatives_overlap(groups, context.node):
-            text = "" if any(map(_share_types, groups)) else exactly_one_text(schemas)
+            text = exactly_one_text(schemas)
+            has_merged_enums = _count_enums(branches) < sum(map(_count_enums, groups))
+            if text == EXACTLY_ONE and (has_merged_enums or any(map(_share_types, groups))):
+                text = ""
             rule = OpaqueRule({keyword: schemas}, text, collector.pointer_to(keyword))
             node = node._replace(opaque_rules=(*node.opaque_rules, rule))
     if _share_types(node.branches) and _share_types(branches):

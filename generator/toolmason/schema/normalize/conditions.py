@@ -34,7 +34,7 @@ def with_conditions(context: NormalizerContext, node: Node, keywords: Keywords, 
     if "if" in keywords and ("then" in keywords or "else" in keywords):
         rule = {keyword: keywords[keyword] for keyword in ("if", "then", "else") if keyword in keywords}
         plain = {keyword: context.references.dereference_for_text(schema) for keyword, schema in rule.items()}
-        text = condition_text(plain)
+        text = condition_text(plain, keywords.get("required", ()))
         unstated = tuple(keyword for schema in plain.values() for keyword in unstated_keywords(schema, text))
         rules.append(OpaqueRule(rule, text, collector.pointer_to("if"), unstated))
     branches = _declare_conditional_properties(context, node.branches, keywords, collector)

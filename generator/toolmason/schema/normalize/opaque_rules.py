@@ -44,7 +44,7 @@ def object_rules(keywords: Keywords, collector: FindingCollector, references: Re
         rules = {keyword: value for keyword, value in plain.items() if keyword != "type"} if is_text else plain
         text = must_be("Names", "must", rules)
         pointer = collector.pointer_to("propertyNames")
-        yield OpaqueRule({"propertyNames": names}, text, pointer, unstated_keywords(plain, text))
+        yield OpaqueRule({"propertyNames": names}, text, pointer, unstated_keywords(rules, text))
 
 
 def _dependency(name: str, value: Any, pointer: str, references: References) -> OpaqueRule:

@@ -6,7 +6,7 @@ Every function takes schemas without references. Schemas that have no short word
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
 from toolmason.schema.keywords import LIMIT_KEYWORDS, NO_EFFECT, SCHEMA_MAP_KEYWORDS, TYPE_NAMES, VALUE_CHECKS, is_small
@@ -20,13 +20,13 @@ _OMITTED: Final = "..."
 _PRESENT: Final = {"be": "is", "fit": "fits", "have": "has", "match": "matches"}
 
 
-def condition_text(rule: Mapping[str, Any]) -> str:
-    """Return the sentence for `if`, `then` and `else`."""
+def condition_text(rule: Mapping[str, Any], given: Collection[str] = ()) -> str:
+    """Return the sentence for `if`, `then` and `else`; `given` are the names that every object has."""
     then, otherwise = rule.get("then", True), rule.get("else", True)
     if then is False and _is_true(otherwise):
         return not_text(rule["if"])
     # A condition on a property holds without the property, which matters where the sentence has another case.
-    condition = _condition(rule["if"], names_absent=not _is_true(otherwise))
+    condition = _condition(rule["if"], None if _is_true(otherwise) else given)
     if _is_true(then):
         return f"Unless {condition}, {_demand(otherwise)}"
     return f"If {condition}, {_demand(then)}" + ("" if _is_true(otherwise) else f"; otherwise {_demand(otherwise)}")
@@ -40,11 +40,9 @@ def dependency_text(name: str, schema: Any) -> str:
 def not_text(schema: Any) -> str:
     """Return the sentence for `not`."""
     rules = _rules(schema) or {}
-    if rules.keys() == {"enum"} and isinstance(rules["enum"], list):
-        return f"Must not be one of {', '.join(map(_quote, rules['enum']))}"
     if rules.keys() == {"required"} and VALUE_CHECKS["required"](rules["required"]):
         return f"Do not give {_names(rules['required'])}{' together' if len(rules['required']) > 1 else ''}"
-    facts = None if _predicates(schema) else _facts(schema, names_absent=True)
+    facts = None if _predicates(schema) else _facts(schema, ())
     return f"Must not {_negated(schema)}" if facts is None else f"Not allowed: {facts}"
 
 
@@ -98,8 +96,8 @@ def _rules(schema: Any) -> dict[str, Any] | None:
     return {keyword: value for keyword, value in schema.items() if keyword not in _NOT_RULES}
 
 
-def _condition(schema: Any, *, names_absent: bool) -> str:
-    facts = None if _predicates(schema) else _facts(schema, names_absent=names_absent)
+def _condition(schema: Any, given: Collection[str] | None) -> str:
+    facts = None if _predicates(schema) else _facts(schema, given)
     return _is("it", schema) if facts is None else facts
 
 
@@ -197,34 +195,34 @@ def _properties(schema: Any) -> tuple[Mapping[str, Any], Sequence[str], Sequence
     )
 
 
-def _facts(schema: Any, *, names_absent: bool) -> str | None:
+def _facts(schema: Any, given: Collection[str] | None) -> str | None:
     """Return a clause that is true for the objects that `schema` accepts: `` `a` is "x" and `b` is given ``.
 
-    `names_absent` adds that an optional property may be absent.
+    It adds that a property may be absent, unless it is required or in `given`; None stands for all names.
     """
     parts = _properties(schema)
     if parts is None:
         return None
     properties, required, absent = parts
     facts = [
-        _fact(name, part, names_absent=names_absent and name not in required)
+        _fact(name, part, may_be_absent=given is not None and name not in {*given, *required})
         for name, part in properties.items()
         if not _is_true(part)
     ]
-    given = [name for name in required if _is_true(properties.get(name, True))]
-    facts += [f"{_names(given)} {'is' if len(given) == 1 else 'are'} given"] if given else []
+    plain = [name for name in required if _is_true(properties.get(name, True))]
+    facts += [f"{_names(plain)} {'is' if len(plain) == 1 else 'are'} given"] if plain else []
     facts += [f"`{name}` is not given" for name in absent]
     return join_words(facts, "and") if facts else None
 
 
-def _fact(name: str, schema: Any, *, names_absent: bool) -> str:
+def _fact(name: str, schema: Any, *, may_be_absent: bool) -> str:
     if schema is False:
         return f"`{name}` is not given"
     is_negated = isinstance(schema, dict) and "not" in schema and (_rules(schema) or {}).keys() <= {"not", "type"}
     if is_negated and len(_predicates(schema["not"])) == 1:
         ((verb, rest),) = _predicates(schema["not"])
         return f"`{name}` is not {rest}" if verb == "be" else f"`{name}` does not {verb} {rest}"
-    return _is(f"`{name}`", schema) + (" or is absent" if names_absent else "")
+    return _is(f"`{name}`", schema) + (" or is absent" if may_be_absent else "")
 
 
 def _demands(schema: Any) -> str | None:
