@@ -256,6 +256,8 @@ def test_required_names_remain_if_a_description_is_too_long() -> None:
             },
             'If `m` is "p", give `n`; otherwise give `o`.',
         ),
+        ({"not": {"pattern": "^a", "format": {}}}, 'Must not fit {"pattern": "^a", "format": {}}.'),
+        ({"if": {"required": []}, "then": False}, 'Must not fit {"required": []}.'),
         ({"propertyNames": {"pattern": "^[a-z]+$"}}, "Names must match `^[a-z]+$`."),
         (
             {

@@ -102,7 +102,8 @@ def limit_sentences(limits: Mapping[str, Any]) -> list[str]:
 
 def states_pattern(limits: Mapping[str, Any]) -> bool:
     """Return whether the description states the pattern: it is short, and no known format implies it."""
-    has_format = limits.get("format") in KNOWN_FORMATS
+    name = limits.get("format")
+    has_format = isinstance(name, str) and name in KNOWN_FORMATS
     return "pattern" in limits and len(limits["pattern"]) <= MAX_STATED_PATTERN and not has_format
 
 

@@ -40,7 +40,7 @@ def dependency_text(name: str, schema: Any) -> str:
 def not_text(schema: Any) -> str:
     """Return the sentence for `not`."""
     rules = _rules(schema) or {}
-    if rules.keys() == {"required"} and VALUE_CHECKS["required"](rules["required"]):
+    if rules.keys() == {"required"} and rules["required"] and VALUE_CHECKS["required"](rules["required"]):
         return f"Do not give {_names(rules['required'])}{' together' if len(rules['required']) > 1 else ''}"
     facts = None if _predicates(schema) else _facts(schema, ())
     return f"Must not {_negated(schema)}" if facts is None else f"Not allowed: {facts}"
