@@ -61,6 +61,11 @@ def join_words(parts: Sequence[str], conjunction: str) -> str:
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} {conjunction} {parts[-1]}"
 
 
+def with_details(noun: str, details: Sequence[str]) -> str:
+    """Return `noun (first; second)`."""
+    return f"{noun} ({'; '.join(details)})" if details else noun
+
+
 def enum_text(values: Sequence[Any]) -> str:
     """Return the sentence for `enum`."""
     quoted = [json.dumps(value, ensure_ascii=False) for value in values]

@@ -10,7 +10,8 @@ from toolmason.schema.keywords import TYPE_NAMES, VALUE_CHECKS
 from toolmason.schema.normal_form import Branch, Node, OpaqueRule, Subschema, is_false_schema
 from toolmason.schema.normalize.collector import FindingCollector
 from toolmason.schema.normalize.context import Keywords, NormalizerContext
-from toolmason.schema.normalize.rule_text import condition_text, must_be, not_text, unstated_keywords
+from toolmason.schema.normalize.predicates import must_be
+from toolmason.schema.normalize.rule_text import condition_text, not_text, unstated_keywords
 from toolmason.schema.normalize.type_branches import SEES_OTHER_ITEMS
 from toolmason.schema.references import References
 

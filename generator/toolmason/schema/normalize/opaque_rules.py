@@ -10,7 +10,8 @@ from toolmason.schema.keywords import VALUE_CHECKS
 from toolmason.schema.normal_form import OpaqueRule
 from toolmason.schema.normalize.collector import FindingCollector, quote
 from toolmason.schema.normalize.context import Keywords
-from toolmason.schema.normalize.rule_text import dependency_text, must_be, unstated_keywords
+from toolmason.schema.normalize.predicates import must_be
+from toolmason.schema.normalize.rule_text import dependency_text, unstated_keywords
 from toolmason.schema.references import References
 from toolmason.schema.wording import join_words, range_text
 
