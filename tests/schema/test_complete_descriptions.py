@@ -235,20 +235,40 @@ def test_required_names_remain_if_a_description_is_too_long() -> None:
                 "then": {"not": {"required": ["o"]}},
                 "else": {"properties": {"o": {"minimum": 3}}},
             },
-            'If `m` is not "p" or "q" and `n` is given, do not give `o`; otherwise `o` must be a value (at least 3).',
+            'If `m` is not "p" or "q" and `n` is given, do not give `o`; otherwise `o` must be at least 3.',
         ),
         ({"if": {"required": ["m"]}, "else": {"required": ["n", "o"]}}, "Unless `m` is given, give `n` and `o`."),
         ({"dependentSchemas": {"m": {"required": ["n"]}}}, "With `m`, give `n`."),
         ({"not": {"properties": {"m": {"const": "p"}}, "required": ["m"]}}, 'Not allowed: `m` is "p".'),
-        ({"propertyNames": {"maxLength": 5, "type": "string"}}, "Names must be a string (at most 5 characters)."),
+        ({"propertyNames": {"maxLength": 5, "type": "string"}}, "Names must have at most 5 characters."),
         ({"anyOf": [{"required": ["m"]}, {"required": ["n"]}]}, "Give `m` or `n` (at least one)."),
+        ({"oneOf": [{"required": ["m"]}, {"required": ["n"]}]}, "Give exactly one of `m` and `n`."),
+        ({"if": {"minProperties": 2}, "then": {"required": ["n"]}}, "If it has at least 2 properties, give `n`."),
+        ({"not": {"required": ["m"]}}, "Do not give `m`."),
+        ({"not": {"properties": {"m": {"const": "p"}}}}, 'Not allowed: `m` is "p" or is absent.'),
+        ({"if": {"required": ["m"]}, "then": False}, "Do not give `m`."),
         (
-            {"oneOf": [{"required": ["m"]}, {"required": ["n"]}]},
-            "Give `m` or `n`. Exactly one of the alternatives must fit.",
+            {
+                "if": {"properties": {"m": {"const": "p"}}},
+                "then": {"required": ["n"]},
+                "else": {"required": ["o"]},
+                "required": ["m"],
+            },
+            'If `m` is "p", give `n`; otherwise give `o`.',
         ),
+        ({"not": {"pattern": "^a", "format": {}}}, 'Must not fit {"pattern": "^a", "format": {}}.'),
+        ({"if": {"required": []}, "then": False}, 'Must not fit {"required": []}.'),
+        ({"propertyNames": {"pattern": "^[a-z]+$"}}, "Names must match `^[a-z]+$`."),
         (
-            {"if": {"minProperties": 2}, "then": {"required": ["n"]}},
-            "If it is a value (at least 2 properties), give `n`.",
+            {
+                "if": {"properties": {"m": {"pattern": "^p", "minLength": 2}}, "required": ["m"]},
+                "then": {"properties": {"l": {"type": "array", "items": {"type": "integer"}}}, "required": ["l"]},
+                "else": {"properties": {"n": {"format": "uuid"}}},
+            },
+            (
+                "If `m` has at least 2 characters and matches `^p`, give `l` (array of integer); "
+                "otherwise `n` must have the format uuid."
+            ),
         ),
     ],
     ids=lambda rule: json.dumps(rule)[:50],
@@ -257,6 +277,62 @@ def test_a_rule_is_a_sentence(rule: dict[str, Any], text: str) -> None:
     properties = {name: {"type": "string"} for name in "mno"} | {"p_arg": {"type": "integer"}}
 
     assert described({"type": "object", "properties": properties} | rule) == text
+
+
+def test_the_other_case_of_a_condition_does_not_apply_if_the_property_is_absent() -> None:
+    rule = {"if": {"properties": {"m": {"const": "p"}}}, "else": {"required": ["n"]}}
+    both = rule | {"then": {"required": ["o"]}}
+
+    assert described({"type": "object"} | rule) == 'Unless `m` is "p" or is absent, give `n`.'
+    assert described({"type": "object"} | both) == 'If `m` is "p" or is absent, give `o`; otherwise give `n`.'
+
+
+def alternatives_of(*names: str) -> list[dict[str, Any]]:
+    return [{"type": "object", "properties": {name: {"type": "string"}}, "required": [name]} for name in names]
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        {"anyOf": [{"oneOf": alternatives_of("a", "b")}, *alternatives_of("c")]},
+        {"oneOf": [{"anyOf": alternatives_of("a", "b")}, *alternatives_of("c")]},
+        {"allOf": [{"oneOf": alternatives_of("a", "b")}, {"anyOf": alternatives_of("c", "d")}]},
+        {"oneOf": alternatives_of("a", "b"), "anyOf": alternatives_of("c", "d")},
+        {"oneOf": [{"enum": ["a", "b"]}, {"enum": ["b", "c"]}]},
+        {
+            "type": "object",
+            "additionalProperties": {"oneOf": [{"anyOf": alternatives_of("a", "b")}, {"required": ["c"]}]},
+        },
+    ],
+    ids=["in anyOf", "around anyOf", "beside anyOf in allOf", "beside anyOf", "of enums", "in a map"],
+)
+def test_one_of_combined_with_another_union_is_reported_instead_of_a_sentence_about_all_alternatives(
+    rule: dict[str, Any],
+) -> None:
+    projection = advertise({"type": "object", "properties": {"x": rule}})
+
+    assert "Exactly one" not in json.dumps(projection.schema)
+    assert [
+        finding.message
+        for finding in projection.findings
+        if finding.pattern == "oneOf" and "omitted" in finding.message
+    ]
+
+
+def test_one_of_beside_null_keeps_its_sentence() -> None:
+    sent = advertise(
+        {"type": "object", "properties": {"x": {"anyOf": [{"oneOf": alternatives_of("a", "b")}, {"type": "null"}]}}}
+    )
+
+    assert json.dumps(sent.schema).count("Exactly one of the alternatives must fit.") == 1
+
+
+def test_one_of_single_names_beside_another_union_names_them() -> None:
+    rule = {"oneOf": [{"required": ["a"]}, {"required": ["b"]}], "anyOf": [{"required": ["c"]}, {"required": ["d"]}]}
+
+    assert described({"type": "object"} | rule) == (
+        "Give `c` and `a`; or `c` and `b`; or `d` and `a`; or `d` and `b`. Give exactly one of `a` and `b`."
+    )
 
 
 @pytest.mark.parametrize(
@@ -355,6 +431,32 @@ def test_a_reference_into_an_embedded_document_resolves(ref: str, base: dict[str
     assert projection.schema["properties"]["x"] == {"type": "integer"}
     assert projection.schema["properties"]["y"]["properties"]["own"] == {"type": "integer"}
     assert not [finding for finding in projection.findings if finding.severity == "refused"]
+
+
+def test_a_reference_inside_an_embedded_document_is_relative_to_it() -> None:
+    references = {"own": {"$ref": "#/properties/n"}, "outer": {"$ref": "#/properties/o"}}
+    item = {"$id": "https://x.org/item.json", "type": "object", "properties": {"n": {"type": "integer"}, **references}}
+    sent = advertise({"type": "object", "properties": {"n": {"type": "string"}, "o": {"type": "boolean"}, "x": item}})
+
+    assert sent.schema["properties"]["x"]["properties"] == {
+        "n": {"type": "integer"},
+        "own": {"type": "integer"},
+        "outer": {"type": "boolean"},
+    }
+
+
+def test_property_names_that_allow_none_are_a_closed_object() -> None:
+    names = {"type": "object", "properties": {"x": {"type": "object", "propertyNames": False}}}
+
+    assert project(names, "anthropic").schema["properties"]["x"] == {"type": "object", "additionalProperties": False}
+    assert [finding.severity for finding in advertise(names).findings] == ["note", "lossy"]
+
+
+def test_a_bound_that_a_description_omits_is_a_note() -> None:
+    values = {"type": "integer", "minimum": 0, "maximum": 2**53 - 1}
+    projection = advertise({"type": "object", "properties": {"x": {"type": "object", "additionalProperties": values}}})
+
+    assert [(finding.severity, finding.pattern) for finding in projection.findings][1:] == [("note", "maximum")]
 
 
 def test_root_alternatives_with_different_patterns_stay_open() -> None:

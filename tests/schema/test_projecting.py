@@ -863,8 +863,8 @@ def test_rule_is_written_out_as_it_means_and_its_values_stay(rule: Any, written:
 @pytest.mark.parametrize(
     ("rule", "said"),
     [
-        ({"not": {"$ref": "#/$defs/Names"}}, 'Must not be one of "root", "admin".'),
-        ({"not": {"$ref": "#/$defs/Node"}}, 'Not allowed: `next` fits "...".'),
+        ({"not": {"$ref": "#/$defs/Names"}}, 'Must not be "root" or "admin".'),
+        ({"not": {"$ref": "#/$defs/Node"}}, 'Not allowed: `next` fits "..." or is absent.'),
         ({"not": {"$ref": "#/$defs/none"}}, "Must not fit a schema that cannot be quoted."),
         (
             {"if": {"$ref": "#/$defs/Mode"}, "then": {"$ref": "#/$defs/Names"}},

@@ -49,6 +49,7 @@ class References:
     def __init__(self, root: Any) -> None:
         self._root = root
         self._by_anchor: dict[str, tuple[Any, str]] | None = None
+        self._documents: set[str] = set()
         self._properties: frozenset[str] | None = None
         self._cache: dict[tuple[str, bool], Any] = {}
         self._remaining = MAX_DEREFERENCED_SCHEMAS
@@ -63,18 +64,17 @@ class References:
         """
         base = self._root.get("$id", "") if isinstance(self._root, dict) else ""
         if isinstance(base, str) and base and ref.startswith(f"{base.rstrip('#')}#"):
-            ref = ref[len(base.rstrip("#")) :]
+            ref, pointer = ref[len(base.rstrip("#")) :], ""
         document, _, fragment = ref.partition("#")
         if ref.startswith("#") and (ref == "#" or ref[1:2] == "/"):
-            parts = pointer_parts(unquote(ref[1:]))
-            schema = self._at(parts)
-            if isinstance(schema, dict | bool):
-                return schema, json_pointer(parts)
-            embedded = self._documents_around(pointer)
-            if embedded:
-                return self._embedded_target(max(embedded, key=len), fragment, ref)
+            # Not every author knows that a reference inside an embedded document is relative to it.
+            around = self._document_around(pointer) if pointer else ""
+            found = (self._in_document(around, fragment) if around else None) or self._in_document("", fragment)
+            if found is not None:
+                return found
         elif fragment.startswith("/") and (named := self._by_name(document)) is not None:
-            return self._embedded_target(named[1], fragment, ref)
+            if (found := self._in_document(named[1], fragment)) is not None:
+                return found
         elif (named := self._by_name(ref)) is not None:
             return named
         elif not ref.startswith("#"):
@@ -136,18 +136,18 @@ class References:
                 return None
         return value
 
-    def _documents_around(self, pointer: str) -> list[str]:
-        """Return the JSON Pointers of the embedded documents that contain the schema at `pointer`."""
-        documents = (at for name, (_, at) in self._names().items() if not name.startswith("#"))
-        return [at for at in documents if at and f"{pointer}/".startswith(f"{at}/")]
+    def _document_around(self, pointer: str) -> str:
+        """Return the JSON Pointer of the nearest embedded document that contains the schema at `pointer`, or ""."""
+        self._names()
+        while pointer and pointer not in self._documents:
+            pointer = pointer.rpartition("/")[0]
+        return pointer
 
-    def _embedded_target(self, pointer: str, fragment: str, ref: str) -> tuple[Any, str]:
-        """Return the schema at `fragment` of the embedded document at `pointer`."""
+    def _in_document(self, pointer: str, fragment: str) -> tuple[Any, str] | None:
+        """Return the schema at `fragment` of the document at `pointer`, and its JSON Pointer; None if there is none."""
         parts = (*pointer_parts(pointer), *pointer_parts(unquote(fragment)))
         schema = self._at(parts)
-        if isinstance(schema, dict | bool):
-            return schema, json_pointer(parts)
-        raise UnresolvedReferenceError("dangling-$ref", f"`{ref}` does not resolve to a schema")
+        return (schema, json_pointer(parts)) if isinstance(schema, dict | bool) else None
 
     def _names(self) -> dict[str, tuple[Any, str]]:
         """Return the schemas with an anchor or `$id`, and their JSON Pointers."""
@@ -160,7 +160,8 @@ class References:
                     name = schema.get(keyword)
                     if isinstance(name, str) and name:
                         self._by_anchor.setdefault(mark + name, (schema, json_pointer(parts)))
-                        if not mark:
+                        if not mark and not name.startswith("#"):
+                            self._documents.add(json_pointer(parts))
                             self._by_anchor.setdefault(_absolute(base, name), (schema, json_pointer(parts)))
         return self._by_anchor
 

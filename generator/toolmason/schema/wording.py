@@ -12,6 +12,8 @@ MAX_QUOTE_LENGTH: Final = 1_000
 """Maximum characters of a schema quoted in a sentence."""
 
 
+EXACTLY_ONE: Final = "Exactly one of the alternatives must fit"
+"""The sentence for `oneOf` beside its alternatives."""
 _ENDS: Final = ".!?:\u3002\uff01\uff1f\uff1a"
 MAX_STATED_PATTERN: Final = 60
 """Maximum characters of a pattern in a description; a model does not read longer ones."""
@@ -59,6 +61,11 @@ def join_words(parts: Sequence[str], conjunction: str) -> str:
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} {conjunction} {parts[-1]}"
 
 
+def with_details(noun: str, details: Sequence[str]) -> str:
+    """Return `noun (first; second)`."""
+    return f"{noun} ({'; '.join(details)})" if details else noun
+
+
 def enum_text(values: Sequence[Any]) -> str:
     """Return the sentence for `enum`."""
     quoted = [json.dumps(value, ensure_ascii=False) for value in values]
@@ -100,7 +107,8 @@ def limit_sentences(limits: Mapping[str, Any]) -> list[str]:
 
 def states_pattern(limits: Mapping[str, Any]) -> bool:
     """Return whether the description states the pattern: it is short, and no known format implies it."""
-    has_format = limits.get("format") in KNOWN_FORMATS
+    name = limits.get("format")
+    has_format = isinstance(name, str) and name in KNOWN_FORMATS
     return "pattern" in limits and len(limits["pattern"]) <= MAX_STATED_PATTERN and not has_format
 
 

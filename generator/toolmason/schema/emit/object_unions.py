@@ -10,7 +10,7 @@ from toolmason.schema.emit.rules import report_unstated
 from toolmason.schema.emit.values import quote_value
 from toolmason.schema.findings import Severity
 from toolmason.schema.normal_form import Branch, Conjunction, Node, OpaqueRule, is_false_schema
-from toolmason.schema.wording import join_words, limit_sentences
+from toolmason.schema.wording import EXACTLY_ONE, join_words, limit_sentences
 
 
 def merge_root_objects(
@@ -45,7 +45,7 @@ def merge_root_objects(
         for name, value in first.limits.items()
         if all(branch.limits.get(name) == value for branch in objects)
     }
-    sentences = [_alternatives_text(context, objects, required, is_exclusive=_is_exclusive(rules))]
+    sentences = [_alternatives_text(context, objects, required, exclusive=_exclusive_text(rules))]
     for branch in objects:
         report_unstated(context, branch.opaque_rules)
         sentences += [rule.text for rule in branch.opaque_rules]
@@ -91,7 +91,7 @@ def merge_required_alternatives(context: EmitterContext, node: Node) -> tuple[Br
     if any(branch._replace(required=(), pointer="") != first._replace(required=(), pointer="") for branch in objects):
         return node.branches
     required = _common_required(objects)
-    text = _alternatives_text(context, objects, required, is_exclusive=_is_exclusive(node.opaque_rules))
+    text = _alternatives_text(context, objects, required, exclusive=_exclusive_text(node.opaque_rules))
     message = "alternatives that differ in `required` are merged and described"
     context.find(first.pointer, "required", Severity.LOSSY, message)
     rules = (*first.opaque_rules, OpaqueRule({}, text, first.pointer))
@@ -104,7 +104,7 @@ def _common_required(objects: Sequence[Branch]) -> tuple[str, ...]:
 
 
 def _alternatives_text(
-    context: EmitterContext, objects: Sequence[Branch], common: Sequence[str], *, is_exclusive: bool
+    context: EmitterContext, objects: Sequence[Branch], common: Sequence[str], *, exclusive: str | None
 ) -> str:
     """Describe each alternative: its tag, and the required properties beyond `common`."""
     has_different_names = len({tuple(branch.properties) for branch in objects}) > 1
@@ -116,7 +116,9 @@ def _alternatives_text(
         )
         names = [f"`{context.names.name_for(name)}`" for (name,) in needed_names]
         text = f"Give {join_words(list(dict.fromkeys(names)), 'or')}"
-        return f"{text} (at least one)" if may_combine and not is_exclusive else text
+        if exclusive:
+            return text if exclusive == EXACTLY_ONE else exclusive
+        return f"{text} (at least one)" if may_combine and exclusive is None else text
     alternatives: list[str] = []
     for branch in objects:
         tags = {
@@ -136,9 +138,9 @@ def _alternatives_text(
     return f"Give {'; or '.join(dict.fromkeys(alternatives))}"
 
 
-def _is_exclusive(rules: Sequence[OpaqueRule]) -> bool:
-    """Return whether a value may be required to fit only one of several alternatives."""
-    return any("oneOf" in rule.keywords for rule in rules)
+def _exclusive_text(rules: Sequence[OpaqueRule]) -> str | None:
+    """Return the sentence of the rule that only one of several alternatives may fit; None without the rule."""
+    return next((rule.text for rule in rules if "oneOf" in rule.keywords), None)
 
 
 def _has_tag(context: EmitterContext, branch: Branch) -> bool:

@@ -27,6 +27,7 @@ from toolmason.schema.wording import (
     limit_sentences,
     lower_first,
     states_pattern,
+    with_details,
     without_sentinel_bounds,
 )
 
@@ -134,13 +135,13 @@ class _Summary:
     def _node(self, node: Node, *, is_item: bool) -> str:
         details = list(self._details(node.pointer, node.opaque_rules, node.description, node.sentences))
         if node.accepts_any_value:
-            return _with_details("anything", details)
+            return with_details("anything", details)
         branches = [branch if branch.pointer else branch._replace(pointer=node.pointer) for branch in node.branches]
         if len(branches) == 1:
             return self._branch(branches[0], details)
         types = list(dict.fromkeys(self._branch(branch, []) for branch in branches))
         text = join_words(types, "or") if types else "nothing"
-        return _with_details(f"({text})" if len(types) > 1 and (is_item or details) else text, details)
+        return with_details(f"({text})" if len(types) > 1 and (is_item or details) else text, details)
 
     def _branch(self, branch: Branch, node_details: Sequence[str]) -> str:
         """Describe the values of one type; `node_details` apply to all types of the value."""
@@ -148,26 +149,26 @@ class _Summary:
         details += self._details(branch.pointer, branch.opaque_rules, branch.description)
         details = list(dict.fromkeys([*details, *node_details]))
         if branch.enum is not None:
-            return _with_details(self._enum(branch), [*self._enum_descriptions(branch), *details])
+            return with_details(self._enum(branch), [*self._enum_descriptions(branch), *details])
         if branch.type == "object":
             properties = ", ".join(self._properties(branch))
-            return _with_details(branch.type, [properties, *details] if properties else details)
+            return with_details(branch.type, [properties, *details] if properties else details)
         if branch.type == "array":
-            return _with_details(self._array(branch), details)
-        return _with_details(branch.type, details)
+            return with_details(self._array(branch), details)
+        return with_details(branch.type, details)
 
     def _details(
         self, pointer: str, rules: Sequence[OpaqueRule], description: str, sentences: Sequence[str] = ()
     ) -> Iterator[str]:
         """Yield the rules and texts of a value."""
         for rule in rules:
-            if self._detail >= _Detail.LIMITS:
+            if self._detail >= _Detail.LIMITS and rule.text:
                 yield lower_first(self._context.names.in_text(rule.text))
                 self._omitted += [(rule.schema_pointer, keyword) for keyword in rule.unstated]
             else:
                 self._omitted += [(rule.schema_pointer, keyword) for keyword in rule.keywords]
         if self._detail >= _Detail.DESCRIPTIONS:
-            yield from (text.rstrip(".") for text in (description, *sentences) if text)
+            yield from (text.rstrip(".") for text in (description, *map(lower_first, sentences)) if text)
         elif description:
             self._omit(pointer, "description")
 
@@ -175,8 +176,11 @@ class _Summary:
         if branch.enum is not None:
             limits = {name: value for name, value in branch.limits.items() if name in {"pattern", "format"}}
         else:
-            limits = dict(to_inclusive_bounds(branch) if branch.is_numeric else branch.limits)
-            limits = without_sentinel_bounds(limits)
+            bounds = to_inclusive_bounds(branch) if branch.is_numeric else branch.limits
+            limits = without_sentinel_bounds(bounds)
+            for keyword in [keyword for keyword in bounds if keyword not in limits]:
+                message = f"`{keyword}` is omitted from the description: integers beyond it are not exact in JSON"
+                self._context.find(branch.pointer, keyword, Severity.NOTE, message)
         if self._detail < _Detail.LIMITS:
             for keyword in limits:
                 self._omit(branch.pointer, keyword)
@@ -266,7 +270,3 @@ def matching_names(pattern: str) -> str:
 
 def _property_pointer(branch: Branch, name: str) -> str:
     return branch.pointer + (json_pointer(("properties", name)) if name in branch.properties else "/required")
-
-
-def _with_details(text: str, details: Sequence[str]) -> str:
-    return f"{text} ({'; '.join(details)})" if details else text

@@ -16,7 +16,8 @@ from toolmason.schema.normal_form import Branch, Node, OpaqueRule, Subschema
 from toolmason.schema.normalize.collector import FindingCollector
 from toolmason.schema.normalize.context import Keywords, NormalizerContext
 from toolmason.schema.normalize.overlap import alternatives_overlap
-from toolmason.schema.wording import append_sentences
+from toolmason.schema.normalize.rule_text import exactly_one_text
+from toolmason.schema.wording import EXACTLY_ONE, append_sentences
 
 
 def with_combinators(context: NormalizerContext, node: Node, keywords: Keywords, collector: FindingCollector) -> Node:
@@ -34,6 +35,8 @@ def with_combinators(context: NormalizerContext, node: Node, keywords: Keywords,
 
 def intersect_nodes(left: Node, right: Node) -> Node:
     """Return the node of the values that both accept; the annotations of `left` win."""
+    if _share_types(left.branches) and _share_types(right.branches):
+        left, right = _without_vague_rules(left), _without_vague_rules(right)
     restricted = _intersect_union(left, right.branches)
     return restricted._replace(
         description=left.description or right.description,
@@ -54,6 +57,20 @@ def _intersect_union(node: Node, branches: Sequence[Branch]) -> Node:
     return node._replace(branches=intersect_branches(node.branches, branches))
 
 
+def _share_types(branches: Sequence[Branch]) -> bool:
+    return len({branch.type for branch in branches}) < len(branches)
+
+
+def _count_enums(branches: Sequence[Branch]) -> int:
+    return sum(branch.enum is not None for branch in branches)
+
+
+def _without_vague_rules(node: Node) -> Node:
+    """Remove the sentences about the alternatives of `oneOf`, which are combined with those of another union."""
+    rules = tuple(rule._replace(text="") if rule.text == EXACTLY_ONE else rule for rule in node.opaque_rules)
+    return node._replace(opaque_rules=rules)
+
+
 def _with_alternatives(
     context: NormalizerContext, node: Node, schemas: Sequence[Any], keyword: str, collector: FindingCollector
 ) -> Node:
@@ -62,17 +79,40 @@ def _with_alternatives(
         for index, schema in enumerate(schemas)
     ]
     collector.extend(list(dict.fromkeys(finding for part in alternatives for finding in part.findings)))
+    alternatives, node = _with_lifted_rules(alternatives, node)
     groups = [tuple(_described_branches(part, collector)) for part in alternatives]
+    branches = merge_branches(branch for group in groups for branch in group)
     if keyword == "oneOf" and len(groups) > 1:
         collector.note("oneOf", "`oneOf` is written as `anyOf`")
         if alternatives_overlap(groups, context.node):
-            text = "Exactly one of the alternatives must fit"
+            text = exactly_one_text(schemas)
+            has_merged_enums = _count_enums(branches) < sum(map(_count_enums, groups))
+            if text == EXACTLY_ONE and (has_merged_enums or any(map(_share_types, groups))):
+                text = ""
             rule = OpaqueRule({keyword: schemas}, text, collector.pointer_to(keyword))
             node = node._replace(opaque_rules=(*node.opaque_rules, rule))
+    if _share_types(node.branches) and _share_types(branches):
+        node = _without_vague_rules(node)
     defaults = [part.default for part in alternatives if part.has_default]
     if len(defaults) == 1 and not node.has_default:
         node = node._replace(default=defaults[0], has_default=True)
-    return _intersect_union(node, merge_branches(branch for group in groups for branch in group))
+    return _intersect_union(node, branches)
+
+
+def _with_lifted_rules(alternatives: list[Node], node: Node) -> tuple[list[Node], Node]:
+    """Move rules about the alternatives of a nested `oneOf` to the union, which has these alternatives as well."""
+    if not any(rule.text == EXACTLY_ONE for part in alternatives for rule in part.opaque_rules):
+        return alternatives, node
+    types = [{branch.type for branch in part.branches} for part in alternatives]
+    if sum(map(len, types)) > len(frozenset().union(*types)):
+        alternatives = [_without_vague_rules(part) for part in alternatives]
+    vague = {EXACTLY_ONE, ""}
+    rules = [rule for part in alternatives for rule in part.opaque_rules if rule.text in vague]
+    alternatives = [
+        part._replace(opaque_rules=tuple(rule for rule in part.opaque_rules if rule.text not in vague))
+        for part in alternatives
+    ]
+    return alternatives, node._replace(opaque_rules=(*node.opaque_rules, *rules))
 
 
 def _described_branches(node: Node, collector: FindingCollector) -> Iterator[Branch]:

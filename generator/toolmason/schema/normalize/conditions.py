@@ -10,7 +10,8 @@ from toolmason.schema.keywords import TYPE_NAMES, VALUE_CHECKS
 from toolmason.schema.normal_form import Branch, Node, OpaqueRule, Subschema, is_false_schema
 from toolmason.schema.normalize.collector import FindingCollector
 from toolmason.schema.normalize.context import Keywords, NormalizerContext
-from toolmason.schema.normalize.rule_text import condition_text, must_be, not_text, unstated_keywords
+from toolmason.schema.normalize.predicates import must_be
+from toolmason.schema.normalize.rule_text import condition_text, not_text, unstated_keywords
 from toolmason.schema.normalize.type_branches import SEES_OTHER_ITEMS
 from toolmason.schema.references import References
 
@@ -34,7 +35,7 @@ def with_conditions(context: NormalizerContext, node: Node, keywords: Keywords, 
     if "if" in keywords and ("then" in keywords or "else" in keywords):
         rule = {keyword: keywords[keyword] for keyword in ("if", "then", "else") if keyword in keywords}
         plain = {keyword: context.references.dereference_for_text(schema) for keyword, schema in rule.items()}
-        text = condition_text(plain)
+        text = condition_text(plain, keywords.get("required", ()))
         unstated = tuple(keyword for schema in plain.values() for keyword in unstated_keywords(schema, text))
         rules.append(OpaqueRule(rule, text, collector.pointer_to("if"), unstated))
     branches = _declare_conditional_properties(context, node.branches, keywords, collector)

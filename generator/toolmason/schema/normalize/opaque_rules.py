@@ -10,9 +10,10 @@ from toolmason.schema.keywords import VALUE_CHECKS
 from toolmason.schema.normal_form import OpaqueRule
 from toolmason.schema.normalize.collector import FindingCollector, quote
 from toolmason.schema.normalize.context import Keywords
-from toolmason.schema.normalize.rule_text import dependency_text, must_be, unstated_keywords
+from toolmason.schema.normalize.predicates import must_be
+from toolmason.schema.normalize.rule_text import dependency_text, unstated_keywords
 from toolmason.schema.references import References
-from toolmason.schema.wording import join_words, range_text, states_pattern
+from toolmason.schema.wording import join_words, range_text
 
 _CONTENT_TEXTS: Final = {"contentEncoding": "Encoded as {}", "contentMediaType": "Media type: {}"}
 
@@ -40,11 +41,11 @@ def object_rules(keywords: Keywords, collector: FindingCollector, references: Re
     names = keywords.get("propertyNames")
     if isinstance(names, dict) and names and names != {"type": "string"}:
         plain = references.dereference_for_text(names)
-        pattern = plain.get("pattern") if isinstance(plain, dict) and plain.keys() <= {"type", "pattern"} else None
-        is_stated = isinstance(pattern, str) and states_pattern({"pattern": pattern})
-        text = f"Names must match `{pattern}`" if is_stated else must_be("Names", "must", plain)
+        is_text = isinstance(plain, dict) and plain.get("type") == "string" and len(plain) > 1
+        rules = {keyword: value for keyword, value in plain.items() if keyword != "type"} if is_text else plain
+        text = must_be("Names", "must", rules)
         pointer = collector.pointer_to("propertyNames")
-        yield OpaqueRule({"propertyNames": names}, text, pointer, unstated_keywords(plain, text))
+        yield OpaqueRule({"propertyNames": names}, text, pointer, unstated_keywords(rules, text))
 
 
 def _dependency(name: str, value: Any, pointer: str, references: References) -> OpaqueRule:

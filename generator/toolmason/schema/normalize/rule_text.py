@@ -5,23 +5,33 @@ Every function takes schemas without references. Schemas that have no short word
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
-from toolmason.schema.keywords import LIMIT_KEYWORDS, NO_EFFECT, SCHEMA_MAP_KEYWORDS, TYPE_NAMES, VALUE_CHECKS, is_small
+from toolmason.schema.keywords import SCHEMA_MAP_KEYWORDS, VALUE_CHECKS, is_small
+from toolmason.schema.normalize.predicates import (
+    NOT_RULES,
+    OMITTED,
+    is_clause,
+    must_be,
+    negated,
+    predicates,
+    quote_short,
+    quote_value,
+    rules_of,
+    words,
+)
 from toolmason.schema.walk import walk
-from toolmason.schema.wording import join_words, limit_sentences, lower_first, quote_schema, states_pattern
-
-_NOT_RULES: Final = NO_EFFECT | {"title", "description", "default", "examples", "example", "deprecated"}
-_LIMITS: Final = frozenset(keyword for keywords in LIMIT_KEYWORDS.values() for keyword in keywords)
-_OMITTED: Final = "..."
+from toolmason.schema.wording import EXACTLY_ONE, join_words
 
 
-def condition_text(rule: Mapping[str, Any]) -> str:
-    """Return the sentence for `if`, `then` and `else`."""
+def condition_text(rule: Mapping[str, Any], given: Collection[str] = ()) -> str:
+    """Return the sentence for `if`, `then` and `else`; `given` are the names that every object has."""
     then, otherwise = rule.get("then", True), rule.get("else", True)
-    condition = _condition(rule["if"])
+    if then is False and _is_true(otherwise):
+        return not_text(rule["if"])
+    # A condition on a property holds without the property, which matters where the sentence has another case.
+    condition = _condition(rule["if"], None if _is_true(otherwise) else given)
     if _is_true(then):
         return f"Unless {condition}, {_demand(otherwise)}"
     return f"If {condition}, {_demand(then)}" + ("" if _is_true(otherwise) else f"; otherwise {_demand(otherwise)}")
@@ -34,38 +44,35 @@ def dependency_text(name: str, schema: Any) -> str:
 
 def not_text(schema: Any) -> str:
     """Return the sentence for `not`."""
-    rules = _rules(schema) or {}
-    if rules.keys() == {"enum"} and isinstance(rules["enum"], list):
-        return f"Must not be one of {', '.join(map(_quote, rules['enum']))}"
-    if rules.keys() == {"required"} and VALUE_CHECKS["required"](rules["required"]):
-        return f"Do not give {_names(rules['required'])} together"
-    if (value := _value(schema)) is not None:
-        return f"Must not be {_with_article(value)}"
-    return f"Must not fit {_quote_short(schema)}" if (facts := _facts(schema)) is None else f"Not allowed: {facts}"
+    rules = rules_of(schema) or {}
+    if rules.keys() == {"required"} and rules["required"] and VALUE_CHECKS["required"](rules["required"]):
+        return f"Do not give {_names(rules['required'])}{' together' if len(rules['required']) > 1 else ''}"
+    facts = None if predicates(schema) else _facts(schema, ())
+    return f"Must not {negated(schema)}" if facts is None else f"Not allowed: {facts}"
 
 
-def must_be(subject: str, verb: str, schema: Any) -> str:
-    """Return a sentence about all values of a kind: ("Names", "must", {"enum": ["a"]}) -> `Names must be "a"`."""
-    value = _value(schema)
-    return (
-        f"{subject} {verb} fit {_quote_short(schema)}"
-        if value is None
-        else f"{subject} {verb} be {_with_article(value)}"
-    )
+def exactly_one_text(schemas: Sequence[Any]) -> str:
+    """Return the sentence for overlapping alternatives of `oneOf`."""
+    names = [
+        schema["required"] for schema in map(rules_of, schemas) if schema and schema.keys() - {"type"} == {"required"}
+    ]
+    if len(names) == len(schemas) and all(VALUE_CHECKS["required"](name) and len(name) == 1 for name in names):
+        return f"Give exactly one of {_names([name for (name,) in names])}"
+    return EXACTLY_ONE
 
 
 def unstated_keywords(schema: Any, text: str) -> tuple[str, ...]:
     """Return the keywords of a schema whose values are missing in its sentence."""
     if schema is None or not is_small(schema):
         return ("size",)
-    is_cut = _OMITTED in text
+    is_cut = OMITTED in text
     keywords = (
         keyword
         for part, _ in walk({"allOf": [schema]})
         for keyword, value in part.items()
         if (keyword == "pattern" or is_cut) and not _is_stated(keyword, value, text)
     )
-    return tuple(dict.fromkeys(keyword for keyword in keywords if keyword not in _NOT_RULES))
+    return tuple(dict.fromkeys(keyword for keyword in keywords if keyword not in NOT_RULES))
 
 
 def _is_stated(keyword: str, value: Any, text: str) -> bool:
@@ -74,67 +81,28 @@ def _is_stated(keyword: str, value: Any, text: str) -> bool:
         return keyword not in SCHEMA_MAP_KEYWORDS or all(name in text for name in value)
     if isinstance(value, list):
         return all(_is_stated("", part, text) for part in value)
-    return (value if isinstance(value, str) else _quote(value)) in text
+    return (value if isinstance(value, str) else quote_value(value)) in text
 
 
 def _is_true(schema: Any) -> bool:
     return schema is True or schema == {}
 
 
-def _rules(schema: Any) -> dict[str, Any] | None:
-    """Return the keywords that constrain a value."""
-    if not isinstance(schema, dict) or not is_small(schema):
-        return None
-    return {keyword: value for keyword, value in schema.items() if keyword not in _NOT_RULES}
-
-
-def _condition(schema: Any) -> str:
-    if (value := _value(schema)) is not None:
-        return f"it is {_with_article(value)}"
-    return f"it fits {_quote_short(schema)}" if (facts := _facts(schema)) is None else facts
+def _condition(schema: Any, given: Collection[str] | None) -> str:
+    facts = None if predicates(schema) else _facts(schema, given)
+    return is_clause("it", schema) if facts is None else facts
 
 
 def _demand(schema: Any) -> str:
     if schema is False:
         return "no value is valid"
-    if (value := _value(schema)) is not None:
-        return f"it must be {_with_article(value)}"
-    return f"it must fit {_quote_short(schema)}" if (demands := _demands(schema)) is None else demands
-
-
-def _value(schema: Any) -> str | None:
-    """Return a noun phrase for a value that is no object: `"a" or "b"`, `integer (at least 1)`."""
-    rules = _rules(schema)
-    if not rules or not all(
-        VALUE_CHECKS[keyword](value) for keyword, value in rules.items() if keyword in VALUE_CHECKS
-    ):
-        return None
-    types = [rules["type"]] if isinstance(rules.get("type"), str) else rules.get("type", [])
-    if not TYPE_NAMES.issuperset(types):
-        return None
-    if rules.keys() - {"type"} in ({"const"}, {"enum"}):
-        return join_words([_quote(value) for value in rules.get("enum", [rules.get("const")])], "or")
-    limits = {keyword: value for keyword, value in rules.items() if keyword != "type"}
-    if not _LIMITS.issuperset(limits) or any(
-        isinstance(limits.get(f"exclusive{end}imum"), bool) for end in ("Min", "Max")
-    ):
-        return None
-    name = join_words(types, "or") if types else "a value"
-    sentences = list(map(lower_first, limit_sentences(limits)))
-    sentences += [_OMITTED] if "pattern" in limits and not states_pattern(limits) else []
-    return f"{name} ({'; '.join(sentences)})" if sentences else name
-
-
-def _with_article(value: str) -> str:
-    word = value.split(" ", 1)[0]
-    if word in {"array", "integer", "object"}:
-        return f"an {value}"
-    return f"a {value}" if word in {"boolean", "number", "string"} else value
+    demands = None if predicates(schema) else _demands(schema)
+    return must_be("it", "must", schema) if demands is None else demands
 
 
 def _properties(schema: Any) -> tuple[Mapping[str, Any], Sequence[str], Sequence[str]] | None:
     """Return the properties of an object schema, the required names, and those of `not: {required: ...}`."""
-    rules = _rules(schema)
+    rules = rules_of(schema)
     if (
         rules is None
         or rules.keys() - {"type", "properties", "required", "not"}
@@ -151,30 +119,34 @@ def _properties(schema: Any) -> tuple[Mapping[str, Any], Sequence[str], Sequence
     )
 
 
-def _facts(schema: Any) -> str | None:
-    """Return a clause that is true for the objects that `schema` accepts: `` `a` is "x" and `b` is given ``."""
+def _facts(schema: Any, given: Collection[str] | None) -> str | None:
+    """Return a clause that is true for the objects that `schema` accepts: `` `a` is "x" and `b` is given ``.
+
+    It adds that a property may be absent, unless it is required or in `given`; None stands for all names.
+    """
     parts = _properties(schema)
     if parts is None:
         return None
     properties, required, absent = parts
-    facts = [_fact(name, part) for name, part in properties.items() if not _is_true(part)]
-    given = [name for name in required if _is_true(properties.get(name, True))]
-    facts += [f"{_names(given)} {'is' if len(given) == 1 else 'are'} given"] if given else []
+    facts = [
+        _fact(name, part, may_be_absent=given is not None and name not in {*given, *required})
+        for name, part in properties.items()
+        if not _is_true(part)
+    ]
+    plain = [name for name in required if _is_true(properties.get(name, True))]
+    facts += [f"{_names(plain)} {'is' if len(plain) == 1 else 'are'} given"] if plain else []
     facts += [f"`{name}` is not given" for name in absent]
     return join_words(facts, "and") if facts else None
 
 
-def _fact(name: str, schema: Any) -> str:
+def _fact(name: str, schema: Any, *, may_be_absent: bool) -> str:
     if schema is False:
         return f"`{name}` is not given"
-    if (value := _value(schema)) is not None:
-        return f"`{name}` is {_with_article(value)}"
-    negated = (
-        schema.get("not") if isinstance(schema, dict) and (_rules(schema) or {}).keys() <= {"not", "type"} else None
-    )
-    if negated is not None and (value := _value(negated)) is not None:
-        return f"`{name}` is not {_with_article(value)}"
-    return f"`{name}` fits {_quote_short(schema)}"
+    is_negated = isinstance(schema, dict) and "not" in schema and (rules_of(schema) or {}).keys() <= {"not", "type"}
+    if is_negated and len(predicates(schema["not"])) == 1:
+        ((verb, rest),) = predicates(schema["not"])
+        return f"`{name}` is not {rest}" if verb == "be" else f"`{name}` does not {verb} {rest}"
+    return is_clause(f"`{name}`", schema) + (" or is absent" if may_be_absent else "")
 
 
 def _demands(schema: Any) -> str | None:
@@ -193,9 +165,8 @@ def _demands(schema: Any) -> str | None:
 
 
 def _given(name: str, schema: Any) -> str:
-    if _is_true(schema):
-        return f"`{name}`"
-    return f"`{name}` ({_quote_short(schema) if (value := _value(schema)) is None else value})"
+    parts = [word for word in words(schema) if word] or [quote_short(schema)]
+    return f"`{name}`" if _is_true(schema) else f"`{name}` ({'; '.join(parts)})"
 
 
 def _demand_of(name: str, schema: Any) -> str:
@@ -204,20 +175,3 @@ def _demand_of(name: str, schema: Any) -> str:
 
 def _names(names: Sequence[str]) -> str:
     return join_words([f"`{name}`" for name in names], "and")
-
-
-def _quote(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, default=str)
-
-
-def _quote_short(schema: Any) -> str:
-    """Quote a schema without the patterns that a description does not state."""
-    return quote_schema(_without_long_patterns(schema) if schema is not None and is_small(schema) else schema)
-
-
-def _without_long_patterns(value: Any) -> Any:
-    if isinstance(value, dict):
-        is_hidden = isinstance(value.get("pattern"), str) and not states_pattern(value)
-        parts = {name: _without_long_patterns(part) for name, part in value.items()}
-        return parts | ({"pattern": _OMITTED} if is_hidden else {})
-    return [_without_long_patterns(part) for part in value] if isinstance(value, list) else value

@@ -121,6 +121,8 @@ def _listed_names(context: NormalizerContext, keywords: Keywords) -> list[str] |
     if "propertyNames" not in keywords or keywords.get("patternProperties"):
         return None
     rule = context.references.dereference_for_text(keywords["propertyNames"])
+    if rule is False:
+        return []
     if not isinstance(rule, dict) or rule.keys() - {"type", "title", "description"} not in ({"enum"}, {"const"}):
         return None
     names = rule.get("enum", [rule.get("const")])

@@ -5,7 +5,8 @@ Keywords are recognized by position, so a property named `not` or `$ref` is a pr
 """
 
 from toolmason.schema.scan.occurrences import Occurrence
-from toolmason.schema.scan.scanner import MAX_DEPTH, MAX_STEPS, scan_schema
+from toolmason.schema.scan.recorder import MAX_DEPTH, MAX_STEPS
+from toolmason.schema.scan.scanner import scan_schema
 from toolmason.schema.scan.values import KNOWN_KEYWORDS
 
 __all__ = ["KNOWN_KEYWORDS", "MAX_DEPTH", "MAX_STEPS", "Occurrence", "scan_schema"]
