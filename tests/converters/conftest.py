@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent / "support"))
+sys.path.append(str(Path(__file__).parents[2]))  # for the corpus, after installed packages
 
 from conversions import Conversions, convert_all
 

@@ -68,8 +68,9 @@ def shown(part: Any, target: str = "mcp", *, required: bool = True) -> Any:
             {"oneOf": [TEXT, WHOLE], "description": "It"},
             {"anyOf": [{"type": "string", "description": "It"}, WHOLE]},
         ),
-        ({"type": ["string", "null"]}, {"anyOf": [TEXT, {"type": "null"}]}),
-        ({"type": "STRING", "nullable": True}, {"anyOf": [TEXT, {"type": "null"}]}),
+        ({"type": ["string", "null"]}, {"type": "string", "description": "May be null."}),
+        ({"type": "STRING", "nullable": True}, {"type": "string", "description": "May be null."}),
+        ({"type": "null"}, {"type": "string", "description": "Must be null."}),
         (
             {"allOf": [{"type": "integer", "minimum": 1}, {"maximum": 9, "minimum": 3}]},
             {"type": "integer", "description": "3 to 9.", "minimum": 3, "maximum": 9},
@@ -136,6 +137,7 @@ def test_null_of_an_optional_argument_is_left_out_since_servers_take_it_as_absen
 @pytest.mark.parametrize(
     "part",
     [
+        {"type": ["string", "null"]},
         {"type": ["string", "integer", "null"]},
         {"enum": ["a", 1, None]},
         {"enum": ["", "a", None]},
@@ -144,7 +146,7 @@ def test_null_of_an_optional_argument_is_left_out_since_servers_take_it_as_absen
     ],
     ids=json.dumps,
 )
-def test_null_that_clients_would_lose_is_in_words_and_reported(part: Any) -> None:
+def test_null_of_a_required_value_or_an_item_is_in_words_and_reported(part: Any) -> None:
     schema = {"type": "object", "properties": {"x": part}, "required": ["x"]}
     projection = advertise(schema)
 

@@ -43,7 +43,7 @@ class NullStyle(StrEnum):
     NULLABLE = "nullable"
     """`nullable` beside the type."""
     OMIT = "omit"
-    """An alternative of type null beside one type of a required property; omitted everywhere else."""
+    """Null is omitted; the description allows it for a required property or an item."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

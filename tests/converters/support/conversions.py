@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bench.schemas.corpus import load_corpus
 from hard_schemas import HARD, Schema
 from toolmason_runtime.protocol.selection import STYLES, Selection
 from toolmason_runtime.server.dispatch import Dispatcher
@@ -21,7 +22,7 @@ from workbench_server.server import load_index
 
 HERE = Path(__file__).parents[1]
 TIMEOUT_S = 300
-SENT, WRITTEN = "sent", "written"
+SENT, WRITTEN, CORPUS = "sent", "written", "corpus"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,11 @@ class Conversions:
         found: dict[str, Any] = self.results[converter][f"{WRITTEN} {name}"]
         return found
 
+    def of_corpus(self, converter: str) -> dict[str, dict[str, Any]]:
+        """Return the results for the schemas of the corpus, by name."""
+        results = self.results[converter].items()
+        return {key.removeprefix(f"{CORPUS} "): found for key, found in results if key.startswith(CORPUS)}
+
 
 def convert_all() -> Conversions:
     """Run every schema through every converter: one process a language, no account, no network."""
@@ -48,6 +54,7 @@ def convert_all() -> Conversions:
     written = {**written_by_pydantic(), **HARD}
     asked = {f"{SENT} {name}": schema for name, schema in sent.items()}
     asked |= {f"{WRITTEN} {name}": schema for name, schema in written.items()}
+    asked |= {f"{CORPUS} {row.style} {row.name}": advertise(row.schema, rename=True).schema for row in load_corpus()}
     node = shutil.which("node")
     assert node is not None, "node is missing: install Node.js 20 or later"
     assert (HERE / "node_modules").is_dir(), "the npm packages are missing: run `nox -s converters`"

@@ -165,9 +165,9 @@ def test_choices_of_numbers_become_bounds_since_gemini_takes_strings_only() -> N
     assert "enum" not in schema
 
 
-def test_null_is_offered_only_where_a_value_must_be_given() -> None:
+def test_null_is_described_only_where_a_value_must_be_given() -> None:
     required = Property(name="x", type=PrimitiveType("string"), nullable=True)
-    assert sent(required)["properties"]["x"] == {"anyOf": [{"type": "string"}, {"type": "null"}]}
+    assert sent(required)["properties"]["x"] == {"type": "string", "description": "May be null."}
     optional = Property(name="x", type=PrimitiveType("string"), nullable=True, required=False)
     assert sent(optional)["properties"]["x"] == {"type": "string"}
 

@@ -43,7 +43,6 @@ class Position(Enum):
     REQUIRED = "required"
     OPTIONAL = "optional"
     """The caller may omit the value."""
-    ITEM = "item"
 
 
 class SizeLimitError(Exception):

@@ -20,7 +20,7 @@ def emit_union(context: EmitterContext, parts: Sequence[Part], node: Node, posit
     """Return the schema of a union; `parts` are its types without null."""
     if not parts:
         return _emit_null(context, node)
-    null = _null_style(context, node, position, has_union=len(parts) > 1)
+    null = context.dialect.null if _accepts_null(context, node, position) else None
     if null is NullStyle.OMIT:
         node, null = _without_null(context, node, position), None
     if len(parts) == 1 and null is not NullStyle.UNION:
@@ -67,14 +67,9 @@ def _accept_any_value(schemas: Sequence[JsonSchema]) -> bool:
     return types >= set(JSON_TYPES) - {"null"}
 
 
-def _null_style(context: EmitterContext, node: Node, position: Position, *, has_union: bool) -> NullStyle | None:
-    """Return how to express that null is accepted, beside other types; None if it is rejected."""
-    is_optional = position is Position.OPTIONAL
-    if not (node.accepts_null or (context.dialect.strict_objects and is_optional)):
-        return None
-    # Clients lose a null in a union of several types, and Vertex AI has none in items.
-    is_single = position is Position.REQUIRED and not has_union
-    return NullStyle.UNION if context.dialect.null is NullStyle.OMIT and is_single else context.dialect.null
+def _accepts_null(context: EmitterContext, node: Node, position: Position) -> bool:
+    """Return whether null is accepted; strict mode has null for an omitted property."""
+    return node.accepts_null or (context.dialect.strict_objects and position is Position.OPTIONAL)
 
 
 def _without_null(context: EmitterContext, node: Node, position: Position) -> Node:
@@ -82,7 +77,7 @@ def _without_null(context: EmitterContext, node: Node, position: Position) -> No
     if position is not Position.OPTIONAL:
         if node.accepts_any_value:
             return node  # The finding `any` says it.
-        message = "null is no longer accepted beside these types; moved to the description"
+        message = "null is no longer accepted; moved to the description"
         context.find(node.pointer, "null", Severity.NARROWED, message)
         return node._replace(sentences=(*node.sentences, "May be null"))
     if node.has_default and node.default is not None:
@@ -97,9 +92,12 @@ def _emit_null(context: EmitterContext, node: Node) -> JsonSchema:
     text = append_sentences(node.description, node.sentences)
     if context.dialect.has_null_type:
         return context.describe({"type": context.type_name("null")}, text)
-    context.find(node.pointer, "null", Severity.LOSSY, "the type null is not supported")
+    is_omitted = context.dialect.null is NullStyle.OMIT
+    severity = Severity.NARROWED if is_omitted else Severity.LOSSY
+    context.find(node.pointer, "null", severity, "the type null is not supported; moved to the description")
     text = append_sentences(text, ["Must be null"])
-    return context.describe({"type": context.type_name("string"), "nullable": True}, text)
+    schema: JsonSchema = {"type": context.type_name("string")}
+    return context.describe(schema if is_omitted else {**schema, "nullable": True}, text)
 
 
 def with_default(context: EmitterContext, schema: JsonSchema, node: Node) -> JsonSchema:
