@@ -97,7 +97,7 @@ class _Attempts:
                 projection, emitter = self._emit(unrolls)
             except SizeLimitError:
                 continue
-            size = json_size(projection.schema) if emitter.may_be_large else 0
+            size = json_size(projection.schema) if emitter.may_be_large or emitter.is_recursive else 0
             if not (unrolls and emitter.is_recursive and size > self._max_bytes_if_recursive):
                 break
         if size <= MAX_BYTES or emitter.deepest_object_level <= 1:
@@ -125,4 +125,4 @@ class _Attempts:
     def _max_bytes_if_recursive(self) -> int:
         original = self._normalizer.root[0].schema
         size = json_size(original) if is_small(original) else MAX_BYTES
-        return min(MAX_BYTES, max(MAX_BYTES_IF_RECURSIVE, 2 * size))
+        return min(MAX_BYTES, max(MAX_BYTES_IF_RECURSIVE, size * 3 // 2))

@@ -25,8 +25,8 @@ MAX_RECURSION_UNROLLS: Final = 2
 """Maximum copies of a recursive object inside itself."""
 MAX_BYTES: Final = 24_000
 """Maximum size of the result as JSON; beyond, the most deeply nested objects accept any property."""
-MAX_BYTES_IF_RECURSIVE: Final = 6_000
-"""Size up to which a recursive schema is unrolled even if the result is more than twice the original."""
+MAX_BYTES_IF_RECURSIVE: Final = 700
+"""Size up to which a recursive schema is unrolled even if the result is more than 1.5 times the original."""
 
 JsonSchema: TypeAlias = dict[str, Any]
 Part: TypeAlias = tuple[JsonSchema, str]

@@ -119,7 +119,7 @@ def _with_other_properties(context: EmitterContext, schema: JsonSchema, branch: 
     message = "the schema of `additionalProperties` is moved to the description"
     context.find(branch.pointer, "additionalProperties", Severity.LOSSY, message)
     subject = "Other names mapped" if branch.properties else "Names mapped"
-    return append_sentences(text, [f"{subject} to values of type {summarize(context, additional)}"])
+    return append_sentences(text, [f"{subject} to {summarize(context, additional)}"])
 
 
 def _or_false(schema: JsonSchema | None) -> JsonSchema | bool:

@@ -62,7 +62,8 @@ def _with_alternatives(
         for index, schema in enumerate(schemas)
     ]
     collector.extend(list(dict.fromkeys(finding for part in alternatives for finding in part.findings)))
-    groups = [tuple(_described_branches(part, collector)) for part in alternatives]
+    has_titles = sum(any(branch.type != "null" for branch in part.branches) for part in alternatives) > 1
+    groups = [tuple(_described_branches(part, collector, has_titles=has_titles)) for part in alternatives]
     if keyword == "oneOf" and len(groups) > 1:
         collector.note("oneOf", "`oneOf` is written as `anyOf`")
         if alternatives_overlap(groups, context.node):
@@ -75,9 +76,9 @@ def _with_alternatives(
     return _intersect_union(node, merge_branches(branch for group in groups for branch in group))
 
 
-def _described_branches(node: Node, collector: FindingCollector) -> Iterator[Branch]:
-    """Yield the branches of an alternative, each with the alternative's description and rules."""
-    text = node.description or (node.title if len(node.branches) == 1 else "")
+def _described_branches(node: Node, collector: FindingCollector, *, has_titles: bool) -> Iterator[Branch]:
+    """Yield the branches of an alternative, each with its rules and its description, or its title with `has_titles`."""
+    text = node.description or (node.title if has_titles and len(node.branches) == 1 else "")
     if not (text or node.sentences or node.opaque_rules or any(branch.opaque_rules for branch in node.branches)):
         yield from node.branches
         return
