@@ -86,4 +86,5 @@ def _without_special_cases(items: JsonSchema) -> JsonSchema:
     parts = [part for part in items["anyOf"] if len(part) == 1 or part.get("type") not in types or part.keys() & kept]
     if len(parts) > 1:
         return {**items, "anyOf": parts}
-    return parts[0] | {keyword: value for keyword, value in items.items() if keyword != "anyOf"}
+    siblings = {keyword: value for keyword, value in items.items() if keyword != "anyOf"}
+    return {**parts[0], **siblings}

@@ -15,8 +15,6 @@ from toolmason.schema.providers import Target, providers
 
 MAX_NODES: Final = 10_000
 """Maximum schemas in the result; further ones accept any value. Real schemas have under 1,000."""
-MAX_NODES_IF_RECURSIVE: Final = 1_500
-"""Maximum schemas in the result of a recursive schema; beyond, it is unrolled less often."""
 MAX_DEPTH: Final = 24
 """Maximum nesting of the result."""
 MAX_TEXT: Final = 1_000_000
@@ -47,7 +45,7 @@ class Position(Enum):
 
 
 class SizeLimitError(Exception):
-    """The result of a recursive schema is too large; fewer unrolls may fit."""
+    """The result is surely too large; fewer unrolls or fewer levels of objects may fit."""
 
 
 class EmitterContext(ABC):
@@ -60,8 +58,9 @@ class EmitterContext(ABC):
         self.names = names
         self.level = 0
         """Number of schemas around the current one."""
-        self.remaining_nodes = MAX_NODES
-        self.remaining_chars = MAX_TEXT
+        self.node_count = 0
+        self.char_count = 0
+        """Characters of descriptions and enum values."""
         self.accepted_rules: dict[str, bool] = {}
         """Whether the target accepts an opaque rule, by its JSON."""
         self._findings: dict[tuple[str, str, str], Finding] = {}
@@ -88,7 +87,7 @@ class EmitterContext(ABC):
 
     def describe(self, schema: JsonSchema, text: str) -> JsonSchema:
         """Insert a description after the type."""
-        self.remaining_chars -= len(text)
+        self.char_count += len(text)
         if not text:
             return schema
         if "$ref" in schema:
