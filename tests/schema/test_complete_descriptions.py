@@ -203,7 +203,7 @@ VALUES = [f"v{number}" for number in range(20)]
 def test_values_of_a_map_are_described_completely(values: Any, text: str) -> None:
     description = described({"type": "object", "additionalProperties": values}, **{"$defs": {"Tree": TREE}})
 
-    assert description == f"Names mapped to values of type {text}."
+    assert description == f"Names mapped to {text}."
 
 
 def test_required_names_remain_if_a_description_is_too_long() -> None:
@@ -213,7 +213,7 @@ def test_required_names_remain_if_a_description_is_too_long() -> None:
     projection = advertise(schema)
 
     description = projection.schema["properties"]["x"]["description"]
-    assert description.startswith("Names mapped to values of type object (name_198, name_199, name_0?, ")
+    assert description.startswith("Names mapped to object (name_198, name_199, name_0?, ")
     assert description.endswith(", ...).")
     lost = {finding.pointer.rpartition("/")[2] for finding in projection.findings if "the rules of" in finding.message}
     assert lost == set(names)

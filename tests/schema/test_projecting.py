@@ -77,7 +77,7 @@ def shown(part: Any, target: str = "mcp", *, required: bool = True) -> Any:
         ),
         (
             {"type": "object", "additionalProperties": WHOLE},
-            {"type": "object", "description": "Names mapped to values of type integer."},
+            {"type": "object", "description": "Names mapped to integer."},
         ),
         (
             {"type": "object", "properties": {"a": TEXT}, "additionalProperties": False},
@@ -720,7 +720,7 @@ def test_what_holds_itself_often_is_unrolled_less_often() -> None:
 TREE: dict[str, Any] = {
     "type": "object",
     "properties": {
-        "name": {"type": "string", "description": "The name of the node."},
+        "name": {"type": "string", "description": "Its name."},
         "parent": {"anyOf": [{"$ref": "#/$defs/Tree"}, {"type": "null"}], "default": None},
         "children": {"type": "array", "items": {"$ref": "#/$defs/Tree"}, "default": []},
     },
@@ -742,9 +742,38 @@ def test_recursion_is_cut_at_the_object_however_it_is_wrapped(tree: Any, target:
     projection = project({"type": "object", "properties": {"tree": tree}, "$defs": {"Tree": TREE}}, target)
     text = json.dumps(projection.schema)
 
-    assert text.count('"name": {') == 7  # the object, its copies and theirs
+    assert text.count('"name": {') == 3  # the object and its copies
     assert not re.search("anyOf.*anyOf", text)
     assert "$['$defs'].Tree" in [each.path for each in projection.findings if each.pattern == "recursion"]
+
+
+@pytest.mark.parametrize(("length", "copies"), [(10, 2), (400, 0)])
+def test_a_long_recursive_object_is_not_copied(length: int, copies: int) -> None:
+    name = {"type": "string", "description": "n" * length}
+    sent = advertise({"type": "object", "properties": {"next": {"$ref": "#"}, "name": name}}).schema
+    assert json.dumps(sent).count("n" * length) == 1 + copies
+
+
+@pytest.mark.parametrize(
+    ("text", "is_repeated"), [("Page size (1-500).", False), ("Between 1.0 and 500", False), ("At most 500", True)]
+)
+def test_a_range_that_the_description_states_is_not_repeated(text: str, is_repeated: bool) -> None:
+    sent = shown({"type": "integer", "description": text, "minimum": 1, "maximum": 500})
+    assert sent["description"] == (f"{text}. 1 to 500." if is_repeated else text)
+    assert (sent["minimum"], sent["maximum"]) == (1, 500)
+
+
+def test_the_title_of_a_nullable_definition_is_no_description() -> None:
+    definitions = {"Point": {"title": "Point", "type": "object", "properties": {"x": {"type": "number"}}}}
+    properties = {"p": {"anyOf": [{"$ref": "#/$defs/Point"}, {"type": "null"}]}}
+    sent = advertise({"type": "object", "properties": properties, "$defs": definitions}).schema
+    assert sent["properties"]["p"] == {"type": "object", "properties": {"x": {"type": "number"}}}
+
+
+def test_items_of_a_tuple_have_no_alternative_that_another_one_includes() -> None:
+    sent = shown({"type": "array", "prefixItems": [{"type": "string"}, {"enum": ["asc", "desc"]}], "items": False})
+    assert sent["items"] == {"type": "string"}
+    assert sent["description"].startswith('Items in order: 1. string; 2. "asc" or "desc".')
 
 
 @pytest.mark.parametrize("target", ["openai", "openai-strict", "anthropic"])
@@ -926,7 +955,8 @@ def calls(schema: Any, target: str) -> int:
 @pytest.mark.parametrize("name", MANY)
 def test_twice_as_much_takes_about_twice_the_work(name: str, target: str) -> None:
     project({"type": "object", **MANY[name](1)}, target)  # what is imported is no work
-    once, twice = (calls({"type": "object", **MANY[name](count)}, target) for count in (250, 500))
+    # Both results are larger than the limit, beyond which a schema is emitted several times.
+    once, twice = (calls({"type": "object", **MANY[name](count)}, target) for count in (600, 1_200))
     assert twice < 2.5 * once
 
 

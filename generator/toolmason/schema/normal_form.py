@@ -59,6 +59,7 @@ class OpaqueRule(NamedTuple):
         return self.pointer.rpartition("/")[0]
 
 
+_SCALARS: Final = frozenset({"string", "integer", "number", "boolean"})
 _EMPTY: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
@@ -136,6 +137,13 @@ class Node(NamedTuple):
             return False
         plain = {branch.type for branch in self.branches if branch.is_unconstrained and not branch.description}
         return plain.issuperset(JSON_TYPES)
+
+    @property
+    def is_plain_scalar(self) -> bool:
+        """Whether the schema is only a scalar type with a description and a default, as most real ones are."""
+        branch = self.branches[0]
+        is_scalar = len(self.branches) == 1 and branch.type in _SCALARS and branch.is_unconstrained
+        return is_scalar and not (self.opaque_rules or self.annotations)
 
     @property
     def accepts_null(self) -> bool:

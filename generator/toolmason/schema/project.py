@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 from toolmason.schema.check import check
 from toolmason.schema.emit import (
@@ -68,6 +68,11 @@ def projected(normalizer: Normalizer, target: Target, *, rename: bool | None = N
     return _Attempts(normalizer, target, rename).best()
 
 
+_SMALL_NODES: Final = 20
+_SMALL_TEXT: Final = 4_000
+"""Schemas and characters of text below which a result is surely small."""
+
+
 class _Attempts:
     """Projections of one schema with decreasing limits."""
 
@@ -93,36 +98,42 @@ class _Attempts:
 
     def _best(self) -> Projection:
         for unrolls in range(MAX_RECURSION_UNROLLS, -1, -1):
-            try:
-                projection, emitter = self._emit(unrolls)
-            except SizeLimitError:
-                continue
-            size = json_size(projection.schema) if emitter.may_be_large else 0
-            if not (unrolls and emitter.is_recursive and size > self._max_bytes_if_recursive):
+            projection, emitter = self._emit(unrolls)
+            max_bytes = self._max_bytes_if_recursive if unrolls and emitter.is_recursive else MAX_BYTES
+            may_be_large = emitter.is_recursive or emitter.node_count > _SMALL_NODES or emitter.char_count > _SMALL_TEXT
+            if projection is not None and (not may_be_large or json_size(projection.schema) <= max_bytes):
+                return projection
+            if not emitter.is_recursive:
                 break
-        if size <= MAX_BYTES or emitter.deepest_object_level <= 1:
-            return projection
-        fitting = self._emit(unrolls, 1)[0]
-        low, high = 1, emitter.deepest_object_level
-        while high - low > 1:
-            middle = (low + high) // 2
-            projection, _ = self._emit(unrolls, middle)
-            if json_size(projection.schema) > MAX_BYTES:
-                high = middle
-            else:
-                low, fitting = middle, projection
+        return self._cut()
+
+    def _cut(self) -> Projection:
+        """Return the projection with as many levels of objects as fit, at least one."""
+        fitting, _ = self._emit(0, 1)
+        assert fitting is not None  # noqa: S101  one level has no limit
+        for max_object_level in range(2, MAX_DEPTH):
+            if json_size(fitting.schema) > MAX_BYTES:
+                break
+            larger, _ = self._emit(0, max_object_level)
+            if larger is None or json_size(larger.schema) > MAX_BYTES:
+                break
+            fitting = larger
         return fitting
 
-    def _emit(self, unrolls: int, max_object_level: int = MAX_DEPTH) -> tuple[Projection, Emitter]:
+    def _emit(self, unrolls: int, max_object_level: int = MAX_DEPTH) -> tuple[Projection | None, Emitter]:
+        """Return the projection, None if it is surely too large, and its emitter."""
         names = PropertyNames(self._dialect, rename=self._renames, reserved=self._normalizer.references.property_names)
         emitter = Emitter(
             self._normalizer, self._target, names, unrolls, max_object_level, keeps_references=self._keeps_references
         )
-        schema = emitter.root()
+        try:
+            schema = emitter.root()
+        except SizeLimitError:
+            return None, emitter
         return Projection(schema=schema, findings=emitter.findings, renamed=names.renamed), emitter
 
     @cached_property
     def _max_bytes_if_recursive(self) -> int:
         original = self._normalizer.root[0].schema
         size = json_size(original) if is_small(original) else MAX_BYTES
-        return min(MAX_BYTES, max(MAX_BYTES_IF_RECURSIVE, 2 * size))
+        return min(MAX_BYTES, max(MAX_BYTES_IF_RECURSIVE, size * 3 // 2))

@@ -24,6 +24,13 @@ def end_sentence(text: str) -> str:
     return text if not text or text[-1] in _ENDS else f"{text}."
 
 
+def join_descriptions(first: str, second: str) -> str:
+    """Join two texts; text that both contain appears once."""
+    if not first or second.startswith(first):
+        return second
+    return first if not second or second in first else f"{end_sentence(first)} {second}"
+
+
 def append_sentences(description: str, sentences: Sequence[str]) -> str:
     """Append the sentences that `description` does not contain yet."""
     for sentence in map(end_sentence, sentences):

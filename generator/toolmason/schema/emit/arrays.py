@@ -73,5 +73,18 @@ def _with_prefix_items(
     context.find(branch.pointer, "tuple", Severity.LOSSY, "the order of the items is moved to the description")
     order = "; ".join(f"{number}. {summarize(context, item)}" for number, item in enumerate(branch.prefix_items, 1))
     rest_text = "" if is_closed or branch.items is None else f"; then {summarize(context, branch.items)}"
-    schema["items"] = _emit_items(context, context.normalizer.registry.union(items), branch)
+    schema["items"] = _without_special_cases(_emit_items(context, context.normalizer.registry.union(items), branch))
     return append_sentences(text, [f"Items in order: {order}{rest_text}"])
+
+
+def _without_special_cases(items: JsonSchema) -> JsonSchema:
+    """Drop alternatives that another one includes, such as an enum beside `string`; the order of the items has them."""
+    types = {part["type"] for part in items.get("anyOf", ()) if len(part) == 1}
+    if not types:
+        return items
+    kept = {"items", "nullable", "properties"}
+    parts = [part for part in items["anyOf"] if len(part) == 1 or part.get("type") not in types or part.keys() & kept]
+    if len(parts) > 1:
+        return {**items, "anyOf": parts}
+    siblings = {keyword: value for keyword, value in items.items() if keyword != "anyOf"}
+    return {**parts[0], **siblings}

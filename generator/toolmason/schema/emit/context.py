@@ -15,8 +15,6 @@ from toolmason.schema.providers import Target, providers
 
 MAX_NODES: Final = 10_000
 """Maximum schemas in the result; further ones accept any value. Real schemas have under 1,000."""
-MAX_NODES_IF_RECURSIVE: Final = 1_500
-"""Maximum schemas in the result of a recursive schema; beyond, it is unrolled less often."""
 MAX_DEPTH: Final = 24
 """Maximum nesting of the result."""
 MAX_TEXT: Final = 1_000_000
@@ -25,8 +23,8 @@ MAX_RECURSION_UNROLLS: Final = 2
 """Maximum copies of a recursive object inside itself."""
 MAX_BYTES: Final = 24_000
 """Maximum size of the result as JSON; beyond, the most deeply nested objects accept any property."""
-MAX_BYTES_IF_RECURSIVE: Final = 6_000
-"""Size up to which a recursive schema is unrolled even if the result is more than twice the original."""
+MAX_BYTES_IF_RECURSIVE: Final = 700
+"""Size up to which a recursive schema is unrolled even if the result is more than 1.5 times the original."""
 
 JsonSchema: TypeAlias = dict[str, Any]
 Part: TypeAlias = tuple[JsonSchema, str]
@@ -46,7 +44,7 @@ class Position(Enum):
 
 
 class SizeLimitError(Exception):
-    """The result of a recursive schema is too large; fewer unrolls may fit."""
+    """The result is surely too large; fewer unrolls or fewer levels of objects may fit."""
 
 
 class EmitterContext(ABC):
@@ -59,8 +57,9 @@ class EmitterContext(ABC):
         self.names = names
         self.level = 0
         """Number of schemas around the current one."""
-        self.remaining_nodes = MAX_NODES
-        self.remaining_chars = MAX_TEXT
+        self.node_count = 0
+        self.char_count = 0
+        """Characters of descriptions and enum values."""
         self.accepted_rules: dict[str, bool] = {}
         """Whether the target accepts an opaque rule, by its JSON."""
         self._findings: dict[tuple[str, str, str], Finding] = {}
@@ -87,7 +86,7 @@ class EmitterContext(ABC):
 
     def describe(self, schema: JsonSchema, text: str) -> JsonSchema:
         """Insert a description after the type."""
-        self.remaining_chars -= len(text)
+        self.char_count += len(text)
         if not text:
             return schema
         if "$ref" in schema:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import reduce
 
+from toolmason.schema.findings import json_pointer
 from toolmason.schema.normal_form import ANY_VALUE, Branch, Conjunction, intersect
 from toolmason.schema.patterns import matches_name
 
@@ -15,6 +16,11 @@ def declared_properties(branch: Branch) -> Mapping[str, Conjunction]:
     if not missing:
         return branch.properties
     return {**branch.properties, **{name: undeclared_property(branch, name) for name in missing}}
+
+
+def property_pointer(branch: Branch, name: str) -> str:
+    """Return the pointer of a property, or of `required` if only that lists it."""
+    return branch.pointer + json_pointer(("properties", name) if name in branch.properties else ("required",))
 
 
 def undeclared_property(branch: Branch, name: str) -> Conjunction:

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from toolmason.schema.emit.context import MAX_DEPTH, JsonSchema
-from toolmason.schema.emit.summary import join_descriptions
 from toolmason.schema.findings import pointer_parts
 from toolmason.schema.normal_form import Branch, identity_key
 from toolmason.schema.walk import walk
+from toolmason.schema.wording import join_descriptions
 
 _DEFINITION: Final = re.compile(r"/(\$defs|definitions)/[^/]+(/(anyOf|oneOf|allOf)/[0-9]+)*")
 """Pointers of definitions and of their alternatives."""

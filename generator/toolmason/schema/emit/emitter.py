@@ -9,9 +9,9 @@ from toolmason.schema.emit.any_value import any_value_parts, excluded_values
 from toolmason.schema.emit.arrays import emit_array
 from toolmason.schema.emit.context import (
     CLOSED,
+    MAX_BYTES,
     MAX_DEPTH,
     MAX_NODES,
-    MAX_NODES_IF_RECURSIVE,
     MAX_TEXT,
     TOO_MANY_BYTES,
     TOO_MANY_PARTS,
@@ -26,7 +26,6 @@ from toolmason.schema.emit.object_unions import merge_required_alternatives, mer
 from toolmason.schema.emit.objects import emit_object
 from toolmason.schema.emit.rules import sort_rules, with_rules
 from toolmason.schema.emit.scalars import emit_boolean, emit_number, emit_string
-from toolmason.schema.emit.summary import join_descriptions
 from toolmason.schema.emit.unions import emit_union, with_default
 from toolmason.schema.emit.values import copy_value
 from toolmason.schema.findings import Finding, Severity
@@ -35,13 +34,9 @@ from toolmason.schema.names import PropertyNames
 from toolmason.schema.normal_form import ALL_TYPES, Branch, Conjunction, Node, identity_key
 from toolmason.schema.normalize import Normalizer
 from toolmason.schema.providers import Target
-from toolmason.schema.wording import append_sentences, join_words
+from toolmason.schema.wording import append_sentences, join_descriptions, join_words
 
-_SCALARS: Final = frozenset({"string", "integer", "number", "boolean"})
-
-_SMALL_NODES: Final = 20
-_SMALL_TEXT: Final = 4_000
-"""Schemas and characters of text below which the result is surely small."""
+_MIN_NODE_BYTES: Final = len('{"type":"null"},')
 
 
 class Emitter(EmitterContext):
@@ -63,18 +58,12 @@ class Emitter(EmitterContext):
     ) -> None:
         super().__init__(normalizer, target, names)
         self.is_recursive = False
-        self.deepest_object_level = 0
         self._unrolls = unrolls
         self._max_object_level = max_object_level
         self._keeps_references = keeps_references
         self._definitions = Definitions()
         self._active: dict[Hashable, int] = {}
         """How often each object, or conjunction without objects, occurs around the current schema."""
-
-    @property
-    def may_be_large(self) -> bool:
-        """Whether the size of the result must be measured."""
-        return MAX_NODES - self.remaining_nodes > _SMALL_NODES or MAX_TEXT - self.remaining_chars > _SMALL_TEXT
 
     def root(self) -> JsonSchema:
         """Return the schema of all arguments, which is one object.
@@ -91,7 +80,7 @@ class Emitter(EmitterContext):
         branch, sentences = objects[0], list[str]()
         if len(objects) > 1:
             branch, sentences = merge_root_objects(self, objects, node.opaque_rules)
-        self._active = dict.fromkeys(_recursion_keys(node, self.normalizer.root), 1)
+        self._active = dict.fromkeys(self._recursion_keys(node, self.normalizer.root), 1)
         schema, text = emit_object(self, branch, node.description)
         rules = [*node.opaque_rules, *branch.opaque_rules]
         if "properties" not in schema:
@@ -125,14 +114,12 @@ class Emitter(EmitterContext):
         if objects and not others:
             return
         names = join_words(others or ["no value"], "or")
+        severity, message = Severity.NARROWED, f"arguments must be an object; {names} is omitted"
         if not objects:
-            message = f"arguments must be an object, but the schema accepts {names}"
-            self.find("", "root-not-object", Severity.REFUSED, message)
+            severity, message = Severity.REFUSED, f"arguments must be an object, but the schema accepts {names}"
         elif {branch.type for branch in node.branches}.issuperset(JSON_TYPES):
-            self.find("", "root-not-object", Severity.NOTE, "`type: object` is added")
-        else:
-            message = f"arguments must be an object; {names} is omitted"
-            self.find("", "root-not-object", Severity.NARROWED, message)
+            severity, message = Severity.NOTE, "`type: object` is added"
+        self.find("", "root-not-object", severity, message)
 
     def emit(self, conjunction: Conjunction, pointer: str, position: Position = Position.REQUIRED) -> JsonSchema | None:
         """Return the schema of a value below the root; see `EmitterContext.emit`."""
@@ -141,51 +128,53 @@ class Emitter(EmitterContext):
             self.report(node.findings)
         if not node.branches:
             return None
-        self.remaining_nodes -= 1
-        if self._is_plain(node) and self._exceeded_limit((), 0) is None:
+        self.node_count += 1
+        if node.is_plain_scalar and not self.dialect.strict_objects and self._exceeded_limit() is None:
             return self._emit_plain(node)
-        keys = _recursion_keys(node, conjunction)
-        if self._keeps_references and any(map(is_definition, node.branches)):
-            keys = [identity_key(conjunction)]
-        depth = max(self._active.get(key, 0) for key in keys)
-        # A cycle may begin at a list of objects, which must not be cut before the objects.
-        depth -= 0 if node.has_object else 1
-        if (limit := self._exceeded_limit(keys, depth, has_object=node.has_object)) is not None:
+        keys = self._recursion_keys(node, conjunction)
+        limit = self._exceeded_object_limit(keys, has_object=node.has_object) or self._exceeded_limit()
+        if limit is not None:
             return self._fallback_schema(node, *limit, position)
         for key in keys:
             self._active[key] = self._active.get(key, 0) + 1
         self.level += 1
-        if node.has_object:
-            self.deepest_object_level = max(self.deepest_object_level, self.level)
-        try:
-            return sort_rules(self._emit_node(node, position))
-        finally:
-            for key in keys:
-                self._active[key] -= 1
-            self.level -= 1
+        schema = sort_rules(self._emit_node(node, position))
+        self.level -= 1
+        for key in keys:
+            self._active[key] -= 1
+        return schema
 
-    def _exceeded_limit(
-        self, keys: Sequence[Hashable], depth: int, *, has_object: bool = False
-    ) -> tuple[str, str] | None:
-        """Return the pattern and message of an exceeded limit.
+    def _recursion_keys(self, node: Node, conjunction: Conjunction) -> Sequence[Hashable]:
+        """Return what identifies a recursive node: its objects, however they are wrapped, or else its schemas."""
+        objects = node.objects
+        if not objects or (self._keeps_references and any(map(is_definition, objects))):
+            return [identity_key(conjunction)]
+        return [(branch.pointer or node.pointer,) for branch in objects]
 
-        Raises:
-            SizeLimitError: fewer unrolls may fit.
-        """
+    def _exceeded_object_limit(self, keys: Sequence[Hashable], *, has_object: bool) -> tuple[str, str] | None:
+        """Return the pattern and message of an exceeded limit of objects."""
+        # A cycle may begin at a list of objects, which must not be cut before the objects.
+        depth = max(self._active.get(key, 0) for key in keys) - (not has_object)
         if depth > self._unrolls and any(keys):
             self.is_recursive = True
             return "recursion", "recursive schema; deeper levels accept any value"
+        return ("size", TOO_MANY_BYTES) if has_object and self.level >= self._max_object_level else None
+
+    def _exceeded_limit(self) -> tuple[str, str] | None:
+        """Return the pattern and message of an exceeded limit of all values.
+
+        Raises:
+            SizeLimitError: fewer objects may fit.
+        """
         if self.dialect.max_levels is not None and self.level >= self.dialect.max_levels:
             self.find("", "depth", Severity.REFUSED, f"the provider accepts {self.dialect.max_levels} levels")
         if self.level >= MAX_DEPTH:
             return "depth", f"more than {MAX_DEPTH} levels; deeper ones accept any value"
-        if has_object and self.level >= self._max_object_level:
-            return "size", TOO_MANY_BYTES
-        count = MAX_NODES - self.remaining_nodes
-        if self.is_recursive and self._unrolls and count > MAX_NODES_IF_RECURSIVE:
+        # References to one definition share its description.
+        min_bytes = _MIN_NODE_BYTES * self.node_count + (0 if self._keeps_references else self.char_count)
+        if min_bytes > MAX_BYTES and self._max_object_level > 1:
             raise SizeLimitError
-        max_nodes = 2 * MAX_NODES_IF_RECURSIVE if self.is_recursive else MAX_NODES
-        return ("size", TOO_MANY_PARTS) if count > max_nodes or self.remaining_chars < 0 else None
+        return ("size", TOO_MANY_PARTS) if self.node_count > MAX_NODES or self.char_count > MAX_TEXT else None
 
     def _fallback_schema(self, node: Node, pattern: str, message: str, position: Position) -> JsonSchema:
         """Return only the types of a node beyond a limit."""
@@ -217,15 +206,8 @@ class Emitter(EmitterContext):
             description = join_descriptions(node.description, branches[0].description)
             branches[0] = branches[0]._replace(description=description)
             node = node._replace(description="")
-        parts = [part for branch in branches for part in self._emit_branch(self._within_size_limit(branch))]
+        parts = [part for branch in branches for part in self._emit_branch(branch)]
         return emit_union(self, parts, node, position)
-
-    def _is_plain(self, node: Node) -> bool:
-        """Return whether the result is only a scalar type, a description and a default, as for most real schemas."""
-        branch = node.branches[0]
-        is_scalar = len(node.branches) == 1 and branch.type in _SCALARS and branch.is_unconstrained
-        has_more = node.opaque_rules or node.annotations or self.dialect.strict_objects or self.remaining_nodes < 0
-        return is_scalar and not has_more
 
     def _emit_plain(self, node: Node) -> JsonSchema:
         self._report_title(node)
@@ -236,14 +218,6 @@ class Emitter(EmitterContext):
     def _report_title(self, node: Node) -> None:
         if node.title:
             self.find(node.pointer, "title", Severity.NOTE, "`title` is omitted")
-
-    def _within_size_limit(self, branch: Branch) -> Branch:
-        """Return the branch, or only its type if the size limit is exceeded."""
-        if self.remaining_nodes >= 0:
-            return branch
-        severity = Severity.NARROWED if branch.type == "array" else Severity.LOSSY
-        self.find(branch.pointer, "size", severity, TOO_MANY_PARTS)
-        return Branch(type=branch.type, pointer=branch.pointer)
 
     def _emit_any_value(self, node: Node, position: Position) -> JsonSchema:
         if self.dialect.allows_empty_schema:
@@ -256,10 +230,7 @@ class Emitter(EmitterContext):
         parts = [(part, "") for part in any_value_parts(self, 1)]
         return emit_union(self, parts, node._replace(branches=ALL_TYPES), position)
 
-    def _emit_branch(self, branch: Branch) -> list[Part]:
-        return [(sort_rules(schema), text) for schema, text in self._emit_type(branch)]
-
-    def _emit_type(self, branch: Branch) -> Iterator[Part]:
+    def _emit_branch(self, branch: Branch) -> Iterator[Part]:
         match branch.type:
             case "object" if self._keeps_references and is_definition(branch):
                 yield self._definitions.refer(branch, ""), branch.description
@@ -276,8 +247,3 @@ class Emitter(EmitterContext):
                 yield {"type": self.type_name("null")}, branch.description
             case _:
                 yield from emit_number(self, branch)
-
-
-def _recursion_keys(node: Node, conjunction: Conjunction) -> Sequence[Hashable]:
-    """Return what identifies a recursive node: its objects, however they are wrapped, or else its schemas."""
-    return [(branch.pointer or node.pointer,) for branch in node.objects] or [identity_key(conjunction)]

@@ -16,6 +16,8 @@ from toolmason.schema.wording import append_sentences, limit_sentences, states_p
 
 _LOOK_AROUND: Final = re.compile(r"\(\?(?:[=!]|<[=!])|\\[1-9]|\(\?P=")
 """A lookahead `(?=`, `(?!`, a lookbehind `(?<=`, `(?<!`, or a backreference `\\1`, `(?P=name)`."""
+_UNSIGNED: Final = re.compile(r"[0-9]+(?:\.[0-9]+)?")
+_SIGNED: Final = re.compile(rf"-{_UNSIGNED.pattern}")
 _MOVED: Final = "; moved to the description"
 _TOO_LONG: Final = "; omitted, because it is too long for the description or implied by its format"
 _INCLUSIVE: Final = {"exclusiveMinimum": "minimum", "exclusiveMaximum": "maximum"}
@@ -58,6 +60,7 @@ def with_limits(
                 if name not in unsupported and (name != "pattern" or is_pattern_stated)
             }
         )
+        repeated = _without_stated_range(repeated, branch.description)
         text = append_sentences(text, limit_sentences(_not_in_text(repeated, text)))
     return text
 
@@ -104,3 +107,11 @@ def _not_in_text(limits: Mapping[str, Any], text: str) -> dict[str, Any]:
     if high is not None and f"Must be less than {high}." in text:
         del remaining["maximum"]
     return remaining
+
+
+def _without_stated_range(limits: dict[str, Any], text: str) -> dict[str, Any]:
+    """Drop bounds that the author's description states: "(1-500)", in which the hyphen is not a sign."""
+    bounds = {limits.get("minimum"), limits.get("maximum")}
+    if not text or None in bounds or not bounds <= {*map(float, _SIGNED.findall(text) + _UNSIGNED.findall(text))}:
+        return limits
+    return {name: value for name, value in limits.items() if name not in {"minimum", "maximum"}}

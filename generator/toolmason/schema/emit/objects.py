@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from toolmason.schema.emit.any_value import any_value
 from toolmason.schema.emit.context import CLOSED, EmitterContext, JsonSchema, Part, Position
-from toolmason.schema.emit.declared import declared_properties
+from toolmason.schema.emit.declared import declared_properties, property_pointer
 from toolmason.schema.emit.limits import with_limits
 from toolmason.schema.emit.summary import matching_names, summarize
-from toolmason.schema.findings import Severity, json_pointer
+from toolmason.schema.findings import Severity
 from toolmason.schema.normal_form import Branch, Conjunction, is_false_schema
 from toolmason.schema.providers import providers
 from toolmason.schema.wording import append_sentences, states_pattern
@@ -39,17 +39,12 @@ def emit_object(context: EmitterContext, branch: Branch, text: str) -> Part:
     return schema, with_limits(context, schema, branch, text)
 
 
-def _property_pointer(branch: Branch, name: str) -> str:
-    is_declared = name in branch.properties
-    return branch.pointer + json_pointer(("properties", name) if is_declared else ("required",))
-
-
 def _emit_property(context: EmitterContext, branch: Branch, name: str, conjunction: Conjunction) -> JsonSchema | None:
     """Return the schema of a property; None if the description must forbid it."""
     is_required = name in branch.required
     # With `minProperties`, a property whose value is null still counts, unlike an omitted one.
     is_counted = "minProperties" in branch.limits and not context.dialect.strict_objects
-    pointer = "" if conjunction else _property_pointer(branch, name)
+    pointer = "" if conjunction else property_pointer(branch, name)
     position = Position.REQUIRED if is_required or is_counted else Position.OPTIONAL
     value = context.emit(conjunction, pointer, position)
     if value is not None:
@@ -68,12 +63,12 @@ def _accepted_name(context: EmitterContext, branch: Branch, name: str) -> str:
     pattern = context.dialect.property_names
     if accepted != name:
         message = f"`{name}` is renamed to `{accepted}`, because not every provider accepts the name"
-        context.find(_property_pointer(branch, name), "property-name", Severity.NOTE, message)
+        context.find(property_pointer(branch, name), "property-name", Severity.NOTE, message)
     elif pattern is not None and not pattern.fullmatch(name):
         is_refused = context.level == 0 and not providers().anthropic_name.fullmatch(name)
         severity = Severity.REFUSED if is_refused else Severity.NOTE
         message = f"not every provider accepts the name `{name}`"
-        context.find(_property_pointer(branch, name), "property-name", severity, message)
+        context.find(property_pointer(branch, name), "property-name", severity, message)
     return accepted
 
 
@@ -119,7 +114,7 @@ def _with_other_properties(context: EmitterContext, schema: JsonSchema, branch: 
     message = "the schema of `additionalProperties` is moved to the description"
     context.find(branch.pointer, "additionalProperties", Severity.LOSSY, message)
     subject = "Other names mapped" if branch.properties else "Names mapped"
-    return append_sentences(text, [f"{subject} to values of type {summarize(context, additional)}"])
+    return append_sentences(text, [f"{subject} to {summarize(context, additional)}"])
 
 
 def _or_false(schema: JsonSchema | None) -> JsonSchema | bool:

@@ -24,9 +24,10 @@ def sort_rules(schema: JsonSchema) -> JsonSchema:
     """Move verbatim rules behind the other keywords, in a fixed order."""
     if _RULE_KEYWORDS.isdisjoint(schema):
         return schema
-    rules = [keyword for keyword in _RULE_ORDER if keyword in schema]
-    others = {keyword: value for keyword, value in schema.items() if keyword not in rules}
-    return others | {keyword: schema[keyword] for keyword in rules}
+    for keyword in _RULE_ORDER:
+        if keyword in schema:
+            schema[keyword] = schema.pop(keyword)
+    return schema
 
 
 def with_rules(
@@ -42,6 +43,7 @@ def with_rules(
             described.append(rule)
         else:
             schema |= keywords
+    sort_rules(schema)
     return append_sentences(text, rule_sentences(context, described))
 
 
@@ -80,7 +82,7 @@ def _verbatim(
         context.accepted_rules[text] = _accepts_names(context, keywords) and _is_accepted(context, keywords)
     if not context.accepted_rules[text]:
         return None
-    context.remaining_chars -= len(text)
+    context.char_count += len(text)
     if keyword not in schema:
         return keywords
     if not isinstance(schema[keyword], dict) or keyword not in {"dependentRequired", "dependentSchemas"}:

@@ -28,7 +28,7 @@ def emit_string(context: EmitterContext, branch: Branch) -> Iterator[Part]:
     enum = [value for value in branch.enum if value or context.dialect.allows_empty_enum_value]
     if enum:
         schema["enum"] = enum
-        context.remaining_chars -= sum(map(len, enum))
+        context.char_count += sum(map(len, enum))
         limits = {name: value for name, value in branch.limits.items() if name in {"pattern", "format"}}
         text = with_limits(context, schema, branch, text, limits)
         yield schema, with_rules(context, schema, text, branch.opaque_rules)

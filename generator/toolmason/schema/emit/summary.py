@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from enum import IntEnum
+from itertools import accumulate
 from math import inf
 from typing import Final
 
 from toolmason.schema.emit.context import MAX_DEPTH, EmitterContext
-from toolmason.schema.emit.declared import declared_properties
-from toolmason.schema.findings import Severity, json_pointer
+from toolmason.schema.emit.declared import declared_properties, property_pointer
+from toolmason.schema.findings import Severity
 from toolmason.schema.normal_form import (
     ANY_VALUE,
     Branch,
@@ -22,7 +23,6 @@ from toolmason.schema.normal_form import (
     to_inclusive_bounds,
 )
 from toolmason.schema.wording import (
-    end_sentence,
     join_words,
     limit_sentences,
     lower_first,
@@ -59,19 +59,12 @@ _MAX_CUT_ENUM: Final = {_Detail.NAMES: 200, _Detail.TYPES: 200, _Detail.FIRST_VA
 """Maximum characters of the values of an enum whose other values are omitted."""
 
 
-def join_descriptions(first: str, second: str) -> str:
-    """Join two texts; text that both contain appears once."""
-    if not first or second.startswith(first):
-        return second
-    return first if not second or second in first else f"{end_sentence(first)} {second}"
-
-
 def summarize(context: EmitterContext, conjunction: Conjunction) -> str:
     """Describe all rules of a schema, or omit details for `...` and report them."""
     for detail in sorted(_Detail, reverse=True):
         summary = _Summary(context, detail)
         text = summary.value(conjunction)
-        if len(text) <= MAX_SUMMARY and summary.is_complete:
+        if len(text) <= MAX_SUMMARY and summary.remaining >= 0:
             break
     summary.report()
     if len(text) <= MAX_SUMMARY:
@@ -85,14 +78,12 @@ class _Summary:
     """Describes one schema with one level of detail, and collects the omitted rules."""
 
     def __init__(self, context: EmitterContext, detail: _Detail) -> None:
-        self.is_complete = True
         self._context = context
         self._detail = detail
-        self._remaining = _MAX_SUMMARIZED
+        self.remaining = _MAX_SUMMARIZED
         self._remaining_names = MAX_SUMMARY // 2
         self._active: set[Hashable] = set()
-        self._omitted: list[tuple[str, str]] = []
-        self._omitted_properties: list[tuple[str, str]] = []
+        self._omitted: list[tuple[str, str, str]] = []
         self._nodes: list[Node] = []
 
     def report(self) -> None:
@@ -101,21 +92,16 @@ class _Summary:
             for item in node.findings:
                 if item.severity is not Severity.NOTE:
                     self._context.find(item.pointer, item.pattern, Severity.LOSSY, item.message)
-        for pointer, keyword in self._omitted:
+        for pointer, keyword, message in self._omitted:
             severity = Severity.NOTE if keyword == "description" else Severity.LOSSY
-            message = _MESSAGES.get(keyword, f"`{keyword}` does not fit into the description and is omitted")
             self._context.find(pointer, keyword, severity, message)
-        for pointer, name in self._omitted_properties:
-            message = f"the rules of `{name}` do not fit into the description and are omitted"
-            self._context.find(pointer, "properties", Severity.LOSSY, message)
 
     def value(self, conjunction: Conjunction, *, is_item: bool = False) -> str:
         """Describe the accepted values; `is_item` puts alternatives in parentheses."""
         node = self._context.normalizer.node(conjunction)
         self._nodes.append(node)
         key = identity_key(conjunction)
-        self._remaining -= 1
-        self.is_complete = self.is_complete and self._remaining >= 0
+        self.remaining -= 1
         if key and (limit := self._exceeded_limit(key)):
             self._omit(node.pointer, limit)
             types = list(dict.fromkeys(branch.type for branch in node.branches))
@@ -128,7 +114,7 @@ class _Summary:
     def _exceeded_limit(self, key: Hashable) -> str:
         if key in self._active:
             return "recursion"
-        if self._remaining < 0:
+        if self.remaining < 0:
             return "size"
         return "depth" if len(self._active) >= MAX_DEPTH else ""
 
@@ -145,28 +131,25 @@ class _Summary:
 
     def _branch(self, branch: Branch, node_details: Sequence[str]) -> str:
         """Describe the values of one type; `node_details` apply to all types of the value."""
-        details = [*self._limits(branch)]
-        details += self._details(branch.pointer, branch.opaque_rules, branch.description)
-        details = list(dict.fromkeys([*details, *node_details]))
+        own_details = [*self._limits(branch), *self._details(branch.pointer, branch.opaque_rules, branch.description)]
+        details = list(dict.fromkeys([*own_details, *node_details]))
         if branch.enum is not None:
             return with_details(self._enum(branch), [*self._enum_descriptions(branch), *details])
         if branch.type == "object":
             properties = ", ".join(self._properties(branch))
             return with_details(branch.type, [properties, *details] if properties else details)
-        if branch.type == "array":
-            return with_details(self._array(branch), details)
-        return with_details(branch.type, details)
+        return with_details(self._array(branch) if branch.type == "array" else branch.type, details)
 
     def _details(
         self, pointer: str, rules: Sequence[OpaqueRule], description: str, sentences: Sequence[str] = ()
     ) -> Iterator[str]:
         """Yield the rules and texts of a value."""
         for rule in rules:
-            if self._detail >= _Detail.LIMITS and rule.text:
+            is_stated = self._detail >= _Detail.LIMITS and bool(rule.text)
+            if is_stated:
                 yield lower_first(self._context.names.in_text(rule.text))
-                self._omitted += [(rule.schema_pointer, keyword) for keyword in rule.unstated]
-            else:
-                self._omitted += [(rule.schema_pointer, keyword) for keyword in rule.keywords]
+            for keyword in rule.unstated if is_stated else rule.keywords:
+                self._omit(rule.schema_pointer, keyword)
         if self._detail >= _Detail.DESCRIPTIONS:
             yield from (text.rstrip(".") for text in (description, *map(lower_first, sentences)) if text)
         elif description:
@@ -196,13 +179,8 @@ class _Summary:
         if sum(map(len, quoted)) <= max_length:
             return join_words(quoted, "or")
         self._omit(branch.pointer, "enum")
-        length, shown = 0, []
-        for value in quoted:
-            length += len(value)
-            if length > max_length:
-                break
-            shown.append(value)
-        return ", ".join([*shown, _OMITTED])
+        lengths = zip(quoted, accumulate(map(len, quoted)), strict=True)
+        return ", ".join([*(value for value, length in lengths if length <= max_length), _OMITTED])
 
     def _enum_descriptions(self, branch: Branch) -> Iterator[str]:
         if self._detail >= _Detail.DESCRIPTIONS:
@@ -218,10 +196,11 @@ class _Summary:
             return f"array ({'; '.join([*items, rest])})"
         if branch.items is None:
             return "array"
-        return "array without items" if is_false_schema(branch.items) else f"array of {self._item(branch.items)}"
-
-    def _item(self, items: Conjunction) -> str:
-        return self.value(items, is_item=True)
+        return (
+            "array without items"
+            if is_false_schema(branch.items)
+            else f"array of {self.value(branch.items, is_item=True)}"
+        )
 
     def _properties(self, branch: Branch) -> Iterator[str]:
         """Yield the declared properties, and the rules for other names."""
@@ -255,18 +234,16 @@ class _Summary:
             self._remaining_names -= len(name) + 3
             if self._remaining_names >= 0:
                 yield self._context.names.name_for(name) + ("" if name in branch.required else "?")
-            self._omitted_properties.append((_property_pointer(branch, name), name))
+            message = f"the rules of `{name}` do not fit into the description and are omitted"
+            self._omitted.append((property_pointer(branch, name), "properties", message))
         if names:
             yield _OMITTED
 
     def _omit(self, pointer: str, keyword: str) -> None:
-        self._omitted.append((pointer, keyword))
+        message = f"`{keyword}` does not fit into the description and is omitted"
+        self._omitted.append((pointer, keyword, _MESSAGES.get(keyword, message)))
 
 
 def matching_names(pattern: str) -> str:
     """Return the subject of a sentence about the names that match `pattern`."""
     return f"Names matching `{pattern}`" if states_pattern({"pattern": pattern}) else "Names of a certain form"
-
-
-def _property_pointer(branch: Branch, name: str) -> str:
-    return branch.pointer + (json_pointer(("properties", name)) if name in branch.properties else "/required")

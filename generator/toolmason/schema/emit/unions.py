@@ -7,13 +7,12 @@ from collections.abc import Sequence
 from toolmason.schema.emit.any_value import add_null
 from toolmason.schema.emit.context import EmitterContext, JsonSchema, Part, Position
 from toolmason.schema.emit.rules import rule_sentences, with_rules
-from toolmason.schema.emit.summary import join_descriptions
 from toolmason.schema.emit.values import accepts_value, copy_value, quote_value
 from toolmason.schema.findings import Severity
 from toolmason.schema.keywords import JSON_TYPES
 from toolmason.schema.normal_form import Node
 from toolmason.schema.providers import NullStyle
-from toolmason.schema.wording import append_sentences
+from toolmason.schema.wording import append_sentences, join_descriptions
 
 
 def emit_union(context: EmitterContext, parts: Sequence[Part], node: Node, position: Position) -> JsonSchema:
@@ -114,8 +113,9 @@ def with_default(context: EmitterContext, schema: JsonSchema, node: Node) -> Jso
             schema["default"] = default
         return schema
     context.find(node.pointer, "default", Severity.NOTE, "`default` is moved to the description")
-    text = append_sentences(schema.pop("description", ""), [f"Default: {quote_value(node.default)}"])
-    return context.describe(schema, text)
+    description = schema.pop("description", "")
+    context.char_count -= len(description)
+    return context.describe(schema, append_sentences(description, [f"Default: {quote_value(node.default)}"]))
 
 
 def _add_default_to_alternative(context: EmitterContext, schemas: list[JsonSchema], node: Node) -> None:

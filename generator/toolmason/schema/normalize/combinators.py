@@ -80,7 +80,8 @@ def _with_alternatives(
     ]
     collector.extend(list(dict.fromkeys(finding for part in alternatives for finding in part.findings)))
     alternatives, node = _with_lifted_rules(alternatives, node)
-    groups = [tuple(_described_branches(part, collector)) for part in alternatives]
+    has_titles = sum(any(branch.type != "null" for branch in part.branches) for part in alternatives) > 1
+    groups = [tuple(_described_branches(part, collector, has_titles=has_titles)) for part in alternatives]
     branches = merge_branches(branch for group in groups for branch in group)
     if keyword == "oneOf" and len(groups) > 1:
         collector.note("oneOf", "`oneOf` is written as `anyOf`")
@@ -115,9 +116,9 @@ def _with_lifted_rules(alternatives: list[Node], node: Node) -> tuple[list[Node]
     return alternatives, node._replace(opaque_rules=(*node.opaque_rules, *rules))
 
 
-def _described_branches(node: Node, collector: FindingCollector) -> Iterator[Branch]:
-    """Yield the branches of an alternative, each with the alternative's description and rules."""
-    text = node.description or (node.title if len(node.branches) == 1 else "")
+def _described_branches(node: Node, collector: FindingCollector, *, has_titles: bool) -> Iterator[Branch]:
+    """Yield the branches of an alternative, each with its rules and its description, or its title with `has_titles`."""
+    text = node.description or (node.title if has_titles and len(node.branches) == 1 else "")
     if not (text or node.sentences or node.opaque_rules or any(branch.opaque_rules for branch in node.branches)):
         yield from node.branches
         return
