@@ -41,7 +41,7 @@ _SCALARS: Final = frozenset({"string", "integer", "number", "boolean"})
 
 _SMALL_NODES: Final = 20
 _SMALL_TEXT: Final = 4_000
-"""Schemas and characters of text below which the result is surely small."""
+"""A result with fewer schemas and characters of text is always below the size limits."""
 
 
 class Emitter(EmitterContext):
@@ -69,7 +69,7 @@ class Emitter(EmitterContext):
         self._keeps_references = keeps_references
         self._definitions = Definitions()
         self._active: dict[Hashable, int] = {}
-        """How often each object, or conjunction without objects, occurs around the current schema."""
+        """The number of enclosing schemas for each recursion key."""
 
     @property
     def may_be_large(self) -> bool:
@@ -106,7 +106,7 @@ class Emitter(EmitterContext):
         return schema
 
     def report(self, findings: Sequence[Finding]) -> None:
-        """Add findings, each once. With definitions, a reference stays one."""
+        """Add findings, each once. Omit notes about inlined references if references are kept."""
         if self._keeps_references:
             findings = [item for item in findings if item.pattern != "$ref" or item.severity is not Severity.NOTE]
         super().report(findings)
@@ -279,5 +279,5 @@ class Emitter(EmitterContext):
 
 
 def _recursion_keys(node: Node, conjunction: Conjunction) -> Sequence[Hashable]:
-    """Return what identifies a recursive node: its objects, however they are wrapped, or else its schemas."""
+    """Return the keys that detect recursion: the objects of a node, whatever wraps them, otherwise its schemas."""
     return [(branch.pointer or node.pointer,) for branch in node.objects] or [identity_key(conjunction)]

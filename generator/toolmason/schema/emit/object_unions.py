@@ -137,7 +137,7 @@ def _alternatives_text(
 
 
 def _is_exclusive(rules: Sequence[OpaqueRule]) -> bool:
-    """Return whether a value may be required to fit only one of several alternatives."""
+    """Return whether `oneOf` is among the rules, so that a value must fit exactly one alternative."""
     return any("oneOf" in rule.keywords for rule in rules)
 
 

@@ -55,7 +55,7 @@ def must_be(subject: str, verb: str, schema: Any) -> str:
 
 
 def unstated_keywords(schema: Any, text: str) -> tuple[str, ...]:
-    """Return the keywords of a schema whose values are missing in its sentence."""
+    """Return the keywords of a schema whose values are not in `text`, its sentence."""
     if schema is None or not is_small(schema):
         return ("size",)
     is_cut = _OMITTED in text
@@ -69,7 +69,7 @@ def unstated_keywords(schema: Any, text: str) -> tuple[str, ...]:
 
 
 def _is_stated(keyword: str, value: Any, text: str) -> bool:
-    """Return whether all names and scalars of a keyword are in `text`; schemas have keywords of their own."""
+    """Return whether `text` has all names and scalars of a keyword, apart from its subschemas."""
     if isinstance(value, dict):
         return keyword not in SCHEMA_MAP_KEYWORDS or all(name in text for name in value)
     if isinstance(value, list):
@@ -103,7 +103,7 @@ def _demand(schema: Any) -> str:
 
 
 def _value(schema: Any) -> str | None:
-    """Return a noun phrase for a value that is no object: `"a" or "b"`, `integer (at least 1)`."""
+    """Return a noun phrase for values other than objects: `"a" or "b"`, `integer (at least 1)`."""
     rules = _rules(schema)
     if not rules or not all(
         VALUE_CHECKS[keyword](value) for keyword, value in rules.items() if keyword in VALUE_CHECKS
