@@ -519,7 +519,7 @@ def test_first_model_that_gemini_answered_with_text_is_named_at_its_reference() 
 
     assert finding.pointer == "/properties/files/items/$ref"
     assert finding.path == "$.properties.files.items['$ref']"
-    assert finding.message.startswith("`$ref`: the message `Schema` has no such field")
+    assert finding.message.startswith("`$ref`: the protobuf message `Schema` has no such field")
 
 
 def test_reference_into_a_cycle_is_not_the_cycle() -> None:

@@ -1,4 +1,4 @@
-"""Issues that do not count: those of an earlier report (`--baseline`) and of rules with a reason (`--ignore`)."""
+"""Accept issues of an earlier report (`--baseline`) and of ignored patterns (`--ignore`): they do not count."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from toolmason.audit.audit import AuditedTool, Issue
 from toolmason.audit.json_parser import MAX_BYTES, JsonError, decode, parse
 from toolmason.audit.sources import SourceError
 
-KNOWN = "in the baseline"
-"""The reason of issues that an earlier report contains."""
+IN_BASELINE = "in the baseline"
+"""The reason for accepting issues of an earlier report."""
 IssueKey = tuple[str, str, str, str]
-"""Tool, path, pattern and severity: lines may change, and a finding that became worse is new."""
+"""Tool, path, pattern and severity: a moved issue is the same issue, a more severe one is a new issue."""
 
 
 def load_baseline(path: Path) -> frozenset[IssueKey]:
@@ -34,7 +34,7 @@ def load_baseline(path: Path) -> frozenset[IssueKey]:
     except JsonError as error:
         raise SourceError(f"{path}: {error}") from None
     try:
-        report["summary"]["total_tools"]  # absent in lists of tools
+        report["summary"]["total_tools"]  # a list of tools has no summary
         return frozenset(
             _key(tool["name"], issue["path"], issue["pattern"], issue["severity"])
             for tool in report["tools"]
@@ -47,22 +47,22 @@ def load_baseline(path: Path) -> frozenset[IssueKey]:
 def accept_issues(
     tools: Iterable[AuditedTool], *, baseline: frozenset[IssueKey] = frozenset(), ignored: Mapping[str, str]
 ) -> tuple[AuditedTool, ...]:
-    """Return the tools, with a reason in each issue of a rule in `ignored` (rule to reason) or of the baseline."""
+    """Return the tools, with `accepted` set for issues of `ignored` (pattern to reason) and of the baseline."""
 
     def accept(tool: AuditedTool, issue: Issue) -> Issue:
         finding = issue.finding
         reason = ignored.get(finding.pattern, "")
         if not reason and _key(tool.tool.name, finding.path, finding.pattern, finding.severity) in baseline:
-            reason = KNOWN
+            reason = IN_BASELINE
         return replace(issue, accepted=reason) if reason else issue
 
     return tuple(replace(tool, issues=tuple(accept(tool, issue) for issue in tool.issues)) for tool in tools)
 
 
-def unused_rules(tools: Sequence[AuditedTool], ignored: Iterable[str]) -> tuple[str, ...]:
-    """Return the ignored rules that no issue is about."""
+def unused_patterns(tools: Sequence[AuditedTool], ignored: Iterable[str]) -> tuple[str, ...]:
+    """Return the ignored patterns that no issue has."""
     patterns = {issue.finding.pattern for tool in tools for issue in tool.issues}
-    return tuple(rule for rule in ignored if rule not in patterns)
+    return tuple(pattern for pattern in ignored if pattern not in patterns)
 
 
 def _key(tool: Any, path: Any, pattern: Any, severity: Any) -> IssueKey:

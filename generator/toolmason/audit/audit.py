@@ -22,7 +22,7 @@ DUPLICATE: Final = "name"
 class Issue:
     """A finding, the affected targets, and its location if known.
 
-    `accepted` is the reason why it does not count; empty if it counts.
+    `accepted` is the reason for ignoring the issue; empty if the issue counts.
     """
 
     finding: Finding
@@ -65,9 +65,9 @@ class AuditedTool:
 
 
 def audit(source: Source, selected: Sequence[Target] = ()) -> tuple[AuditedTool, ...]:
-    """Check the tools of `source` for the selected targets, or for those that their declarations are written for.
+    """Check each tool of `source` for the selected targets, by default for the target of its format.
 
-    They are projected for the only target, or else for an MCP server.
+    A tool with one target is projected for that target, other tools for an MCP server.
     """
     names: set[str] = set()
     audited = []
@@ -113,8 +113,8 @@ def _project(tool: ToolDeclaration, target: Target) -> Projection:
 def _own_findings(tool: ToolDeclaration, *, is_duplicate: bool) -> Iterator[Finding]:
     """Yield the findings about a tool that every target rejects."""
     if is_duplicate:
-        message = f"another tool before it is called {quoted(tool.name)}"
-        yield _refused(DUPLICATE, "another tool before it has this name", "rename it", message)
+        message = f"an earlier tool has the same name, {quoted(tool.name)}"
+        yield _refused(DUPLICATE, "an earlier tool has the same name", "rename it", message)
     if tool.schema is None and tool.is_mcp:
         fix = 'add `{"type": "object", "properties": {}}`'
         yield _refused("inputSchema", "the tool has no `inputSchema`, which MCP requires", fix)
@@ -124,7 +124,7 @@ def _own_findings(tool: ToolDeclaration, *, is_duplicate: bool) -> Iterator[Find
 
 
 def _refused(pattern: str, reason: str, fix: str, message: str = "") -> Finding:
-    """Return a finding about a whole tool. `message` is the reason with its names; default: the reason."""
+    """Return a finding about a whole tool. `message` replaces the reason in its text, for example to quote a name."""
     return Finding(
         pointer="",
         pattern=pattern,

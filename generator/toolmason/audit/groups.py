@@ -14,7 +14,7 @@ _Key = tuple[Severity, str, str, str, str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IssueGroup:
-    """Issues with the same cause: the same severity, pattern, reason and fix. There is at least one."""
+    """One or more issues with the same cause: equal severity, pattern, reason and fix. All or none are accepted."""
 
     members: tuple[tuple[AuditedTool, Issue], ...]
 
@@ -25,7 +25,7 @@ class IssueGroup:
 
     @property
     def message(self) -> str:
-        """The reason; without one, the message of the issues, or the first as an example."""
+        """The reason; if it is empty, the common message, or the first of several messages as an example."""
         finding = self.first.finding
         if finding.reason or all(issue.finding.message == finding.message for _, issue in self.members):
             return finding.reason or finding.message
@@ -58,7 +58,7 @@ class IssueGroup:
 
 
 def group_issues(tools: Sequence[AuditedTool]) -> tuple[IssueGroup, ...]:
-    """Return one group for each cause: the most severe first, then those of most tools."""
+    """Return one group for each cause, sorted by severity, then by the number of tools and of issues."""
     groups: dict[_Key, list[tuple[AuditedTool, Issue]]] = {}
     for tool in tools:
         for issue in tool.issues:

@@ -10,7 +10,7 @@ from toolmason.schema import Target
 
 DESCRIPTIONS: Final[Mapping[Target, str]] = {
     Target.MCP: "`inputSchema` of an MCP tool: JSON Schema that every client's converter preserves",
-    Target.GEMINI_PARAMETERS: "`parameters` of a Gemini function declaration, Developer API: the message `Schema`",
+    Target.GEMINI_PARAMETERS: "`parameters` of a Gemini function declaration, Developer API: protobuf message `Schema`",
     Target.GEMINI_VERTEX: "`parameters` of a Gemini function declaration on Vertex AI",
     Target.GEMINI_JSON: "`parametersJsonSchema` of a Gemini function declaration, both APIs",
     Target.OPENAI: "`function.parameters` of OpenAI, `strict` off",

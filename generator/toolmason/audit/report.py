@@ -16,7 +16,7 @@ from toolmason.schema import Severity, Target
 MAX_GROUPS: Final = 50
 """Maximum causes in the report; `--json` has all."""
 MAX_PLACES: Final = 3
-"""Maximum places shown of a cause."""
+"""Maximum places shown for a cause."""
 
 
 # Text
@@ -25,7 +25,7 @@ MAX_PLACES: Final = 3
 def text_report(
     tools: Sequence[AuditedTool], *, threshold: Severity, terminal: Terminal, has_details: bool = False
 ) -> Iterator[str]:
-    """Yield the lines of the report: a group for each cause, or with `has_details` everything about each tool."""
+    """Yield the lines of the report: a group for each cause, or with `has_details` the findings of each tool."""
     sources = dict.fromkeys(tool.source for tool in tools)
     for source in sources:
         own = [tool for tool in tools if tool.source == source]
@@ -48,7 +48,7 @@ def text_report(
 
 
 def _group(group: IssueGroup, threshold: Severity, terminal: Terminal) -> Iterator[str]:
-    """Yield the cause, the fix and the tools; of a note only the fix, or else the cause."""
+    """Yield the cause, the fix and the tools. A note has only its fix, or its cause if it has no fix."""
     finding, count = group.first.finding, len(group.members)
     label = terminal.label(finding.severity)
     places = f", {count} places" if count > len(group.tools) else ""
@@ -81,14 +81,13 @@ def summary_line(tools: Sequence[AuditedTool], *, threshold: Severity) -> str:
     counts = severity_counts(issues, Terminal(width=0))
     targets = targets_of(tools)
     incompatible = f", {len(tools) - compatible:,} incompatible" if compatible < len(tools) else ""
-    whom = f" for {', '.join(targets)}" if targets else ""
-    return (
-        f"{_count_tools(len(tools))}{whom}: {compatible:,} compatible{incompatible}{f' ({counts})' if counts else ''}."
-    )
+    checked_for = f" for {', '.join(targets)}" if targets else ""
+    found = f" ({counts})" if counts else ""
+    return f"{_count_tools(len(tools))}{checked_for}: {compatible:,} compatible{incompatible}{found}."
 
 
 def targets_of(tools: Sequence[AuditedTool]) -> list[Target]:
-    """Return the targets that some tool was checked for, in their order."""
+    """Return the targets that tools were checked for, in the order of `Target`."""
     return [target for target in Target if any(target in tool.targets for tool in tools)]
 
 

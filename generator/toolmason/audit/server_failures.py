@@ -1,4 +1,4 @@
-"""Failures of servers in words: exceptions of the SDK, of HTTP and of the start become a `ServerError`."""
+"""Convert exceptions of the SDK, of HTTP and of the server's start to a `ServerError` with a readable message."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class DisconnectedError(ServerError):
 
 
 def cause_of(error: BaseException) -> BaseException:
-    """Return our own error in a group of exceptions, else the first error."""
+    """Return the first `ServerError` in a group of exceptions, otherwise the first exception."""
     leaves = list(_leaves(error))
     return next((leaf for leaf in leaves if isinstance(leaf, ServerError)), leaves[0])
 

@@ -1,4 +1,4 @@
-"""The process of an audited server: it gets the environment of the user, and its output is evidence, not a log."""
+"""The process of an audited server. It inherits the user's environment; error reports quote its stderr."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _STDERR_BYTES: Final = 80 * 1024
 
 
 class AuditedProcess(UpstreamProcess):
-    """A server that ends with all of its descendants, also those that left its process group.
+    """A server process. At its end, all descendants are killed, including those that left its process group.
 
-    Unlike an upstream, it may come from a directory of the project that is on PATH. `stderr` receives the end of its
-    standard error.
+    Unlike the program of an upstream, its program may be in a directory of the project that is on PATH. The last bytes
+    of its stderr are in `stderr`.
     """
 
     def __init__(self, command: Sequence[str], environ: Mapping[str, str], cwd: str, stderr: bytearray) -> None:
@@ -52,7 +52,7 @@ class AuditedProcess(UpstreamProcess):
         return str(Path(executable).absolute())
 
     def _message(self, line: bytes) -> SessionMessage | Exception:
-        """Return the message of a line. An invalid line is an exception, which the client counts."""
+        """Return the message of a line, or an exception if the line is invalid. The client counts these exceptions."""
         try:
             return SessionMessage(receive(line, max_bytes=MAX_MESSAGE_BYTES).message)
         except MalformedError as malformed:

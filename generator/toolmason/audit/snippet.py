@@ -1,4 +1,4 @@
-"""Code that applies the fixes of a report inside a server, so that none of its tools must change."""
+"""Code for a server that converts the schemas it sends, so that its tools need no change."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from toolmason.schema import Severity, Target, check
 
 SCHEMAS_FILE: Final = "tool-schemas.json"
 _PYTHON_COMMAND: Final = re.compile(r"(^|[\s/\\])(python[\d.]*|uvx?|pipx|fastmcp)(\.exe)?(\s|$)|\.py(\s|$)")
-# Valid TypeScript without casts, and valid JavaScript. Transports differ in the parameters of `send`.
+# Valid as TypeScript without casts and as JavaScript. `rest`: the parameters of `send` differ between transports.
 _TYPESCRIPT: Final = """\
 transport.send = new Proxy(transport.send, {{
   apply(send, self, [message, ...rest]) {{
@@ -23,7 +23,7 @@ transport.send = new Proxy(transport.send, {{
   }},
 }});
 """
-_REMOVE_FLAGS: Final = """\
+_REMOVE_BOOLEAN_ADDITIONAL_PROPERTIES: Final = """\
       for (const tool of message.result.tools)
         tool.inputSchema = JSON.parse(JSON.stringify(tool.inputSchema), (key, value) =>
           key === "additionalProperties" && typeof value === "boolean" ? undefined : value);"""
@@ -43,10 +43,10 @@ class Server(MCPServer):
 
 
 def snippet(tools: Sequence[AuditedTool], threshold: Severity) -> list[str]:
-    """Return the lines of an instruction, its code, and the rules that it does not fix; none if it fixes nothing.
+    """Return lines with an instruction, code, and the patterns that remain; no lines if the code fixes nothing.
 
-    The code is TypeScript, or Python if the server is started with a Python command. Manifests need none: their servers
-    send converted schemas.
+    The code is TypeScript, or Python if a Python command starts the server. Servers of manifests need no code: they
+    already send converted schemas.
     """
     failing = [
         tool
@@ -57,12 +57,12 @@ def snippet(tools: Sequence[AuditedTool], threshold: Severity) -> list[str]:
     remaining = {pattern for tool in failing for pattern in _remaining_patterns(tool, threshold)}
     if patterns <= remaining:
         return []
-    lines = _lines(failing[0].source, patterns)
-    return [*lines, f"It does not fix: {', '.join(sorted(remaining))}"] if remaining else lines
+    lines = _instructions(failing[0].source, patterns)
+    return [*lines, f"This code does not fix: {', '.join(sorted(remaining))}"] if remaining else lines
 
 
 def _remaining_patterns(tool: AuditedTool, threshold: Severity) -> Iterator[str]:
-    """Yield the rules that the new schema of a tool violates."""
+    """Yield the patterns of the findings that the converted schema of a tool still has."""
     for finding in check(tool.projection.schema, Target.MCP):
         if finding.severity.rank <= threshold.rank:
             yield finding.pattern
@@ -70,14 +70,17 @@ def _remaining_patterns(tool: AuditedTool, threshold: Severity) -> Iterator[str]
         yield DUPLICATE
 
 
-def _lines(source: str, patterns: Collection[str]) -> list[str]:
+def _instructions(source: str, patterns: Collection[str]) -> list[str]:
     if _PYTHON_COMMAND.search(source):
-        return ["All at once, in Python: use this subclass of the SDK's `MCPServer`:", *_PYTHON.splitlines()]
+        return ["To fix all tools at once, use this subclass of the SDK's `MCPServer`:", *_PYTHON.splitlines()]
     if patterns == {"additionalProperties"}:
-        return ["All at once, in TypeScript before `server.connect(transport)`:", *_code(_REMOVE_FLAGS)]
+        return [
+            "To fix all tools at once, add this TypeScript before `server.connect(transport)`:",
+            *_code(_REMOVE_BOOLEAN_ADDITIONAL_PROPERTIES),
+        ]
     return [
-        f"All at once: run `toolmason schema transform --server ... -o {SCHEMAS_FILE}`,",
-        "import `readFileSync` from `node:fs`, and before `server.connect(transport)`:",
+        f"To fix all tools at once, run `toolmason schema transform --server ... -o {SCHEMAS_FILE}`,",
+        "import `readFileSync` from `node:fs`, and add this TypeScript before `server.connect(transport)`:",
         *_code(_REPLACE_SCHEMAS),
     ]
 

@@ -1,4 +1,4 @@
-"""Token costs of schemas, as they are and as they should be sent."""
+"""Estimated tokens of original and transformed schemas."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ def schema_tokens(tool: AuditedTool) -> dict[str, int]:
 
 
 def token_line(tools: Sequence[AuditedTool]) -> str:
-    """Return the sums for all tools: "Schemas: about 1,200 tokens, transformed 900."."""
+    """Return the sums for all tools: "Schemas: about 1,200 tokens as declared, 900 transformed."."""
     costs = [schema_tokens(tool) for tool in tools]
     original, transformed = (sum(cost[key] for cost in costs) for key in ("original", "transformed"))
-    return f"Schemas: about {original:,} tokens, transformed {transformed:,}."
+    return f"Schemas: about {original:,} tokens as declared, {transformed:,} transformed."
 
 
 def _tokens(schema: Any) -> int:

@@ -47,9 +47,9 @@ class ToolListError(ValueError):
 class ToolDeclaration:
     """A tool in a list.
 
-    `schema` is the value at its schema key, None if the key is missing; `pointer` leads to the schema, or else to the
-    tool, in the document. `declaration` is the whole entry, in the format of `target`. `original` is the author's
-    schema if `schema` was generated from it.
+    `schema` is the value of a key such as `inputSchema`, None if there is no such key. `pointer` is the JSON Pointer of
+    the schema, otherwise of the tool, in the document. `declaration` is the whole entry, in the format of `target`.
+    `original` is the author's schema if `schema` was generated from it.
     """
 
     name: str
@@ -146,7 +146,7 @@ def _parse_entry(entry: Mapping[str, Any], path: _Path) -> Iterator[ToolDeclarat
 
 
 def _target(entry: Mapping[str, Any], path: _Path, schema_key: str | None) -> Target:
-    """Return the target that a declaration is written for."""
+    """Return the target whose format a declaration has."""
     if schema_key in {None, "parameters"} and (entry.get("type") == "function" or "function" in path):
         return Target.OPENAI_STRICT if entry.get("strict") is True else Target.OPENAI
     if schema_key is None and not set(_GEMINI_LISTS).isdisjoint(path):

@@ -1,4 +1,4 @@
-"""The part of a report about each tool: its findings, and the difference to the schema to send instead."""
+"""The details of each tool in a report: its findings, and a diff to the schema to send instead."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _DIFF_STYLES: Final = {"-": "red", "+": "green", "@": "cyan"}
 
 
 def tool_details(tools: Sequence[AuditedTool], threshold: Severity, terminal: Terminal) -> Iterator[str]:
-    """Yield everything about each tool: the findings that count, and the schema to send instead."""
+    """Yield the details of each tool: its findings that count, and a diff to the schema to send instead."""
     width = min(max((len(visible(tool.tool.name)) for tool in tools), default=0), 40)
     remaining = MAX_SHOWN
     for tool in tools:

@@ -81,9 +81,9 @@ _output_option: Callable[[Command], Command] = click.option(
 @click.option(
     "--ignore",
     "ignored",
-    metavar="'RULE: REASON'",
+    metavar="'PATTERN: REASON'",
     multiple=True,
-    help="Accept the findings of this rule. The report shows the reason. Repeatable.",
+    help="Accept the findings with this pattern, such as $ref. The report shows the reason. Repeatable.",
 )
 @_output_option
 def check(  # noqa: PLR0917 - click passes options by name
@@ -96,9 +96,9 @@ def check(  # noqa: PLR0917 - click passes options by name
     output: Path | None,
     **options: Any,
 ) -> None:
-    """Report the parts of schemas that a target rejects or ignores, by cause and with the fix.
+    """Report the parts of schemas that a target rejects or ignores, each with its cause and fix.
 
-    For a single tool, or with --tool, the report has every finding and a schema that the target accepts.
+    With --tool, or for a single tool, the report lists every finding and proposes a schema that the target accepts.
 
     Exit codes: 0 fine, 1 a tool is incompatible, 2 wrong command line or no tools available.
     """
@@ -118,26 +118,26 @@ def check(  # noqa: PLR0917 - click passes options by name
 
 
 def _accept(tools: tuple[AuditedTool, ...], baseline: Path | None, ignored: tuple[str, ...]) -> tuple[AuditedTool, ...]:
-    """Mark the issues of the baseline and of ignored rules."""
-    from toolmason.audit.accepted import accept_issues, load_baseline, unused_rules
+    """Mark the issues of the baseline and of ignored patterns as accepted."""
+    from toolmason.audit.accepted import accept_issues, load_baseline, unused_patterns
     from toolmason.audit.output import visible
     from toolmason.audit.sources import SourceError
 
-    reasons = dict(map(_rule_and_reason, ignored))
+    reasons = dict(map(_pattern_and_reason, ignored))
     try:
         known = load_baseline(baseline) if baseline else frozenset()
     except SourceError as error:
         raise CommandLineError(str(error)) from error
-    for rule in unused_rules(tools, reasons):
-        click.echo(visible(f"--ignore {rule}: no finding has this rule"), err=True)
+    for pattern in unused_patterns(tools, reasons):
+        click.echo(visible(f"--ignore {pattern}: no finding has this pattern"), err=True)
     return accept_issues(tools, baseline=known, ignored=reasons)
 
 
-def _rule_and_reason(text: str) -> tuple[str, str]:
-    rule, _, reason = map(str.strip, text.partition(": "))
-    if not rule or not reason:
-        raise click.UsageError('--ignore must be `RULE: REASON`, such as "$ref: all our clients resolve references"')
-    return rule, reason
+def _pattern_and_reason(text: str) -> tuple[str, str]:
+    pattern, _, reason = map(str.strip, text.partition(": "))
+    if not pattern or not reason:
+        raise click.UsageError('--ignore must be `PATTERN: REASON`, such as "$ref: all our clients resolve references"')
+    return pattern, reason
 
 
 def _format(
@@ -167,7 +167,8 @@ def _format(
 def diff(output: Path | None, **options: Any) -> None:
     """Show a unified diff between each schema and its replacement.
 
-    The replacement is for the target of the tool's format, or for the only --target; with several, for an MCP server.
+    The replacement is for --target, by default for the target of the tool's format. With several targets, it is for an
+    MCP server.
     """
     from toolmason.audit.tool_report import text_diff
 
@@ -181,8 +182,8 @@ def diff(output: Path | None, **options: Any) -> None:
 def transform(output: Path | None, **options: Any) -> None:
     """Print the replacement schemas as JSON.
 
-    For one tool of a file, or with --tool, it prints the schema. Otherwise it prints a `tools/list` result, or with
-    --target a list in the provider's format. Losses are reported on stderr.
+    For one tool, selected with --tool or alone in a file, it prints the schema. Otherwise it prints a `tools/list`
+    result, or with --target a list in the provider's format. Losses are reported on stderr.
     """
     if len(set(options["targets"])) > 1:
         raise click.UsageError("transform takes one --target")

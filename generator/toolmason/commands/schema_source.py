@@ -62,7 +62,7 @@ class Request:
 
     @property
     def selected_targets(self) -> tuple[Target, ...]:
-        """The targets of `--target`; without, each tool is checked for the target of its format."""
+        """The targets of `--target`; if empty, each tool is checked for the target of its format."""
         from toolmason.schema import Target
 
         return tuple(map(Target, dict.fromkeys(self.targets)))
@@ -89,7 +89,7 @@ class Request:
         if sum(map(bool, (self.sources, self.servers, self.manifest))) > 1:
             raise click.UsageError("sources, --server and --manifest cannot be combined")
         if self.sources.count("-") > 1:
-            raise click.UsageError("stdin can be read once")
+            raise click.UsageError("stdin can be read only once")
         if self.headers and not any(server.lower().startswith("http") for server in self.servers):
             raise click.UsageError("--header requires --server https://...")
 
@@ -139,8 +139,7 @@ def source_options(command: Command) -> Command:
             "targets",
             type=click.Choice(TARGETS),
             multiple=True,
-            help="Check for this target. Repeatable. Default: mcp for the tools of servers, manifests and MCP files, "
-            "the provider for a file in a provider's format.",
+            help="Check for this target. Repeatable. Default: the provider whose format a file has, otherwise mcp.",
         ),
         manifest_option,
     )

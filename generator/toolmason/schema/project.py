@@ -74,7 +74,7 @@ _SMALL_TEXT: Final = 4_000
 
 
 class _Attempts:
-    """Projections of one schema with decreasing limits."""
+    """Attempts to project one schema within the size limits."""
 
     def __init__(self, normalizer: Normalizer, target: Target, rename: bool | None) -> None:
         self._normalizer = normalizer
@@ -84,19 +84,20 @@ class _Attempts:
         self._renames = self._dialect.renames_properties if rename is None else rename
 
     def best(self) -> Projection:
-        """Return the first projection that is small enough: unrolled less often, then with fewer levels of objects.
+        """Return the first projection that fits, with `$defs` if the target has no rule against its references.
 
-        Definitions are kept if no rule of the target is about them. Gemini accepts no recursion of required values.
+        For example, Gemini rejects references by which a required value contains itself.
         """
-        projection = self._best()
+        projection = self._fit()
         if "$defs" in projection.schema and any(
             "$ref" in finding.pattern for finding in check(projection.schema, self._target)
         ):
             self._keeps_references = False
-            projection = self._best()
+            projection = self._fit()
         return projection
 
-    def _best(self) -> Projection:
+    def _fit(self) -> Projection:
+        """Unroll recursion less often, then keep fewer levels of objects, until the result is small enough."""
         for unrolls in range(MAX_RECURSION_UNROLLS, -1, -1):
             projection, emitter = self._emit(unrolls)
             max_bytes = self._max_bytes_if_recursive if unrolls and emitter.is_recursive else MAX_BYTES

@@ -117,7 +117,7 @@ class Provider:
 class Rule:
     """How some targets treat one pattern of a schema.
 
-    `reason` completes a sentence that begins by quoting the schema; `fix` tells its author how to change it, empty if
+    `reason` completes a sentence that begins by quoting the schema; `fix` is an instruction for its author, empty if
     unknown; `source` is a thread (`owner/name#number`), a file (`owner/name:path`) or a measurement.
     """
 

@@ -57,7 +57,8 @@ class References:
     def target(self, ref: str, pointer: str = "") -> tuple[Any, str]:
         """Return the schema that `ref` refers to, and its JSON Pointer.
 
-        `pointer` is that of the schema with the reference, which can be inside an embedded document with its own `$id`.
+        `pointer` is the JSON Pointer of the schema that contains `ref`. It may be in an embedded document, a
+        subschema with its own `$id`.
 
         Raises:
             UnresolvedReferenceError: `ref` has no target in this schema.
@@ -175,7 +176,7 @@ class References:
 def _absolute(base: str, name: str) -> str:
     try:
         return urljoin(base, name)
-    except ValueError:  # Not a URI: "http://[".
+    except ValueError:  # not a URI, such as "http://["
         return name
 
 

@@ -16,7 +16,7 @@ EXACTLY_ONE: Final = "Exactly one of the alternatives must fit"
 """The sentence for `oneOf` beside its alternatives."""
 _ENDS: Final = ".!?:\u3002\uff01\uff1f\uff1a"
 MAX_STATED_PATTERN: Final = 60
-"""Maximum characters of a pattern in a description; a model does not read longer ones."""
+"""Maximum characters of a pattern in a description; longer patterns do not help a model."""
 
 
 def end_sentence(text: str) -> str:
@@ -59,7 +59,7 @@ def _ends_in_block(text: str) -> bool:
 
 
 def lower_first(sentence: str) -> str:
-    """Return `sentence` as a part of another one."""
+    """Return `sentence` with a lower-case first letter, for use inside another sentence."""
     return sentence[:1].lower() + sentence[1:]
 
 

@@ -175,7 +175,7 @@ def test_the_output_equals_its_golden_file(
             [tool("read"), tool("read")],
             ["--tool", "read", "--target", "mcp", "--target", "openai"],
             1,
-            ["      Message: another tool before it is called `read`; rename it", "      Targets: all"],
+            ["      Message: an earlier tool has the same name, `read`; rename it", "      Targets: all"],
             id="duplicate-name",
         ),
         pytest.param(
@@ -325,7 +325,7 @@ def test_tools_are_grouped_by_source(tmp_path: Path) -> None:
         f"{files[0]}:",
         f"{files[1]}:",
         "3 tools for mcp: 3 compatible.",
-        "Schemas: about 27 tokens, transformed 27.",
+        "Schemas: about 27 tokens as declared, 27 transformed.",
     ]
     assert detailed[:5] == [f"{files[0]}:", "read  COMPATIBLE", "", f"{files[1]}:", "read  COMPATIBLE"]
 

@@ -318,7 +318,7 @@ def test_chosen_tools_alone_are_checked() -> None:
     [
         (["a.json", "--server", "x"], "sources, --server and --manifest cannot be combined"),
         (["a.json", "--manifest", "m.toml"], "sources, --server and --manifest cannot be combined"),
-        (["-", "-"], "stdin can be read once"),
+        (["-", "-"], "stdin can be read only once"),
         (["--header", "a: b"], "--header requires --server https://..."),
         (["--server", "x", "--header", "a: b"], "--header requires --server https://..."),
         (["--server", "http://127.0.0.1:9", "--header", "ab"], "--header must be `Name: value`"),

@@ -58,7 +58,8 @@ def test_a_cause_of_many_tools_is_one_group_with_one_fix(tmp_path: Path) -> None
     assert text.stdout.count("  Fix: ") == len(report["groups"]) == 2
     assert len(text.stdout.splitlines()) <= MAX_LINES
     crash, note = report["groups"]
-    assert (crash["severity"], crash["fix"], len(crash["tools"])) == ("breaks", "remove it from the sent schema", 25)
+    assert (crash["severity"], len(crash["tools"])) == ("breaks", 25)
+    assert crash["fix"] == "remove it from the schema that the server sends"
     assert (note["pattern"], note["severity"]) == ("$schema", "note")
     assert set(report["tools"][0]) >= {"name", "status", "issues", "transforms_applied", "original_schema"}
 
@@ -78,7 +79,7 @@ def test_issues_of_one_pattern_with_different_causes_have_different_groups(tmp_p
 
     assert [(group["message"], group["fix"], group["tools"]) for group in groups if group["severity"] == "refused"] == [
         ("the tool has no `inputSchema`, which MCP requires", 'add `{"type": "object", "properties": {}}`', ["a", "c"]),
-        ("another tool before it has this name", "rename it", ["c", "a"]),
+        ("an earlier tool has the same name", "rename it", ["c", "a"]),
         ("the schema must be an object, not an array", "write an object", ["b"]),
     ]
 
@@ -215,7 +216,7 @@ def test_an_ignored_rule_is_shown_with_its_reason(tmp_path: Path) -> None:
     assert report["groups"][0]["accepted"] == report["tools"][0]["issues"][0]["accepted"] == rule.partition(": ")[2]
     assert report["summary"]["incompatible"] == 0
     unused = check(file, "--ignore", "oneOf: it is never used")
-    assert (unused.exit_code, unused.stderr) == (1, "--ignore oneOf: no finding has this rule\n")
+    assert (unused.exit_code, unused.stderr) == (1, "--ignore oneOf: no finding has this pattern\n")
 
 
 @pytest.mark.parametrize("text", ["additionalProperties", "additionalProperties:", ": why", "additionalProperties: "])
@@ -224,7 +225,7 @@ def test_a_rule_is_ignored_only_with_a_reason(text: str, tmp_path: Path) -> None
     result = check(file, "--ignore", text)
 
     assert result.exit_code == 2
-    assert "--ignore must be `RULE: REASON`" in result.stderr
+    assert "--ignore must be `PATTERN: REASON`" in result.stderr
 
 
 # Code for servers
@@ -262,7 +263,7 @@ server.run("stdio")
 
 def printed_code(result: Result) -> str:
     """Return the code of a report: the lines between the instruction and the summary."""
-    _, _, code = result.stdout.partition("All at once")
+    _, _, code = result.stdout.partition("To fix all tools at once")
     assert code, result.output
     return code.partition(":\n")[2].rpartition("\n\n")[0]
 
@@ -312,7 +313,7 @@ def test_no_code_is_printed_where_none_helps(tmp_path: Path) -> None:
     compatible = write(tmp_path / "compatible.json", [tool("a", x={"const": "a"})])
 
     for file in (provider, compatible):
-        assert "All at once" not in check(file).stdout
+        assert "To fix all tools at once" not in check(file).stdout
 
 
 def test_rules_that_the_printed_code_does_not_fix_are_named(tmp_path: Path) -> None:
@@ -320,8 +321,8 @@ def test_rules_that_the_printed_code_does_not_fix_are_named(tmp_path: Path) -> N
     only = write(tmp_path / "only.json", [bad_name])
     some = write(tmp_path / "some.json", [bad_name, tool("b", root=CLOSED), tool("b", root=CLOSED)])
 
-    assert "All at once" not in check(only).stdout
-    assert "\nIt does not fix: name, property-name\n" in check(some).stdout
+    assert "To fix all tools at once" not in check(only).stdout
+    assert "\nThis code does not fix: name, property-name\n" in check(some).stdout
 
 
 def test_every_rule_that_fails_a_server_has_a_fix() -> None:

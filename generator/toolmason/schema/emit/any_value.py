@@ -36,7 +36,7 @@ def any_value_parts(context: EmitterContext, levels: int) -> list[JsonSchema]:
 
 
 def excluded_values(context: EmitterContext) -> str:
-    """Say which values a schema for any value rejects."""
+    """Describe the values that the result of `any_value` rejects."""
     texts = ["null is omitted"] if context.dialect.null is NullStyle.OMIT else []
     texts += ["objects have no properties"] if context.dialect.strict_objects else []
     return join_words([*texts, "nested arrays are limited"], "and")

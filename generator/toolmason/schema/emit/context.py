@@ -22,9 +22,9 @@ MAX_TEXT: Final = 1_000_000
 MAX_RECURSION_UNROLLS: Final = 2
 """Maximum copies of a recursive object inside itself."""
 MAX_BYTES: Final = 24_000
-"""Maximum size of the result as JSON; beyond, the most deeply nested objects accept any property."""
+"""Maximum bytes of the result as JSON; in larger results, the most deeply nested objects accept any property."""
 MAX_BYTES_IF_RECURSIVE: Final = 700
-"""Size up to which a recursive schema is unrolled even if the result is more than 1.5 times the original."""
+"""Bytes up to which a recursive schema is unrolled even if the result has more than 1.5 times the original size."""
 
 JsonSchema: TypeAlias = dict[str, Any]
 Part: TypeAlias = tuple[JsonSchema, str]

@@ -1,4 +1,4 @@
-"""Properties of an object, including those without a declaration."""
+"""The properties of an object, including required names that it does not declare."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def property_pointer(branch: Branch, name: str) -> str:
 
 
 def undeclared_property(branch: Branch, name: str) -> Conjunction:
-    """Return the schema of a name by `patternProperties`, otherwise by `additionalProperties`."""
+    """Return the schema that `patternProperties`, otherwise `additionalProperties`, has for a name."""
     matches = [(matches_name(pattern, name), conjunction) for pattern, conjunction in branch.pattern_properties]
     matching = [conjunction for is_match, conjunction in matches if is_match]
     if matching or any(is_match is None for is_match, _ in matches):

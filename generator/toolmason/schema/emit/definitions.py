@@ -1,4 +1,4 @@
-"""Definitions: objects that the result uses several times, states once in `$defs` and refers to."""
+"""The `$defs` of the result: objects that it uses several times."""
 
 from __future__ import annotations
 
@@ -24,9 +24,10 @@ def is_definition(branch: Branch) -> bool:
 
 
 class Definitions:
-    """The definitions of one result. Each description of an object makes a definition of its own.
+    """The definitions of one result.
 
-    So `$ref` has no siblings, which some providers reject.
+    An object with several descriptions has one definition for each, because some providers reject a `description`
+    beside `$ref`.
     """
 
     def __init__(self) -> None:
@@ -41,12 +42,12 @@ class Definitions:
         return {"$ref": f"{_PREFIX}{index}"}
 
     def describe(self, reference: JsonSchema, text: str) -> JsonSchema:
-        """Return a reference to the same object with more description, and with the same siblings."""
+        """Return a reference to the same object with `text` added to its description. Keep the siblings of `$ref`."""
         branch, description = self._entries[_index(reference)]
         return reference | self.refer(branch, join_descriptions(description, text))
 
     def complete(self, root: JsonSchema, emit: Callable[[Branch, str], JsonSchema]) -> None:
-        """Replace the provisional references by definitions that `root` gets, or by an object that is used once."""
+        """Replace the provisional references: inline objects that are used once, add others to `$defs` of `root`."""
         uses = self._emit_used(root, emit)
         names: dict[int, str] = {}
         definitions: dict[str, JsonSchema] = {}
@@ -97,7 +98,7 @@ def _index(reference: JsonSchema) -> int:
 
 
 def _key(branch: Branch) -> Hashable:
-    """Return a key that is equal for equal objects of one pointer."""
+    """Return a key: equal for equal objects at the same pointer."""
     properties = tuple((name, identity_key(conjunction)) for name, conjunction in branch.properties.items())
     others = () if branch.additional_properties is None else (identity_key(branch.additional_properties),)
     patterns = tuple((pattern, identity_key(conjunction)) for pattern, conjunction in branch.pattern_properties)

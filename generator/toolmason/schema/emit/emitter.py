@@ -63,7 +63,7 @@ class Emitter(EmitterContext):
         self._keeps_references = keeps_references
         self._definitions = Definitions()
         self._active: dict[Hashable, int] = {}
-        """How often each object, or conjunction without objects, occurs around the current schema."""
+        """The number of enclosing schemas for each recursion key."""
 
     def root(self) -> JsonSchema:
         """Return the schema of all arguments, which is one object.
@@ -95,7 +95,7 @@ class Emitter(EmitterContext):
         return schema
 
     def report(self, findings: Sequence[Finding]) -> None:
-        """Add findings, each once. With definitions, a reference stays one."""
+        """Add findings, each once. Omit notes about inlined references if references are kept."""
         if self._keeps_references:
             findings = [item for item in findings if item.pattern != "$ref" or item.severity is not Severity.NOTE]
         super().report(findings)

@@ -56,11 +56,11 @@ class _Detail(IntEnum):
 
 
 _MAX_CUT_ENUM: Final = {_Detail.NAMES: 200, _Detail.TYPES: 200, _Detail.FIRST_VALUES: 1_000}
-"""Maximum characters of the values of an enum whose other values are omitted."""
+"""Maximum characters of the values of an enum; further values are omitted."""
 
 
 def summarize(context: EmitterContext, conjunction: Conjunction) -> str:
-    """Describe all rules of a schema, or omit details for `...` and report them."""
+    """Describe all rules of a schema. In a text that is too long, replace details by `...` and report them."""
     for detail in sorted(_Detail, reverse=True):
         summary = _Summary(context, detail)
         text = summary.value(conjunction)

@@ -72,10 +72,10 @@ def _accepts_null(context: EmitterContext, node: Node, position: Position) -> bo
 
 
 def _without_null(context: EmitterContext, node: Node, position: Position) -> Node:
-    """Report that null is omitted. The description allows it if nothing replaces it."""
+    """Report that null is omitted. If the value cannot be omitted instead, add "May be null" to its description."""
     if position is not Position.OPTIONAL:
         if node.accepts_any_value:
-            return node  # The finding `any` says it.
+            return node  # reported by the finding `any`
         message = "null is no longer accepted; moved to the description"
         context.find(node.pointer, "null", Severity.NARROWED, message)
         return node._replace(sentences=(*node.sentences, "May be null"))

@@ -62,7 +62,7 @@ def exactly_one_text(schemas: Sequence[Any]) -> str:
 
 
 def unstated_keywords(schema: Any, text: str) -> tuple[str, ...]:
-    """Return the keywords of a schema whose values are missing in its sentence."""
+    """Return the keywords of a schema whose values are not in `text`, its sentence."""
     if schema is None or not is_small(schema):
         return ("size",)
     is_cut = OMITTED in text
@@ -76,7 +76,7 @@ def unstated_keywords(schema: Any, text: str) -> tuple[str, ...]:
 
 
 def _is_stated(keyword: str, value: Any, text: str) -> bool:
-    """Return whether all names and scalars of a keyword are in `text`; schemas have keywords of their own."""
+    """Return whether `text` has all names and scalars of a keyword, apart from its subschemas."""
     if isinstance(value, dict):
         return keyword not in SCHEMA_MAP_KEYWORDS or all(name in text for name in value)
     if isinstance(value, list):
