@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 _REASONS = {
     "name": "its name, as typed",
     "literal": "its text contains the query as typed",
+    "meaning": "its meaning is similar",
     "spelling": "words spelled alike",
     "rest": "few tools: all are shown",
     "browse": "no query: all are shown",
@@ -77,15 +78,17 @@ def find_tools(server: Server, query: str, *, limit: int) -> tuple[tuple[Hit, ..
     def load_index() -> dict[str, Any]:
         return cast("dict[str, Any]", build_index(table))
 
+    load_postings = server.postings.encode if server.postings else None
     selection = Selection(server.discovery.style, all_tools=True)
-    entries = style_for(table, selection, load_index).index.search(query)
+    entries = style_for(table, selection, load_index, load_postings=load_postings).index.search(query)
     query_terms = dict.fromkeys(terms(query))
     hits = []
     for entry in entries[:limit]:
         terms_of = field_terms(entry.entry, table)
         fields = ((term, tuple(name for name in FIELDS if term in terms_of[name])) for term in query_terms)
         matches = tuple((term, names) for term, names in fields if names)
-        hits.append(Hit(entry.name, entry.entry["summary"], entry.reason, matches))
+        reason = "meaning" if entry.reason == "words" and not matches else entry.reason
+        hits.append(Hit(entry.name, entry.entry["summary"], reason, matches))
     return tuple(hits), len(entries)
 
 

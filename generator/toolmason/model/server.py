@@ -306,6 +306,8 @@ class Server:
     """Files that its manifest adds."""
     omit: tuple[str, ...] = ()
     """Paths below `generated/` whose files are not written."""
+    postings: str = ""
+    """Content of `semantic.postings`; empty if the project has none."""
 
     @property
     def skill(self) -> str:

@@ -31,6 +31,7 @@ def style_for(
     selection: Selection,
     load_index: Callable[[], dict[str, Any]],
     *,
+    load_postings: Callable[[], bytes] | None = None,
     ranker: Ranker | None = None,
 ) -> Style:
     """Return the style of `selection` for its visible tools.
@@ -39,11 +40,13 @@ def style_for(
         catalogue: the tools.
         selection: the style and the served tools.
         load_index: returns the content of `search_index.json`; called at the first search.
+        load_postings: returns the content of `semantic.postings`; called at the first search. None without one.
         ranker: replaces the ranking by words.
 
     Raises:
         ValueError: a toolset of `selection` is not a category.
     """
     visible = visible_tools(catalogue, selection)
-    index = ToolIndex(catalogue, visible, cast("Callable[[], SearchData]", load_index), ranker=ranker)
+    load = cast("Callable[[], SearchData]", load_index)
+    index = ToolIndex(catalogue, visible, load, load_postings=load_postings, ranker=ranker)
     return _STYLES[selection.style](StyleContext(catalogue, selection, index))

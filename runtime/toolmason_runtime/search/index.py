@@ -16,6 +16,7 @@ from typing import Literal
 
 from toolmason_runtime.protocol.catalogue import Catalogue, ToolEntry, tool_group
 from toolmason_runtime.protocol.fetch_chunk import FETCH_CHUNK, FETCH_CHUNK_ENTRY
+from toolmason_runtime.search.postings import SemanticPostings
 from toolmason_runtime.search.rankers import Ranker
 from toolmason_runtime.search.text import bigrams, fold, normalize_name, terms
 from toolmason_runtime.search.words import SearchData, WordRanker
@@ -57,7 +58,8 @@ class Group:
 class ToolIndex:
     """The visible tools of a catalogue.
 
-    `load_index` returns the content of `search_index.json`; it is called at the first search.
+    `load_index` returns the content of `search_index.json`, `load_postings` that of `semantic.postings`. Both are
+    called at the first search.
     """
 
     def __init__(
@@ -66,11 +68,13 @@ class ToolIndex:
         visible: Iterable[str],
         load_index: Callable[[], SearchData],
         *,
+        load_postings: Callable[[], bytes] | None = None,
         ranker: Ranker | None = None,
     ) -> None:
         self._catalogue = catalogue
         self._tools = {name: catalogue["tools"][name] for name in visible}
         self._load = load_index
+        self._load_postings = load_postings
         self._ranker = ranker
 
     @property
@@ -165,7 +169,8 @@ class ToolIndex:
 
     @cached_property
     def _words(self) -> WordRanker:
-        return WordRanker(self._load())
+        postings = SemanticPostings(self._load_postings()) if self._load_postings else None
+        return WordRanker(self._load(), postings)
 
     @cached_property
     def _aliases(self) -> dict[str, str]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import TypedDict
 
+from toolmason_runtime.search.postings import SemanticPostings
 from toolmason_runtime.search.spelling import SimilarTerms
 from toolmason_runtime.search.text import STOP_WORDS, stem, terms, words
 
@@ -13,6 +14,8 @@ FORMAT = 1
 """Version of `search_index.json`."""
 NAME_BOOST = 0.75
 """Additional share of the score if the query contains the whole name of a tool."""
+SEMANTIC_WEIGHT = 4
+"""Weight of a hundredth of a cosine, compared with a hundredth of a BM25F score."""
 FUZZY_WEIGHT = 0.6
 """Weight of a similar word, compared with an equal one."""
 
@@ -29,12 +32,13 @@ class SearchData(TypedDict):
 
 
 class WordRanker:
-    """Ranks by the scores in `search_index.json`."""
+    """Ranks by the scores in `search_index.json`, plus those of `postings` for tools of similar meaning."""
 
-    def __init__(self, data: SearchData) -> None:
+    def __init__(self, data: SearchData, postings: SemanticPostings | None = None) -> None:
         if data["format"] != FORMAT:
             raise ValueError(f"search index has format {data['format']}, not {FORMAT}: generate the server again")
         self._data = data
+        self._postings = postings
 
     def rank(self, query: str) -> Mapping[str, float]:
         """Return BM25F scores, times 1 + `NAME_BOOST` x the share of a tool's name that the query contains.
@@ -49,7 +53,15 @@ class WordRanker:
         for tool, score in self._fuzzy_scores(query).items():
             if tool in scores:
                 scores[tool] += FUZZY_WEIGHT * score
-        return self._by_name(scores)
+        by_name = self._by_name(scores)
+        for name, score in self._similar_in_meaning(query).items():
+            by_name[name] = by_name.get(name, 0.0) + SEMANTIC_WEIGHT * score
+        return by_name
+
+    def _similar_in_meaning(self, query: str) -> Mapping[str, float]:
+        if self._postings is None:
+            return {}
+        return self._postings.scores(word for word in dict.fromkeys(words(query)) if word not in STOP_WORDS)
 
     def fuzzy_scores(self, query: str) -> Mapping[str, float]:
         """Return scores for terms that are similar to the words of the query that no tool has."""

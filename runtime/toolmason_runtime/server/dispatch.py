@@ -60,6 +60,7 @@ class Dispatcher:
         catalogue: the tools.
         selection: the discovery style and the served tools; None means the manifest's style and the tier `core`.
         load_index: returns the content of `search_index.json`.
+        load_postings: returns the content of `semantic.postings`; None without one.
         state: objects that every call gets in addition to those of the lifespan, for programs that embed the server.
         options: the values of the manifest's options, for the lifespan.
         commands: policy and executor of programs; None means those of the environment.
@@ -74,6 +75,7 @@ class Dispatcher:
         *,
         selection: Selection | None = None,
         load_index: Callable[[], dict[str, Any]],
+        load_postings: Callable[[], bytes] | None = None,
         state: Sequence[object] = (),
         options: Options | None = None,
         commands: ProgramSettings | None = None,
@@ -84,7 +86,7 @@ class Dispatcher:
             state = (*state, self._commands)
         self._catalogue = catalogue
         self._selection = selection or Selection(catalogue["discovery"]["style"])
-        self._style = style_for(catalogue, self._selection, load_index)
+        self._style = style_for(catalogue, self._selection, load_index, load_postings=load_postings)
         self._state = (*state, ServerInfo(catalogue["server"]["name"], catalogue["server"]["version"]))
         self._lifespan = Lifespan(catalogue["server"]["lifespan"], options or {})
         self._tools: dict[str, _Tool] = {}
