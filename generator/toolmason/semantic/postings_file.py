@@ -52,8 +52,8 @@ def write_postings(header: Header, words: Iterable[tuple[str, Sequence[int]]]) -
     """Return the text of a file. A word has pairs of a tool, as its index in the header, and a score."""
     lines = [HEADER, f"model {header.model}"]
     lines += [f"tool {name} {tool.hash} {b64encode(tool.vector).decode()}" for name, tool in header.tools.items()]
-    lines += ["", *(f"{word} {' '.join(map(str, pairs))}" for word, pairs in words if pairs)]
-    return "\n".join(lines) + "\n"
+    rows = [f"{word} {' '.join(map(str, pairs))}" for word, pairs in words if pairs]
+    return "\n".join([*lines, "", *rows] if rows else lines) + "\n"
 
 
 def read_header(text: str) -> Header:
