@@ -6,7 +6,7 @@ parse the file.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 HEADER = "toolmason-postings 1"
 """First line of the file, with the version of its format."""
@@ -30,17 +30,12 @@ class SemanticPostings:
 
     def scores(self, words: Iterable[str]) -> dict[str, float]:
         """Return the sum of the scores of each tool for `words`. Words without a line have no effect."""
-        scores: dict[str, float] = {}
+        sums: dict[bytes, int] = {}
         for word in words:
-            for name, score in self._postings(word):
-                scores[name] = scores.get(name, 0.0) + score
-        return scores
-
-    def _postings(self, word: str) -> Iterator[tuple[str, int]]:
-        line = self._line(word.encode())
-        numbers = [int(number) for number in line.split(b" ")[1:]]
-        for tool, score in zip(numbers[::2], numbers[1::2], strict=True):
-            yield self._tools[tool], score
+            parts = self._line(word.encode()).split(b" ")
+            for tool, score in zip(parts[1::2], parts[2::2], strict=True):
+                sums[tool] = sums.get(tool, 0) + int(score)
+        return {self._tools[int(tool)]: total for tool, total in sums.items()}
 
     def _line(self, word: bytes) -> bytes:
         """Return the line of `word`, empty if it has none."""
