@@ -20,13 +20,13 @@ class SemanticPostings:
     """
 
     def __init__(self, content: bytes) -> None:
-        header, _, _ = content.partition(b"\n\n")
-        first, _model, *tools = header.rstrip(b"\n").split(b"\n")
+        end = content.find(b"\n\n") + 1 or len(content)
+        first, _model, *tools = content[:end].rstrip(b"\n").split(b"\n")
         if first != HEADER.encode():
             raise ValueError(f"semantic.postings does not start with `{HEADER}`: generate the server again")
         self._tools = [line.split(b" ", 2)[1].decode() for line in tools]
         self._content = content
-        self._start = len(header) + 2
+        self._start = end + 1
 
     def scores(self, words: Iterable[str]) -> dict[str, float]:
         """Return the sum of the scores of each tool for `words`. Words without a line have no effect."""
