@@ -44,7 +44,8 @@ class FastEmbedder:
 
     def embed(self, texts: Sequence[str]) -> Iterator[Sequence[float]]:
         """Yield the vector of each text. An int8 model scales a batch as a whole, so each text is one batch."""
-        yield from self._engine.embed(list(texts), batch_size=1)
+        for vector in self._engine.embed(list(texts), batch_size=1):
+            yield vector.tolist()
 
 
 def _local(directory: Path) -> TextEmbedding:
