@@ -14,7 +14,7 @@ FORMAT = 1
 """Version of `search_index.json`."""
 NAME_BOOST = 0.75
 """Additional share of the score if the query contains the whole name of a tool."""
-SEMANTIC_WEIGHT = 4
+SEMANTIC_WEIGHT = 2.5
 """Weight of a hundredth of a cosine, compared with a hundredth of a BM25F score."""
 FUZZY_WEIGHT = 0.6
 """Weight of a similar word, compared with an equal one."""
