@@ -15,7 +15,7 @@ from typing import Final, Literal, NamedTuple, overload
 from toolmason_runtime.protocol.catalogue import Catalogue, ToolEntry, tool_group
 from toolmason_runtime.protocol.fetch_chunk import FETCH_CHUNK, FETCH_CHUNK_ENTRY
 from toolmason_runtime.search.literal import ToolTexts
-from toolmason_runtime.search.rankers import Ranker
+from toolmason_runtime.search.rankers import Ranker, RankerFactory
 from toolmason_runtime.search.text import bigrams, fold, normalize_name, terms, words
 from toolmason_runtime.search.words import SearchData, WordRanker
 
@@ -87,7 +87,11 @@ class Group:
 class ToolIndex:
     """The visible tools of a catalogue.
 
-    `load_index` returns the content of `search_index.json`; it is called at the first search.
+    Args:
+        catalogue: all tools.
+        visible: the names of the visible ones.
+        load_index: returns the content of `search_index.json`; called at the first search.
+        ranker: makes another ranking, at the first search; None means the ranking by words.
     """
 
     def __init__(
@@ -96,12 +100,12 @@ class ToolIndex:
         visible: Iterable[str],
         load_index: Callable[[], SearchData],
         *,
-        ranker: Ranker | None = None,
+        ranker: RankerFactory | None = None,
     ) -> None:
         self._catalogue = catalogue
         self._tools = {name: catalogue["tools"][name] for name in visible}
         self._load = load_index
-        self._ranker = ranker
+        self._make_ranker = ranker
 
     @property
     def tools(self) -> Mapping[str, ToolEntry]:
@@ -209,6 +213,10 @@ class ToolIndex:
     @cached_property
     def _words(self) -> WordRanker:
         return WordRanker(self._load())
+
+    @cached_property
+    def _ranker(self) -> Ranker | None:
+        return self._make_ranker(self._words, self._tools) if self._make_ranker else None
 
     @cached_property
     def _aliases(self) -> dict[str, str]:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from random import Random
 
 import pytest
@@ -285,20 +285,6 @@ def test_the_index_is_read_at_the_first_search_and_only_once(catalogue: Catalogu
     index.search("commit")
     index.search("branch")
     assert reads == ["read"]
-
-
-class ByLength:
-    """A ranker that has nothing to do with words."""
-
-    def rank(self, query: str) -> Mapping[str, float]:
-        return {"git_diff": 1.0, "write_file": 2.0 + len(query), "fax": -1.0, "unheard_of": 9.0}
-
-
-def test_another_ranker_takes_the_place_of_the_words(catalogue: Catalogue) -> None:
-    index = ToolIndex(catalogue, catalogue["tools"], lambda: build_index(catalogue), ranker=ByLength())
-
-    assert found(index, "something to keep") == ["write_file", "git_diff"]
-    assert found(index, "git log")[0] == "git_log"
 
 
 @given(query=st.text())
