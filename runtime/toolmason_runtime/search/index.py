@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import compress
 from typing import Final, Literal, NamedTuple, overload
 
 from toolmason_runtime.protocol.catalogue import Catalogue, ToolEntry, tool_group
@@ -195,11 +196,11 @@ class ToolIndex:
         if self._ranker is None:
             return self._words.scores(query)
         scores = self._ranker.rank(query)
-        return [scores.get(name, 0.0) for name in self._words.tools]
+        return [max(0.0, scores.get(name, 0.0)) for name in self._words.tools]
 
     def _sort(self, scores: Sequence[float], candidates: Mapping[str, ToolEntry]) -> list[str]:
         """Return the matching candidates, best first; equal ones in the order of the manifest, deprecated ones last."""
-        matching = [position for position in self._positions if scores[position] > 0]
+        matching = compress(self._positions, map(scores.__getitem__, self._positions))
         names = self._words.tools
         ranked = [names[position] for position in sorted(matching, key=scores.__getitem__, reverse=True)]
         return ranked if candidates is self._tools else [name for name in ranked if name in candidates]

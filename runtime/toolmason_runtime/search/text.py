@@ -53,9 +53,16 @@ def terms(text: str) -> list[str]:
 
 def words(text: str) -> list[str]:
     """Return the lower-case words of `text` in order, names split, then the joined forms of hyphenated words."""
+    return list(_words(text))
+
+
+@lru_cache(maxsize=16)
+def _words(text: str) -> tuple[str, ...]:
+    # The cache is for the parts of one search, which split the same query.
     text = _POSSESSIVE.sub("", _fold_accents(text))
     found = [word for run in _WORD.findall(text) for word in _split(run)]
-    return found + [compound.replace("-", "").casefold() for compound in _HYPHENATED.findall(text)]
+    compounds = _HYPHENATED.findall(text) if "-" in text else ()
+    return (*found, *(compound.replace("-", "").casefold() for compound in compounds))
 
 
 def normalize_name(text: str) -> str:
@@ -76,7 +83,7 @@ def _fold_accents(text: str) -> str:
 @lru_cache(maxsize=8192)
 def stem(word: str) -> str:
     """Return the Snowball (Porter 2) stem of a lower-case word: https://snowballstem.org/algorithms/english/stemmer.html."""
-    return _stemmer()(word) if len(word) > 2 else word
+    return _stemmer()(word) if len(word) > 2 and not word.isdigit() else word
 
 
 def bigrams(word: str) -> frozenset[str]:

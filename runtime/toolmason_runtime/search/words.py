@@ -97,9 +97,10 @@ class WordRanker:
         return shares
 
     def _similar_to_unknown(self, query: str) -> list[tuple[str, float]]:
+        """Return the terms that are similar to words of the query that no tool has, numbers excepted."""
         known = self._data["terms"]
-        unknown = (word for word in dict.fromkeys(words(query)) if stem(word) not in known and word not in STOP_WORDS)
-        return [pair for word in unknown for pair in self._similar.find(word).items()]
+        unknown = [word for word in dict.fromkeys(words(query)) if stem(word) not in known and word not in STOP_WORDS]
+        return [pair for word in unknown if not word.isdigit() for pair in self._similar.find(word).items()]
 
     def _sum_scores(self, weights: Iterable[tuple[str, float]]) -> list[float]:
         """Return the sum of the scores of each tool, by its index, from pairs of a term and its weight."""
