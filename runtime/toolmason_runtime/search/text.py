@@ -33,8 +33,8 @@ STOP_WORDS = frozenset(
 
 _WORD = re.compile(r"[^\W_]+")
 """Letters and digits: `read`, `files` in `read_files`."""
-_HYPHENATED = re.compile(r"(?<![\w-])[^\W\d_]+-[^\W\d_]+(?![\w-])")
-"""Two words that are also spelled as one: `e-mail`, `read-only`."""
+_HYPHENATED = re.compile(r"(?<![\w-])(?:[^\W\d_]{1,3}-[^\W\d_]+|[^\W\d_]+-[^\W\d_]{1,3})(?![\w-])")
+"""A word that is also spelled without its hyphen, after a short part or before one: `e-mail`, `log-in`."""
 _POSSESSIVE = re.compile(r"(?<=\w)['\u2019]s\b")
 """The end of `server's`."""
 _ASCII_PIECE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
@@ -52,7 +52,7 @@ def terms(text: str) -> list[str]:
 
 
 def words(text: str) -> list[str]:
-    """Return the lower-case words of `text` in order, names split, then the joined forms of hyphenated words."""
+    """Return the lower-case words of `text` in order, names split, then `email` for `e-mail`."""
     return list(_words(text))
 
 

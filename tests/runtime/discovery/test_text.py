@@ -27,6 +27,7 @@ def test_a_name_gives_the_same_parts_however_it_is_written(name: str) -> None:
         ("Café crème, Việt", ["cafe", "creme", "viet"]),
         ("が й ά", ["が", "й", "ά"]),
         ("an e-mail", ["an", "e", "mail", "email"]),
+        ("log-in, real-time", ["log", "in", "real", "time", "login"]),
         ("a state-of-the-art top-10 --dry-run", ["a", "state", "of", "the", "art", "top", "10", "dry", "run"]),
         ("ПоискФайлов", ["поиск", "файлов", "поискфайлов"]),
         ("_ - !", []),
