@@ -13,7 +13,7 @@ from toolmason_runtime.discovery.search_call import search_call
 from toolmason_runtime.protocol.catalogue import Catalogue
 from toolmason_runtime.protocol.selection import Selection, visible_tools
 from toolmason_runtime.search.index import ToolIndex
-from toolmason_runtime.search.rankers import Ranker
+from toolmason_runtime.search.rankers import RankerFactory
 from toolmason_runtime.search.words import SearchData
 
 __all__ = ["Run", "Style", "style_for"]
@@ -32,7 +32,7 @@ def style_for(
     load_index: Callable[[], dict[str, Any]],
     *,
     load_postings: Callable[[], bytes] | None = None,
-    ranker: Ranker | None = None,
+    ranker: RankerFactory | None = None,
 ) -> Style:
     """Return the style of `selection` for its visible tools.
 
@@ -41,7 +41,7 @@ def style_for(
         selection: the style and the served tools.
         load_index: returns the content of `search_index.json`; called at the first search.
         load_postings: returns the content of `semantic.postings`; called at the first search. None without one.
-        ranker: replaces the ranking by words.
+        ranker: makes another ranking, at the first search; None means the ranking by words.
 
     Raises:
         ValueError: a toolset of `selection` is not a category.
