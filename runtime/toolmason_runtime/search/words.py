@@ -76,8 +76,8 @@ class WordRanker:
                     if scores[tool]:
                         scores[tool] += weight * similarity * score
         for name, score in self._similar_in_meaning(query).items():
-            if (tool := self._numbers.get(name)) is not None:
-                scores[tool] += SEMANTIC_WEIGHT * score
+            if name in self._numbers:
+                scores[self._numbers[name]] += SEMANTIC_WEIGHT * score
         return scores
 
     def _similar_in_meaning(self, query: str) -> Mapping[str, float]:

@@ -14,7 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from toolmason_runtime.protocol.catalogue import Catalogue
 from toolmason_runtime.search.postings import SemanticPostings
+from toolmason_runtime.search.words import SEMANTIC_WEIGHT, WordRanker
 
+from toolmason.catalogue.search_index import build_index
 from toolmason.semantic.embed import embed
 from toolmason.semantic.embedder import EmbedderError
 from toolmason.semantic.freshness import differences
@@ -32,11 +34,14 @@ def catalogue(tools: Mapping[str, str], *, disabled: tuple[str, ...] = ()) -> Ca
             "tool": {"name": name, "description": text, "inputSchema": {"type": "object", "properties": {"to": {}}}},
             "summary": text,
             "use_cases": [],
+            "keywords": [],
+            "examples": [],
+            "category": "",
             **({"enabled": False} if name in disabled else {}),
         }
         for name, text in tools.items()
     }
-    return cast("Catalogue", {"tools": entries})
+    return cast("Catalogue", {"tools": entries, "categories": {}})
 
 
 @given(catalogues, catalogues)
@@ -84,6 +89,18 @@ def test_scores_of_a_query_are_the_sum_over_the_lines_of_its_words(tools: dict[s
                 for tool, score in zip(line[1::2], line[2::2], strict=True):
                     expected[names[int(tool)]] = expected.get(names[int(tool)], 0) + int(score)
     assert SemanticPostings(text.encode()).scores(query) == expected
+
+
+@given(catalogues.filter(bool), catalogues, st.sampled_from(["send a letter", "jot a memo", "umbrella"]))
+def test_a_server_adds_the_scores_of_its_own_tools_to_those_of_words(
+    tools: dict[str, str], embedded: dict[str, str], query: str
+) -> None:
+    data = build_index(catalogue(tools))
+    postings = SemanticPostings(embed(catalogue(embedded), ConceptEmbedder(), None).text.encode())
+    by_words, by_meaning = WordRanker(data).rank(query), postings.scores(query.split())
+    expected = {name: by_words.get(name, 0) + SEMANTIC_WEIGHT * by_meaning.get(name, 0) for name in tools}
+    ranked = WordRanker(data, postings).rank(query)
+    assert ranked == pytest.approx({name: score for name, score in expected.items() if score})
 
 
 matrices = st.integers(1, 4).flatmap(
