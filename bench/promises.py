@@ -10,6 +10,7 @@ from bench.editing.measure import PURE, SERVER, Editing
 from bench.editing.servers import THEIRS
 from bench.generating import CHECK, FULL, NOTHING, SCHEMA, TEXT, Generation
 from bench.listing import Listing
+from bench.requests import Requests
 from bench.rounds import Ratio
 from bench.schemas.comparison import OURS as OUR_CONVERTER
 from bench.schemas.comparison import Comparison
@@ -32,6 +33,7 @@ class Findings:
     starts: Starts | None
     listing: Listing | None
     searches: tuple[Search, ...]
+    requests: tuple[Requests, ...]
     generations: tuple[Generation, ...]
     imports: dict[str, float]
     converting: Comparison | None = None
@@ -74,6 +76,7 @@ def rows(findings: Findings) -> tuple[Row, ...]:
         _names_row(findings),
         *_schema_rows(findings),
         _latency_row(findings),
+        _requests_row(findings),
         *_generation_rows(findings),
         _editing_row(findings),
     )
@@ -197,6 +200,22 @@ def _latency_row(findings: Findings) -> Row:
         f" over stdio {ours.first:.0f} ms first, {ours.typical:.1f} ms after;"
         f" {FASTMCP_SEARCH} {theirs.first:.0f} ms first, {theirs.typical:.0f} ms after",
         _kept(findings, result.in_process.typical, 2),
+    )
+
+
+def _requests_row(findings: Findings) -> Row:
+    what, elsewhere = "searches with words that no tool has, in process", "SQLite FTS5: see the result"
+    if not findings.requests:
+        return Row(what, elsewhere, "<= 2x SQLite FTS5", NOT_MEASURED)
+    return Row(
+        what,
+        elsewhere,
+        "<= 2x SQLite FTS5",
+        "; ".join(
+            f"{result.ratio:.2f}x with {result.size} tools ({result.ours.typical:.2f} and {result.fts5.typical:.2f} ms)"
+            for result in findings.requests
+        ),
+        _kept(findings, max(result.ratio for result in findings.requests), 2),
     )
 
 

@@ -83,8 +83,8 @@ def _in_process(contestants: Contestants, queries: Sequence[str], rounds: int) -
     times = []
     for _ in range(rounds):
         index = _index(contestants)
-        times.append([_timed(partial(index.search, query)) for query in queries])
-    return _latency(times)
+        times.append([timed(partial(index.search, query)) for query in queries])
+    return latency(times)
 
 
 def _over_stdio(
@@ -102,21 +102,22 @@ def _over_stdio(
             ]
         ours.append([pair[0] for pair in pairs])
         fastmcp.append([pair[1] for pair in pairs])
-    return _latency(ours), _latency(fastmcp)
+    return latency(ours), latency(fastmcp)
 
 
 def _search_time(running: Session, tool: str, query: str) -> float:
-    return _timed(partial(running.request, "tools/call", {"name": tool, "arguments": {"query": query}}))
+    return timed(partial(running.request, "tools/call", {"name": tool, "arguments": {"query": query}}))
 
 
-def _timed(work: Callable[[], object]) -> float:
+def timed(work: Callable[[], object]) -> float:
     """Return the milliseconds of `work`."""
     started = perf_counter()
     work()
     return (perf_counter() - started) * 1000
 
 
-def _latency(rounds: Sequence[Sequence[float]]) -> Latency:
+def latency(rounds: Sequence[Sequence[float]]) -> Latency:
+    """Return the latencies of the queries of several rounds, in milliseconds."""
     rest = [time for times in rounds for time in times[1:]]
     return Latency(median(times[0] for times in rounds), median(rest), quantiles(rest, n=20)[-1])
 

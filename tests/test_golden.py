@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 import pytest
@@ -18,10 +18,12 @@ from toolmason.lint import lint
 from toolmason.manifest.document import load
 from toolmason.manifest.validate import validate
 from toolmason.model.rendered_file import RenderedFile
+from toolmason.project import Project
 from toolmason.render.plan import check_files, check_omitted
 from toolmason.render.renderer import render
 from toolmason.render.self_check import self_check
 from toolmason.resolve import resolve
+from toolmason.semantic.committed import load_postings
 
 GOLDEN = Path(__file__).parent / "golden"
 CASES = sorted(path for path in GOLDEN.iterdir() if path.is_dir())
@@ -47,6 +49,8 @@ def run_pipeline(case: Path) -> Run:
         handlers = case / "handlers" if (case / "handlers").is_dir() else None
         server = resolve(tables, document, root=case, diagnostics=diagnostics, handlers=handlers)
         if server:
+            postings = load_postings(Project(case, case / "manifest.toml"), diagnostics=diagnostics)
+            server = replace(server, postings=postings)
             templates = case / "templates" if (case / "templates").is_dir() else None
             check_files(server, document, templates=templates, diagnostics=diagnostics)
             if not diagnostics.has_errors:
@@ -74,6 +78,7 @@ def test_case_gives_its_committed_tree(case: Path, file_regression: FileRegressi
         *(case / "templates").rglob("*"),
         *case.glob("*.json"),
         *case.glob("pyproject.toml"),
+        *case.glob("semantic.postings"),
     }
     committed = {path for path in case.rglob("*") if path.is_file() and "__pycache__" not in path.parts}
     assert committed - given == expected.keys()

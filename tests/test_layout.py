@@ -28,7 +28,19 @@ ROOTS = {
     "generated": "workbench_server",
 }
 STAGES = (
-    *("diagnostics", "project", "manifest", "model", "clients", "schema", "resolve", "catalogue", "lint", "render"),
+    *(
+        "diagnostics",
+        "project",
+        "manifest",
+        "model",
+        "clients",
+        "schema",
+        "resolve",
+        "catalogue",
+        "semantic",
+        "lint",
+        "render",
+    ),
     *("write", "pipeline", "watch", "scaffold", "audit", "importers", "commands", "__main__"),
 )
 """Packages of the toolkit: each imports only packages before it."""

@@ -10,7 +10,7 @@ import sys
 from toolmason_runtime import serving
 
 from workbench_server.catalogue import CATALOGUE
-from workbench_server.server import OPTIONS, load_index
+from workbench_server.server import OPTIONS, load_index, load_postings
 
 SUBCOMMANDS = (
     serving.Subcommand(
@@ -37,6 +37,7 @@ def main() -> int:
     return serving.main(
         catalogue=CATALOGUE,
         load_index=load_index,
+        load_postings=load_postings,
         options=OPTIONS,
         subcommands=SUBCOMMANDS,
         startup_check="workbench_handlers.doctor.checks:startup_report",
@@ -50,4 +51,4 @@ if __name__ == "__main__":
     sys.exit(main())
 
 
-# toolmason: sha256 71bc34ac475a65d8c06e741d5d1ba8e5
+# toolmason: sha256 f34c07877d747c78a861bfc522942835

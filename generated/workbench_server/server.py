@@ -63,6 +63,11 @@ def load_index() -> Any:
     return json.loads(Path(__file__).with_name("search_index.json").read_text(encoding="utf-8"))
 
 
+def load_postings() -> bytes:
+    """Load the postings of tools by meaning. Called on the first search."""
+    return Path(__file__).with_name("semantic.postings").read_bytes()
+
+
 def build_dispatcher(
     selection: Selection | None = None,
     *,
@@ -80,7 +85,13 @@ def build_dispatcher(
     """
     values = option_values(OPTIONS, options or {})
     return Dispatcher(
-        CATALOGUE, selection=selection, load_index=load_index, state=state, options=values, commands=commands
+        CATALOGUE,
+        selection=selection,
+        load_index=load_index,
+        load_postings=load_postings,
+        state=state,
+        options=values,
+        commands=commands,
     )
 
 
@@ -97,4 +108,4 @@ def build_server(
     return sdk_server(build_dispatcher(selection, state=state, options=options, commands=commands))
 
 
-# toolmason: sha256 27f4ccfb6c5ce747c598a362a43ed689
+# toolmason: sha256 d0ffb5e435ebab93dc8b1bedefcec1e2

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from toolmason_runtime.checksum import is_signable
@@ -42,6 +42,7 @@ def read(project: Project, *, diagnostics: Diagnostics, progress: Progress = no_
     from toolmason.manifest.document import load
     from toolmason.manifest.validate import validate
     from toolmason.resolve import resolve
+    from toolmason.semantic.committed import load_postings
 
     progress("reading the manifest")
     document = load(project.manifest, root=project.root, diagnostics=diagnostics)
@@ -53,6 +54,7 @@ def read(project: Project, *, diagnostics: Diagnostics, progress: Progress = no_
     server = resolve(tables, document, root=project.root, diagnostics=diagnostics, handlers=project.handlers)
     if server is None:
         return None
+    server = replace(server, postings=load_postings(project, diagnostics=diagnostics))
     if server.files:
         from toolmason.render.plan import check_files
 
@@ -117,7 +119,8 @@ def _render_project(
     except SyntaxError as error:
         # The formatter parses the files before the self-check does.
         raise SelfCheckError([str(error)]) from error
-    return _RenderResult(files, inputs, tuple(models.values()))
+    # A run with notes is not recorded, so that the next one shows them too.
+    return _RenderResult(files, "" if len(diagnostics) else inputs, tuple(models.values()))
 
 
 def _render_files(

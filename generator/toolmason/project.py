@@ -33,6 +33,11 @@ class Project:
         return directory if directory.is_dir() or self.manifest.parent != self.root else None
 
     @property
+    def postings(self) -> Path:
+        """The file that `toolmason embed` writes, which may not exist."""
+        return self.manifest.with_name("semantic.postings")
+
+    @property
     def generated(self) -> Path:
         """Directory that `generate` writes."""
         return self.root / "generated"

@@ -34,6 +34,7 @@ from toolmason.lint.parameters import (
     check_portable_parameter_names,
 )
 from toolmason.lint.prompts import check_prompt_commands, check_prompt_files, check_prompt_placeholders
+from toolmason.lint.semantic import check_postings
 from toolmason.manifest.document import Document
 from toolmason.model.identifiers import words
 from toolmason.model.prompt import Prompt
@@ -42,9 +43,19 @@ from toolmason.model.tool import Tool
 from toolmason.schema.providers import providers
 
 _ERRORS: Final = frozenset({"TM501", "TM508", "TM510", "TM515", "TM517", "TM519", "TM541"})
+_NOTES: Final = frozenset({"TM513", "TM527"})
 DEFAULT_SEVERITIES: Final[Mapping[str, Severity]] = {
-    code: Severity.ERROR if code in _ERRORS else Severity.NOTE if code == "TM513" else Severity.WARNING
-    for code in (*(f"TM{number}" for number in range(501, 521)), "TM522", "TM525", "TM526", "TM541", "TM542", "TM543")
+    code: Severity.ERROR if code in _ERRORS else Severity.NOTE if code in _NOTES else Severity.WARNING
+    for code in (
+        *(f"TM{number}" for number in range(501, 521)),
+        "TM522",
+        "TM525",
+        "TM526",
+        "TM527",
+        "TM541",
+        "TM542",
+        "TM543",
+    )
 }
 """The severity of each rule, unless a finding sets its own."""
 
@@ -60,8 +71,8 @@ def lint(server: Server, document: Document, *, diagnostics: Diagnostics) -> Non
 
 
 def check_safety(server: Server, document: Document, *, diagnostics: Diagnostics) -> None:
-    """Report text that a client would run as a command: `generate` writes no such file unless it is allowed."""
-    _apply((check_prompt_commands,), server, document, diagnostics)
+    """Report text that a client would run as a command, which is an error, and tools without current postings."""
+    _apply((check_prompt_commands, check_postings), server, document, diagnostics)
 
 
 def _apply(
@@ -256,6 +267,7 @@ RULES: Final[tuple[Rule, ...]] = (
     check_patterns,
     check_program_access,
     check_command_is_installed,
+    check_postings,
     check_prefixes,
     check_prompt_commands,
     check_prompt_files,

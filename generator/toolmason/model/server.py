@@ -24,6 +24,8 @@ class Category:
     name: str
     module: Identifier
     summary: str
+    description: str
+    """Text that is searched only."""
     tags: tuple[str, ...]
     has_json_errors: bool
     """Whether errors are JSON."""
@@ -101,6 +103,8 @@ class Cli:
 
     name: str
     summary: str
+    description: str
+    """Text that is searched only."""
     category: str
     tags: tuple[str, ...]
     command: tuple[str, ...]
@@ -172,6 +176,8 @@ class Discovery:
     page_tokens: int
     split_calls: bool
     list_fetch_chunk: bool
+    ranker: str
+    """`module:factory`, or empty for the ranking by words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -306,6 +312,8 @@ class Server:
     """Files that its manifest adds."""
     omit: tuple[str, ...] = ()
     """Paths below `generated/` whose files are not written."""
+    postings: str = ""
+    """Content of `semantic.postings`; empty if the project has none."""
 
     @property
     def skill(self) -> str:

@@ -174,6 +174,7 @@ def _inputs(project: Project) -> Iterator[tuple[str, Path, Path | None]]:
     """Yield the name and the path of each input, and the directory that it must be in, None for our packages."""
     root = project.root
     yield "manifest", project.manifest, root
+    yield "postings", project.postings, root
     yield PYPROJECT, root / PYPROJECT, root
     # A later stage reports a manifest that cannot be parsed.
     with suppress(OSError, ValueError, AttributeError, RecursionError):

@@ -12,7 +12,9 @@ from toolmason_runtime.discovery.meta_tools import Run, Style, StyleContext
 from toolmason_runtime.discovery.search_call import search_call
 from toolmason_runtime.protocol.catalogue import Catalogue
 from toolmason_runtime.protocol.selection import Selection, visible_tools
-from toolmason_runtime.search.index import Ranker, SearchData, ToolIndex
+from toolmason_runtime.search.index import ToolIndex
+from toolmason_runtime.search.rankers import RankerFactory
+from toolmason_runtime.search.words import SearchData
 
 __all__ = ["Run", "Style", "style_for"]
 
@@ -29,7 +31,8 @@ def style_for(
     selection: Selection,
     load_index: Callable[[], dict[str, Any]],
     *,
-    ranker: Ranker | None = None,
+    load_postings: Callable[[], bytes] | None = None,
+    ranker: RankerFactory | None = None,
 ) -> Style:
     """Return the style of `selection` for its visible tools.
 
@@ -37,11 +40,13 @@ def style_for(
         catalogue: the tools.
         selection: the style and the served tools.
         load_index: returns the content of `search_index.json`; called at the first search.
-        ranker: replaces the ranking by words.
+        load_postings: returns the content of `semantic.postings`; called at the first search. None without one.
+        ranker: makes another ranking, at the first search; None means the ranking by words.
 
     Raises:
         ValueError: a toolset of `selection` is not a category.
     """
     visible = visible_tools(catalogue, selection)
-    index = ToolIndex(catalogue, visible, cast("Callable[[], SearchData]", load_index), ranker=ranker)
+    load = cast("Callable[[], SearchData]", load_index)
+    index = ToolIndex(catalogue, visible, load, load_postings=load_postings, ranker=ranker)
     return _STYLES[selection.style](StyleContext(catalogue, selection, index))

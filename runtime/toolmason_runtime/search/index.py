@@ -7,30 +7,26 @@ hides the tools of the next one.
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate
-from typing import Literal, Protocol, TypedDict
+from itertools import compress
+from typing import Final, Literal, NamedTuple, overload
 
 from toolmason_runtime.protocol.catalogue import Catalogue, ToolEntry, tool_group
 from toolmason_runtime.protocol.fetch_chunk import FETCH_CHUNK, FETCH_CHUNK_ENTRY
-from toolmason_runtime.search.text import STOP_WORDS, bigrams, fold, normalize_name, stem, terms, words
+from toolmason_runtime.search.literal import ToolTexts
+from toolmason_runtime.search.postings import SemanticPostings
+from toolmason_runtime.search.rankers import Ranker, RankerFactory
+from toolmason_runtime.search.text import bigrams, fold, normalize_name, terms, words
+from toolmason_runtime.search.words import SearchData, WordRanker
 
-FORMAT = 1
-"""Version of `search_index.json`."""
 SMALL_CATALOGUE = 12
 """Number of tools up to which every search with a match returns all of them, ranked."""
-NAME_BOOST = 0.75
-"""Additional share of the score if the query contains the whole name of a tool."""
-FUZZY_FILL_COUNT = 10
-"""Number of hits below which tools with similarly spelled words are added."""
-MIN_SIMILARITY = 0.5
-"""Minimum Dice coefficient of the bigrams of two similar words."""
-FUZZY_WEIGHT = 0.6
-"""Weight of a similar word, compared with an equal one."""
+MAX_SPELLING_FILL = 10
+"""Number of hits up to which tools with similarly spelled words are added."""
+MAX_NGRAM_FILL = 5
+"""Number of hits up to which tools with parts of the query's words are added."""
 MAX_LITERAL_HITS = 5
 """Maximum number of tools that contain a phrase literally; in more tools it selects nothing."""
 MAX_NAME_LENGTH = 200
@@ -39,34 +35,44 @@ MIN_LITERAL_LENGTH = 3
 """Minimum characters of a literal hit."""
 
 Reason = Literal["name", "literal", "words", "spelling", "rest", "browse"]
+_FETCH_CHUNK_WORDS: Final = set(words(FETCH_CHUNK))
 
 
-class SearchData(TypedDict):
-    """The content of `search_index.json`. A tool is its index in `tools`."""
-
-    format: int
-    tools: list[str]
-    terms: dict[str, list[list[int]]]
-    """For each term two columns: the tools that contain it, and their scores."""
-    names: dict[str, list[list[int]]]
-    """For each term two columns: the tools with it in their name, and its share of the name in percent."""
-
-
-class Ranker(Protocol):
-    """Another ranking, such as embeddings. It replaces the ranking by words; the other tiers stay."""
-
-    def rank(self, query: str) -> Mapping[str, float]:
-        """Return scores by tool name, higher is better. A missing tool, or a score of 0 or less, is no match."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(NamedTuple):
     """A tool in a search result, and the tier that ranked it."""
 
     name: str
     entry: ToolEntry
     reason: Reason
+
+
+class Hits(Sequence[Hit]):
+    """The tools of a search result, best first. A hit is made when it is read: most are only counted.
+
+    Args:
+        tools: the tools by name.
+        names: the names of the hits.
+        reasons: the tiers of the hits that were not ranked by their words.
+    """
+
+    def __init__(self, tools: Mapping[str, ToolEntry], names: Sequence[str], reasons: Mapping[str, Reason]) -> None:
+        self._tools = tools
+        self._names = names
+        self._reasons = reasons
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    @overload
+    def __getitem__(self, index: int) -> Hit: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Hit]: ...
+    def __getitem__(self, index: int | slice) -> Hit | list[Hit]:
+        names = self._names[index]
+        return self._hit(names) if isinstance(names, str) else [self._hit(name) for name in names]
+
+    def _hit(self, name: str) -> Hit:
+        return Hit(name, self._tools[name], self._reasons.get(name, "words"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,84 +86,15 @@ class Group:
     tags: tuple[str, ...]
 
 
-class WordRanker:
-    """Ranks by the scores in `search_index.json`."""
-
-    def __init__(self, data: SearchData) -> None:
-        if data["format"] != FORMAT:
-            raise ValueError(f"search index has format {data['format']}, not {FORMAT}: generate the server again")
-        self._data = data
-
-    def rank(self, query: str) -> Mapping[str, float]:
-        """Return BM25F scores, times 1 + `NAME_BOOST` x the share of a tool's name that the query contains.
-
-        Similar words add to the score of a tool that has some word of the query, so that a typing error does not rank
-        another tool first.
-        """
-        scores = self._sum_scores((term, 1.0) for term in dict.fromkeys(terms(query)))
-        for tool, share in self._name_shares(query).items():
-            if tool in scores:
-                scores[tool] *= 1 + NAME_BOOST * min(share, 100) / 100
-        for tool, score in self._fuzzy_scores(query).items():
-            if tool in scores:
-                scores[tool] += FUZZY_WEIGHT * score
-        return self._by_name(scores)
-
-    def fuzzy_scores(self, query: str) -> Mapping[str, float]:
-        """Return scores for terms that are similar to the words of the query that no tool has."""
-        return self._by_name(self._fuzzy_scores(query))
-
-    def names_containing(self, query: str) -> set[str]:
-        """Return the tools with every word of `query` in their names, including stop words."""
-        tools = [set(self._data["names"].get(stem(word), ((),))[0]) for word in set(words(query))]
-        return {self._data["tools"][tool] for tool in set.intersection(*tools)} if tools else set()
-
-    def _name_shares(self, query: str) -> dict[int, int]:
-        """Return the share of each tool's name that the query contains, in percent."""
-        shares: dict[int, int] = {}
-        for term in set(terms(query)):
-            for tool, share in zip(*self._data["names"].get(term, ((), ())), strict=True):
-                shares[tool] = shares.get(tool, 0) + share
-        return shares
-
-    def _fuzzy_scores(self, query: str) -> dict[int, float]:
-        known = self._data["terms"]
-        unknown = [word for word in dict.fromkeys(words(query)) if stem(word) not in known and word not in STOP_WORDS]
-        return self._sum_scores(pair for word in unknown for pair in self._similar_terms(word))
-
-    def _sum_scores(self, weights: Iterable[tuple[str, float]]) -> dict[int, float]:
-        """Return the sum of the scores of each tool, from pairs of a term and its weight."""
-        scores: dict[int, float] = {}
-        for term, weight in weights:
-            for tool, score in zip(*self._data["terms"].get(term, ((), ())), strict=True):
-                scores[tool] = scores.get(tool, 0.0) + weight * score
-        return scores
-
-    def _by_name(self, scores: Mapping[int, float]) -> dict[str, float]:
-        return {self._data["tools"][tool]: score for tool, score in scores.items()}
-
-    def _similar_terms(self, word: str) -> Iterator[tuple[str, float]]:
-        """Yield the terms that are similar to `word`, each with the Dice coefficient."""
-        own = bigrams(word)
-        shared = Counter(term for bigram in own for term in self._terms_by_bigram.get(bigram, ()))
-        for term, count in shared.items():
-            similarity = 2 * count / (len(own) + len(term) + 1)
-            if similarity >= MIN_SIMILARITY:
-                yield term, similarity
-
-    @cached_property
-    def _terms_by_bigram(self) -> dict[str, list[str]]:
-        terms_by_bigram: dict[str, list[str]] = {}
-        for term in self._data["terms"]:
-            for bigram in bigrams(term):
-                terms_by_bigram.setdefault(bigram, []).append(term)
-        return terms_by_bigram
-
-
 class ToolIndex:
     """The visible tools of a catalogue.
 
-    `load_index` returns the content of `search_index.json`; it is called at the first search.
+    Args:
+        catalogue: all tools.
+        visible: the names of the visible ones.
+        load_index: returns the content of `search_index.json`; called at the first search.
+        load_postings: returns the content of `semantic.postings`; called at the first search. None without one.
+        ranker: makes another ranking, at the first search; None means the ranking by words.
     """
 
     def __init__(
@@ -166,12 +103,14 @@ class ToolIndex:
         visible: Iterable[str],
         load_index: Callable[[], SearchData],
         *,
-        ranker: Ranker | None = None,
+        load_postings: Callable[[], bytes] | None = None,
+        ranker: RankerFactory | None = None,
     ) -> None:
         self._catalogue = catalogue
         self._tools = {name: catalogue["tools"][name] for name in visible}
         self._load = load_index
-        self._ranker = ranker
+        self._load_postings = load_postings
+        self._make_ranker = ranker
 
     @property
     def tools(self) -> Mapping[str, ToolEntry]:
@@ -184,7 +123,7 @@ class ToolIndex:
         members = self._grouped(lambda entry: entry["category"])
         return {name: len(members[name]) for name in self._catalogue["categories"] if name in members}
 
-    def search(self, query: str = "", *, category: str = "", cli: str = "") -> list[Hit]:
+    def search(self, query: str = "", *, category: str = "", cli: str = "") -> Sequence[Hit]:
         """Return the tools that match `query`, in `category` and of the program `cli`, best first.
 
         Without a query they are in the order of the manifest. A query without a letter or digit has no matches.
@@ -192,9 +131,8 @@ class ToolIndex:
         candidates = self._candidates(category, cli)
         if not query.strip():
             return [Hit(name, entry, "browse") for name, entry in candidates.items()]
-        ranked = self._rank(query, candidates).items()
-        hits = [Hit(name, candidates[name], reason) for name, reason in ranked if name in candidates]
-        if candidates is not self._tools or not set(terms(FETCH_CHUNK)) <= set(terms(query)):
+        hits = self._rank(query, candidates)
+        if candidates is not self._tools or not set(words(query)) >= _FETCH_CHUNK_WORDS:
             return hits
         built_in = Hit(FETCH_CHUNK, FETCH_CHUNK_ENTRY, "name")
         return [built_in, *hits] if normalize_name(query).endswith(normalize_name(FETCH_CHUNK)) else [*hits, built_in]
@@ -234,38 +172,57 @@ class ToolIndex:
 
         return sorted(self._tools, key=similarity, reverse=True)[:count]
 
-    def _rank(self, query: str, candidates: Mapping[str, ToolEntry]) -> dict[str, Reason]:
-        """Return the matching tools, best first, each with its tier; tools outside `candidates` may be among them."""
+    def _rank(self, query: str, candidates: Mapping[str, ToolEntry]) -> Sequence[Hit]:
+        """Return the matching candidates, best first, each with its tier."""
         if not normalize_name(query):
-            return {}
-        ranked: dict[str, Reason] = dict.fromkeys(self._with_name(query), "name")
-        scores = self._words.rank(query) if self._ranker is None else self._ranker.rank(query)
-        for name in self._literal_hits(query, scores):
-            ranked.setdefault(name, "literal")
-        for name in self._sort(scores, candidates):
-            ranked.setdefault(name, "words")
-        count = sum(name in candidates for name in ranked)
-        if count < FUZZY_FILL_COUNT:
-            for name in self._sort(self._words.fuzzy_scores(query), candidates)[:FUZZY_FILL_COUNT]:
-                ranked.setdefault(name, "spelling")
-        if count and len(self._tools) <= SMALL_CATALOGUE:
-            for name in self._tools:
-                ranked.setdefault(name, "rest")
-        return ranked
+            return []
+        by_words = self._sort(self._scores(query), candidates)
+        reasons: dict[str, Reason] = dict.fromkeys(self._with_name(query), "name")
+        literal = self._literal_hits(query)
+        for name in (*(name for name in by_words if name in literal), *literal):
+            reasons.setdefault(name, "literal")
+        reasons = {name: reason for name, reason in reasons.items() if name in candidates}
+        names = [*reasons, *(name for name in by_words if name not in reasons)] if reasons else by_words
+        has_match = bool(names)
+        for max_count, scores_by_likeness in (
+            (MAX_SPELLING_FILL, self._words.scores_by_spelling),
+            (MAX_NGRAM_FILL, self._words.scores_by_ngrams),
+        ):
+            if len(names) < max_count:
+                likely = self._sort(scores_by_likeness(query), candidates)[:max_count]
+                _append(names, reasons, likely, "spelling")
+        if has_match and len(self._tools) <= SMALL_CATALOGUE:
+            _append(names, reasons, candidates, "rest")
+        return Hits(candidates, names, reasons)
 
-    def _sort(self, scores: Mapping[str, float], candidates: Mapping[str, ToolEntry]) -> list[str]:
-        """Return the matching candidates, best first; equal ones by `_order`."""
-        matching = [name for name, score in scores.items() if score > 0 and name in candidates]
-        return sorted(matching, key=lambda name: (-scores[name], self._order[name]))
+    def _scores(self, query: str) -> Sequence[float]:
+        """Return the scores of all tools of the index, in its order."""
+        if self._ranker is None:
+            return self._words.scores(query)
+        scores = self._ranker.rank(query)
+        return [max(0.0, scores.get(name, 0.0)) for name in self._words.tools]
+
+    def _sort(self, scores: Sequence[float], candidates: Mapping[str, ToolEntry]) -> list[str]:
+        """Return the matching candidates, best first; equal ones in the order of the manifest, deprecated ones last."""
+        matching = compress(self._positions, map(scores.__getitem__, self._positions))
+        names = self._words.tools
+        ranked = [names[position] for position in sorted(matching, key=scores.__getitem__, reverse=True)]
+        return ranked if candidates is self._tools else [name for name in ranked if name in candidates]
 
     @cached_property
-    def _order(self) -> dict[str, tuple[bool, int]]:
-        """Sort keys of the tools: the order of the manifest, deprecated ones last."""
-        return {name: ("deprecated" in entry, index) for index, (name, entry) in enumerate(self._tools.items())}
+    def _positions(self) -> list[int]:
+        """The positions of the visible tools in the index, deprecated ones last."""
+        visible = [position for position, name in enumerate(self._words.tools) if name in self._tools]
+        return sorted(visible, key=lambda position: "deprecated" in self._tools[self._words.tools[position]])
 
     @cached_property
     def _words(self) -> WordRanker:
-        return WordRanker(self._load())
+        postings = SemanticPostings(self._load_postings()) if self._load_postings else None
+        return WordRanker(self._load(), postings)
+
+    @cached_property
+    def _ranker(self) -> Ranker | None:
+        return self._make_ranker(self._words, self._tools) if self._make_ranker else None
 
     @cached_property
     def _aliases(self) -> dict[str, str]:
@@ -287,36 +244,23 @@ class ToolIndex:
             names.setdefault(normalize_name(spelling), []).append(name)
         return names
 
-    def _literal_hits(self, query: str, scores: Mapping[str, float]) -> list[str]:
-        """Return the tools whose text contains `query` literally, best first.
+    def _literal_hits(self, query: str) -> list[str]:
+        """Return the tools whose text contains `query` literally, in the order of the manifest.
 
         Empty if they are more than `MAX_LITERAL_HITS` (for a single word: more than one), or if the name of another
         tool contains all words of the query.
         """
         phrase = fold(query)
         limit = MAX_LITERAL_HITS if " " in phrase else 1
-        hits = self._tools_containing(phrase, limit + 1) if len(phrase) >= MIN_LITERAL_LENGTH else []
-        if len(hits) > limit or self._words.names_containing(query) & (self._tools.keys() - set(hits)):
+        hits = self._texts.containing(phrase, limit + 1) if len(phrase) >= MIN_LITERAL_LENGTH else []
+        if not hits or len(hits) > limit:
             return []
-        return sorted(hits, key=lambda name: (-scores.get(name, 0.0), self._order[name]))
-
-    def _tools_containing(self, phrase: str, limit: int) -> list[str]:
-        """Return the first `limit` tools whose text contains `phrase`."""
-        text, starts, names = self._text
-        tools: list[str] = []
-        position = text.find(phrase)
-        while position >= 0 and len(tools) < limit:
-            next_tool = bisect_right(starts, position)
-            tools.append(names[next_tool - 1])
-            position = text.find(phrase, starts[next_tool]) if next_tool < len(starts) else -1
-        return tools
+        has_named = any(name in self._tools for name in self._words.names_containing(query).difference(hits))
+        return [] if has_named else hits
 
     @cached_property
-    def _text(self) -> tuple[str, list[int], list[str]]:
-        """The texts of all tools as one text, the position of each, and the names of the tools."""
-        parts = [fold("\n".join(_texts(entry))) for entry in self._tools.values()]
-        starts = list(accumulate((len(part) + 1 for part in parts), initial=0))[:-1]
-        return "\n".join(parts), starts, list(self._tools)
+    def _texts(self) -> ToolTexts:
+        return ToolTexts(self._tools)
 
     def tags(self, entry: ToolEntry) -> tuple[str, ...]:
         """Return the tags of the tool's program or upstream, or of its category if it has neither."""
@@ -344,11 +288,8 @@ def _matches(filter_text: str, name: str) -> bool:
     return not filter_text.strip() or fold(filter_text) == fold(name)
 
 
-def _texts(entry: ToolEntry) -> Iterator[str]:
-    tool = entry["tool"]
-    yield from (str(tool["name"]), str(tool.get("title", "")), entry["summary"], str(tool.get("description", "")))
-    yield from (*entry["keywords"], *entry["use_cases"], *(example["description"] for example in entry["examples"]))
-    for name, part in tool["inputSchema"].get("properties", {}).items():
-        yield name
-        if isinstance(part, dict):
-            yield from (str(schema.get("description", "")) for schema in (part, *part.get("anyOf", ())))
+def _append(names: list[str], reasons: dict[str, Reason], more: Iterable[str], reason: Reason) -> None:
+    """Append the names of `more` that are not yet in `names`, with their reason."""
+    new = [name for name in more if name not in names]
+    names += new
+    reasons |= dict.fromkeys(new, reason)

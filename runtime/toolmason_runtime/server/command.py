@@ -60,6 +60,7 @@ def main(
     *,
     catalogue: Catalogue,
     load_index: Callable[[], dict[str, Any]],
+    load_postings: Callable[[], bytes] | None = None,
     options: Sequence[OptionSpec] = (),
     subcommands: Sequence[Subcommand] = (),
     startup_check: str = "",
@@ -76,6 +77,7 @@ def main(
     Args:
         catalogue: the tools of the server.
         load_index: returns the content of `search_index.json`.
+        load_postings: returns the content of `semantic.postings`; None without one.
         options: the manifest's options.
         subcommands: the manifest's subcommands.
         startup_check: `module:function` that returns warnings, which are logged after the start; empty for none.
@@ -115,7 +117,14 @@ def main(
         from toolmason_runtime.server.sdk import sdk_server
 
         return sdk_server(
-            Dispatcher(catalogue, selection=selection, load_index=load_index, options=values, commands=commands)
+            Dispatcher(
+                catalogue,
+                selection=selection,
+                load_index=load_index,
+                load_postings=load_postings,
+                options=values,
+                commands=commands,
+            )
         )
 
     _open_standard_streams()

@@ -36,6 +36,7 @@ from toolmason_runtime.protocol.resource_updates import ResourceUpdates
 from toolmason_runtime.protocol.results import ResultWriter, WireResult, encodable
 from toolmason_runtime.protocol.selection import Selection, is_enabled
 from toolmason_runtime.protocol.wording import disabled
+from toolmason_runtime.search.rankers import lazy_ranker
 from toolmason_runtime.server.failures import to_tool_error
 from toolmason_runtime.server.lifespan import Lifespan, Options
 
@@ -60,6 +61,7 @@ class Dispatcher:
         catalogue: the tools.
         selection: the discovery style and the served tools; None means the manifest's style and the tier `core`.
         load_index: returns the content of `search_index.json`.
+        load_postings: returns the content of `semantic.postings`; None without one.
         state: objects that every call gets in addition to those of the lifespan, for programs that embed the server.
         options: the values of the manifest's options, for the lifespan.
         commands: policy and executor of programs; None means those of the environment.
@@ -74,6 +76,7 @@ class Dispatcher:
         *,
         selection: Selection | None = None,
         load_index: Callable[[], dict[str, Any]],
+        load_postings: Callable[[], bytes] | None = None,
         state: Sequence[object] = (),
         options: Options | None = None,
         commands: ProgramSettings | None = None,
@@ -84,7 +87,14 @@ class Dispatcher:
             state = (*state, self._commands)
         self._catalogue = catalogue
         self._selection = selection or Selection(catalogue["discovery"]["style"])
-        self._style = style_for(catalogue, self._selection, load_index)
+        ranker = catalogue["discovery"].get("ranker")
+        self._style = style_for(
+            catalogue,
+            self._selection,
+            load_index,
+            load_postings=load_postings,
+            ranker=lazy_ranker(ranker) if ranker else None,
+        )
         self._state = (*state, ServerInfo(catalogue["server"]["name"], catalogue["server"]["version"]))
         self._lifespan = Lifespan(catalogue["server"]["lifespan"], options or {})
         self._tools: dict[str, _Tool] = {}

@@ -1,0 +1,128 @@
+"""`toolmason embed`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from toolmason.commands.options import (
+    CommandLineError,
+    ExitCode,
+    exit_with,
+    find_current_project,
+    load_current_server,
+    manifest_option,
+)
+
+if TYPE_CHECKING:
+    from toolmason_runtime.protocol.catalogue import Catalogue
+
+    from toolmason.project import Project
+    from toolmason.semantic.embedder import Embedder
+    from toolmason.semantic.postings_file import Header
+
+SAMPLE = 5
+"""Number of tools that `--check` embeds again."""
+
+
+@click.command()
+@click.option(
+    "--model",
+    metavar="DIR",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Directory with model.onnx and vocab.txt; without it, fastembed downloads a model.",
+)
+@click.option(
+    "--embedder",
+    metavar="MODULE:FACTORY",
+    default="",
+    help="Another embedder: a function that takes the directory of --model, or None, and returns it.",
+)
+@click.option("--check", "is_check", is_flag=True, help=f"Write nothing; embed {SAMPLE} tools again and compare them.")
+@manifest_option
+def embed(model: Path | None, embedder: str, is_check: bool, manifest: Path | None) -> None:
+    """Write semantic.postings beside the manifest, so that searches find tools by meaning.
+
+    Embeds only tools whose text has changed. Commit the file; generate needs no model. --check exits with 3 if the file
+    is not up to date or has vectors of another model.
+    """
+    from toolmason.catalogue.table import catalogue
+    from toolmason.semantic.embedder import EmbedderError, load_embedder
+    from toolmason.semantic.postings_file import read_header
+
+    project = find_current_project(manifest)
+    server = load_current_server(manifest)
+    table = catalogue(server)
+    previous = read_header(server.postings) if server.postings else None
+    try:
+        loaded = load_embedder(embedder, model)
+        if is_check:
+            exit_with(_check(table, loaded, previous))
+        _write(project, table, loaded, previous)
+    except EmbedderError as error:
+        raise CommandLineError(str(error)) from error
+
+
+def _write(project: Project, table: Catalogue, embedder: Embedder, previous: Header | None) -> None:
+    from toolmason.diagnostics.terminal import progress
+    from toolmason.manifest.input_files import MAX_INPUT_BYTES
+    from toolmason.semantic.embed import embed as make
+
+    with progress() as show:
+        show("embedding")
+        result = make(table, embedder, previous, embed_words=partial(_cached_vectors, project.root))
+    if len(result.text.encode()) > MAX_INPUT_BYTES:
+        raise CommandLineError(
+            f"the file would have more than {MAX_INPUT_BYTES // 1024**2} MiB, too large for generate"
+        )
+    project.postings.write_text(result.text, encoding="utf-8", newline="\n")
+    name = project.postings.relative_to(project.root).as_posix()
+    click.echo(
+        f"{name}: {result.words:,} words; {result.embedded} tools embedded, {result.reused} unchanged, "
+        f"{result.removed} removed\nrun: toolmason generate"
+    )
+
+
+def _cached_vectors(project: Path, embedder: Embedder, words: Sequence[str]) -> list[bytes]:
+    """Return the vectors of `words`, from the user's cache if it has those of this model."""
+    from toolmason.semantic.embed import embed_texts
+    from toolmason.write.user_cache import cache_directory, read_cached, write_cached
+
+    directory = cache_directory(project)
+    if directory is None:
+        return embed_texts(embedder, words)
+    path = directory / f"words-{sha256(repr((embedder.model, words)).encode()).hexdigest()}.int8"
+    with suppress(OSError):
+        data = read_cached(path)
+        size, rest = divmod(len(data), len(words))
+        if size and not rest:
+            return [data[start : start + size] for start in range(0, len(data), size)]
+    vectors = embed_texts(embedder, words)
+    with suppress(OSError):
+        write_cached(path, b"".join(vectors))
+    return vectors
+
+
+def _check(table: Catalogue, embedder: Embedder, header: Header | None) -> ExitCode:
+    from toolmason.semantic.embed import MIN_COSINE, compare_sample
+    from toolmason.semantic.freshness import differences
+
+    if header is None:
+        raise CommandLineError("there is no semantic.postings to check; run: toolmason embed")
+    problems = [f"{name} is {state}" for name, state in differences(table, header).items()]
+    if header.model != embedder.model:
+        problems.append(f"the file has vectors of model {header.model}, this is {embedder.model}")
+    else:
+        cosines = compare_sample(table, embedder, header, SAMPLE)
+        for name, value in cosines.items():
+            click.echo(f"{name}: cosine {value:.6f}")
+        problems += [f"{name} has another vector" for name, value in cosines.items() if value < MIN_COSINE]
+    for problem in problems:
+        click.echo(problem, err=True)
+    return ExitCode.DRIFT if problems else ExitCode.FINE

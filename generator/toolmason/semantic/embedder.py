@@ -1,0 +1,57 @@
+"""The interface of an embedding model, and how the command line names one."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Protocol, cast
+
+
+class EmbedderError(Exception):
+    """The embedder cannot be loaded or used. The message proposes a solution."""
+
+
+class Embedder(Protocol):
+    """A model that maps texts to vectors."""
+
+    @property
+    def model(self) -> str:
+        """The SHA-256 of the model's file in hexadecimal. All vectors of a file come from one model."""
+        ...
+
+    @property
+    def words(self) -> Sequence[str]:
+        """The words of its vocabulary. Only whole lower-case words of `semantic.postings` are used."""
+        ...
+
+    def embed(self, texts: Sequence[str]) -> Iterator[Sequence[float]]:
+        """Yield one vector for each text, all of the same length. A vector depends only on its own text."""
+        ...
+
+
+def load_embedder(spec: str, model: Path | None) -> Embedder:
+    """Return the embedder of `--embedder` and `--model`; the default is fastembed.
+
+    Args:
+        spec: `module:factory`, called with the directory of `--model` or None; empty for fastembed.
+        model: the directory with a model's files; None for the default model of the embedder.
+
+    Raises:
+        EmbedderError: it cannot be loaded.
+    """
+    module, _, name = (spec or "toolmason.semantic.fastembed_adapter:FastEmbedder").partition(":")
+    if not module or not name.isidentifier():
+        raise EmbedderError(f"--embedder must be `module:factory`, such as `my_package.embedding:make`, not `{spec}`")
+    try:
+        factory = getattr(importlib.import_module(module), name)
+    except ModuleNotFoundError as error:
+        if not spec or error.name == "numpy":
+            raise EmbedderError(
+                f"the module `{error.name}` is not installed; embedding needs an extra:\n"
+                '  python3 -m pip install "toolmason[toolkit,semantic]"'
+            ) from error
+        raise EmbedderError(f"cannot import `{spec}`: {error}") from error
+    except (ImportError, AttributeError) as error:
+        raise EmbedderError(f"cannot import `{spec}`: {error}") from error
+    return cast("Embedder", factory(model))

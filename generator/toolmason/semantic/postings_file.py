@@ -1,0 +1,108 @@
+"""Read and write `semantic.postings`, the committed result of `toolmason embed`.
+
+The file is sorted text: a line with its format, one with the model, one for each tool, an empty line, one for each
+word. `toolmason_runtime.search.postings` reads it at run time.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64decode, b64encode
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final
+
+from toolmason_runtime.search.postings import HEADER
+
+from toolmason.semantic.texts import HASH_DIGITS
+
+FILE_NAME: Final = "semantic.postings"
+"""Name of the file, beside the manifest and in the generated package."""
+_MODEL: Final = re.compile(r"model ([0-9a-f]{64})")
+_TOOL: Final = re.compile(rf"tool (\S+) ([0-9a-f]{{{HASH_DIGITS}}}) ([A-Za-z0-9+/]+={{0,2}})")
+_WORD: Final = re.compile(r"([a-z]{2,}) (\d+ \d+(?: \d+ \d+)*)")
+
+
+class PostingsError(ValueError):
+    """The file is invalid at line `line`."""
+
+    def __init__(self, line: int, message: str) -> None:
+        super().__init__(message)
+        self.line = line
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddedTool:
+    """The hash of the text of a tool, and its vector as int8."""
+
+    hash: str
+    vector: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """The part of a file before its words: the SHA-256 of the model, and the tools by name."""
+
+    model: str
+    tools: Mapping[str, EmbeddedTool]
+
+
+def write_postings(header: Header, words: Iterable[tuple[str, Sequence[int]]]) -> str:
+    """Return the text of a file. A word has pairs of a tool, as its index in the header, and a score."""
+    lines = [HEADER, f"model {header.model}"]
+    lines += [f"tool {name} {tool.hash} {b64encode(tool.vector).decode()}" for name, tool in header.tools.items()]
+    rows = [f"{word} {' '.join(map(str, pairs))}" for word, pairs in words if pairs]
+    return "\n".join([*lines, "", *rows] if rows else lines) + "\n"
+
+
+def read_header(text: str) -> Header:
+    """Return the header of a file without checking its words.
+
+    Raises:
+        PostingsError: the header is invalid.
+    """
+    head, _, _ = text.partition("\n\n")
+    lines = head.rstrip("\n").split("\n")
+    if lines[0] != HEADER:
+        raise PostingsError(1, f"not a file of this version: it does not start with `{HEADER}`")
+    model = _MODEL.fullmatch(lines[1]) if len(lines) > 1 else None
+    if model is None:
+        raise PostingsError(2, "expected `model` and a SHA-256")
+    tools = {}
+    for number, line in enumerate(lines[2:], 3):
+        if (tool := _TOOL.fullmatch(line)) is None:
+            raise PostingsError(number, "expected `tool`, a name, a hash and a vector")
+        tools[tool[1]] = EmbeddedTool(tool[2], b64decode(tool[3] + "=="))
+    _require_sorted((line.split(" ", 2)[1] for line in lines[2:]), 3)
+    if len({len(tool.vector) for tool in tools.values()}) > 1:
+        raise PostingsError(3, "the vectors of the tools differ in length")
+    return Header(model[1], tools)
+
+
+def check_postings(text: str) -> Header:
+    """Return the header of a file after checking all of it, without a model.
+
+    Raises:
+        PostingsError: the file is invalid.
+    """
+    header = read_header(text)
+    if not text.endswith("\n"):
+        raise PostingsError(text.count("\n") + 1, "the last line is cut off")
+    first = len(header.tools) + 4
+    lines = text.split("\n")[first - 1 : -1]
+    for number, line in enumerate(lines, first):
+        word = _WORD.fullmatch(line)
+        if word is None:
+            raise PostingsError(number, "expected a word and pairs of a tool and a score")
+        if max(map(int, word[2].split()[::2])) >= len(header.tools):
+            raise PostingsError(number, f"a tool of `{word[1]}` is not in the header")
+    _require_sorted((line.partition(" ")[0] for line in lines), first)
+    return header
+
+
+def _require_sorted(keys: Iterable[str], first: int) -> None:
+    """Raise PostingsError unless the `keys` of the lines from number `first` ascend."""
+    for number, (previous, key) in enumerate(pairwise(keys), first + 1):
+        if key <= previous:
+            raise PostingsError(number, f"`{key}` is not after `{previous}`: the lines must be sorted")

@@ -1,0 +1,136 @@
+"""Rank tools by the words of a query, with the scores that were computed at generation time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from typing import TypedDict
+
+from toolmason_runtime.search.postings import SemanticPostings
+from toolmason_runtime.search.spelling import SimilarTerms
+from toolmason_runtime.search.text import STOP_WORDS, stem, terms, words
+
+FORMAT = 1
+"""Version of `search_index.json`."""
+NAME_BOOST = 0.75
+"""Additional share of the score if the query contains the whole name of a tool."""
+SEMANTIC_WEIGHT = 2.5
+"""Weight of a hundredth of a cosine, compared with a hundredth of a BM25F score."""
+SIMILAR_WEIGHT = 0.6
+"""Weight of a similar word, compared with an equal one, in a query of at most `FULL_WEIGHT_TERMS` terms."""
+FULL_WEIGHT_TERMS = 3
+"""Number of terms above which the weight of similar words declines with its square."""
+MAX_SIMILAR_TERMS = 6
+"""Maximum terms of a query whose unknown words are compared with all terms; in longer ones they hardly weigh."""
+NGRAM_SIZES = (3, 4, 5)
+"""Lengths of the n-grams that find tools for empty places."""
+MIN_SIMILARITY = 0.5
+"""Minimum Dice coefficient of the bigrams of two similar words."""
+MIN_NGRAM_SIMILARITY = 0.1
+"""Minimum Dice coefficient of the n-grams of two words that share a part."""
+
+
+class SearchData(TypedDict):
+    """The content of `search_index.json`. A tool is its index in `tools`."""
+
+    format: int
+    tools: list[str]
+    terms: dict[str, list[list[int]]]
+    """For each term two columns: the tools that contain it, and their scores."""
+    names: dict[str, list[list[int]]]
+    """For each term two columns: the tools with it in their name, and its share of the name in percent."""
+
+
+class WordRanker:
+    """Ranks by the scores in `search_index.json`, plus those of `postings` for tools of similar meaning."""
+
+    def __init__(self, data: SearchData, postings: SemanticPostings | None = None) -> None:
+        if data["format"] != FORMAT:
+            raise ValueError(f"search index has format {data['format']}, not {FORMAT}: generate the server again")
+        self._data = data
+        self._postings = postings
+
+    @property
+    def tools(self) -> list[str]:
+        """The names of all tools, in the order of `scores`."""
+        return self._data["tools"]
+
+    def rank(self, query: str) -> Mapping[str, float]:
+        """Return the scores of the matching tools by name."""
+        return {name: score for name, score in zip(self.tools, self.scores(query), strict=True) if score}
+
+    def scores(self, query: str) -> list[float]:
+        """Return BM25F scores, times 1 + `NAME_BOOST` x the share of a tool's name that the query contains.
+
+        Similar words add to the score of a tool that has some word of the query, so that a typing error does not rank
+        another tool first.
+        """
+        query_terms = dict.fromkeys(terms(query))
+        scores = self._sum_scores((term, 1.0) for term in query_terms)
+        for tool, share in self._name_shares(query_terms).items():
+            scores[tool] *= 1 + NAME_BOOST * min(share, 100) / 100
+        if len(query_terms) <= MAX_SIMILAR_TERMS:
+            weight = SIMILAR_WEIGHT * min(1, FULL_WEIGHT_TERMS / max(1, len(query_terms))) ** 2
+            for term, similarity in self._similar_to_unknown(query):
+                for tool, score in zip(*self._data["terms"][term], strict=True):
+                    if scores[tool]:
+                        scores[tool] += weight * similarity * score
+        for name, score in self._similar_in_meaning(query).items():
+            if name in self._numbers:
+                scores[self._numbers[name]] += SEMANTIC_WEIGHT * score
+        return scores
+
+    def _similar_in_meaning(self, query: str) -> Mapping[str, float]:
+        if self._postings is None:
+            return {}
+        return self._postings.scores(word for word in dict.fromkeys(words(query)) if word not in STOP_WORDS)
+
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        return {name: number for number, name in enumerate(self.tools)}
+
+    def scores_by_spelling(self, query: str) -> list[float]:
+        """Return scores for terms that are similar to the words of the query that no tool has."""
+        return self._sum_scores(self._similar_to_unknown(query))
+
+    def scores_by_ngrams(self, query: str) -> list[float]:
+        """Return scores for terms that share n-grams with any word of the query."""
+        query_words = dict.fromkeys(words(query))
+        own = [word for word in query_words if word not in STOP_WORDS] or query_words
+        return self._sum_scores(pair for word in own for pair in self._sharing_ngrams.find(word).items())
+
+    def names_containing(self, query: str) -> set[str]:
+        """Return the tools with every word of `query` in their names, including stop words."""
+        tools = [set(self._data["names"].get(stem(word), ((),))[0]) for word in set(words(query))]
+        return {self._data["tools"][tool] for tool in set.intersection(*tools)} if tools else set()
+
+    def _name_shares(self, query_terms: Iterable[str]) -> dict[int, int]:
+        """Return the share of each tool's name that the query contains, in percent."""
+        shares: dict[int, int] = {}
+        for term in query_terms:
+            for tool, share in zip(*self._data["names"].get(term, ((), ())), strict=True):
+                shares[tool] = shares.get(tool, 0) + share
+        return shares
+
+    def _similar_to_unknown(self, query: str) -> list[tuple[str, float]]:
+        """Return the terms that are similar to words of the query that no tool has, numbers excepted."""
+        known = self._data["terms"]
+        unknown = [word for word in dict.fromkeys(words(query)) if stem(word) not in known and word not in STOP_WORDS]
+        return [pair for word in unknown if not word.isdigit() for pair in self._similar.find(word).items()]
+
+    def _sum_scores(self, weights: Iterable[tuple[str, float]]) -> list[float]:
+        """Return the sum of the scores of each tool, by its index, from pairs of a term and its weight."""
+        # A list is more than twice as fast as a dictionary of the tools that match.
+        scores = [0.0] * len(self._data["tools"])
+        for term, weight in weights:
+            for tool, score in zip(*self._data["terms"].get(term, ((), ())), strict=True):
+                scores[tool] += weight * score
+        return scores
+
+    @cached_property
+    def _similar(self) -> SimilarTerms:
+        return SimilarTerms(self._data["terms"], (2,), MIN_SIMILARITY)
+
+    @cached_property
+    def _sharing_ngrams(self) -> SimilarTerms:
+        return SimilarTerms(self._data["terms"], NGRAM_SIZES, MIN_NGRAM_SIMILARITY)

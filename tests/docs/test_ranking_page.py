@@ -1,0 +1,45 @@
+"""docs/ranking.md: its tables are valid, its ranker works, and its limits are those of the code."""
+
+from __future__ import annotations
+
+import tomllib
+from typing import Any
+
+from pages import read
+from toolmason_runtime.search.index import MAX_LITERAL_HITS, MAX_NGRAM_FILL, MAX_SPELLING_FILL
+from toolmason_runtime.search.words import MAX_SIMILAR_TERMS
+
+PAGE = read("docs/ranking.md")
+NUMBERS = {5: "five", 6: "six", 10: "ten"}
+
+
+class Words:
+    """The ranking by words of the page's library."""
+
+    def rank(self, query: str) -> dict[str, float]:
+        return {"return_book": 1.2, "find_books": 1.0, query: 0.1}
+
+
+def test_ranker_of_the_page_prefers_tools_that_are_used_most() -> None:
+    namespace: dict[str, Any] = {"__name__": "library_ranking"}
+    exec(PAGE.blocks("python")[0], namespace)
+
+    scores = namespace["by_loans"](Words(), {}).rank("lend_book")
+    assert sorted(scores, key=scores.__getitem__) == ["lend_book", "return_book", "find_books"]
+
+
+def test_tables_of_the_page_name_the_texts_and_the_ranker() -> None:
+    texts, discovery = map(tomllib.loads, PAGE.blocks("toml"))
+
+    assert set(texts["categories"]["lending"]) == {"summary", "description"}
+    assert discovery["discovery"]["ranker"].endswith(":by_loans")
+
+
+def test_limits_are_those_of_the_code() -> None:
+    for sentence in (
+        f"at most {NUMBERS[MAX_LITERAL_HITS]} tools",
+        f"up to {NUMBERS[MAX_SPELLING_FILL]} hits, tools with similar words",
+        f"up to {NUMBERS[MAX_NGRAM_FILL]} hits, tools with words that share",
+        f"more than {NUMBERS[MAX_SIMILAR_TERMS]} words",
+    ):
+        assert sentence in PAGE.text

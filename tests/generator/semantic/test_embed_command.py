@@ -1,0 +1,180 @@
+"""`toolmason embed` with an embedder of the command line, then generate, check, lint, search and a generated server."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+
+import pytest
+from click.testing import Result
+
+from toolmason.project import Project
+
+Run = Callable[..., Result]
+
+EMBEDDER = ("--embedder", "concept_embedder:make")
+
+
+TOOL = """
+[tools.{name}]
+summary = "{summary}"
+category = "text"
+description = "It has no other words in common with the rest of the tools."
+hints = {{ read_only = true, destructive = false, idempotent = true, open_world = false }}
+handler = "text:count_words"
+params.text = {{ type = "string", description = "The text" }}
+returns = "TextSize"
+"""
+
+
+@pytest.fixture
+def embedded(project: Project, run: Run) -> Project:
+    """The project of `toolmason init` with two more tools, its postings and generated files."""
+    with project.manifest.open("a", encoding="utf-8") as manifest:
+        manifest.write(TOOL.format(name="jot_down", summary="Jot down what to remember"))
+        manifest.write(TOOL.format(name="rain_today", summary="Show whether you need an umbrella"))
+    assert run("embed", *EMBEDDER).exit_code == 0
+    assert run("generate").exit_code == 0
+    return project
+
+
+def test_generate_copies_the_file_unchanged_and_its_server_finds_a_tool_by_meaning(embedded: Project, run: Run) -> None:
+    copies = list(embedded.generated.glob("*/semantic.postings"))
+    assert [copy.read_bytes() for copy in copies] == [embedded.postings.read_bytes()]
+    assert run("check").exit_code == 0
+    package = copies[0].parent.name
+    script = (
+        "import json, sys\n"
+        f"from {package}.catalogue import CATALOGUE\n"
+        f"from {package}.server import load_index, load_postings\n"
+        "from toolmason_runtime.search.index import ToolIndex\n"
+        "words = ToolIndex(CATALOGUE, CATALOGUE['tools'], load_index)\n"
+        "both = ToolIndex(CATALOGUE, CATALOGUE['tools'], load_index, load_postings=load_postings)\n"
+        "print(json.dumps([[hit.name for hit in index.search('memo')] for index in (words, both)]))\n"
+        "assert not {'numpy', 'fastembed'} & set(sys.modules)\n"
+    )
+    environ = {**os.environ, "PYTHONPATH": str(embedded.generated)}
+    done = subprocess.run(
+        [sys.executable, "-c", script], env=environ, capture_output=True, text=True, encoding="utf-8", check=True
+    )
+    by_words, by_both = json.loads(done.stdout)
+    assert not by_words
+    assert by_both[0] == "jot_down"
+    assert "its meaning is similar" in run("search", "memo").stdout
+
+
+def test_a_project_without_the_file_has_no_trace_of_it(project: Project, run: Run) -> None:
+    assert run("generate").exit_code == 0
+    assert not list(project.generated.rglob("*.postings"))
+    assert "postings" not in next(project.generated.glob("*/server.py")).read_text(encoding="utf-8")
+
+
+def test_only_tools_with_another_text_are_embedded_again(embedded: Project, run: Run) -> None:
+    first = embedded.postings.read_bytes()
+    again = run("embed", *EMBEDDER)
+    assert "; 0 tools embedded" in again.stdout
+    assert embedded.postings.read_bytes() == first
+    _edit(embedded, "summary = ", "summary = ", append=" today")
+    assert "; 1 tools embedded" in run("embed", *EMBEDDER).stdout
+    assert "; 0 tools embedded" not in run("embed", "--embedder", "concept_embedder:make_other").stdout
+
+
+def test_check_and_lint_report_new_changed_and_removed_tools_as_notes(embedded: Project, run: Run) -> None:
+    text = embedded.postings.read_text(encoding="utf-8")
+    tools = [line for line in text.splitlines() if line.startswith("tool ")]
+    name = tools[0].split()[1]
+    cases = {
+        f"`{name}` is not in semantic.postings": ("\n".join(tools) + "\n", "\n".join(tools[1:]) + "\n"),
+        f"the text of `{name}` has changed": (tools[0], tools[0].replace(tools[0].split()[2], "0" * 16)),
+        "semantic.postings has the tool `zzz`": (tools[-1], f"{tools[-1]}\ntool zzz {'0' * 16} {tools[0].split()[3]}"),
+    }
+    usual = {command: run(command).exit_code for command in ("check", "lint")}
+    for message, (old, new) in cases.items():
+        head, separator, _ = text.replace(old, new).partition("\n\n")
+        embedded.postings.write_text(f"{head}{separator}", encoding="utf-8", newline="\n")
+        assert run("generate").exit_code == 0
+        for command in ("check", "check", "lint"):
+            result = run(command)
+            assert "note[TM527]" in result.stderr, command
+            assert message in result.stderr, command
+            assert result.exit_code == usual[command], command
+        assert run("embed", "--check", *EMBEDDER).exit_code == 3
+
+
+@pytest.mark.parametrize(
+    ("embedder", "code", "expected"),
+    [
+        ("make", 0, "cosine 1.000000"),
+        ("make_drifted", 3, "has another vector"),
+        ("make_other", 3, "vectors of model"),
+    ],
+)
+def test_check_compares_the_stored_vectors_with_new_ones(
+    embedded: Project, run: Run, embedder: str, code: int, expected: str
+) -> None:
+    before = embedded.postings.read_bytes()
+    result = run("embed", "--check", "--embedder", f"concept_embedder:{embedder}")
+    assert (result.exit_code, expected in result.output) == (code, True), result.output
+    assert embedded.postings.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (("--embedder", "concept_embedder"), "must be `module:factory`"),
+        (("--embedder", "no_such_module:make"), "cannot import `no_such_module:make`"),
+        (("--embedder", "concept_embedder:nothing"), "cannot import `concept_embedder:nothing`"),
+        (("--embedder", "concept_embedder:make_zero"), "zero or not finite"),
+        (("--check", *EMBEDDER), "run: toolmason embed"),
+    ],
+)
+def test_an_unusable_embedder_ends_with_a_message(
+    project: Project, run: Run, arguments: tuple[str, ...], expected: str
+) -> None:
+    result = run("embed", *arguments)
+    assert result.exit_code == 2
+    assert expected in result.stderr
+    assert not project.postings.exists()
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (b"<<<<<<< ours\n", "does not start with `toolmason-postings 1`"),
+        (b"\xff\n", "it is not UTF-8"),
+        (b"toolmason-postings 1\nmodel 1\n", "expected `model` and a SHA-256"),
+    ],
+)
+def test_generate_refuses_an_invalid_file(embedded: Project, run: Run, content: bytes, expected: str) -> None:
+    embedded.postings.write_bytes(content)
+    for command in ("generate", "check", "lint"):
+        result = run(command)
+        assert result.exit_code == 1, command
+        assert "error[TM109]" in result.stderr, command
+        assert expected in result.stderr, command
+
+
+def test_generate_check_and_lint_import_no_model(embedded: Project) -> None:
+    script = (
+        "import sys\n"
+        "from click.testing import CliRunner\n"
+        "from toolmason.commands import toolmason\n"
+        "for command in ('generate', 'check', 'lint', 'stats'):\n"
+        f"    CliRunner().invoke(toolmason, [command, '--manifest', {str(embedded.manifest)!r}])\n"
+        "print(sorted({'numpy', 'fastembed', 'onnxruntime'} & set(sys.modules)))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, encoding="utf-8", check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def _edit(project: Project, old: str, new: str, *, append: str = "") -> None:
+    """Replace the first `old` in a line of a tool, and append to its string."""
+    text = project.manifest.read_text(encoding="utf-8")
+    start = text.index(old, text.index("[tools."))
+    end = text.index('"\n', start + len(old) + 1)
+    project.manifest.write_text(
+        text[:start] + new + text[start + len(old) : end] + append + text[end:], encoding="utf-8"
+    )
