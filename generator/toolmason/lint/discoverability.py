@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from toolmason_runtime.protocol.catalogue import Catalogue
-from toolmason_runtime.search.index import SearchData, WordRanker
+from toolmason_runtime.search.words import SearchData, WordRanker
 
 from toolmason.catalogue.search_index import build_index
 

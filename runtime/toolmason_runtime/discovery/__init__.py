@@ -12,7 +12,9 @@ from toolmason_runtime.discovery.meta_tools import Run, Style, StyleContext
 from toolmason_runtime.discovery.search_call import search_call
 from toolmason_runtime.protocol.catalogue import Catalogue
 from toolmason_runtime.protocol.selection import Selection, visible_tools
-from toolmason_runtime.search.index import Ranker, SearchData, ToolIndex
+from toolmason_runtime.search.index import ToolIndex
+from toolmason_runtime.search.rankers import Ranker
+from toolmason_runtime.search.words import SearchData
 
 __all__ = ["Run", "Style", "style_for"]
 

@@ -8,29 +8,22 @@ hides the tools of the next one.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
-from typing import Literal, Protocol, TypedDict
+from typing import Literal
 
 from toolmason_runtime.protocol.catalogue import Catalogue, ToolEntry, tool_group
 from toolmason_runtime.protocol.fetch_chunk import FETCH_CHUNK, FETCH_CHUNK_ENTRY
-from toolmason_runtime.search.text import STOP_WORDS, bigrams, fold, normalize_name, stem, terms, words
+from toolmason_runtime.search.rankers import Ranker
+from toolmason_runtime.search.text import bigrams, fold, normalize_name, terms
+from toolmason_runtime.search.words import SearchData, WordRanker
 
-FORMAT = 1
-"""Version of `search_index.json`."""
 SMALL_CATALOGUE = 12
 """Number of tools up to which every search with a match returns all of them, ranked."""
-NAME_BOOST = 0.75
-"""Additional share of the score if the query contains the whole name of a tool."""
 FUZZY_FILL_COUNT = 10
 """Number of hits below which tools with similarly spelled words are added."""
-MIN_SIMILARITY = 0.5
-"""Minimum Dice coefficient of the bigrams of two similar words."""
-FUZZY_WEIGHT = 0.6
-"""Weight of a similar word, compared with an equal one."""
 MAX_LITERAL_HITS = 5
 """Maximum number of tools that contain a phrase literally; in more tools it selects nothing."""
 MAX_NAME_LENGTH = 200
@@ -39,25 +32,6 @@ MIN_LITERAL_LENGTH = 3
 """Minimum characters of a literal hit."""
 
 Reason = Literal["name", "literal", "words", "spelling", "rest", "browse"]
-
-
-class SearchData(TypedDict):
-    """The content of `search_index.json`. A tool is its index in `tools`."""
-
-    format: int
-    tools: list[str]
-    terms: dict[str, list[list[int]]]
-    """For each term two columns: the tools that contain it, and their scores."""
-    names: dict[str, list[list[int]]]
-    """For each term two columns: the tools with it in their name, and its share of the name in percent."""
-
-
-class Ranker(Protocol):
-    """Another ranking, such as embeddings. It replaces the ranking by words; the other tiers stay."""
-
-    def rank(self, query: str) -> Mapping[str, float]:
-        """Return scores by tool name, higher is better. A missing tool, or a score of 0 or less, is no match."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,80 +52,6 @@ class Group:
     tool_count: int
     category: str
     tags: tuple[str, ...]
-
-
-class WordRanker:
-    """Ranks by the scores in `search_index.json`."""
-
-    def __init__(self, data: SearchData) -> None:
-        if data["format"] != FORMAT:
-            raise ValueError(f"search index has format {data['format']}, not {FORMAT}: generate the server again")
-        self._data = data
-
-    def rank(self, query: str) -> Mapping[str, float]:
-        """Return BM25F scores, times 1 + `NAME_BOOST` x the share of a tool's name that the query contains.
-
-        Similar words add to the score of a tool that has some word of the query, so that a typing error does not rank
-        another tool first.
-        """
-        scores = self._sum_scores((term, 1.0) for term in dict.fromkeys(terms(query)))
-        for tool, share in self._name_shares(query).items():
-            if tool in scores:
-                scores[tool] *= 1 + NAME_BOOST * min(share, 100) / 100
-        for tool, score in self._fuzzy_scores(query).items():
-            if tool in scores:
-                scores[tool] += FUZZY_WEIGHT * score
-        return self._by_name(scores)
-
-    def fuzzy_scores(self, query: str) -> Mapping[str, float]:
-        """Return scores for terms that are similar to the words of the query that no tool has."""
-        return self._by_name(self._fuzzy_scores(query))
-
-    def names_containing(self, query: str) -> set[str]:
-        """Return the tools with every word of `query` in their names, including stop words."""
-        tools = [set(self._data["names"].get(stem(word), ((),))[0]) for word in set(words(query))]
-        return {self._data["tools"][tool] for tool in set.intersection(*tools)} if tools else set()
-
-    def _name_shares(self, query: str) -> dict[int, int]:
-        """Return the share of each tool's name that the query contains, in percent."""
-        shares: dict[int, int] = {}
-        for term in set(terms(query)):
-            for tool, share in zip(*self._data["names"].get(term, ((), ())), strict=True):
-                shares[tool] = shares.get(tool, 0) + share
-        return shares
-
-    def _fuzzy_scores(self, query: str) -> dict[int, float]:
-        known = self._data["terms"]
-        unknown = [word for word in dict.fromkeys(words(query)) if stem(word) not in known and word not in STOP_WORDS]
-        return self._sum_scores(pair for word in unknown for pair in self._similar_terms(word))
-
-    def _sum_scores(self, weights: Iterable[tuple[str, float]]) -> dict[int, float]:
-        """Return the sum of the scores of each tool, from pairs of a term and its weight."""
-        scores: dict[int, float] = {}
-        for term, weight in weights:
-            for tool, score in zip(*self._data["terms"].get(term, ((), ())), strict=True):
-                scores[tool] = scores.get(tool, 0.0) + weight * score
-        return scores
-
-    def _by_name(self, scores: Mapping[int, float]) -> dict[str, float]:
-        return {self._data["tools"][tool]: score for tool, score in scores.items()}
-
-    def _similar_terms(self, word: str) -> Iterator[tuple[str, float]]:
-        """Yield the terms that are similar to `word`, each with the Dice coefficient."""
-        own = bigrams(word)
-        shared = Counter(term for bigram in own for term in self._terms_by_bigram.get(bigram, ()))
-        for term, count in shared.items():
-            similarity = 2 * count / (len(own) + len(term) + 1)
-            if similarity >= MIN_SIMILARITY:
-                yield term, similarity
-
-    @cached_property
-    def _terms_by_bigram(self) -> dict[str, list[str]]:
-        terms_by_bigram: dict[str, list[str]] = {}
-        for term in self._data["terms"]:
-            for bigram in bigrams(term):
-                terms_by_bigram.setdefault(bigram, []).append(term)
-        return terms_by_bigram
 
 
 class ToolIndex:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from toolmason_runtime.protocol.catalogue import Catalogue
-from toolmason_runtime.search.index import SearchData, WordRanker
+from toolmason_runtime.search.words import SearchData, WordRanker
 
 from toolmason.catalogue.search_index import build_index
 
