@@ -20,12 +20,8 @@ MIN_SHARE_OF_OTHER_WORDS = 1 / 3
 TOOLS = CATALOGUE["tools"]
 SIZES = Counter(entry["category"] for entry in TOOLS.values())
 LARGE = sorted(category for category, count in SIZES.items() if count >= LARGE_CATEGORY)
-PHRASES: dict[str, tuple[str, ...]] = {
-    text: (names,) if isinstance(names, str) else tuple(names)
-    for text, names in tomllib.loads((ROOT / "manifest" / "eval" / "everyday.toml").read_text("utf-8"))[
-        "queries"
-    ].items()
-}
+QUERIES = tomllib.loads((ROOT / "manifest" / "eval" / "everyday.toml").read_text("utf-8"))["queries"]
+PHRASES = {text: [name for name in QUERIES if text in QUERIES[name]] for texts in QUERIES.values() for text in texts}
 
 
 def in_category(category: str) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from toolmason.commands.completion import completion
+from toolmason.commands.eval import evaluate_search
 from toolmason.commands.explain import explain
 from toolmason.commands.generate import check, generate
 from toolmason.commands.import_ import importing
@@ -16,7 +17,10 @@ from toolmason.commands.search import search
 from toolmason.commands.stats import stats
 from toolmason.commands.templates import templates
 
-for _command in (generate, check, run, lint, stats, search, explain, schema, init, importing, templates, completion):
+for _command in (
+    *(generate, check, run, lint, stats, search, evaluate_search, explain, schema, init, importing, templates),
+    completion,
+):
     toolmason.add_command(_command)
 importing.add_command(server)
 
