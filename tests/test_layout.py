@@ -29,7 +29,7 @@ ROOTS = {
 }
 STAGES = (
     *("diagnostics", "project", "manifest", "model", "clients", "schema", "resolve", "catalogue", "lint", "render"),
-    *("write", "pipeline", "watch", "scaffold", "evaluation", "audit", "importers", "commands", "__main__"),
+    *("write", "pipeline", "watch", "scaffold", "audit", "evaluation", "importers", "commands", "__main__"),
 )
 """Packages of the toolkit: each imports only packages before it."""
 LAYERS = (

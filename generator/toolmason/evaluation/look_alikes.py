@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from toolmason_runtime.protocol.catalogue import Catalogue, ToolEntry
-from toolmason_runtime.search.text import STOP_WORDS, stem, terms, words
+from toolmason_runtime.search.text import STOP_WORDS, stem, words
 
 from toolmason.catalogue.search_index import field_terms
 from toolmason.evaluation.measure import Outcome
@@ -64,14 +64,14 @@ def find_look_alikes(
 
 
 class _ToolTexts:
-    """The terms of each tool: all of them, those of its name and summary, and those with a high weight."""
+    """The words of each tool: all terms, the terms with a high weight, and the words of name and summary by term."""
 
     def __init__(self, catalogue: Catalogue) -> None:
         self.entries = catalogue["tools"]
         fields = {name: field_terms(entry, catalogue) for name, entry in self.entries.items()}
         self.all = {name: frozenset[str]().union(*own.values()) for name, own in fields.items()}
-        self.heads = {name: f"{' '.join(words(name))} {entry['summary']}" for name, entry in self.entries.items()}
-        self.strong = {name: frozenset((*terms(self.heads[name]), *own["keywords"])) for name, own in fields.items()}
+        self.heads = {name: _name_words(name) | _words(entry["summary"]) for name, entry in self.entries.items()}
+        self.strong = {name: frozenset((*self.heads[name], *own["keywords"])) for name, own in fields.items()}
         self._tools_with = Counter(term for own in self.all.values() for term in own)
 
     def is_rare(self, term: str) -> bool:
@@ -81,13 +81,15 @@ class _ToolTexts:
 
 def _propose(tools: tuple[str, str], confusions: Sequence[Confusion], texts: _ToolTexts) -> Iterator[str]:
     for wanted in tools:
-        own = " ".join(confusion.text for confusion in confusions if confusion.wanted == wanted)
-        rare = {term: word for term, word in _words(own).items() if texts.is_rare(term)}
+        own = [_words(confusion.text) for confusion in confusions if confusion.wanted == wanted]
+        counts = Counter(term for found in own for term in found)
+        rare = {term: next(found[term] for found in own if term in found) for term, _ in counts.most_common()}
+        rare = {term: word for term, word in rare.items() if texts.is_rare(term)}
         if missing := [word for term, word in rare.items() if term not in texts.all[wanted]]:
             yield f"add {_quoted(missing)} to the keywords of `{wanted}` if users call it that"
         if weak := [word for term, word in rare.items() if term in texts.all[wanted] - texts.strong[wanted]]:
             yield f"repeat {_quoted(weak)} of `{wanted}` in its summary or keywords"
-    first, second = (_words(texts.heads[tool]) for tool in tools)
+    first, second = (texts.heads[tool] for tool in tools)
     shared = [word for term, word in first.items() if term in second and texts.is_rare(term)]
     only = [
         [word for term, word in own.items() if term not in other] for own, other in ((first, second), (second, first))
@@ -100,10 +102,14 @@ def _propose(tools: tuple[str, str], confusions: Sequence[Confusion], texts: _To
 
 
 def _words(text: str) -> dict[str, str]:
-    """Return the plain words of `text` by their term, without stop words, file names and numbers."""
-    tokens = (token.strip(".,:;!?()'\"") for token in text.split())
-    found = [word for token in tokens if token.isalpha() for word in words(token) if word not in STOP_WORDS]
-    return {stem(word): word for word in found if len(word) > 1}
+    """Return the plain words of `text` by their term, without stop words, file names, proper names and numbers."""
+    first, *others = [token.strip(".,:;!?()'\"") for token in text.split() or [""]]
+    tokens = (token for token in (first.lower(), *others) if token.isalpha() and token.islower())
+    return {stem(token): token for token in tokens if token not in STOP_WORDS and len(token) > 1}
+
+
+def _name_words(name: str) -> dict[str, str]:
+    return {stem(word): word for word in words(name) if word not in STOP_WORDS and word != name.casefold()}
 
 
 def _mentions(entry: ToolEntry, other: str) -> bool:

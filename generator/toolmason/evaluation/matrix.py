@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-MAX_TOOLS: Final = 60
-"""Maximum rows of the matrix of tools: those with the most wrong first hits."""
+MAX_ROWS: Final = 60
+"""Maximum rows: those with the most wrong first hits."""
 NOTHING: Final = "(nothing)"
 """Column of queries without a hit."""
 OTHERS: Final = "(others)"
-"""Column of tools that have no column of their own."""
+"""Column of the names without a column of their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,29 +30,39 @@ class Matrix:
 
 
 def category_matrix(confusion: Mapping[tuple[str, str], int], categories: Mapping[str, str]) -> Matrix:
-    """Return the matrix of all categories with queries or first hits, in the order of the manifest."""
+    """Return the matrix of the categories with queries or first hits, in the order of the manifest."""
     counts: Counter[tuple[str, str]] = Counter()
     for (wanted, first), count in confusion.items():
         counts[categories[wanted], categories.get(first, NOTHING)] += count
-    return _matrix(counts, tuple(dict.fromkeys(categories.values())))
+    names = tuple(dict.fromkeys(categories.values()))
+    used = {name for cell in counts for name in cell}
+    chosen = used if len(used) <= MAX_ROWS else _most_confused(counts)
+    return _matrix(counts, tuple(name for name in names if name in chosen))
 
 
 def tool_matrix(confusion: Mapping[tuple[str, str], int], categories: Mapping[str, str]) -> Matrix:
-    """Return the matrix of the tools that are confused with another one, at most `MAX_TOOLS`, in manifest order."""
-    errors: Counter[str] = Counter()
-    for (wanted, first), count in confusion.items():
-        if wanted != first:
-            errors.update({wanted: count, first: count})
-    errors.pop("", None)
-    chosen = {name for name, _ in errors.most_common(MAX_TOOLS)}
-    counts: Counter[tuple[str, str]] = Counter()
-    for (wanted, first), count in confusion.items():
-        if wanted in chosen:
-            counts[wanted, first if first in chosen else OTHERS if first else NOTHING] += count
+    """Return the matrix of the tools that are confused with another one, in the order of the manifest."""
+    counts = {(wanted, first or NOTHING): count for (wanted, first), count in confusion.items()}
+    chosen = _most_confused(counts)
     return _matrix(counts, tuple(name for name in categories if name in chosen))
 
 
+def _most_confused(counts: Mapping[tuple[str, str], int]) -> set[str]:
+    """Return at most `MAX_ROWS` names with cells off the diagonal, by the number of queries there."""
+    errors: Counter[str] = Counter()
+    for (wanted, first), count in counts.items():
+        if wanted != first:
+            errors.update({wanted: count, first: count})
+    errors.pop(NOTHING, None)
+    return {name for name, _ in errors.most_common(MAX_ROWS)}
+
+
 def _matrix(counts: Mapping[tuple[str, str], int], names: tuple[str, ...]) -> Matrix:
-    used = {name for cell in counts for name in cell}
-    rows = tuple(name for name in names if name in used)
-    return Matrix(rows, (*rows, *(name for name in (OTHERS, NOTHING) if name in used)), counts)
+    """Return the matrix of `names`; other first hits are counted as `OTHERS`."""
+    known = {*names, NOTHING}
+    cells: Counter[tuple[str, str]] = Counter()
+    for (wanted, first), count in counts.items():
+        if wanted in known:
+            cells[wanted, first if first in known else OTHERS] += count
+    extra = (name for name in (OTHERS, NOTHING) if any(name == first for _, first in cells))
+    return Matrix(names, (*names, *extra), cells)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, Final
 
+from toolmason.audit.output import visible
 from toolmason.evaluation.look_alikes import LookAlikes
 from toolmason.evaluation.measure import Evaluation, Outcome, Score
 
@@ -15,6 +17,10 @@ MAX_MISSES: Final = 20
 """Maximum misses in the text; JSON and HTML have all."""
 MAX_PAIRS: Final = 5
 """Maximum look-alike pairs in the text; JSON and HTML have all."""
+MAX_CATEGORIES: Final = 30
+"""Maximum categories in the text; JSON and HTML have all."""
+MAX_CHARS: Final = 80
+"""Maximum characters of a query in the text."""
 MAX_TEXTS: Final = 3
 """Maximum texts shown of a pair."""
 
@@ -36,7 +42,8 @@ class Results:
 def text_report(results: Results) -> Iterator[str]:
     """Yield the lines of the report."""
     evaluation = results.evaluation
-    yield from _table([evaluation.total, *evaluation.categories])
+    yield from _table([evaluation.total, *evaluation.categories[:MAX_CATEGORIES]])
+    yield from _rest(len(evaluation.categories), MAX_CATEGORIES, indent="")
     if evaluation.total.empty:
         yield f"\nqueries without a result: {evaluation.total.empty}"
     if evaluation.misses:
@@ -72,15 +79,19 @@ def missed_tools(outcome: Outcome, top: int) -> Iterator[str]:
 
 def _miss(outcome: Outcome, top: int) -> str:
     instead = f"instead {outcome.in_the_way}" if outcome.in_the_way else "nothing found"
-    return f"{outcome.query.text}: {', '.join(missed_tools(outcome, top))}, {instead}"
+    return f"{_short(outcome.query.text)}: {', '.join(missed_tools(outcome, top))}, {instead}"
 
 
 def _pair(pair: LookAlikes) -> Iterator[str]:
     yield f"  {pair.tools[0]}, {pair.tools[1]}"
     for confusion in pair.confusions[:MAX_TEXTS]:
-        yield f"    {confusion.text}: {confusion.first} before {confusion.wanted}"
+        yield f"    {_short(confusion.text)}: {confusion.first} before {confusion.wanted}"
     yield from _rest(len(pair.confusions), MAX_TEXTS, indent="    ")
     yield from (f"    - {proposal}" for proposal in pair.proposals)
+
+
+def _short(text: str) -> str:
+    return textwrap.shorten(visible(text), MAX_CHARS, placeholder=" ...")
 
 
 def _rest(count: int, shown: int, indent: str = "  ") -> Iterator[str]:

@@ -13,7 +13,7 @@ from click.testing import Result
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolmason.evaluation.matrix import MAX_TOOLS, NOTHING, OTHERS, category_matrix, tool_matrix
+from toolmason.evaluation.matrix import MAX_ROWS, NOTHING, OTHERS, category_matrix, tool_matrix
 from toolmason.evaluation.measure import Evaluation, Outcome
 from toolmason.evaluation.measure import evaluate as measure
 from toolmason.evaluation.queries import Query
@@ -148,7 +148,7 @@ def test_a_missing_file_is_a_wrong_command_line(evaluate: Evaluate, desk: Path) 
 
 
 def test_a_matrix_has_columns_for_other_tools_and_for_nothing() -> None:
-    tools = dict.fromkeys(names(MAX_TOOLS + 2), "all")
+    tools = dict.fromkeys(names(MAX_ROWS + 2), "all")
     *confused, rare, _unused = tools
     confusion = {(name, confused[0]): 2 for name in confused} | {(confused[0], rare): 1, (confused[0], ""): 1}
     matrix = tool_matrix(confusion, tools)
