@@ -16,11 +16,13 @@ from toolmason.commands.options import (
     load_current_server,
     manifest_option,
     print_findings,
+    ranker_option,
     working_directory,
 )
 
 if TYPE_CHECKING:
     from toolmason_runtime.protocol.catalogue import Catalogue
+    from toolmason_runtime.search.rankers import RankerFactory
 
     from toolmason.evaluation.queries import Query
 
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
 @click.argument("queries", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--top", type=click.IntRange(min=1), default=5, show_default=True, help="Number of results that count.")
 @click.option("--min-recall", type=click.FloatRange(0, 1), help="Exit with 1 if recall among them is lower.")
-@click.option("--ranker", metavar="MODULE:FACTORY", default="", help="Rank with this factory; imports its module.")
+@ranker_option
 @click.option(
     "--format",
     "layout",
@@ -51,7 +53,7 @@ def evaluate_search(
     queries: Path,
     top: int,
     min_recall: float | None,
-    ranker: str,
+    ranker: RankerFactory | None,
     layout: Literal["text", "json"],
     html_file: Path | None,
     manifest: Path | None,

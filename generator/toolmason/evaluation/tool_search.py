@@ -11,14 +11,15 @@ from toolmason.catalogue.search_index import build_index
 
 if TYPE_CHECKING:
     from toolmason_runtime.protocol.catalogue import Catalogue
+    from toolmason_runtime.search.rankers import RankerFactory
 
 
-def search_function(catalogue: Catalogue, ranker: str) -> Callable[[str], list[str]]:
+def search_function(catalogue: Catalogue, ranker: RankerFactory | None = None) -> Callable[[str], list[str]]:
     """Return a function that returns the enabled tools that a text finds, best first.
 
-    `ranker` names a factory, `module:factory`, whose module is imported; with an empty text the search ranks by words.
+    `ranker` replaces the ranking by words. The one that the manifest names is not used: `eval` must not import it.
     """
     tools = catalogue["tools"]
     enabled = [name for name, entry in tools.items() if entry.get("enabled", True)]
-    index = ToolIndex(catalogue, enabled, lambda: build_index(catalogue))
+    index = ToolIndex(catalogue, enabled, lambda: build_index(catalogue), ranker=ranker)
     return lambda text: [hit.name for hit in index.search(text) if hit.name in tools]

@@ -102,17 +102,55 @@ def test_min_recall_fails_below_and_passes_at_the_recall(evaluate: Evaluate) -> 
     assert evaluate(queries, "--min-recall", "0.5").exit_code == 0
 
 
-def test_no_module_that_the_manifest_names_is_imported(evaluate: Evaluate, desk: Path) -> None:
+def test_no_module_that_the_manifest_names_is_imported(
+    evaluate: Evaluate, desk: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(desk)
+    manifest = desk / "manifest.toml"
+    ranker = '[discovery]\nranker = "ending_ranking:make"\n'
+    manifest.write_text(manifest.read_text(encoding="utf-8") + ranker, encoding="utf-8")
     handlers = desk / "handlers" / "desk_handlers"
     handlers.mkdir(parents=True)
     tools = ("find_notes", "list_notes", "rename_note", "find_mail", "send_mail", "old_mail")
-    functions = (f"async def {name}(params, call): ...\n" for name in tools)
+    functions = (f"async def {name}(params, call): ...\n" for name in (*tools, "make"))
     text = "raise SystemExit('imported')\n" + "".join(functions)
-    for name in ("__init__", "desk"):
-        (handlers / f"{name}.py").write_text(text, encoding="utf-8")
+    for path in (handlers / "__init__.py", handlers / "desk.py", desk / "ending_ranking.py"):
+        path.write_text(text, encoding="utf-8")
 
     assert evaluate(QUERIES).exit_code == 0
-    assert "desk_handlers" not in sys.modules
+    assert not {"desk_handlers", "ending_ranking"} & set(sys.modules)
+
+
+RANKER = """\
+class Backwards:
+    def __init__(self, words):
+        self.words = words
+
+    def rank(self, query):
+        return {name: 1 / score for name, score in self.words.rank(query).items()}
+
+
+def make(words, tools):
+    assert "old_mail" not in tools
+    return Backwards(words)
+"""
+
+
+def test_a_ranker_of_the_command_line_ranks(evaluate: Evaluate, desk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(desk)
+    (desk / "backwards_ranking.py").write_text(RANKER, encoding="utf-8")
+    queries = '[queries]\nfind_notes = ["notes that mention a text or a budget"]\n'
+
+    assert "all             1  1.00" in evaluate(queries).stdout
+    assert "all             1  0.00" in evaluate(queries, "--ranker", "backwards_ranking:make").stdout
+
+
+@pytest.mark.parametrize("spec", ["backwards", "no_such_module:make", "json:no_such_function"])
+def test_a_ranker_that_cannot_be_imported_is_a_wrong_command_line(evaluate: Evaluate, spec: str) -> None:
+    result = evaluate(QUERIES, "--ranker", spec)
+
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert spec in result.stderr
 
 
 # Errors
