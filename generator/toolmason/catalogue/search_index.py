@@ -42,6 +42,7 @@ FIELDS: Mapping[str, Field] = {
     "use_cases": Field(1.2, 0.75),
     "examples": Field(0.5, 0.75),
     "category": Field(0.6, 0.3),
+    "category_texts": Field(1.0, 0.75),
     "parameters": Field(0.7, 0.5),
     "parameter_texts": Field(0.7, 0.75),
     "values": Field(0.5, 0.75),
@@ -79,7 +80,9 @@ def field_terms(entry: ToolEntry, catalogue: Catalogue) -> dict[str, Counter[str
     schema = tool["inputSchema"]
     category = catalogue["categories"].get(entry["category"])
     program = tool_group(catalogue, entry)
-    tags = [tag for group in (category, program) if group for tag in group["tags"]]
+    groups = [group for group in (category, program) if group]
+    tags = [tag for group in groups for tag in group["tags"]]
+    group_texts = [text for group in groups for text in (group["summary"], str(group.get("description", "")))]
     texts = {
         "name": " ".join((str(tool["name"]), str(tool.get("title", "")), *entry.get("aliases", ()))),
         "summary": "" if summary in description else summary,
@@ -88,6 +91,7 @@ def field_terms(entry: ToolEntry, catalogue: Catalogue) -> dict[str, Counter[str
         "use_cases": " ".join(entry["use_cases"]),
         "examples": " ".join(example["description"] for example in entry["examples"]),
         "category": " ".join((entry["category"], *tags, entry.get("cli", ""), entry.get("upstream", ""))),
+        "category_texts": " ".join(dict.fromkeys(group_texts)),
         "parameters": " ".join(name for name, _ in _parameters(schema)),
         "parameter_texts": " ".join(str(part.get("description", "")) for _, part in _parameters(schema)),
         "values": " ".join(str(value) for _, part in _parameters(schema) for value in part.get("enum", ())),

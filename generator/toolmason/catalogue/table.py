@@ -54,6 +54,8 @@ def catalogue(server: Server) -> Catalogue:
         table["discovery"]["pins"] = {style: list(pins) for style, pins in server.discovery.pins.items()}
     if server.discovery.list_fetch_chunk:
         table["discovery"]["list_fetch_chunk"] = True
+    if server.discovery.ranker:
+        table["discovery"]["ranker"] = server.discovery.ranker
     if server.clis:
         table["clis"] = {cli.name: _cli(cli) for cli in server.clis}
     if server.upstreams:
@@ -77,6 +79,8 @@ def _has_files(server: Server) -> bool:
 
 def _cli(cli: Cli) -> CliEntry:
     entry: CliEntry = {"summary": cli.summary, "tags": list(cli.tags)}
+    if cli.description:
+        entry["description"] = cli.description
     if cli.is_confined:
         entry["confined"] = True
     return entry
@@ -84,6 +88,8 @@ def _cli(cli: Cli) -> CliEntry:
 
 def _category(category: Category) -> CategoryEntry:
     entry: CategoryEntry = {"module": category.module, "summary": category.summary, "tags": list(category.tags)}
+    if category.description:
+        entry["description"] = category.description
     if category.has_json_errors:
         entry["errors"] = "json"
     return entry

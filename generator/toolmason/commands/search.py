@@ -11,6 +11,8 @@ import click
 from toolmason.commands.options import load_current_server, manifest_option
 
 if TYPE_CHECKING:
+    from toolmason_runtime.search.rankers import RankerFactory
+
     from toolmason.model.server import Server
 
 _REASONS = {
@@ -21,6 +23,7 @@ _REASONS = {
     "browse": "no query: all are shown",
 }
 _FIELD_LABELS = {
+    "category_texts": "descriptions of its category or program",
     "parameter_texts": "parameter descriptions",
     "parameters": "parameter names",
     "use_cases": "use cases",
@@ -53,17 +56,30 @@ class Hit:
 @click.command()
 @click.argument("words", nargs=-1, required=True)
 @click.option("--limit", type=click.IntRange(min=1), default=10, show_default=True, help="Maximum number of hits.")
+@click.option("--ranker", metavar="MODULE:FACTORY", help="Import and use another ranking, which this runs.")
 @manifest_option
-def search(words: tuple[str, ...], limit: int, manifest: Path | None) -> None:
+def search(words: tuple[str, ...], limit: int, ranker: str | None, manifest: Path | None) -> None:
     """Search the tools as a model would, and the prompts and resources as a person would.
 
-    Shows the reason for each hit of a tool: the words that match, and the fields that contain them.
+    Shows the reason for each hit of a tool: the words that match, and the fields that contain them. A ranker that the
+    manifest names is not imported; `--ranker` specifies one.
     """
     server = load_current_server(manifest)
-    click.echo(report_search(server, " ".join(words), limit=limit), nl=False)
+    click.echo(report_search(server, " ".join(words), limit=limit, ranker=_load_ranker(ranker)), nl=False)
 
 
-def find_tools(server: Server, query: str, *, limit: int) -> tuple[tuple[Hit, ...], int]:
+def _load_ranker(spec: str | None) -> RankerFactory | None:
+    from toolmason_runtime.search.rankers import load_ranker
+
+    try:
+        return load_ranker(spec) if spec else None
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
+
+
+def find_tools(
+    server: Server, query: str, *, limit: int, ranker: RankerFactory | None = None
+) -> tuple[tuple[Hit, ...], int]:
     """Return the first `limit` hits for `query` among all enabled tools of `server`, and the number of all hits."""
     from toolmason_runtime.discovery import style_for
     from toolmason_runtime.protocol.selection import Selection
@@ -78,7 +94,7 @@ def find_tools(server: Server, query: str, *, limit: int) -> tuple[tuple[Hit, ..
         return cast("dict[str, Any]", build_index(table))
 
     selection = Selection(server.discovery.style, all_tools=True)
-    entries = style_for(table, selection, load_index).index.search(query)
+    entries = style_for(table, selection, load_index, ranker=ranker).index.search(query)
     query_terms = dict.fromkeys(terms(query))
     hits = []
     for entry in entries[:limit]:
@@ -106,9 +122,9 @@ def find_surfaces(server: Server, query: str) -> tuple[tuple[str, str], ...]:
     return tuple(hit for count, hit in sorted(ranked, key=lambda item: -item[0]) if count)
 
 
-def report_search(server: Server, query: str, *, limit: int) -> str:
+def report_search(server: Server, query: str, *, limit: int, ranker: RankerFactory | None = None) -> str:
     """Return the hits for `query` as text, each with its summary and explanation."""
-    hits, total = find_tools(server, query, limit=limit)
+    hits, total = find_tools(server, query, limit=limit, ranker=ranker)
     surfaces = find_surfaces(server, query)
     if not hits and not surfaces:
         return f"nothing found for `{query}` in {len(server.tools)} tools\n"

@@ -205,6 +205,11 @@ class DiscoveryTable(PartialTable):
     """Also list `call_read`, which calls only read-only tools."""
     list_fetch_chunk: bool = False
     """In the style `classic`, also list the built-in `fetch_chunk`, which is always callable."""
+    ranker: str = key(_FUNCTION, default="")
+    """`module:factory` of another ranking: takes the ranking by words and the tools by name, returns a `Ranker`.
+
+    A running server imports the module at the first search; no command of the generator does.
+    """
 
     def pinned_in(self, style: str) -> tuple[str, ...]:
         """Return the pinned tools or aliases of a style."""
@@ -218,6 +223,8 @@ class CategoryTable(PartialTable):
 
     summary: str = key(_SUMMARY)
     """Purpose of its tools."""
+    description: str = key(at_most(4096), default="")
+    """A few sentences in words that users search for. They are searched, not shown."""
     tags: tuple[str, ...] = ()
     """Labels shown when categories are browsed."""
     errors: Literal["text", "json"] = "text"
@@ -310,6 +317,8 @@ class CliTable(PartialTable):
     """The program and its fixed arguments, run without a shell. `~` and `$VAR` are expanded."""
     summary: str = key(_SUMMARY, default="")
     """Purpose of the program in one line."""
+    description: str = key(at_most(4096), default="")
+    """A few sentences in words that users search for. They are searched, not shown."""
     category: str = ""
     """Default category of its tools."""
     tags: tuple[str, ...] = ()

@@ -24,6 +24,8 @@ class Category:
     name: str
     module: Identifier
     summary: str
+    description: str
+    """Text that is searched only."""
     tags: tuple[str, ...]
     has_json_errors: bool
     """Whether errors are JSON."""
@@ -101,6 +103,8 @@ class Cli:
 
     name: str
     summary: str
+    description: str
+    """Text that is searched only."""
     category: str
     tags: tuple[str, ...]
     command: tuple[str, ...]
@@ -172,6 +176,8 @@ class Discovery:
     page_tokens: int
     split_calls: bool
     list_fetch_chunk: bool
+    ranker: str
+    """`module:factory`, or empty for the ranking by words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

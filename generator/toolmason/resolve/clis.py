@@ -289,6 +289,7 @@ def clis(context: ResolveContext) -> tuple[Cli, ...]:
         Cli(
             name=name,
             summary=table.summary,
+            description=table.description.strip(),
             category=table.category,
             tags=table.tags,
             command=table.command,

@@ -165,6 +165,7 @@ def _discovery(context: ResolveContext) -> Discovery:
         page_tokens=table.page_tokens,
         split_calls=table.split_calls,
         list_fetch_chunk=table.list_fetch_chunk,
+        ranker=table.ranker,
     )
 
 
@@ -190,6 +191,7 @@ def _categories(context: ResolveContext, tools: Sequence[Tool]) -> tuple[Categor
             name=name,
             module=identifier(name),
             summary=table.summary,
+            description=table.description.strip(),
             tags=table.tags,
             has_json_errors=table.errors == "json",
             tools=tools_of[name],

@@ -13,7 +13,7 @@ from toolmason_runtime.discovery.search_call import search_call
 from toolmason_runtime.protocol.catalogue import Catalogue
 from toolmason_runtime.protocol.selection import Selection, visible_tools
 from toolmason_runtime.search.index import ToolIndex
-from toolmason_runtime.search.rankers import Ranker
+from toolmason_runtime.search.rankers import RankerFactory
 from toolmason_runtime.search.words import SearchData
 
 __all__ = ["Run", "Style", "style_for"]
@@ -31,7 +31,7 @@ def style_for(
     selection: Selection,
     load_index: Callable[[], dict[str, Any]],
     *,
-    ranker: Ranker | None = None,
+    ranker: RankerFactory | None = None,
 ) -> Style:
     """Return the style of `selection` for its visible tools.
 
@@ -39,7 +39,7 @@ def style_for(
         catalogue: the tools.
         selection: the style and the served tools.
         load_index: returns the content of `search_index.json`; called at the first search.
-        ranker: replaces the ranking by words.
+        ranker: makes another ranking, at the first search; None means the ranking by words.
 
     Raises:
         ValueError: a toolset of `selection` is not a category.

@@ -54,6 +54,8 @@ class DiscoveryEntry(TypedDict):
     split_calls: bool
     list_fetch_chunk: NotRequired[bool]
     """Whether `classic` lists `fetch_chunk`; absent means false."""
+    ranker: NotRequired[str]
+    """`module:factory` of another ranking; absent for the ranking by words."""
 
 
 class CategoryEntry(TypedDict):
@@ -61,6 +63,8 @@ class CategoryEntry(TypedDict):
 
     module: str
     summary: str
+    description: NotRequired[str]
+    """Text that is searched only; absent without any."""
     tags: list[str]
     errors: NotRequired[str]
     """`json` if errors are sent as JSON; absent for plain text."""
@@ -70,6 +74,8 @@ class CliEntry(TypedDict):
     """A command-line program that tools run, as search results describe it."""
 
     summary: str
+    description: NotRequired[str]
+    """Text that is searched only; absent without any."""
     tags: list[str]
     confined: NotRequired[bool]
     """Whether it declares its file and network access; absent means false."""

@@ -7,23 +7,24 @@ hides the tools of the next one.
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate
-from typing import Literal
+from typing import Final, Literal, NamedTuple, overload
 
 from toolmason_runtime.protocol.catalogue import Catalogue, ToolEntry, tool_group
 from toolmason_runtime.protocol.fetch_chunk import FETCH_CHUNK, FETCH_CHUNK_ENTRY
-from toolmason_runtime.search.rankers import Ranker
-from toolmason_runtime.search.text import bigrams, fold, normalize_name, terms
+from toolmason_runtime.search.literal import ToolTexts
+from toolmason_runtime.search.rankers import Ranker, RankerFactory
+from toolmason_runtime.search.text import bigrams, fold, normalize_name, terms, words
 from toolmason_runtime.search.words import SearchData, WordRanker
 
 SMALL_CATALOGUE = 12
 """Number of tools up to which every search with a match returns all of them, ranked."""
-FUZZY_FILL_COUNT = 10
-"""Number of hits below which tools with similarly spelled words are added."""
+MAX_SPELLING_FILL = 10
+"""Number of hits up to which tools with similarly spelled words are added."""
+MAX_NGRAM_FILL = 5
+"""Number of hits up to which tools with parts of the query's words are added."""
 MAX_LITERAL_HITS = 5
 """Maximum number of tools that contain a phrase literally; in more tools it selects nothing."""
 MAX_NAME_LENGTH = 200
@@ -32,15 +33,44 @@ MIN_LITERAL_LENGTH = 3
 """Minimum characters of a literal hit."""
 
 Reason = Literal["name", "literal", "words", "spelling", "rest", "browse"]
+_FETCH_CHUNK_WORDS: Final = set(words(FETCH_CHUNK))
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(NamedTuple):
     """A tool in a search result, and the tier that ranked it."""
 
     name: str
     entry: ToolEntry
     reason: Reason
+
+
+class Hits(Sequence[Hit]):
+    """The tools of a search result, best first. A hit is made when it is read: most are only counted.
+
+    Args:
+        tools: the tools by name.
+        names: the names of the hits.
+        reasons: the tiers of the hits that were not ranked by their words.
+    """
+
+    def __init__(self, tools: Mapping[str, ToolEntry], names: Sequence[str], reasons: Mapping[str, Reason]) -> None:
+        self._tools = tools
+        self._names = names
+        self._reasons = reasons
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    @overload
+    def __getitem__(self, index: int) -> Hit: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Hit]: ...
+    def __getitem__(self, index: int | slice) -> Hit | list[Hit]:
+        names = self._names[index]
+        return self._hit(names) if isinstance(names, str) else [self._hit(name) for name in names]
+
+    def _hit(self, name: str) -> Hit:
+        return Hit(name, self._tools[name], self._reasons.get(name, "words"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +87,11 @@ class Group:
 class ToolIndex:
     """The visible tools of a catalogue.
 
-    `load_index` returns the content of `search_index.json`; it is called at the first search.
+    Args:
+        catalogue: all tools.
+        visible: the names of the visible ones.
+        load_index: returns the content of `search_index.json`; called at the first search.
+        ranker: makes another ranking, at the first search; None means the ranking by words.
     """
 
     def __init__(
@@ -66,12 +100,12 @@ class ToolIndex:
         visible: Iterable[str],
         load_index: Callable[[], SearchData],
         *,
-        ranker: Ranker | None = None,
+        ranker: RankerFactory | None = None,
     ) -> None:
         self._catalogue = catalogue
         self._tools = {name: catalogue["tools"][name] for name in visible}
         self._load = load_index
-        self._ranker = ranker
+        self._make_ranker = ranker
 
     @property
     def tools(self) -> Mapping[str, ToolEntry]:
@@ -84,7 +118,7 @@ class ToolIndex:
         members = self._grouped(lambda entry: entry["category"])
         return {name: len(members[name]) for name in self._catalogue["categories"] if name in members}
 
-    def search(self, query: str = "", *, category: str = "", cli: str = "") -> list[Hit]:
+    def search(self, query: str = "", *, category: str = "", cli: str = "") -> Sequence[Hit]:
         """Return the tools that match `query`, in `category` and of the program `cli`, best first.
 
         Without a query they are in the order of the manifest. A query without a letter or digit has no matches.
@@ -92,9 +126,8 @@ class ToolIndex:
         candidates = self._candidates(category, cli)
         if not query.strip():
             return [Hit(name, entry, "browse") for name, entry in candidates.items()]
-        ranked = self._rank(query, candidates).items()
-        hits = [Hit(name, candidates[name], reason) for name, reason in ranked if name in candidates]
-        if candidates is not self._tools or not set(terms(FETCH_CHUNK)) <= set(terms(query)):
+        hits = self._rank(query, candidates)
+        if candidates is not self._tools or not set(words(query)) >= _FETCH_CHUNK_WORDS:
             return hits
         built_in = Hit(FETCH_CHUNK, FETCH_CHUNK_ENTRY, "name")
         return [built_in, *hits] if normalize_name(query).endswith(normalize_name(FETCH_CHUNK)) else [*hits, built_in]
@@ -134,38 +167,56 @@ class ToolIndex:
 
         return sorted(self._tools, key=similarity, reverse=True)[:count]
 
-    def _rank(self, query: str, candidates: Mapping[str, ToolEntry]) -> dict[str, Reason]:
-        """Return the matching tools, best first, each with its tier; tools outside `candidates` may be among them."""
+    def _rank(self, query: str, candidates: Mapping[str, ToolEntry]) -> Sequence[Hit]:
+        """Return the matching candidates, best first, each with its tier."""
         if not normalize_name(query):
-            return {}
-        ranked: dict[str, Reason] = dict.fromkeys(self._with_name(query), "name")
-        scores = self._words.rank(query) if self._ranker is None else self._ranker.rank(query)
-        for name in self._literal_hits(query, scores):
-            ranked.setdefault(name, "literal")
-        for name in self._sort(scores, candidates):
-            ranked.setdefault(name, "words")
-        count = sum(name in candidates for name in ranked)
-        if count < FUZZY_FILL_COUNT:
-            for name in self._sort(self._words.fuzzy_scores(query), candidates)[:FUZZY_FILL_COUNT]:
-                ranked.setdefault(name, "spelling")
-        if count and len(self._tools) <= SMALL_CATALOGUE:
-            for name in self._tools:
-                ranked.setdefault(name, "rest")
-        return ranked
+            return []
+        by_words = self._sort(self._scores(query), candidates)
+        reasons: dict[str, Reason] = dict.fromkeys(self._with_name(query), "name")
+        literal = self._literal_hits(query)
+        for name in (*(name for name in by_words if name in literal), *literal):
+            reasons.setdefault(name, "literal")
+        reasons = {name: reason for name, reason in reasons.items() if name in candidates}
+        names = [*reasons, *(name for name in by_words if name not in reasons)] if reasons else by_words
+        has_match = bool(names)
+        for max_count, scores_by_likeness in (
+            (MAX_SPELLING_FILL, self._words.scores_by_spelling),
+            (MAX_NGRAM_FILL, self._words.scores_by_ngrams),
+        ):
+            if len(names) < max_count:
+                likely = self._sort(scores_by_likeness(query), candidates)[:max_count]
+                _append(names, reasons, likely, "spelling")
+        if has_match and len(self._tools) <= SMALL_CATALOGUE:
+            _append(names, reasons, candidates, "rest")
+        return Hits(candidates, names, reasons)
 
-    def _sort(self, scores: Mapping[str, float], candidates: Mapping[str, ToolEntry]) -> list[str]:
-        """Return the matching candidates, best first; equal ones by `_order`."""
-        matching = [name for name, score in scores.items() if score > 0 and name in candidates]
-        return sorted(matching, key=lambda name: (-scores[name], self._order[name]))
+    def _scores(self, query: str) -> Sequence[float]:
+        """Return the scores of all tools of the index, in its order."""
+        if self._ranker is None:
+            return self._words.scores(query)
+        scores = self._ranker.rank(query)
+        return [scores.get(name, 0.0) for name in self._words.tools]
+
+    def _sort(self, scores: Sequence[float], candidates: Mapping[str, ToolEntry]) -> list[str]:
+        """Return the matching candidates, best first; equal ones in the order of the manifest, deprecated ones last."""
+        matching = [position for position in self._positions if scores[position] > 0]
+        names = self._words.tools
+        ranked = [names[position] for position in sorted(matching, key=scores.__getitem__, reverse=True)]
+        return ranked if candidates is self._tools else [name for name in ranked if name in candidates]
 
     @cached_property
-    def _order(self) -> dict[str, tuple[bool, int]]:
-        """Sort keys of the tools: the order of the manifest, deprecated ones last."""
-        return {name: ("deprecated" in entry, index) for index, (name, entry) in enumerate(self._tools.items())}
+    def _positions(self) -> list[int]:
+        """The positions of the visible tools in the index, deprecated ones last."""
+        visible = [position for position, name in enumerate(self._words.tools) if name in self._tools]
+        return sorted(visible, key=lambda position: "deprecated" in self._tools[self._words.tools[position]])
 
     @cached_property
     def _words(self) -> WordRanker:
         return WordRanker(self._load())
+
+    @cached_property
+    def _ranker(self) -> Ranker | None:
+        return self._make_ranker(self._words, self._tools) if self._make_ranker else None
 
     @cached_property
     def _aliases(self) -> dict[str, str]:
@@ -187,36 +238,23 @@ class ToolIndex:
             names.setdefault(normalize_name(spelling), []).append(name)
         return names
 
-    def _literal_hits(self, query: str, scores: Mapping[str, float]) -> list[str]:
-        """Return the tools whose text contains `query` literally, best first.
+    def _literal_hits(self, query: str) -> list[str]:
+        """Return the tools whose text contains `query` literally, in the order of the manifest.
 
         Empty if they are more than `MAX_LITERAL_HITS` (for a single word: more than one), or if the name of another
         tool contains all words of the query.
         """
         phrase = fold(query)
         limit = MAX_LITERAL_HITS if " " in phrase else 1
-        hits = self._tools_containing(phrase, limit + 1) if len(phrase) >= MIN_LITERAL_LENGTH else []
-        if len(hits) > limit or self._words.names_containing(query) & (self._tools.keys() - set(hits)):
+        hits = self._texts.containing(phrase, limit + 1) if len(phrase) >= MIN_LITERAL_LENGTH else []
+        if not hits or len(hits) > limit:
             return []
-        return sorted(hits, key=lambda name: (-scores.get(name, 0.0), self._order[name]))
-
-    def _tools_containing(self, phrase: str, limit: int) -> list[str]:
-        """Return the first `limit` tools whose text contains `phrase`."""
-        text, starts, names = self._text
-        tools: list[str] = []
-        position = text.find(phrase)
-        while position >= 0 and len(tools) < limit:
-            next_tool = bisect_right(starts, position)
-            tools.append(names[next_tool - 1])
-            position = text.find(phrase, starts[next_tool]) if next_tool < len(starts) else -1
-        return tools
+        has_named = any(name in self._tools for name in self._words.names_containing(query).difference(hits))
+        return [] if has_named else hits
 
     @cached_property
-    def _text(self) -> tuple[str, list[int], list[str]]:
-        """The texts of all tools as one text, the position of each, and the names of the tools."""
-        parts = [fold("\n".join(_texts(entry))) for entry in self._tools.values()]
-        starts = list(accumulate((len(part) + 1 for part in parts), initial=0))[:-1]
-        return "\n".join(parts), starts, list(self._tools)
+    def _texts(self) -> ToolTexts:
+        return ToolTexts(self._tools)
 
     def tags(self, entry: ToolEntry) -> tuple[str, ...]:
         """Return the tags of the tool's program or upstream, or of its category if it has neither."""
@@ -244,11 +282,8 @@ def _matches(filter_text: str, name: str) -> bool:
     return not filter_text.strip() or fold(filter_text) == fold(name)
 
 
-def _texts(entry: ToolEntry) -> Iterator[str]:
-    tool = entry["tool"]
-    yield from (str(tool["name"]), str(tool.get("title", "")), entry["summary"], str(tool.get("description", "")))
-    yield from (*entry["keywords"], *entry["use_cases"], *(example["description"] for example in entry["examples"]))
-    for name, part in tool["inputSchema"].get("properties", {}).items():
-        yield name
-        if isinstance(part, dict):
-            yield from (str(schema.get("description", "")) for schema in (part, *part.get("anyOf", ())))
+def _append(names: list[str], reasons: dict[str, Reason], more: Iterable[str], reason: Reason) -> None:
+    """Append the names of `more` that are not yet in `names`, with their reason."""
+    new = [name for name in more if name not in names]
+    names += new
+    reasons |= dict.fromkeys(new, reason)

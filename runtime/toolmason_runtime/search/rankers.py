@@ -1,14 +1,49 @@
-"""The interface of rankings that replace the ranking by words."""
+"""Rankings that replace the ranking by words, and how a server finds them: `[discovery] ranker = "module:factory"`."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Protocol
+import importlib
+from collections.abc import Callable, Mapping
+from typing import Protocol, cast
+
+from toolmason_runtime.protocol.catalogue import ToolEntry
 
 
 class Ranker(Protocol):
-    """Another ranking, such as embeddings. It replaces the ranking by words; the other tiers stay."""
+    """A ranking of tools. Names and literal matches rank before it, similar spellings after it."""
 
     def rank(self, query: str) -> Mapping[str, float]:
         """Return scores by tool name, higher is better. A missing tool, or a score of 0 or less, is no match."""
         ...
+
+
+RankerFactory = Callable[[Ranker, Mapping[str, ToolEntry]], Ranker]
+"""Makes a ranking from the ranking by words, for fusion, and the visible tools by name."""
+
+
+def load_ranker(spec: str) -> RankerFactory:
+    """Import the factory of a ranking. The caller must trust `spec`: importing a module runs it.
+
+    Args:
+        spec: `module:factory`, the module as in an import statement.
+
+    Raises:
+        ValueError: `spec` has another form, the import failed, or the module has no such function.
+    """
+    module, _, name = spec.partition(":")
+    if not module or not name:
+        raise ValueError(f"ranker `{spec}` must be `module:factory`")
+    try:
+        factory = getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError) as error:
+        raise ValueError(f"ranker `{spec}` cannot be imported: {error}") from error
+    return cast("RankerFactory", factory)
+
+
+def lazy_ranker(spec: str) -> RankerFactory:
+    """Return a factory that imports the one of `spec` when it is called."""
+
+    def make(words: Ranker, tools: Mapping[str, ToolEntry]) -> Ranker:
+        return load_ranker(spec)(words, tools)
+
+    return make

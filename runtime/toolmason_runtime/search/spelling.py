@@ -1,36 +1,48 @@
-"""Find the terms of an index that are spelled like a word."""
+"""Find the terms of an index that are spelled like a word, by the character n-grams that they share."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable
 from functools import cached_property
+from itertools import chain
 
-from toolmason_runtime.search.text import bigrams
-
-MIN_SIMILARITY = 0.5
-"""Minimum Dice coefficient of the bigrams of two similar words."""
+from toolmason_runtime.search.text import ngrams
 
 
 class SimilarTerms:
-    """The terms of an index, looked up by spelling."""
+    """The terms of an index, looked up by spelling. The lookup table is made at the first lookup.
 
-    def __init__(self, terms: Collection[str]) -> None:
+    Args:
+        terms: the terms of the index.
+        sizes: lengths of the n-grams.
+        min_similarity: minimum Dice coefficient of the n-grams of two similar words.
+    """
+
+    def __init__(self, terms: Collection[str], sizes: Iterable[int], min_similarity: float) -> None:
         self._terms = terms
+        self._sizes = tuple(sizes)
+        self._min_similarity = min_similarity
 
-    def terms(self, word: str) -> Iterator[tuple[str, float]]:
-        """Yield the terms that are similar to `word`, each with the Dice coefficient."""
-        own = bigrams(word)
-        shared = Counter(term for bigram in own for term in self._terms_by_bigram.get(bigram, ()))
-        for term, count in shared.items():
-            similarity = 2 * count / (len(own) + len(term) + 1)
-            if similarity >= MIN_SIMILARITY:
-                yield term, similarity
+    def find(self, word: str) -> dict[str, float]:
+        """Return the terms that are similar to `word`, each with the Dice coefficient."""
+        grams = ngrams(word, self._sizes)
+        terms_by_gram = self._terms_by_gram
+        shared = Counter(chain.from_iterable(terms_by_gram[gram] for gram in grams if gram in terms_by_gram))
+        # A term that shares fewer n-grams is dissimilar, however short it is.
+        min_shared = self._min_similarity * len(grams) / (2 - self._min_similarity)
+        pairs = ((term, count) for term, count in shared.items() if count >= min_shared)
+        similar = {term: 2 * count / (len(grams) + self._gram_counts[term]) for term, count in pairs}
+        return {term: similarity for term, similarity in similar.items() if similarity >= self._min_similarity}
 
     @cached_property
-    def _terms_by_bigram(self) -> dict[str, list[str]]:
-        terms_by_bigram: dict[str, list[str]] = {}
+    def _gram_counts(self) -> dict[str, int]:
+        return dict(Counter(chain.from_iterable(self._terms_by_gram.values())))
+
+    @cached_property
+    def _terms_by_gram(self) -> dict[str, list[str]]:
+        terms_by_gram: dict[str, list[str]] = {}
         for term in self._terms:
-            for bigram in bigrams(term):
-                terms_by_bigram.setdefault(bigram, []).append(term)
-        return terms_by_bigram
+            for gram in ngrams(term, self._sizes):
+                terms_by_gram.setdefault(gram, []).append(term)
+        return terms_by_gram

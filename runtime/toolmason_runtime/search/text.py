@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache, lru_cache
 from importlib.util import find_spec
 from itertools import pairwise
@@ -33,10 +33,14 @@ STOP_WORDS = frozenset(
 
 _WORD = re.compile(r"[^\W_]+")
 """Letters and digits: `read`, `files` in `read_files`."""
+_HYPHENATED = re.compile(r"(?<![\w-])[^\W\d_]+-[^\W\d_]+(?![\w-])")
+"""Two words that are also spelled as one: `e-mail`, `read-only`."""
 _POSSESSIVE = re.compile(r"(?<=\w)['\u2019]s\b")
 """The end of `server's`."""
 _ASCII_PIECE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 """One part of a name: `HTTP`, `Server`, `2` in `HTTPServer2`."""
+_ACCENTS = re.compile(r"(?<=[A-Za-z])[\u0300-\u036f]+")
+"""The accents of a decomposed Latin letter. Marks of other scripts make another letter."""
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
 _CJK_OR_OTHER = re.compile(rf"[{_CJK}]+|[^{_CJK}]+")
 _IS_CJK = re.compile(rf"[{_CJK}]")
@@ -48,22 +52,25 @@ def terms(text: str) -> list[str]:
 
 
 def words(text: str) -> list[str]:
-    """Return the lower-case words of `text` in order, names split into their parts."""
-    return [word for run in _WORD.findall(_POSSESSIVE.sub("", _nfkc(text))) for word in _split(run)]
+    """Return the lower-case words of `text` in order, names split, then the joined forms of hyphenated words."""
+    text = _POSSESSIVE.sub("", _fold_accents(text))
+    found = [word for run in _WORD.findall(text) for word in _split(run)]
+    return found + [compound.replace("-", "").casefold() for compound in _HYPHENATED.findall(text)]
 
 
 def normalize_name(text: str) -> str:
     """Return the letters and digits of `text`, case-folded: equal for all spellings of a name."""
-    return "".join(_WORD.findall(_nfkc(text))).casefold()
+    return "".join(_WORD.findall(_fold_accents(text))).casefold()
 
 
 def fold(text: str) -> str:
     """Return `text` for literal search: case-folded, with single spaces."""
-    return " ".join(_nfkc(text).casefold().split())
+    return " ".join(_fold_accents(text).casefold().split())
 
 
-def _nfkc(text: str) -> str:
-    return text if text.isascii() else normalize("NFKC", text)
+def _fold_accents(text: str) -> str:
+    """Return `text` in NFKC without accents: `cafe` for `café`."""
+    return text if text.isascii() else normalize("NFC", _ACCENTS.sub("", normalize("NFKD", text)))
 
 
 @lru_cache(maxsize=8192)
@@ -74,8 +81,13 @@ def stem(word: str) -> str:
 
 def bigrams(word: str) -> frozenset[str]:
     """Return the pairs of adjacent characters in `^word$`."""
+    return ngrams(word, (2,))
+
+
+def ngrams(word: str, sizes: Iterable[int]) -> frozenset[str]:
+    """Return the runs of `sizes` characters in `^word$`: `^ca`, `cat` and `at$` are the 3-grams of `cat`."""
     marked = f"^{word}$"
-    return frozenset(marked[start : start + 2] for start in range(len(marked) - 1))
+    return frozenset(marked[start : start + size] for size in sizes for start in range(len(marked) - size + 1))
 
 
 @lru_cache(maxsize=8192)

@@ -36,6 +36,7 @@ from toolmason_runtime.protocol.resource_updates import ResourceUpdates
 from toolmason_runtime.protocol.results import ResultWriter, WireResult, encodable
 from toolmason_runtime.protocol.selection import Selection, is_enabled
 from toolmason_runtime.protocol.wording import disabled
+from toolmason_runtime.search.rankers import lazy_ranker
 from toolmason_runtime.server.failures import to_tool_error
 from toolmason_runtime.server.lifespan import Lifespan, Options
 
@@ -84,7 +85,8 @@ class Dispatcher:
             state = (*state, self._commands)
         self._catalogue = catalogue
         self._selection = selection or Selection(catalogue["discovery"]["style"])
-        self._style = style_for(catalogue, self._selection, load_index)
+        ranker = catalogue["discovery"].get("ranker")
+        self._style = style_for(catalogue, self._selection, load_index, ranker=lazy_ranker(ranker) if ranker else None)
         self._state = (*state, ServerInfo(catalogue["server"]["name"], catalogue["server"]["version"]))
         self._lifespan = Lifespan(catalogue["server"]["lifespan"], options or {})
         self._tools: dict[str, _Tool] = {}

@@ -663,6 +663,25 @@ handler = "text:count_words"
     )
 
 
+def test_only_an_option_of_the_command_line_imports_a_ranker(
+    run: Toolmason, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = project.root / "own_ranking.py"
+    module.write_text("raise ValueError('imported')\n", encoding="utf-8")
+    monkeypatch.syspath_prepend(str(project.root))
+    replace(project.manifest, "[discovery]\n", '[discovery]\nranker = "own_ranking:make"\n')
+    for command in (("generate",), ("check",), ("lint",), ("stats",), ("search", "count")):
+        result = run(*command)
+        assert (result.exit_code, "imported" in result.output) == (0, False), (command, result.output)
+
+    module.write_text("class Fixed:\n    rank = staticmethod(lambda query: {'count_words': 1.0})\n", encoding="utf-8")
+    with module.open("a", encoding="utf-8") as source:
+        source.write("def make(words, tools): return Fixed()\n")
+    assert "count_words" in run("search", "qqq", "--ranker", "own_ranking:make").stdout
+    refused = run("search", "qqq", "--ranker", "own_ranking:makes")
+    assert (refused.exit_code, "ranker `own_ranking:makes` cannot be imported" in refused.output) == (2, True)
+
+
 def test_search_in_a_wrong_manifest_shows_its_mistakes(run: Toolmason, project: Project) -> None:
     project.manifest.write_text("edition = 1\n", encoding="utf-8")
     result = run("search", "words")

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from random import Random
 
 import pytest
@@ -12,7 +12,7 @@ from toolmason_runtime.protocol.catalogue import Catalogue
 from toolmason_runtime.protocol.fetch_chunk import FETCH_CHUNK_ENTRY
 from toolmason_runtime.search.index import ToolIndex
 from toolmason_runtime.search.text import STOP_WORDS
-from toolmason_runtime.search.words import SearchData
+from toolmason_runtime.search.words import SearchData, WordRanker
 
 from toolmason.catalogue.search_index import build_index
 
@@ -109,6 +109,43 @@ def test_a_typing_mistake_is_forgiven(large: Catalogue, catalogue: Catalogue, ma
     assert {hit.reason for hit in hits} == {"spelling"}
 
 
+@pytest.mark.parametrize(
+    ("query", "tool"), [("the e-mails", "send_email"), ("Émails", "send_email"), ("wi-fi", "wifi"), ("wifi", "wi_fi")]
+)
+def test_accents_and_hyphens_do_not_hide_a_tool(
+    catalogue: Catalogue, make_index: MakeIndex, query: str, tool: str
+) -> None:
+    catalogue["tools"]["git_log"]["tool"]["description"] += ". By wifi"
+    catalogue["tools"]["git_diff"]["tool"]["description"] += ". By Wi-Fi"
+    wanted = {"wifi": "git_log", "wi_fi": "git_diff"}.get(tool, tool)
+
+    hits = {hit.name: hit.reason for hit in make_index(catalogue).search(query)}
+    assert hits[wanted] in ("words", "literal")
+
+
+@pytest.mark.parametrize(
+    ("query", "tool"), [("telephones", "fax"), ("versioning", "git_commit"), ("what will do", "write_file")]
+)
+def test_parts_of_words_fill_empty_places(catalogue: Catalogue, make_index: MakeIndex, query: str, tool: str) -> None:
+    catalogue["tools"]["fax"].pop("enabled")
+    catalogue["tools"]["write_file"]["keywords"] = ["whatever"]
+    hits = {hit.name: hit.reason for hit in make_index(catalogue).search(query)}
+
+    assert len(hits) <= 5
+    assert tool in hits
+
+
+def test_a_typing_mistake_counts_less_in_a_longer_query(catalogue: Catalogue) -> None:
+    ranker = WordRanker(build_index(catalogue))
+
+    def gain(query: str) -> float:
+        return ranker.rank(f"{query} emial")["send_email"] - ranker.rank(query)["send_email"]
+
+    short, longer = gain("message person"), gain("message person red blue")
+    assert short > longer > 0
+    assert gain("message person red blue green white black") == 0
+
+
 def test_a_repeated_word_counts_once(catalogue: Catalogue, make_index: MakeIndex) -> None:
     index = make_index(catalogue)
 
@@ -159,7 +196,9 @@ def test_filters_must_both_hold(catalogue: Catalogue, make_index: MakeIndex) -> 
     index = make_index(catalogue)
 
     assert found(index, "list", category="git")[0] in ("git_log", "git_branch")
-    assert set(found(index, "list", category="GIT")) == {"git_log", "git_branch"}
+    hits = index.search("list", category="GIT")
+    assert {hit.name for hit in hits if hit.reason == "words"} == {"git_log", "git_branch"}
+    assert {hit.entry["category"] for hit in hits} == {"git"}
     assert found(index, cli="git-tools", category="files") == []
     assert set(found(index, cli="files")) == set(found(index, category="files"))
 
@@ -246,20 +285,6 @@ def test_the_index_is_read_at_the_first_search_and_only_once(catalogue: Catalogu
     index.search("commit")
     index.search("branch")
     assert reads == ["read"]
-
-
-class ByLength:
-    """A ranker that has nothing to do with words."""
-
-    def rank(self, query: str) -> Mapping[str, float]:
-        return {"git_diff": 1.0, "write_file": 2.0 + len(query), "fax": -1.0, "unheard_of": 9.0}
-
-
-def test_another_ranker_takes_the_place_of_the_words(catalogue: Catalogue) -> None:
-    index = ToolIndex(catalogue, catalogue["tools"], lambda: build_index(catalogue), ranker=ByLength())
-
-    assert found(index, "something to keep") == ["write_file", "git_diff"]
-    assert found(index, "git log")[0] == "git_log"
 
 
 @given(query=st.text())

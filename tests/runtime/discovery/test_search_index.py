@@ -65,12 +65,13 @@ def test_every_field_of_a_tool_is_searched(catalogue: Catalogue) -> None:
     entry["examples"] = [{"description": "urchin", "arguments": {}, "invocation": ""}]
     entry["aliases"] = ["toucan"]
     entry["cli"] = "salmon"
-    catalogue["categories"]["issues"]["tags"] = ["rabbit"]
+    catalogue["categories"]["issues"] |= {"tags": ["rabbit"], "summary": "Badger", "description": "A stoat"}
+    catalogue["clis"] = {"salmon": {"summary": "Ferret", "description": "A weasel", "tags": []}}
     nested = {"type": "object", "properties": {"quail": {"type": "string", "description": "panda", "enum": ["otter"]}}}
     entry["tool"]["inputSchema"]["properties"]["newt"] = {"type": "array", "description": "mole", "items": nested}
     ranker = WordRanker(build_index(catalogue))
     first = ["zebra", "yak", "walrus", "viper", "urchin", "toucan", "salmon"]
-    animals = [*first, "rabbit", "quail", "panda", "otter", "newt", "mole"]
+    animals = [*first, "badger", "stoat", "ferret", "weasel", "rabbit", "quail", "panda", "otter", "newt", "mole"]
 
     assert [word for word in animals if "create_issue" not in ranker.rank(word)] == []
 

@@ -6,7 +6,7 @@ import sys
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from toolmason_runtime.search.text import bigrams, fold, normalize_name, terms, words
+from toolmason_runtime.search.text import bigrams, fold, ngrams, normalize_name, terms, words
 
 
 @pytest.mark.parametrize("name", ["read_files", "readFiles", "ReadFiles", "read-files", "read files", "read.files"])
@@ -23,7 +23,11 @@ def test_a_name_gives_the_same_parts_however_it_is_written(name: str) -> None:
         ("the user's files", ["the", "user", "files"]),
         ("ﬁle", ["file"]),
         ("\uff32\uff25\uff21\uff24", ["read"]),
-        ("Größe42", ["grösse", "42", "grösse42"]),
+        ("Größe42", ["grosse", "42", "grosse42"]),
+        ("Café crème, Việt", ["cafe", "creme", "viet"]),
+        ("が й ά", ["が", "й", "ά"]),
+        ("an e-mail", ["an", "e", "mail", "email"]),
+        ("a state-of-the-art top-10 --dry-run", ["a", "state", "of", "the", "art", "top", "10", "dry", "run"]),
         ("ПоискФайлов", ["поиск", "файлов", "поискфайлов"]),
         ("_ - !", []),
     ],
@@ -49,6 +53,7 @@ def test_folded_text_has_single_spaces() -> None:
 
 def test_grams_mark_the_ends_of_a_word() -> None:
     assert bigrams("cat") == {"^c", "ca", "at", "t$"}
+    assert ngrams("cat", (3, 4)) == {"^ca", "cat", "at$", "^cat", "cat$"}
 
 
 @given(st.text())
