@@ -64,18 +64,19 @@ def evaluate_search(
     with proposals to distinguish them. Imports no module that the manifest names.
     """
     from toolmason.catalogue.table import catalogue
+    from toolmason.catalogue.tool_index import open_index
     from toolmason.evaluation.look_alikes import find_look_alikes
     from toolmason.evaluation.measure import evaluate
     from toolmason.evaluation.page import html_report
     from toolmason.evaluation.results import Results, json_report, text_report
-    from toolmason.evaluation.tool_search import search_function
     from toolmason.lint.discoverability import rank_use_cases
 
     server = load_current_server(manifest)
     table = catalogue(server)
     categories = {name: entry["category"] for name, entry in table["tools"].items()}
     found = _load(queries, table, find_current_project(manifest).root)
-    evaluation = evaluate(found, search_function(table, ranker), categories, top=top)
+    index = open_index(server, ranker)
+    evaluation = evaluate(found, lambda text: [hit.name for hit in index.search(text)], categories, top=top)
     look_alikes = find_look_alikes(evaluation.outcomes, rank_use_cases(table), table)
     results = Results(queries.as_posix(), evaluation, look_alikes)
     if layout == "json":

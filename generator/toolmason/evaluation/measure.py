@@ -93,15 +93,19 @@ class Evaluation:
 
 
 def evaluate(
-    queries: Iterable[Query], search: Callable[[str], Sequence[str]], categories: Mapping[str, str], *, top: int
+    queries: Iterable[Query], search: Callable[[str], Iterable[str]], categories: Mapping[str, str], *, top: int
 ) -> Evaluation:
     """Return the outcome of each query.
 
     Args:
         queries: at least one query.
         search: returns the names of the tools that a text finds, best first.
-        categories: the category of each tool.
+        categories: the category of each tool. Built-in tools have none and are left out.
         top: the number of results that count.
     """
-    outcomes = (Outcome(query, tuple(search(query.text)), categories[query.tools[0]]) for query in queries)
-    return Evaluation(tuple(outcomes), top)
+
+    def outcome(query: Query) -> Outcome:
+        hits = tuple(name for name in search(query.text) if name in categories)
+        return Outcome(query, hits, categories[query.tools[0]])
+
+    return Evaluation(tuple(map(outcome, queries)), top)
