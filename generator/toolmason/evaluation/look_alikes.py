@@ -109,7 +109,9 @@ def _words(text: str) -> dict[str, str]:
 
 
 def _name_words(name: str) -> dict[str, str]:
-    return {stem(word): word for word in words(name) if word not in STOP_WORDS and word != name.casefold()}
+    """Return the parts of a name by their term, without the whole name that `words` adds to those of `findFiles`."""
+    parts = [word for word in words(name) if word not in STOP_WORDS]
+    return {stem(word): word for word in parts if len(parts) == 1 or word != name.casefold()}
 
 
 def _mentions(entry: ToolEntry, other: str) -> bool:

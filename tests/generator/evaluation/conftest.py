@@ -45,6 +45,10 @@ TOOLS = (
     ("rename_note", "notes", "Change the title of a note", ""),
     ("find_mail", "mail", "Find letters that contain a text", ""),
     ("send_mail", "mail", "Send a letter to an address", 'keywords = ["post"]'),
+    ("archive_letter", "mail", "Store a letter in the archive", ""),
+    ("archive_box", "mail", "Show a box of the archive", 'description = "Display which letters are inside."'),
+    ("print_label", "mail", "Print a label for parcels", ""),
+    ("weigh_parcel", "mail", "Weigh a parcel", ""),
     ("old_mail", "mail", "Find letters of last year", "enabled = false"),
 )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -94,6 +95,25 @@ def test_a_pair_is_confused_by_two_texts_and_gets_proposals(evaluate: Evaluate) 
     assert "write in the description of `find_notes` when to use `find_mail` instead" in pair["proposals"]
 
 
+def test_proposals_name_missing_and_weak_words_and_the_difference(evaluate: Evaluate) -> None:
+    queries = """\
+[queries]
+archive_letter = ["archive a box of letters", "stow something in the archive box"]
+archive_box = ["letter in the archive", "store letters in an archive that displays them"]
+"""
+    pairs = json.loads(evaluate(queries, "--format", "json").stdout)["look_alikes"]
+
+    (pair,) = [pair for pair in pairs if pair["tools"] == ["archive_letter", "archive_box"]]
+    difference = "`letter`, `store` in `archive_letter` and `box`, `show` in `archive_box`"
+    assert pair["proposals"] == [
+        "add `box`, `stow`, `something` to the keywords of `archive_letter` if users call it that",
+        "add `store` to the keywords of `archive_box` if users call it that",
+        "repeat `displays` of `archive_box` in its summary or keywords",
+        f"both names or summaries contain `archive`: begin the summaries with {difference}",
+        "write in the description of `archive_letter` when to use `archive_box` instead",
+    ]
+
+
 def test_min_recall_fails_below_and_passes_at_the_recall(evaluate: Evaluate) -> None:
     queries = '[queries]\nlist_notes = ["list notes", "xylophone"]\n'
     failed = evaluate(queries, "--min-recall", "0.51")
@@ -111,7 +131,7 @@ def test_no_module_that_the_manifest_names_is_imported(
     manifest.write_text(manifest.read_text(encoding="utf-8") + ranker, encoding="utf-8")
     handlers = desk / "handlers" / "desk_handlers"
     handlers.mkdir(parents=True)
-    tools = ("find_notes", "list_notes", "rename_note", "find_mail", "send_mail", "old_mail")
+    tools = re.findall(r"\[tools\.(\w+)\]", manifest.read_text(encoding="utf-8"))
     functions = (f"async def {name}(params, call): ...\n" for name in (*tools, "make"))
     text = "raise SystemExit('imported')\n" + "".join(functions)
     for path in (handlers / "__init__.py", handlers / "desk.py", desk / "ending_ranking.py"):
