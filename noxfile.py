@@ -24,6 +24,8 @@ COVERED = ("tests/test_golden.py", "tests/generator", "tests/schema")
 """Tests whose branch coverage of generator/ has a floor, `fail_under` in pyproject.toml."""
 PACKAGED = ("tests/test_golden.py", "tests/test_start.py", "tests/transcripts", "tests/clients")
 """Tests that packaging can break: they read templates, generated files and other package data."""
+MIN_RECALL = "0.72"
+"""Minimum recall@5 of Workbench's search for everyday phrases, most of which are not in the words of the manifest."""
 CLIMAX = "climax-mcp==0.5.0"
 """Oracle of `toolmason import climax`. Installed without its dependencies: the test does not use mcp 1.x."""
 
@@ -63,7 +65,7 @@ def ci(session: nox.Session) -> None:
 
 @nox.session
 def check(session: nox.Session) -> None:
-    """Compare generated/ with the manifest, and lint the manifest. Writes nothing."""
+    """Compare generated/ with the manifest, lint the manifest, and measure the search. Writes nothing."""
     session.install("-e.[toolkit]")
     _check(session)
 
@@ -71,6 +73,7 @@ def check(session: nox.Session) -> None:
 def _check(session: nox.Session) -> None:
     session.run("toolmason", "check", *session.posargs)
     session.run("toolmason", "lint")
+    session.run("toolmason", "eval", "manifest/eval/everyday.toml", "--min-recall", MIN_RECALL)
 
 
 @nox.session

@@ -310,6 +310,17 @@ def test_the_toolkit_alone_generates_and_checks_a_project(
     assert (notes / "generated" / "notes_server" / "catalogue.json").is_file()
 
 
+def test_the_report_on_the_search_has_its_page_in_the_wheel(
+    environment: Callable[[str], Environment], notes: Path, tmp_path: Path
+) -> None:
+    queries, page = tmp_path / "queries.toml", tmp_path / "page.html"
+    queries.write_text('[queries]\ncount_words = ["count words"]\n', encoding="utf-8")
+    run = environment("toolkit").run("toolmason", "eval", str(queries), "--html", str(page), cwd=notes)
+
+    assert run.returncode == 0, run.stderr
+    assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
+
+
 SERVER_FILES = {
     "clients/claude-code/.mcp.json",
     "clients/codex/.codex/config.toml",

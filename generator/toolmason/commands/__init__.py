@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from toolmason.commands.completion import completion
 from toolmason.commands.embed import embed
+from toolmason.commands.eval import evaluate_search
 from toolmason.commands.explain import explain
 from toolmason.commands.generate import check, generate
 from toolmason.commands.import_ import importing
@@ -25,6 +26,7 @@ for _command in (
     stats,
     search,
     embed,
+    evaluate_search,
     explain,
     schema,
     init,

@@ -18,6 +18,8 @@ from toolmason.diagnostics.terminal import LAYOUTS, supports_colour
 from toolmason.project import Project, ProjectError, find_project
 
 if TYPE_CHECKING:
+    from toolmason_runtime.search.rankers import RankerFactory
+
     from toolmason.diagnostics import Diagnostics
     from toolmason.diagnostics.terminal import Layout
     from toolmason.model.server import Server
@@ -122,6 +124,28 @@ def manifest_option(command: Command) -> Command:
         type=click.Path(dir_okay=False, path_type=Path),
         help="Manifest to use if the project has several, or if none is found in this directory or its parents.",
     )(command)
+
+
+def ranker_option(command: Command) -> Command:
+    """Add `--ranker MODULE:FACTORY`, whose value is the imported factory."""
+    return click.option(
+        "--ranker",
+        metavar="MODULE:FACTORY",
+        callback=_load_ranker,
+        help="Rank with this factory, whose module this imports.",
+    )(command)
+
+
+def _load_ranker(_context: click.Context, _option: click.Parameter, spec: str | None) -> RankerFactory | None:
+    if spec is None:
+        return None
+
+    from toolmason_runtime.search.rankers import load_ranker
+
+    try:
+        return load_ranker(spec)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
 
 
 def format_option(command: Command) -> Command:

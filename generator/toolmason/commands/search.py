@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 import click
 
-from toolmason.commands.options import load_current_server, manifest_option
+from toolmason.commands.options import load_current_server, manifest_option, ranker_option
 
 if TYPE_CHECKING:
     from toolmason_runtime.search.rankers import RankerFactory
@@ -57,47 +57,30 @@ class Hit:
 @click.command()
 @click.argument("words", nargs=-1, required=True)
 @click.option("--limit", type=click.IntRange(min=1), default=10, show_default=True, help="Maximum number of hits.")
-@click.option("--ranker", metavar="MODULE:FACTORY", help="Import and use another ranking, which this runs.")
+@ranker_option
 @manifest_option
-def search(words: tuple[str, ...], limit: int, ranker: str | None, manifest: Path | None) -> None:
+def search(words: tuple[str, ...], limit: int, ranker: RankerFactory | None, manifest: Path | None) -> None:
     """Search the tools as a model would, and the prompts and resources as a person would.
 
     Shows the reason for each hit of a tool: the words that match, and the fields that contain them. A ranker that the
     manifest names is not imported; `--ranker` specifies one.
     """
     server = load_current_server(manifest)
-    click.echo(report_search(server, " ".join(words), limit=limit, ranker=_load_ranker(ranker)), nl=False)
-
-
-def _load_ranker(spec: str | None) -> RankerFactory | None:
-    from toolmason_runtime.search.rankers import load_ranker
-
-    try:
-        return load_ranker(spec) if spec else None
-    except ValueError as error:
-        raise click.UsageError(str(error)) from error
+    click.echo(report_search(server, " ".join(words), limit=limit, ranker=ranker), nl=False)
 
 
 def find_tools(
     server: Server, query: str, *, limit: int, ranker: RankerFactory | None = None
 ) -> tuple[tuple[Hit, ...], int]:
     """Return the first `limit` hits for `query` among all enabled tools of `server`, and the number of all hits."""
-    from toolmason_runtime.discovery import style_for
-    from toolmason_runtime.protocol.selection import Selection
     from toolmason_runtime.search.text import terms
 
-    from toolmason.catalogue.search_index import FIELDS, build_index, field_terms
+    from toolmason.catalogue.search_index import FIELDS, field_terms
     from toolmason.catalogue.table import catalogue
+    from toolmason.catalogue.tool_index import open_index
 
     table = catalogue(server)
-
-    def load_index() -> dict[str, Any]:
-        return cast("dict[str, Any]", build_index(table))
-
-    load_postings = server.postings.encode if server.postings else None
-    selection = Selection(server.discovery.style, all_tools=True)
-    style = style_for(table, selection, load_index, load_postings=load_postings, ranker=ranker)
-    entries = style.index.search(query)
+    entries = open_index(server, ranker).search(query)
     query_terms = dict.fromkeys(terms(query))
     hits = []
     for entry in entries[:limit]:

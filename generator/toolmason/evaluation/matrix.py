@@ -1,0 +1,68 @@
+"""Confusion matrices: the wanted tool of each query by the first hit, for categories and for confused tools."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+MAX_ROWS: Final = 60
+"""Maximum rows: those with the most wrong first hits."""
+NOTHING: Final = "(nothing)"
+"""Column of queries without a hit."""
+OTHERS: Final = "(others)"
+"""Column of the names without a column of their own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """Numbers of queries. A row is the wanted name, a column the name that ranks first."""
+
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    counts: Mapping[tuple[str, str], int]
+
+    def share(self, row: str, column: str) -> float:
+        """Return the share of a row's queries in this cell."""
+        total = sum(self.counts.get((row, name), 0) for name in self.columns)
+        return self.counts.get((row, column), 0) / total if total else 0.0
+
+
+def category_matrix(confusion: Mapping[tuple[str, str], int], categories: Mapping[str, str]) -> Matrix:
+    """Return the matrix of the categories with queries or first hits, in the order of the manifest."""
+    counts: Counter[tuple[str, str]] = Counter()
+    for (wanted, first), count in confusion.items():
+        counts[categories[wanted], categories.get(first, NOTHING)] += count
+    names = tuple(dict.fromkeys(categories.values()))
+    used = {name for cell in counts for name in cell}
+    chosen = used if len(used) <= MAX_ROWS else _most_confused(counts)
+    return _matrix(counts, tuple(name for name in names if name in chosen))
+
+
+def tool_matrix(confusion: Mapping[tuple[str, str], int], categories: Mapping[str, str]) -> Matrix:
+    """Return the matrix of the tools that are confused with another one, in the order of the manifest."""
+    counts = {(wanted, first or NOTHING): count for (wanted, first), count in confusion.items()}
+    chosen = _most_confused(counts)
+    return _matrix(counts, tuple(name for name in categories if name in chosen))
+
+
+def _most_confused(counts: Mapping[tuple[str, str], int]) -> set[str]:
+    """Return at most `MAX_ROWS` names with cells off the diagonal, by the number of queries there."""
+    errors: Counter[str] = Counter()
+    for (wanted, first), count in counts.items():
+        if wanted != first:
+            errors.update({wanted: count, first: count})
+    errors.pop(NOTHING, None)
+    return {name for name, _ in errors.most_common(MAX_ROWS)}
+
+
+def _matrix(counts: Mapping[tuple[str, str], int], names: tuple[str, ...]) -> Matrix:
+    """Return the matrix of `names`; other first hits are counted as `OTHERS`."""
+    known = {*names, NOTHING}
+    cells: Counter[tuple[str, str]] = Counter()
+    for (wanted, first), count in counts.items():
+        if wanted in known:
+            cells[wanted, first if first in known else OTHERS] += count
+    extra = (name for name in (OTHERS, NOTHING) if any(name == first for _, first in cells))
+    return Matrix(names, (*names, *extra), cells)

@@ -1,0 +1,35 @@
+"""The results of `toolmason eval` as one HTML page without scripts and without other files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from toolmason.evaluation.matrix import category_matrix, tool_matrix
+from toolmason.evaluation.results import Results, missed_tools
+
+
+def html_report(results: Results, title: str, categories: Mapping[str, str]) -> str:
+    """Return the page of a server with this title. `categories` has the category of each tool, in manifest order."""
+    environment = Environment(
+        loader=PackageLoader("toolmason.evaluation", "."),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    evaluation = results.evaluation
+    confusion = results.confusion
+    return environment.get_template("page.html.jinja").render(
+        title=title,
+        source=results.source,
+        evaluation=evaluation,
+        misses=[(outcome, list(missed_tools(outcome, evaluation.top))) for outcome in evaluation.misses],
+        look_alikes=results.look_alikes,
+        matrices=[
+            ("Categories", category_matrix(confusion, categories)),
+            ("Confused tools", tool_matrix(confusion, categories)),
+        ],
+    )

@@ -1,0 +1,143 @@
+"""The results of `toolmason eval` as text and as JSON."""
+
+from __future__ import annotations
+
+import textwrap
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any, Final
+
+from toolmason.audit.output import visible
+from toolmason.evaluation.look_alikes import LookAlikes
+from toolmason.evaluation.measure import Evaluation, Outcome, Score
+
+MAX_MISSES: Final = 20
+"""Maximum misses in the text; JSON and HTML have all."""
+MAX_PAIRS: Final = 5
+"""Maximum look-alike pairs in the text; JSON and HTML have all."""
+MAX_CATEGORIES: Final = 30
+"""Maximum categories in the text; JSON and HTML have all."""
+MAX_CHARS: Final = 80
+"""Maximum characters of a query in the text."""
+MAX_TEXTS: Final = 3
+"""Maximum texts shown of a pair."""
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """The evaluation of one file of queries, shown as `source`, and the tools that the search confuses."""
+
+    source: str
+    evaluation: Evaluation
+    look_alikes: tuple[LookAlikes, ...]
+
+    @property
+    def confusion(self) -> Counter[tuple[str, str]]:
+        """The number of queries by their tool and the first hit; the first hit is empty if there is none."""
+        return Counter((outcome.wanted, outcome.first) for outcome in self.evaluation.outcomes)
+
+
+def text_report(results: Results) -> Iterator[str]:
+    """Yield the lines of the report."""
+    evaluation = results.evaluation
+    yield from _table([evaluation.total, *evaluation.categories[:MAX_CATEGORIES]])
+    yield from _rest(len(evaluation.categories), MAX_CATEGORIES, indent="")
+    if evaluation.total.empty:
+        yield f"\nqueries without a result: {evaluation.total.empty}"
+    if evaluation.misses:
+        yield f"\nmisses: {len(evaluation.misses)}, not among the first {evaluation.top}"
+        shown = evaluation.misses[:MAX_MISSES]
+        for category, misses in groupby(shown, key=lambda outcome: outcome.category):
+            yield f"  {category}"
+            yield from (f"    {_miss(outcome, evaluation.top)}" for outcome in misses)
+        yield from _rest(len(evaluation.misses), MAX_MISSES)
+    if results.look_alikes:
+        yield f"\nlook-alike pairs: {len(results.look_alikes)}"
+        for pair in results.look_alikes[:MAX_PAIRS]:
+            yield from _pair(pair)
+        yield from _rest(len(results.look_alikes), MAX_PAIRS)
+
+
+def _table(scores: Sequence[Score]) -> Iterator[str]:
+    width = max(len("category"), *(len(score.name) for score in scores))
+    depths = "".join(f"@{top}".rjust(6) for top in scores[0].recall)
+    yield f"{'category':{width}}  queries{depths}  misses"
+    for score in scores:
+        recall = "".join(f"{share:6.2f}" for share in score.recall.values())
+        yield f"{score.name:{width}}  {score.queries:7}{recall}  {score.misses:6}"
+
+
+def missed_tools(outcome: Outcome, top: int) -> Iterator[str]:
+    """Yield the tools of a query that are not among the first `top` hits, with their rank."""
+    for tool in outcome.query.tools:
+        rank = outcome.rank(tool)
+        if rank is None or rank > top:
+            yield f"{tool} ({f'rank {rank}' if rank else 'not found'})"
+
+
+def _miss(outcome: Outcome, top: int) -> str:
+    instead = f"instead {outcome.in_the_way}" if outcome.in_the_way else "nothing found"
+    return f"{_short(outcome.query.text)}: {', '.join(missed_tools(outcome, top))}, {instead}"
+
+
+def _pair(pair: LookAlikes) -> Iterator[str]:
+    yield f"  {pair.tools[0]}, {pair.tools[1]}"
+    for confusion in pair.confusions[:MAX_TEXTS]:
+        yield f"    {_short(confusion.text)}: {confusion.first} before {confusion.wanted}"
+    yield from _rest(len(pair.confusions), MAX_TEXTS, indent="    ")
+    yield from (f"    - {proposal}" for proposal in pair.proposals)
+
+
+def _short(text: str) -> str:
+    return textwrap.shorten(visible(text), MAX_CHARS, placeholder=" ...")
+
+
+def _rest(count: int, shown: int, indent: str = "  ") -> Iterator[str]:
+    if count > shown:
+        yield f"{indent}{count - shown} more; --format json and --html have all"
+
+
+def json_report(results: Results) -> dict[str, Any]:
+    """Return the report as JSON."""
+    evaluation = results.evaluation
+    return {
+        "file": results.source,
+        "top": evaluation.top,
+        "total": _score(evaluation.total),
+        "categories": {score.name: _score(score) for score in evaluation.categories},
+        "misses": [
+            {
+                "query": outcome.query.text,
+                "category": outcome.category,
+                "ranks": {tool: outcome.rank(tool) for tool in outcome.query.tools},
+                "in_the_way": outcome.in_the_way or None,
+            }
+            for outcome in evaluation.misses
+        ],
+        "look_alikes": [
+            {
+                "tools": list(pair.tools),
+                "texts": [
+                    {"text": confusion.text, "wanted": confusion.wanted, "first": confusion.first}
+                    for confusion in pair.confusions
+                ],
+                "proposals": list(pair.proposals),
+            }
+            for pair in results.look_alikes
+        ],
+        "confusion": [
+            {"wanted": wanted, "first": first or None, "queries": count}
+            for (wanted, first), count in sorted(results.confusion.items())
+        ],
+    }
+
+
+def _score(score: Score) -> dict[str, Any]:
+    return {
+        "queries": score.queries,
+        "recall": {str(top): round(share, 4) for top, share in score.recall.items()},
+        "misses": score.misses,
+        "empty": score.empty,
+    }
