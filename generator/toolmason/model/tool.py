@@ -113,6 +113,8 @@ class Tool:
     schema: JsonSchema
     input_schema: JsonSchema
     renamed: Mapping[str, str]
+    has_described_rules: bool
+    """Whether descriptions in `input_schema` state rules that its keywords cannot express."""
     output_schema: JsonSchema | None
     examples: tuple[Example, ...]
     protocol: ClassName

@@ -81,6 +81,7 @@ def resolve_tool(context: ResolveContext, checker: SchemaChecker, name: str, tab
         schema=schema,
         input_schema=sent.schema,
         renamed=sent.renamed,
+        has_described_rules=any(finding.lossy for finding in sent.findings),
         output_schema=json_schema.result_schema(result, context.types) if result else None,
         examples=_examples(name, table, sent),
         protocol=class_name(name),

@@ -52,6 +52,8 @@ class DiscoveryEntry(TypedDict):
     """The same for single styles, which do not list `pinned`; absent without any."""
     page_tokens: int
     split_calls: bool
+    detail: NotRequired[str]
+    """`full` if every search result contains its schema; absent for signatures."""
     list_fetch_chunk: NotRequired[bool]
     """Whether `classic` lists `fetch_chunk`; absent means false."""
 
@@ -122,6 +124,8 @@ class ToolEntry(TypedDict):
     """The schema of the arguments, if it has more rules than `inputSchema` and the tool has no model."""
     result_schema: NotRequired[dict[str, Any]]
     """The schema of the results, if it has more rules than `outputSchema`."""
+    has_described_rules: NotRequired[bool]
+    """Whether descriptions in `inputSchema` state rules that its keywords cannot express; absent means false."""
     unique: NotRequired[list[list[str]]]
     """Paths of the arrays with `uniqueItems`, which a model cannot express; `*` is every item: `["files", "*"]`."""
     renamed: NotRequired[dict[str, str]]
