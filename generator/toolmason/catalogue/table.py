@@ -120,8 +120,8 @@ def tool_entry(tool: Tool) -> ToolEntry:
     # Only for raw schemas: generated models implement the types of the manifest.
     if not tool.params_class and tool.schema != tool.input_schema:
         entry["arguments_schema"] = tool.schema
-    if tool.has_described_rules:
-        entry["has_described_rules"] = True
+    if tool.complete_schema is not None:
+        entry["complete_schema"] = tool.complete_schema
     if tool.params_class and (paths := unique_paths(tool.schema)):
         entry["unique"] = paths
     if tool.output_schema is not None:

@@ -113,8 +113,8 @@ class Tool:
     schema: JsonSchema
     input_schema: JsonSchema
     renamed: Mapping[str, str]
-    has_described_rules: bool
-    """Whether descriptions in `input_schema` state rules that its keywords cannot express."""
+    complete_schema: JsonSchema | None
+    """The schema of search answers, without references; None if keywords of `input_schema` state all rules."""
     output_schema: JsonSchema | None
     examples: tuple[Example, ...]
     protocol: ClassName

@@ -179,7 +179,7 @@ class _Search:
             tags = list(self._index.tags(entry))
             result |= {"cli_name": command_line(entry), "category": entry["category"], "tags": tags}
         if is_named or self._is_full or not shown.is_lossless:
-            result["input_schema"] = tool["inputSchema"]
+            result["input_schema"] = entry.get("complete_schema", tool["inputSchema"])
         if hit.reason == "spelling":
             result["match"] = "spelling"
         return result | deprecation_note(entry)

@@ -64,7 +64,7 @@ class Signature:
 def signature(entry: ToolEntry) -> Signature:
     """Return the signature of a tool."""
     schema = entry["tool"]["inputSchema"]
-    if not entry.get("has_described_rules"):
+    if "complete_schema" not in entry:
         known = _stems(f"{entry['tool']['name']} {entry['summary']}")
         try:
             return Signature(f"({_parameters(schema, known)})", is_lossless=True)
@@ -86,8 +86,9 @@ def _parameters(schema: Mapping[str, Any], known: AbstractSet[str] | None = None
         raise _InexpressibleError
     parts = []
     for name, mark, part in _members(schema):
+        value = f"{_type(part)}{_default(part)}"
         text = "" if known is None or mark else _text(name, part, known)
-        parts.append(f"{_name(name)}{mark}:{_type(part)}{_default(part)}{text}")
+        parts.append(f"{_name(name)}{mark}:{value}{text}")
     return ", ".join(parts)
 
 

@@ -124,8 +124,8 @@ class ToolEntry(TypedDict):
     """The schema of the arguments, if it has more rules than `inputSchema` and the tool has no model."""
     result_schema: NotRequired[dict[str, Any]]
     """The schema of the results, if it has more rules than `outputSchema`."""
-    has_described_rules: NotRequired[bool]
-    """Whether descriptions in `inputSchema` state rules that its keywords cannot express; absent means false."""
+    complete_schema: NotRequired[dict[str, Any]]
+    """The schema for search answers, if only descriptions in `inputSchema` state some of the rules."""
     unique: NotRequired[list[list[str]]]
     """Paths of the arrays with `uniqueItems`, which a model cannot express; `*` is every item: `["files", "*"]`."""
     renamed: NotRequired[dict[str, str]]

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 from hypothesis import find, settings
 from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
 
 TYPES = {"str": "string", "int": "integer", "number": "number", "bool": "boolean", "object": "object", "any": ""}
 RANGES = {
@@ -17,6 +20,8 @@ RANGES = {
     "array": ("minItems", "maxItems"),
     "object": ("minProperties", "maxProperties"),
 }
+MAX_BRANCHES = 4
+MAX_DEPTH = 12
 NUMBER = r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?"
 VALUE = re.compile(rf'(?P<word>[A-Za-z_.][A-Za-z0-9_./-]*)|(?=["\[{{])|(?={NUMBER})')
 
@@ -131,39 +136,75 @@ def known_schema(result: dict[str, Any]) -> dict[str, Any]:
     return schema
 
 
-def arguments_for(schema: dict[str, Any], *, optional: bool = False) -> Any:
-    """Return a value that fits `schema`, as simple as possible; with `optional`, objects have all of their members."""
-    if "default" in schema and schema["default"] is not None:
-        return schema["default"]
-    if "enum" in schema:
-        return schema["enum"][0]
-    if "anyOf" in schema:
-        return arguments_for(schema["anyOf"][0], optional=optional)
-    match schema.get("type"):
-        case "object":
-            members = schema.get("properties", {}).items()
-            names = schema.get("required", ())
-            return {
-                name: arguments_for(member, optional=optional) for name, member in members if optional or name in names
-            }
-        case "array":
-            item = arguments_for(schema.get("items", {}), optional=optional)
-            return [item] * max(schema.get("minItems", 0), min(1, schema.get("maxItems", 1)))
-        case "string":
-            return _text(schema)
-        case "integer" | "number":
-            return min(max(1, schema.get("minimum", 1)), schema.get("maximum", 1))
-        case "boolean":
-            return True
-        case _:
+def arguments_for(result: dict[str, Any]) -> Any:
+    """Return arguments for a result of a search that are valid by its own words; the last attempt if none is."""
+    schema = known_schema(result)
+    rules = Draft202012Validator(schema)
+    attempts = (
+        _Attempt(schema, *choice).value(schema)
+        for choice in product((False, True), range(MAX_BRANCHES), (1, 0, 2, 0.5, 10))
+    )
+    first = next(attempts)
+    return first if rules.is_valid(first) else next(filter(rules.is_valid, attempts), first)
+
+
+@dataclass(frozen=True)
+class _Attempt:
+    """A way to make up values: with optional members or without, the number of the branch of unions, and a number."""
+
+    root: dict[str, Any]
+    optional: bool
+    branch: int
+    number: float
+
+    def value(self, schema: Any, depth: int = 0) -> Any:
+        """Return a value for a schema."""
+        if not isinstance(schema, dict) or depth > MAX_DEPTH:
             return "x"
+        if "$ref" in schema:
+            target = self.root
+            for step in schema["$ref"].split("/")[1:]:
+                target = target[step]
+            return self.value(target, depth + 1)
+        for keyword in ("allOf", "anyOf", "oneOf"):
+            if keyword in schema:
+                rest = {key: rule for key, rule in schema.items() if key != keyword}
+                branch = schema[keyword][min(self.branch, len(schema[keyword]) - 1)]
+                required = [*rest.get("required", ()), *branch.get("required", ())]
+                return self.value({**rest, **branch, **({"required": required} if required else {})}, depth + 1)
+        if schema.get("default") is not None:
+            return schema["default"]
+        if "enum" in schema or "const" in schema:
+            return schema["enum"][0] if "enum" in schema else schema["const"]
+        return self._of_type(schema, schema.get("type", "object" if "properties" in schema else "string"), depth)
+
+    def _of_type(self, schema: dict[str, Any], kind: Any, depth: int) -> Any:
+        match kind:
+            case "object":
+                members = schema.get("properties", {})
+                optional = members if self.optional else ()
+                names = dict.fromkeys((*schema.get("required", ()), *optional))
+                return {name: self.value(members.get(name), depth + 1) for name in names}
+            case "array":
+                first = [self.value(item, depth + 1) for item in schema.get("prefixItems", ())]
+                count = max(schema.get("minItems", 0), int(self.optional)) - len(first)
+                return [*first, *(self.value(schema.get("items", {}), depth + 1) for _ in range(count))]
+            case "string":
+                return _text(schema)
+            case "integer" | "number":
+                return min(max(self.number, schema.get("minimum", 1)), schema.get("maximum", 1e9))
+            case "boolean":
+                return True
+            case "null":
+                return None
+            case [first, *_]:
+                return self._of_type(schema, first, depth)
+        raise AssertionError(kind)
 
 
 def _text(schema: dict[str, Any]) -> str:
     low, high = schema.get("minLength", 0), schema.get("maxLength", 1000)
     if "pattern" not in schema:
         return ("x" * low or "x")[:high]
-    pattern = st.from_regex(schema["pattern"], fullmatch=False)
-    return find(
-        pattern, lambda text: low <= len(text) <= high, settings=settings(database=None, derandomize=True)
-    )
+    known = settings(database=None, derandomize=True)
+    return find(st.from_regex(schema["pattern"]), lambda text: low <= len(text) <= high, settings=known)
