@@ -22,7 +22,6 @@ from toolmason_runtime.protocol.tokens import estimate_tokens
 from toolmason_runtime.server.package_files import server_files
 
 from toolmason.clients import CLAUDE_CODE, CODEX, GEMINI_CLI, clients
-from workbench_server.catalogue import CATALOGUE
 
 OPENCODE = "opencode"
 SELECTED = tuple(REAL_CLIENTS) if os.environ.get("TOOLMASON_CLIENTS") == "all" else (CODEX, GEMINI_CLI)
@@ -159,7 +158,7 @@ def test_a_client_reads_its_configuration_lists_the_tools_and_calls_one(
 
     facts = clients()[host.client.key]
     assert facts.names
-    listed = {"search", "call", "call_read", *CATALOGUE["discovery"]["pinned"]}
+    listed = {"search", "call", "call_read"}
     names = {facts.names.form.format(server=workbench.name, tool=tool) for tool in listed}
     assert {name for name in done.model.tools if workbench.name in name} == names
     assert workbench.result in done.model.results[0]
@@ -167,6 +166,28 @@ def test_a_client_reads_its_configuration_lists_the_tools_and_calls_one(
     assert f'"name": "{facts.client_info}"' in json.dumps([message.content for message in done.messages])
     assert host.client.key != CODEX or not done.sent("prompts/list")
     record_property(REPORT, tool_sizes(host.client, workbench, done))
+
+
+@on(*SELECTED)
+def test_a_client_shows_the_whole_answer_of_a_search_once_and_its_signature_leads_to_a_call(
+    host: Host, workbench: Server
+) -> None:
+    host.configure(workbench)
+
+    names = clients()[host.client.key].names
+    assert names
+    search = names.form.format(server=workbench.name, tool="search")  # clients have tools of that name, too
+    done = host.run("Read the greeting.", (search, {"query": "read text files"}), workbench.step)
+
+    [answer] = [answer for answer in done.answers("tools/call") if '"results"' in answer["content"][0]["text"]]
+    assert answer.keys() <= {"content", "isError", "_meta", "resultType"}
+    [block] = answer["content"]
+    first = json.loads(block["text"])["results"][0]
+    assert (first["tool_name"], first["signature"][:7]) == ("read_files", "(files:")
+    found, called = done.model.results
+    assert block["text"] in found
+    assert found.count("read_files") == block["text"].count("read_files")
+    assert workbench.result in called
 
 
 def tool_sizes(client: RealClient, server: Server, done: Run) -> Mapping[str, object]:
