@@ -18,10 +18,17 @@ from typing import Any
 import pytest
 from real_clients import REAL_CLIENTS, REPORT, Place, RealClient, Run, provide, run, write
 from scripted_model import Step
+from toolmason_runtime.discovery import style_for
+from toolmason_runtime.protocol.selection import Selection
 from toolmason_runtime.protocol.tokens import estimate_tokens
 from toolmason_runtime.server.package_files import server_files
 
+from toolmason.catalogue.table import catalogue
+from toolmason.catalogue.tools_field import tools_field
 from toolmason.clients import CLAUDE_CODE, CODEX, GEMINI_CLI, clients
+from toolmason.diagnostics import Diagnostics
+from toolmason.pipeline import read
+from toolmason.project import find_project
 
 OPENCODE = "opencode"
 SELECTED = tuple(REAL_CLIENTS) if os.environ.get("TOOLMASON_CLIENTS") == "all" else (CODEX, GEMINI_CLI)
@@ -166,6 +173,26 @@ def test_a_client_reads_its_configuration_lists_the_tools_and_calls_one(
     assert f'"name": "{facts.client_info}"' in json.dumps([message.content for message in done.messages])
     assert host.client.key != CODEX or not done.sent("prompts/list")
     record_property(REPORT, tool_sizes(host.client, workbench, done))
+    recorded = [tool for tool in sent_tools(done) if workbench.name in tool.get("function", tool).get("name", "")]
+    assert tokens(recorded) == pytest.approx(tokens(computed_tools(host.client)), rel=0.03)
+
+
+def sent_tools(done: Run) -> list[dict[str, Any]]:
+    """Return the entries of the field `tools` that the client sent."""
+    return [entry for tool in done.model.tools_field for entry in tool.get("functionDeclarations", [tool])]
+
+
+def computed_tools(client: RealClient) -> list[Any]:
+    """Return the entries of Workbench as `toolmason stats` counts them."""
+    reading = read(find_project(Path(__file__).parent), diagnostics=Diagnostics())
+    assert reading
+    table = catalogue(reading.server)
+    listed = style_for(table, Selection(table["discovery"]["style"]), dict).listed()
+    return tools_field(clients()[client.key], reading.server, listed)
+
+
+def tokens(tools: list[Any]) -> int:
+    return estimate_tokens(json.dumps(tools, separators=(",", ":")))
 
 
 @on(*SELECTED)
@@ -197,9 +224,9 @@ def tool_sizes(client: RealClient, server: Server, done: Run) -> Mapping[str, ob
     return {
         "client": client.key,
         "tools": len(tools),
-        "tokens": estimate_tokens(json.dumps(done.model.tools_field)),
+        "tokens": tokens(done.model.tools_field),
         f"{server.name}_tools": len(ours),
-        f"{server.name}_tokens": estimate_tokens(json.dumps(ours)),
+        f"{server.name}_tokens": tokens(ours),
     }
 
 

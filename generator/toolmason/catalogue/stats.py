@@ -14,6 +14,8 @@ from toolmason_runtime.protocol.selection import STYLES, Selection
 from toolmason_runtime.protocol.tokens import estimate_tokens
 
 from toolmason.catalogue.table import catalogue
+from toolmason.catalogue.tools_field import tools_field
+from toolmason.clients import clients
 from toolmason.model.server import Server
 
 _REFERENCE: Final = re.compile(r'"#/\$defs/([^"]+)"')
@@ -73,7 +75,7 @@ def _cost(tool: WireTool) -> Cost:
 
 
 def report_stats(server: Server) -> str:
-    """Return two tables: tools by decreasing cost, and styles with their share of the full list.
+    """Return tables: tools by decreasing cost, styles with their share of the full list, and clients.
 
     `as declared` is the cost of a tool if its schema were sent as the manifest declares it.
     """
@@ -100,8 +102,18 @@ def report_stats(server: Server) -> str:
     return (
         f"{_table(('tool', 'bytes', 'tokens', 'as declared'), tools)}\n"
         f"{_table(('style', 'listed', 'bytes', 'tokens', 'of full list'), styles)}\n"
+        f"{_table(('sent to a model by', 'tokens'), _client_rows(server))}\n"
         "Tokens are estimates; some tokenizers count up to twice as many.\n"
     )
+
+
+def _client_rows(server: Server) -> list[tuple[str, str]]:
+    """Return the tokens of the field `tools` of each client in the server's style."""
+    style = style_for(catalogue(server), Selection(server.discovery.style), dict)
+    fields = (
+        (client.title, tools_field(client, server, style.listed())) for client in clients().values() if client.tools_field
+    )
+    return [(title, f"{estimate_tokens(json.dumps(sent, separators=(',', ':'))):,}") for title, sent in fields]
 
 
 def _declared_tokens(server: Server, costs: Sequence[Cost]) -> list[int]:
