@@ -62,7 +62,7 @@ def stats(table: Catalogue) -> Stats:
     return Stats(tuple(tools.values()), tuple(styles))
 
 
-def _to_wire(value: Mapping[str, Any]) -> str:
+def _to_wire(value: Mapping[str, Any] | Sequence[Any]) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
@@ -110,10 +110,9 @@ def report_stats(server: Server) -> str:
 def _client_rows(server: Server) -> list[tuple[str, str]]:
     """Return the tokens of the field `tools` of each client in the server's style."""
     style = style_for(catalogue(server), Selection(server.discovery.style), dict)
-    fields = (
-        (client.title, tools_field(client, server, style.listed())) for client in clients().values() if client.tools_field
-    )
-    return [(title, f"{estimate_tokens(json.dumps(sent, separators=(',', ':'))):,}") for title, sent in fields]
+    listed = style.listed()
+    fields = {client.title: tools_field(client, server, listed) for client in clients().values()}
+    return [(title, f"{estimate_tokens(_to_wire(sent)):,}") for title, sent in fields.items() if sent]
 
 
 def _declared_tokens(server: Server, costs: Sequence[Cost]) -> list[int]:
