@@ -207,4 +207,5 @@ def _text(schema: dict[str, Any]) -> str:
     if "pattern" not in schema:
         return ("x" * low or "x")[:high]
     known = settings(database=None, derandomize=True)
-    return find(st.from_regex(schema["pattern"]), lambda text: low <= len(text) <= high, settings=known)
+    text: str = find(st.from_regex(schema["pattern"]), lambda text: low <= len(text) <= high, settings=known)
+    return text

@@ -112,7 +112,7 @@ def _type(schema: Any) -> str:
     """Return the type of a value with its limits."""
     if not isinstance(schema, Mapping) or not isinstance(schema.get("type"), str | None):
         raise _InexpressibleError
-    kind = schema.get("type")
+    kind: Any = schema.get("type")
     if "enum" in schema:
         _check_keywords(schema, {"type", "enum", "default"})
         return _enum(schema["enum"], kind)
@@ -150,7 +150,7 @@ def _enum(values: Sequence[Any], kind: Any) -> str:
 
 def _limits(schema: Mapping[str, Any], kind: str) -> str:
     """Return the limits of a value: `(1..)`, `(1..20)`, `(..100, /^[a-z]+$/)`."""
-    low, high = (schema.get(keyword) for keyword in _RANGES.get(kind, (None, None)))
+    low, high = (schema.get(keyword) for keyword in _RANGES.get(kind, ("", "")))
     bounds = ["" if bound is None else _json(bound) for bound in (low, high)]
     parts = ["..".join(bounds)] if any(bounds) else []
     if "format" in schema:

@@ -24,7 +24,8 @@ from toolmason.diagnostics import Diagnostics
 from toolmason.manifest.document import Document
 from toolmason.manifest.validate import validate
 from toolmason.resolve import resolve
-from toolmason.resolve.raw_schema import RawSchemaError, read_raw_schema
+from toolmason.resolve.raw_schema import read_raw_schema
+from toolmason.resolve.raw_schema_error import RawSchemaError
 from workbench_server.catalogue import CATALOGUE
 
 MakeDesk = Callable[..., Any]
