@@ -141,13 +141,14 @@ class _Search:
             "mode": "summary",
             "summary": page,
             "total_tools": len(self._index.tools),
-            **_pagination(len(groups), offset, len(page)),
+            "total_matches": len(groups),
+            **_next_page(len(groups), offset, len(page)),
             "hint": f"Call {self._name} with a query or a category to get tools with their arguments.",
         }
 
     def _results(self, hits: Sequence[Hit], limit: int, offset: int) -> dict[str, Any]:
         page = fit_budget(map(self._result, hits[offset : offset + limit]), self._budget)
-        result: dict[str, Any] = {"mode": "search", "results": page, **_pagination(len(hits), offset, len(page))}
+        result: dict[str, Any] = {"mode": "search", "results": page, **_next_page(len(hits), offset, len(page))}
         if not hits:
             return result | {
                 "categories": list(self._index.categories),
@@ -195,7 +196,7 @@ def _group(group: Group) -> dict[str, Any]:
     }
 
 
-def _pagination(total: int, offset: int, returned: int) -> dict[str, int]:
-    """Return the number of matches, and the offset of the next page if there is one."""
+def _next_page(total: int, offset: int, returned: int) -> dict[str, int]:
+    """Return `{"next_offset": N}` if there is another page, otherwise an empty dict."""
     end = offset + returned
-    return {"total_matches": total} | ({"next_offset": end} if returned and end < total else {})
+    return {"next_offset": end} if returned and end < total else {}

@@ -40,7 +40,8 @@ _RANGES: Final = {
 }
 _KEYWORDS: Final = {"object": {"type", "properties"}, "string": {"type", "format", "pattern"}}
 _FILLERS: Final = frozenset(
-    {"a", "an", "and", "as", "at", "be", "by", "for", "from", "in", "is", "of", "on", "or", "that", "the", "this", "to"}
+    {"a", "an", "and", "as", "at", "be", "by", "for", "from", "given", "in", "is", "of", "on", "or", "provided"}
+    | {"specified", "that", "the", "this", "to", "used", "value", "which", "with"}
 )
 """Words that add nothing to a description."""
 _STATED_LIMITS: Final = re.compile(
@@ -181,7 +182,7 @@ def _text(name: str, schema: Mapping[str, Any], known: AbstractSet[str]) -> str:
 
 
 def _stems(text: str) -> set[str]:
-    return {stem(word) for word in words(text)} - _FILLERS
+    return {stem(word) for word in words(text) if word not in _FILLERS}
 
 
 def _value(value: Any) -> str:

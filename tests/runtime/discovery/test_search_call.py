@@ -525,7 +525,6 @@ def test_a_search_without_matches_is_an_empty_list_with_the_categories(server: A
     answer = server.ask("search", **arguments)
 
     assert answer["results"] == []
-    assert answer["total_matches"] == 0
     assert answer["categories"] == ["files", "git", "issues", "messages"]
 
 
@@ -541,7 +540,7 @@ def test_an_answer_keeps_to_its_budget_and_says_how_to_get_the_rest(huge: Catalo
     answer = server.ask("search", query="archive the records", limit=200)
 
     assert cost(answer) <= huge["discovery"]["page_tokens"]
-    assert answer["next_offset"] == len(answer["results"]) < answer["total_matches"]
+    assert answer["next_offset"] == len(answer["results"]) < 200
 
 
 def test_pages_join_to_the_whole_ranking(huge: Catalogue, desk: MakeDesk) -> None:
