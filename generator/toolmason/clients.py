@@ -144,6 +144,23 @@ class Passed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ToolsField:
+    """The form in which a client sends tools to a model."""
+
+    tool: Mapping[str, Any]
+    group: Mapping[str, Any] = field(default_factory=dict)
+    """The entry around all tools of a server; empty if there is none."""
+    properties: Mapping[str, Any] = field(default_factory=dict)
+    """Parameters that it adds to every tool."""
+    keywords: Mapping[str, Any] = field(default_factory=dict)
+    """Keywords that it adds to every schema."""
+    drops: Sequence[str] = ()
+    """Keywords that it removes from parameters."""
+    source: str
+    checked: dt.date
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Client:
     """One client. Facts that are unknown or do not apply are None."""
 
@@ -156,6 +173,7 @@ class Client:
     plugin: Plugin | None = None
     live: LiveSyntax | None = None
     names: ToolNames | None = None
+    tools_field: ToolsField | None = None
     withheld: Withheld | None = None
     passed: Passed | None = None
     max_description: int | None = None
@@ -187,6 +205,8 @@ def _client(key: str, table: Mapping[str, Any]) -> Client:
         values["live"] = LiveSyntax(**table["live"])
     if "names" in table:
         values["names"] = ToolNames(**{**origin, **table["names"]})
+    if "tools_field" in table:
+        values["tools_field"] = ToolsField(**table["tools_field"])
     if withheld := table.get("withheld"):
         sets = {"passed_prefixes": tuple(withheld["passed_prefixes"]), "names": frozenset(withheld["names"])}
         values["withheld"] = Withheld(**{**withheld, **sets})

@@ -11,8 +11,6 @@ from typing import Any
 
 import pytest
 
-from workbench_server.catalogue import CATALOGUE
-
 REPOSITORY = Path(__file__).parents[2]
 NODE_MODULES = REPOSITORY / "tests" / "node_modules"
 ERAS = ("legacy", "modern")
@@ -63,15 +61,14 @@ def inspector(request: pytest.FixtureRequest, tmp_path: Path) -> Inspector:
 def test_the_list_is_the_meta_tools_and_the_pinned_ones(inspector: Inspector) -> None:
     listed = [tool["name"] for tool in inspector.result("tools/list")["tools"]]
 
-    assert listed == ["search", "call", "call_read", *CATALOGUE["discovery"]["pinned"]]
+    assert listed == ["search", "call", "call_read"]
 
 
 def test_a_tool_is_found_and_called_on_the_files_of_this_repository(inspector: Inspector) -> None:
     answer = inspector.call("search", query="the first lines of a file")
-    assert json.loads(answer["content"][0]["text"]) == answer["structuredContent"]
-    found = answer["structuredContent"]["results"][0]
+    found = json.loads(answer["content"][0]["text"])["results"][0]
     assert found["tool_name"] == "read_files"
-    assert "files" in found["input_schema"]["properties"]
+    assert found["signature"].startswith("(files:{path:str")
 
     request = {"files": [{"path": "pyproject.toml", "head": 1}]}
     read = inspector.call("call_read", tool_name=found["tool_name"], args=request)

@@ -18,11 +18,17 @@ from typing import Any
 import pytest
 from real_clients import REAL_CLIENTS, REPORT, Place, RealClient, Run, provide, run, write
 from scripted_model import Step
+from toolmason_runtime.discovery import style_for
+from toolmason_runtime.protocol.selection import Selection
 from toolmason_runtime.protocol.tokens import estimate_tokens
 from toolmason_runtime.server.package_files import server_files
 
+from toolmason.catalogue.table import catalogue
+from toolmason.catalogue.tools_field import tools_field
 from toolmason.clients import CLAUDE_CODE, CODEX, GEMINI_CLI, clients
-from workbench_server.catalogue import CATALOGUE
+from toolmason.diagnostics import Diagnostics
+from toolmason.pipeline import read
+from toolmason.project import find_project
 
 OPENCODE = "opencode"
 SELECTED = tuple(REAL_CLIENTS) if os.environ.get("TOOLMASON_CLIENTS") == "all" else (CODEX, GEMINI_CLI)
@@ -159,7 +165,7 @@ def test_a_client_reads_its_configuration_lists_the_tools_and_calls_one(
 
     facts = clients()[host.client.key]
     assert facts.names
-    listed = {"search", "call", "call_read", *CATALOGUE["discovery"]["pinned"]}
+    listed = {"search", "call", "call_read"}
     names = {facts.names.form.format(server=workbench.name, tool=tool) for tool in listed}
     assert {name for name in done.model.tools if workbench.name in name} == names
     assert workbench.result in done.model.results[0]
@@ -167,6 +173,48 @@ def test_a_client_reads_its_configuration_lists_the_tools_and_calls_one(
     assert f'"name": "{facts.client_info}"' in json.dumps([message.content for message in done.messages])
     assert host.client.key != CODEX or not done.sent("prompts/list")
     record_property(REPORT, tool_sizes(host.client, workbench, done))
+    recorded = [tool for tool in sent_tools(done) if workbench.name in tool.get("function", tool).get("name", "")]
+    assert tokens(recorded) == pytest.approx(tokens(computed_tools(host.client)), rel=0.03)
+
+
+def sent_tools(done: Run) -> list[dict[str, Any]]:
+    """Return the entries of the field `tools` that the client sent."""
+    return [entry for tool in done.model.tools_field for entry in tool.get("functionDeclarations", [tool])]
+
+
+def computed_tools(client: RealClient) -> list[Any]:
+    """Return the entries of Workbench as `toolmason stats` counts them."""
+    reading = read(find_project(Path(__file__).parent), diagnostics=Diagnostics())
+    assert reading
+    table = catalogue(reading.server)
+    listed = style_for(table, Selection(table["discovery"]["style"]), dict).listed()
+    return tools_field(clients()[client.key], reading.server, listed)
+
+
+def tokens(tools: list[Any]) -> int:
+    return estimate_tokens(json.dumps(tools, separators=(",", ":")))
+
+
+@on(*SELECTED)
+def test_a_client_shows_the_whole_answer_of_a_search_once_and_its_signature_leads_to_a_call(
+    host: Host, workbench: Server
+) -> None:
+    host.configure(workbench)
+
+    names = clients()[host.client.key].names
+    assert names
+    search = names.form.format(server=workbench.name, tool="search")  # clients have tools of that name, too
+    done = host.run("Read the greeting.", (search, {"query": "read text files"}), workbench.step)
+
+    [answer] = [answer for answer in done.answers("tools/call") if '"results"' in answer["content"][0]["text"]]
+    assert answer.keys() <= {"content", "isError", "_meta", "resultType"}
+    [block] = answer["content"]
+    first = json.loads(block["text"])["results"][0]
+    assert (first["tool_name"], first["signature"][:7]) == ("read_files", "(files:")
+    found, called = done.model.results
+    assert block["text"] in found
+    assert found.count("read_files") == block["text"].count("read_files")
+    assert workbench.result in called
 
 
 def tool_sizes(client: RealClient, server: Server, done: Run) -> Mapping[str, object]:
@@ -176,9 +224,9 @@ def tool_sizes(client: RealClient, server: Server, done: Run) -> Mapping[str, ob
     return {
         "client": client.key,
         "tools": len(tools),
-        "tokens": estimate_tokens(json.dumps(done.model.tools_field)),
+        "tokens": tokens(done.model.tools_field),
         f"{server.name}_tools": len(ours),
-        f"{server.name}_tokens": estimate_tokens(json.dumps(ours)),
+        f"{server.name}_tokens": tokens(ours),
     }
 
 

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -95,7 +96,7 @@ class Sample:
     async def search(self, dispatcher: Dispatcher | None = None, /, **arguments: Any) -> dict[str, Any]:
         result = await self.call(dispatcher or self.dispatcher(), "climax_search", **arguments)
         assert "isError" not in result, result
-        found: dict[str, Any] = result["structuredContent"]
+        found: dict[str, Any] = json.loads(result["content"][0]["text"])
         return found
 
     async def run(

@@ -103,16 +103,22 @@ async def test_each_style_describes_it(store: ChunkStore) -> None:
         served("discover-schema", store), "discover_tools", query="fetch_chunk", detail_level="full"
     )
 
-    assert found["structuredContent"]["results"][0]["tool_name"] == FETCH_CHUNK
-    assert found["structuredContent"]["results"][0]["input_schema"] == schema
-    assert set(described["structuredContent"]["parameters"]) == {"cacheKey", "chunkIndex"}
-    assert FETCH_CHUNK in shown["content"][0]["text"]
-    assert discovered["structuredContent"]["tools"][0]["name"] == FETCH_CHUNK
+    assert content(found)["results"][0]["tool_name"] == FETCH_CHUNK
+    assert content(found)["results"][0]["input_schema"] == schema
+    assert set(content(described)["parameters"]) == {"cacheKey", "chunkIndex"}
+    assert content(shown)["name"] == FETCH_CHUNK
+    assert content(discovered)["tools"][0]["name"] == FETCH_CHUNK
+
+
+def content(result: dict[str, Any]) -> dict[str, Any]:
+    """Return the JSON of a meta-tool."""
+    answer: dict[str, Any] = json.loads(result["content"][0]["text"])
+    return answer
 
 
 async def test_it_is_in_no_category_and_counted_nowhere(store: ChunkStore) -> None:
-    summary = (await call(served("search-call", store), "search"))["structuredContent"]
-    listing = (await call(served("list-describe", store), "list_available_tools"))["structuredContent"]
+    summary = content(await call(served("search-call", store), "search"))
+    listing = content(await call(served("list-describe", store), "list_available_tools"))
 
     assert summary["total_tools"] == sum(group["tool_count"] for group in summary["summary"]) == listing["total"]
     assert FETCH_CHUNK not in {tool["name"] for tool in listing["tools"]}

@@ -52,7 +52,8 @@ async def test_default_surface_is_two_meta_tools_and_what_is_pinned(mode: str) -
         called = await client.call_tool("call", {"tool_name": "shout", "args": {"text": "a"}})
 
     assert [tool.name for tool in listed.tools] == ["search", "call", "count_words"]
-    assert "shout" in str(found.structured_content)
+    assert found.structured_content is None
+    assert "shout" in str(found.content)
     assert isinstance(called.content[0], types.TextContent)
     assert called.content[0].text == "A"
 

@@ -71,7 +71,7 @@ def answer(style: str, meta_tool: str, query: str) -> list[dict[str, Any]]:
         raise NotImplementedError
 
     server = style_for(CATALOGUE, Selection(style), load_index)
-    result = asyncio.run(server.call(meta_tool, {"query": query}, run))["structuredContent"]
+    result = json.loads(asyncio.run(server.call(meta_tool, {"query": query}, run))["content"][0]["text"])
     tools: list[dict[str, Any]] = result["results" if style == "search-call" else "tools"]
     return tools
 

@@ -13,6 +13,8 @@ from toolmason_runtime.protocol.selection import STYLES, Selection
 from toolmason_runtime.protocol.tokens import estimate_tokens
 
 from toolmason.catalogue.table import catalogue
+from toolmason.catalogue.tools_field import tools_field
+from toolmason.clients import clients
 from toolmason.model.server import Server
 
 
@@ -57,7 +59,7 @@ def stats(table: Catalogue) -> Stats:
     return Stats(tuple(tools.values()), tuple(styles))
 
 
-def _to_wire(value: Mapping[str, Any]) -> str:
+def _to_wire(value: Mapping[str, Any] | Sequence[Any]) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
@@ -70,7 +72,7 @@ def _cost(tool: WireTool) -> Cost:
 
 
 def report_stats(server: Server) -> str:
-    """Return two tables: tools by decreasing cost, and styles with their share of the full list.
+    """Return tables: tools by decreasing cost, styles with their share of the full list, and clients.
 
     `as declared` is the cost of a tool if its schema were sent as the manifest declares it.
     """
@@ -97,8 +99,17 @@ def report_stats(server: Server) -> str:
     return (
         f"{_table(('tool', 'bytes', 'tokens', 'as declared'), tools)}\n"
         f"{_table(('style', 'listed', 'bytes', 'tokens', 'of full list'), styles)}\n"
+        f"{_table(('sent to a model by', 'tokens'), _client_rows(server))}\n"
         "Tokens are estimates; some tokenizers count up to twice as many.\n"
     )
+
+
+def _client_rows(server: Server) -> list[tuple[str, str]]:
+    """Return the tokens of the field `tools` of each client in the server's style."""
+    style = style_for(catalogue(server), Selection(server.discovery.style), dict)
+    listed = style.listed()
+    fields = {client.title: tools_field(client, server, listed) for client in clients().values()}
+    return [(title, f"{estimate_tokens(_to_wire(sent)):,}") for title, sent in fields.items() if sent]
 
 
 def _declared_tokens(server: Server, costs: Sequence[Cost]) -> list[int]:

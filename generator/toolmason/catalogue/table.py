@@ -52,6 +52,8 @@ def catalogue(server: Server) -> Catalogue:
         table["server"]["tool_timeouts"] = timeouts
     if server.discovery.pins:
         table["discovery"]["pins"] = {style: list(pins) for style, pins in server.discovery.pins.items()}
+    if server.discovery.detail != "signature":
+        table["discovery"]["detail"] = server.discovery.detail
     if server.discovery.list_fetch_chunk:
         table["discovery"]["list_fetch_chunk"] = True
     if server.discovery.ranker:
@@ -124,6 +126,8 @@ def tool_entry(tool: Tool) -> ToolEntry:
     # Only for raw schemas: generated models implement the types of the manifest.
     if not tool.params_class and tool.schema != tool.input_schema:
         entry["arguments_schema"] = tool.schema
+    if tool.complete_schema is not None:
+        entry["complete_schema"] = tool.complete_schema
     if tool.params_class and (paths := unique_paths(tool.schema)):
         entry["unique"] = paths
     if tool.output_schema is not None:

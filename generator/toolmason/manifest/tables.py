@@ -201,6 +201,8 @@ class DiscoveryTable(PartialTable):
     """Tools or aliases listed in one style."""
     page_tokens: int = key({"minimum": 200}, default=1500)
     """Maximum tokens of one search answer."""
+    detail: Literal["signature", "full"] = "signature"
+    """Content of the results of `search`: a signature, with the schema only if it needs one, or everything."""
     split_calls: bool = False
     """Also list `call_read`, which calls only read-only tools."""
     list_fetch_chunk: bool = False

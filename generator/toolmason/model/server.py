@@ -174,6 +174,7 @@ class Discovery:
     pins: Mapping[str, tuple[str, ...]]
     """Pinned tools of the styles that do not list `pinned`."""
     page_tokens: int
+    detail: str
     split_calls: bool
     list_fetch_chunk: bool
     ranker: str

@@ -113,6 +113,8 @@ class Tool:
     schema: JsonSchema
     input_schema: JsonSchema
     renamed: Mapping[str, str]
+    complete_schema: JsonSchema | None
+    """The schema of search answers, without references; None if keywords of `input_schema` state all rules."""
     output_schema: JsonSchema | None
     examples: tuple[Example, ...]
     protocol: ClassName

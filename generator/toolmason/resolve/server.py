@@ -163,6 +163,7 @@ def _discovery(context: ResolveContext) -> Discovery:
         pinned=table.pinned,
         pins={style: pins for style in STYLES if (pins := table.pins.of(style)) is not None},
         page_tokens=table.page_tokens,
+        detail=table.detail,
         split_calls=table.split_calls,
         list_fetch_chunk=table.list_fetch_chunk,
         ranker=table.ranker,

@@ -22,7 +22,10 @@ from toolmason.resolve.raw_schema import read_raw_schema
 from toolmason.resolve.raw_schema_error import RawSchemaError
 from toolmason.resolve.tool_names import tool_name_problem
 from toolmason.schema import Projection, Severity, advertise
+from toolmason.schema.references import References
 
+_CLOSED: Final = "`additionalProperties: false`"
+_DEFINITIONS: Final = ("$defs", "definitions")
 _IMPLEMENTATION_KEYS: Final = ("params", "input_schema", "cli", "argv", "upstream", "arguments")
 
 
@@ -81,6 +84,7 @@ def resolve_tool(context: ResolveContext, checker: SchemaChecker, name: str, tab
         schema=schema,
         input_schema=sent.schema,
         renamed=sent.renamed,
+        complete_schema=_complete_schema(schema, sent),
         output_schema=json_schema.result_schema(result, context.types) if result else None,
         examples=_examples(name, table, sent),
         protocol=class_name(name),
@@ -101,6 +105,17 @@ def _advertise(context: ResolveContext, table: ToolTable, schema: JsonSchema) ->
             hint = "or set `verbatim_schema` to send the schema unchanged"
             context.error("TM313", message, (*table.at, "input_schema"), hint=hint)
     return projection
+
+
+def _complete_schema(schema: JsonSchema, sent: Projection) -> JsonSchema | None:
+    """Return `schema` with inlined references, or what is sent if it is recursive; None if `sent` has all of its rules.
+
+    A closed object counts as a rule that is sent: a caller uses the listed names.
+    """
+    if not any(finding.lossy and not finding.message.startswith(_CLOSED) for finding in sent.findings):
+        return None
+    inlined = None if sent.renamed else References(schema).dereference(schema)
+    return sent.schema if inlined is None else {key: rule for key, rule in inlined.items() if key not in _DEFINITIONS}
 
 
 def _report_large_types(

@@ -23,8 +23,10 @@ MAX_TEXT_LENGTH = 1000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameter:
-    """One parameter of a meta-tool. `values` are in the schema, but not enforced; `default` replaces an absent value.
+    """One parameter of a meta-tool. `default` replaces an absent value.
 
+    `values` are in the schema, but not enforced; `minimum` is enforced, but not in the schema, which is in every
+    conversation.
     `misnomers` are wrong names that models often use. They are ignored with a note; if the right name is absent, the
     call returns an error with it.
     """
@@ -51,8 +53,6 @@ class Parameter:
             schema["description"] = self.description
         if self.default is not None:
             schema["default"] = self.default
-        if self.minimum is not None:
-            schema["minimum"] = self.minimum
         return schema
 
 

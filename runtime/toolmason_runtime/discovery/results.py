@@ -20,8 +20,11 @@ def token_cost(value: Any) -> int:
 
 
 def success_result(value: dict[str, Any]) -> WireResult:
-    """Return `value` as text and as `structuredContent`, because some clients show the model only one of them."""
-    return {"content": [{"type": "text", "text": compact_json(value)}], "structuredContent": value}
+    """Return `value` as one text block of JSON.
+
+    Without `structuredContent`: every client shows text, and some would show the model both.
+    """
+    return {"content": [{"type": "text", "text": compact_json(value)}]}
 
 
 def error_result(message: str | dict[str, Any]) -> WireResult:

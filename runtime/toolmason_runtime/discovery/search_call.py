@@ -6,7 +6,6 @@ call suffice. Hidden tools cannot be called directly.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -24,24 +23,23 @@ from toolmason_runtime.discovery.meta_tools import (
     overview,
 )
 from toolmason_runtime.discovery.parameters import Parameter
-from toolmason_runtime.discovery.results import error_result, fit_budget, success_result, token_cost, truncate
+from toolmason_runtime.discovery.results import error_result, fit_budget, success_result, token_cost
+from toolmason_runtime.discovery.signature import signature
 from toolmason_runtime.protocol.catalogue import ToolEntry
 from toolmason_runtime.protocol.results import WireResult
 from toolmason_runtime.search.index import Group, Hit, ToolIndex, command_line
 
-ENVELOPE_TOKENS = 90
+ENVELOPE_TOKENS = 60
 """Tokens reserved for the members beside the results."""
 MAX_EXCEPTION_TOKENS = 20
 """Maximum tokens of the tool names that are called with another meta-tool than most results."""
-MAX_DESCRIPTION_LENGTH = 1200
-"""Maximum characters of a description, also if more tokens remain."""
 
 SEARCH_PARAMETERS = {
     "query": Parameter(),
     "category": Parameter(),
     "cli": Parameter(),
     "limit": Parameter(type="integer", default=10, minimum=1),
-    "offset": Parameter(type="integer", default=0, minimum=0),
+    "offset": Parameter(type="integer", minimum=0),
 }
 
 
@@ -52,7 +50,7 @@ def search_call(context: StyleContext) -> MetaStyle:
     call_tools = _CallTools(call, call_read if discovery["split_calls"] else call)
     # Clients ask for approval of `call` as soon as one tool writes, so models must prefer `call_read`.
     has_writers = discovery["split_calls"] and not all(map(is_read_only, context.index.tools.values()))
-    description = f"Run a {'tool that writes' if has_writers else 'found tool'}; args fit input_schema"
+    description = f"Run a {'tool that writes' if has_writers else 'found tool'}"
     metas = [
         _Search(context, search, call_tools).meta(),
         call_meta(context, call, "args", description=description),
@@ -73,10 +71,15 @@ class _CallTools:
         return self.call_read if is_read_only(entry) else self.call_any
 
     def instruction(self, entries: Sequence[ToolEntry]) -> str:
-        """Return which meta-tool runs each of `entries`, at least one. The smaller group is listed if it is short."""
+        """Return which meta-tool runs each of `entries`, at least one; empty if there is only one meta-tool.
+
+        The smaller group is listed if it is short.
+        """
         names: dict[str, list[str]] = {}
         for entry in entries:
             names.setdefault(self.for_tool(entry), []).append(entry["tool"]["name"])
+        if self.call_any == self.call_read:
+            return ""
         if len(names) == 1:
             return f"Run with {next(iter(names))}."
         usual, unusual = sorted((self.call_read, self.call_any), key=lambda call: -len(names[call]))
@@ -96,8 +99,8 @@ def _call_read(context: StyleContext, name: str, call_any: str) -> MetaTool:
         return await run(entry["tool"]["name"], values["args"] or {})
 
     entries = [entry for entry in context.index.tools.values() if is_read_only(entry)]
-    description = f"Like {call_any}, if read-only"
-    return MetaTool(name, description, call_parameters("args"), combined_annotations(entries), run_read_only)
+    annotations = combined_annotations(entries)
+    return MetaTool(name, "Run a read-only tool", call_parameters("args"), annotations, run_read_only)
 
 
 class _Search:
@@ -109,7 +112,7 @@ class _Search:
         self._call_tools = call_tools
 
     def meta(self) -> MetaTool:
-        description = f"Find tools and arguments. {overview(self._index)}"
+        description = f"Search, or look up a name. {overview(self._index)}"
         return MetaTool(self._name, description, SEARCH_PARAMETERS, READ_ONLY_ANNOTATIONS, self._answer)
 
     @cached_property
@@ -117,97 +120,70 @@ class _Search:
         return self._context.index
 
     @property
+    def _is_full(self) -> bool:
+        return self._context.catalogue["discovery"].get("detail") == "full"
+
+    @property
     def _budget(self) -> int:
         return self._context.catalogue["discovery"]["page_tokens"] - ENVELOPE_TOKENS
 
     async def _answer(self, values: dict[str, Any], run: Run) -> WireResult:  # noqa: ARG002  it runs no tool
         query, category, cli = (values[key] or "" for key in ("query", "category", "cli"))
+        limit, offset = values["limit"], values["offset"] or 0
         if not (query.strip() or category.strip() or cli.strip()):
-            return success_result(self._summary(values["limit"], values["offset"]))
-        hits = self._index.search(query, category=category, cli=cli)
-        return success_result(self._results(hits, values["limit"], values["offset"]))
+            return success_result(self._summary(limit, offset))
+        return success_result(self._results(self._index.search(query, category=category, cli=cli), limit, offset))
 
     def _summary(self, limit: int, offset: int) -> dict[str, Any]:
         groups = self._index.summary()
-        page = fit_budget((_group(group) for group in groups[offset : offset + limit]), self._budget)
+        page = fit_budget(map(_group, groups[offset : offset + limit]), self._budget)
         return {
             "mode": "summary",
             "summary": page,
             "total_tools": len(self._index.tools),
-            **_pagination(len(groups), offset, len(page)),
+            "total_matches": len(groups),
+            **_next_page(len(groups), offset, len(page)),
             "hint": f"Call {self._name} with a query or a category to get tools with their arguments.",
         }
 
     def _results(self, hits: Sequence[Hit], limit: int, offset: int) -> dict[str, Any]:
-        page = self._page(hits[offset : offset + limit])
-        result: dict[str, Any] = {"mode": "search", "results": page, **_pagination(len(hits), offset, len(page))}
+        page = fit_budget(map(self._result, hits[offset : offset + limit]), self._budget)
+        result: dict[str, Any] = {"mode": "search", "results": page, **_next_page(len(hits), offset, len(page))}
         if not hits:
             return result | {
                 "categories": list(self._index.categories),
                 "hint": "Nothing matches. Use other words, or browse a category.",
             }
-        return result | {"hint": self._hint(page, hits, offset)}
+        hint = self._hint(hits[offset : offset + len(page)], len(hits))
+        return result | ({"hint": hint} if hint else {})
 
-    def _hint(self, page: Sequence[dict[str, Any]], hits: Sequence[Hit], offset: int) -> str:
-        end = offset + len(page)
-        if not page:
-            return f"There are only {len(hits)} matches: use a smaller offset."
-        parts = [self._call_tools.instruction([hit.entry for hit in hits[offset:end]])]
-        if any("input_schema" not in result for result in page):
-            parts.append("If a result has no input_schema, search for its tool_name.")
-        if any(hit.reason == "rest" for hit in hits[offset:end]):
-            parts.append("The last results do not contain any query word.")
-        if end < len(hits):
-            parts.append(f"More with offset {end}.")
-        return " ".join(parts)
+    def _hint(self, shown: Sequence[Hit], total: int) -> str:
+        if not shown:
+            return f"There are only {total} matches: use a smaller offset."
+        is_weak = any(hit.reason == "rest" for hit in shown)
+        parts = (
+            self._call_tools.instruction([hit.entry for hit in shown]),
+            "The last results do not contain any query word." if is_weak else "",
+        )
+        return " ".join(filter(None, parts))
 
-    def _page(self, hits: Sequence[Hit]) -> list[dict[str, Any]]:
-        """Return the hits within the budget: all summaries, the whole first hit, then schemas, then descriptions.
-
-        The first hit always has its schema.
-        """
-        page = fit_budget((self._result(hit.entry) for hit in hits), self._budget)
-        remaining = self._budget - sum(token_cost(result) + 1 for result in page)
-        shown = list(zip(page, hits, strict=False))
-        for result, hit in shown[:1]:
-            remaining -= _add_schema(result, hit.entry, math.inf)
-            remaining -= _add_description(result, hit.entry, remaining)
-        for result, hit in shown[1:]:
-            remaining -= _add_schema(result, hit.entry, remaining)
-        for result, hit in shown[1:]:
-            if "input_schema" in result:
-                remaining -= _add_description(result, hit.entry, remaining)
-        return page
-
-    def _result(self, entry: ToolEntry) -> dict[str, Any]:
-        return {
-            "tool_name": entry["tool"]["name"],
-            "description": entry["summary"],
-            "cli_name": command_line(entry),
-            "category": entry["category"],
-            "tags": list(self._index.tags(entry)),
-            **deprecation_note(entry),
+    def _result(self, hit: Hit) -> dict[str, Any]:
+        entry, shown = hit.entry, signature(hit.entry)
+        tool = entry["tool"]
+        is_named = hit.reason == "name"
+        result: dict[str, Any] = {
+            "tool_name": tool["name"],
+            "description": tool.get("description", entry["summary"]) if is_named else entry["summary"],
+            "signature": shown.text,
         }
-
-
-def _add_schema(result: dict[str, Any], entry: ToolEntry, remaining: float) -> int:
-    """Add the argument schema to a result if it costs at most `remaining` tokens; return its tokens."""
-    schema = {"input_schema": entry["tool"]["inputSchema"]}
-    added = token_cost(schema)
-    if added > remaining:
-        return 0
-    result.update(schema)
-    return added
-
-
-def _add_description(result: dict[str, Any], entry: ToolEntry, remaining: int) -> int:
-    """Replace the summary of a result by the description if it costs at most `remaining` tokens; return its tokens."""
-    description = truncate(entry["tool"].get("description", entry["summary"]), MAX_DESCRIPTION_LENGTH)
-    added = token_cost(description) - token_cost(result["description"])
-    if added > remaining:
-        return 0
-    result["description"] = description
-    return added
+        if is_named or self._is_full:
+            tags = list(self._index.tags(entry))
+            result |= {"cli_name": command_line(entry), "category": entry["category"], "tags": tags}
+        if is_named or self._is_full or not shown.is_lossless:
+            result["input_schema"] = entry.get("complete_schema", tool["inputSchema"])
+        if hit.reason == "spelling":
+            result["match"] = "spelling"
+        return result | deprecation_note(entry)
 
 
 def _group(group: Group) -> dict[str, Any]:
@@ -220,6 +196,7 @@ def _group(group: Group) -> dict[str, Any]:
     }
 
 
-def _pagination(total: int, offset: int, returned: int) -> dict[str, Any]:
-    has_more = returned > 0 and offset + returned < total
-    return {"total_matches": total, "offset": offset, "returned": returned, "has_more": has_more}
+def _next_page(total: int, offset: int, returned: int) -> dict[str, int]:
+    """Return `{"next_offset": N}` if there is another page, otherwise an empty dict."""
+    end = offset + returned
+    return {"next_offset": end} if returned and end < total else {}

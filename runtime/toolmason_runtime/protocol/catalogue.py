@@ -52,6 +52,8 @@ class DiscoveryEntry(TypedDict):
     """The same for single styles, which do not list `pinned`; absent without any."""
     page_tokens: int
     split_calls: bool
+    detail: NotRequired[str]
+    """`full` if every search result contains its schema; absent for signatures."""
     list_fetch_chunk: NotRequired[bool]
     """Whether `classic` lists `fetch_chunk`; absent means false."""
     ranker: NotRequired[str]
@@ -128,6 +130,8 @@ class ToolEntry(TypedDict):
     """The schema of the arguments, if it has more rules than `inputSchema` and the tool has no model."""
     result_schema: NotRequired[dict[str, Any]]
     """The schema of the results, if it has more rules than `outputSchema`."""
+    complete_schema: NotRequired[dict[str, Any]]
+    """The schema for search answers, if only descriptions in `inputSchema` state some of the rules."""
     unique: NotRequired[list[list[str]]]
     """Paths of the arrays with `uniqueItems`, which a model cannot express; `*` is every item: `["files", "*"]`."""
     renamed: NotRequired[dict[str, str]]

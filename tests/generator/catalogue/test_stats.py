@@ -71,6 +71,14 @@ def test_table_is_aligned_and_has_sums_and_shares(server: Server) -> None:
     assert next(line for line in lines if line.startswith("classic")).endswith("100%")
 
 
+def test_the_field_tools_of_each_client_is_measured(server: Server) -> None:
+    rows = report_stats(server).split("\n\n")[2].splitlines()
+
+    assert rows[0].split() == ["sent", "to", "a", "model", "by", "tokens"]
+    assert [row.split("  ")[0] for row in rows[1:]] == ["Claude Code", "Codex", "Gemini CLI", "OpenCode"]
+    assert all(200 < int(row.split()[-1]) < 1000 for row in rows[1:])
+
+
 def test_disabled_tools_cost_nothing(run: Callable[..., Result], project: Project) -> None:
     text = project.manifest.read_text(encoding="utf-8")
     text = text.replace('pinned = ["count_words"]\n', "").replace(

@@ -68,6 +68,12 @@ def imported(tmp_path: Path) -> Mapping[str, CommandTool]:
     return commands_of(server_of(tmp_path / "manifest.toml"))
 
 
+def test_searches_return_whole_entries_as_in_climax(tmp_path: Path) -> None:
+    assert climax(GIT, "-o", tmp_path / "manifest.toml").exit_code == 0
+
+    assert server_of(tmp_path / "manifest.toml").discovery.detail == "full"
+
+
 def converted(folder: Path, text: str) -> tuple[dict[str, Any], list[str], Mapping[str, CommandTool]]:
     """Give the tables of a manifest, the notes without their places, and the tools."""
     path = written(folder, text)

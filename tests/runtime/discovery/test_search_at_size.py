@@ -222,9 +222,9 @@ def test_pages_hold_every_tool_once_in_the_order_of_the_manifest(programs: Catal
         while True:
             answer = server.ask("search", category=category, limit=200, offset=offset)
             seen += [each["tool_name"] for each in answer["results"]]
-            offset += answer["returned"]
-            if not answer["has_more"]:
+            if "next_offset" not in answer:
                 break
+            offset = answer["next_offset"]
 
     assert seen == list(programs["tools"])
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +11,8 @@ from toolmason_runtime.protocol.fetch_chunk import FETCH_CHUNK_ENTRY
 from toolmason_runtime.protocol.tokens import estimate_tokens
 
 MakeDesk = Callable[..., Any]
-RESULT = {"tool_name", "description", "cli_name", "category", "tags", "input_schema"}
+RESULT = {"tool_name", "description", "signature"}
+FULL = {*RESULT, "cli_name", "category", "tags", "input_schema"}
 GROUP = {"name", "description", "tool_count", "category", "tags"}
 
 
@@ -32,10 +34,26 @@ def server(catalogue: Catalogue, desk: MakeDesk) -> Any:
     return desk(catalogue, "search-call")
 
 
-def test_us1_1_a_query_gives_matching_tools_with_everything_needed_to_call_them(server: Any) -> None:
-    first = server.ask("search", query="commit")["results"][0]
+def test_a_query_gives_matching_tools_with_signatures(server: Any) -> None:
+    answer = server.ask("search", query="record my commit")
 
-    assert first.keys() == RESULT
+    assert all(result.keys() == RESULT for result in answer["results"])
+    assert answer["results"][0] == {
+        "tool_name": "git_commit",
+        "description": "Record staged changes as a commit",
+        "signature": '(message:str "What changed and why", sign?:bool=false)',
+    }
+
+
+@pytest.mark.parametrize(("detail", "query"), [("full", "record my commit"), ("signature", "git_commit")])
+def test_us1_1_fr_002_in_full_or_by_its_name_a_tool_has_all_of_its_details(
+    catalogue: Catalogue, desk: MakeDesk, detail: str, query: str
+) -> None:
+    catalogue["discovery"]["detail"] = detail
+    first, *others = desk(catalogue, "search-call").ask("search", query=query)["results"]
+
+    assert first.keys() == FULL
+    assert {frozenset(other) for other in others} == {frozenset(FULL if detail == "full" else RESULT)}
     assert first["tool_name"] == "git_commit"
     assert first["cli_name"] == "git-tools"
     assert first["category"] == "git"
@@ -53,10 +71,10 @@ def test_us1_3_a_cli_gives_its_tools_alone(server: Any) -> None:
 
 
 def test_us1_4_query_and_category_must_both_hold(server: Any) -> None:
-    answer = server.ask("search", query="branch", category="git")
-
-    assert names(answer)[0] == "git_branch"
-    assert {result["category"] for result in answer["results"]} == {"git"}
+    assert set(names(server.ask("search", query="branch"))) > {"git_branch", "read_file"}
+    assert set(names(server.ask("search", query="branch", category="git"))) == set(
+        names(server.ask("search", category="git"))
+    )
 
 
 @pytest.mark.parametrize("limit", [3, "3", 3.0])
@@ -97,7 +115,7 @@ def test_fr_003_no_filters_gives_a_summary_capped_at_limit(server: Any) -> None:
     answer = server.ask("search", query=None, category="", limit=2)
 
     assert [group["name"] for group in answer["summary"]] == ["files", "git-tools"]
-    assert (answer["total_matches"], answer["has_more"], answer["total_tools"]) == (4, True, 12)
+    assert (answer["total_matches"], answer["next_offset"], answer["total_tools"]) == (4, 2, 12)
     assert [group["name"] for group in server.ask("search", limit=9, offset=2)["summary"]] == ["issues", "messages"]
 
 
@@ -273,8 +291,8 @@ def test_with_a_writing_tool_only_call_read_is_read_only(server: Any) -> None:
     texts = {tool["name"]: tool["description"] for tool in server.style.listed()}
 
     assert hints == {"search": True, "call": False, "call_read": True}
-    assert texts["call"] == "Run a tool that writes; args fit input_schema"
-    assert texts["call_read"] == "Like call, if read-only"
+    assert texts["call"] == "Run a tool that writes"
+    assert texts["call_read"] == "Run a read-only tool"
 
 
 def test_without_a_writing_tool_both_are_read_only(catalogue: Catalogue, desk: MakeDesk) -> None:
@@ -283,7 +301,7 @@ def test_without_a_writing_tool_both_are_read_only(catalogue: Catalogue, desk: M
     listed = desk(catalogue, "search-call").style.listed()
 
     assert [tool["annotations"]["readOnlyHint"] for tool in listed] == [True, True, True]
-    assert listed[1]["description"] == "Run a found tool; args fit input_schema"
+    assert listed[1]["description"] == "Run a found tool"
 
 
 PART = {"cacheKey": "cache_1", "chunkIndex": 2}
@@ -333,7 +351,7 @@ def test_us3_2_every_tool_can_be_reached_by_call(server: Any) -> None:
 
 def test_sc_001_two_calls_find_and_run_a_tool(server: Any) -> None:
     first = server.ask("search", query="urgent ticket")["results"][0]
-    args = dict.fromkeys(first["input_schema"]["required"], "x")
+    args = dict.fromkeys(re.findall(r"(\w+):", first["signature"]), "x")
     server.call("call", {"tool_name": first["tool_name"], "args": args})
 
     assert server.ran == [("create_issue", {"title": "x"})]
@@ -430,19 +448,17 @@ def test_arguments_that_no_parser_follows_to_their_end_are_no_object(server: Any
 
 
 @pytest.mark.parametrize("style", ["search-call", "list-describe", "discover-schema"])
-def test_meta_tools_state_the_default_and_the_minimum_that_they_keep_to(
-    catalogue: Catalogue, desk: MakeDesk, style: str
-) -> None:
+def test_meta_tools_state_the_defaults_that_they_keep_to(catalogue: Catalogue, desk: MakeDesk, style: str) -> None:
     stated: dict[str, Any] = {}
     for tool in desk(catalogue, style).style.listed():
         stated |= tool["inputSchema"]["properties"]
     if style == "search-call":
-        assert stated["limit"] == {"type": "integer", "default": 10, "minimum": 1}
+        assert stated["limit"] == {"type": "integer", "default": 10}
     if style == "list-describe":
         assert stated["include_disabled"] == {"type": "boolean", "default": False}
         assert stated["include_examples"] == {"type": "boolean", "default": True}
-
-    assert stated["offset"] == {"type": "integer", "default": 0, "minimum": 0}
+    if style != "search-call":
+        assert stated["offset"] == {"type": "integer", "default": 0}
 
 
 def test_without_split_calls_call_runs_every_hidden_tool(catalogue: Catalogue, desk: MakeDesk) -> None:
@@ -473,13 +489,15 @@ def test_a_search_says_which_tool_runs_what_it_found(server: Any, asked: dict[st
 def test_a_search_whose_hits_are_too_many_to_name_says_how_to_tell_them_apart(huge: Catalogue, desk: MakeDesk) -> None:
     hint = desk(huge, "search-call").ask("search", category="area3", limit=100)["hint"]
 
-    assert hint.startswith("Run read-only tools with call_read, others with call. ")
+    assert hint == "Run read-only tools with call_read, others with call."
 
 
-def test_without_split_calls_a_search_names_the_one_tool_that_runs(catalogue: Catalogue, desk: MakeDesk) -> None:
+def test_without_split_calls_a_search_has_nothing_to_say_about_the_only_tool_that_runs(
+    catalogue: Catalogue, desk: MakeDesk
+) -> None:
     catalogue["discovery"]["split_calls"] = False
 
-    assert desk(catalogue, "search-call").ask("search", query="git_log", limit=1)["hint"].startswith("Run with call.")
+    assert "hint" not in desk(catalogue, "search-call").ask("search", query="git_log", limit=1)
 
 
 def test_pinned_tools_are_listed_and_answer_to_their_own_names(catalogue: Catalogue, desk: MakeDesk) -> None:
@@ -507,7 +525,6 @@ def test_a_search_without_matches_is_an_empty_list_with_the_categories(server: A
     answer = server.ask("search", **arguments)
 
     assert answer["results"] == []
-    assert answer["total_matches"] == 0
     assert answer["categories"] == ["files", "git", "issues", "messages"]
 
 
@@ -523,10 +540,7 @@ def test_an_answer_keeps_to_its_budget_and_says_how_to_get_the_rest(huge: Catalo
     answer = server.ask("search", query="archive the records", limit=200)
 
     assert cost(answer) <= huge["discovery"]["page_tokens"]
-    assert "input_schema" in answer["results"][0]
-    assert answer["returned"] == len(answer["results"]) < answer["total_matches"]
-    assert answer["has_more"]
-    assert answer["hint"].endswith(f"More with offset {answer['returned']}.")
+    assert answer["next_offset"] == len(answer["results"]) < 200
 
 
 def test_pages_join_to_the_whole_ranking(huge: Catalogue, desk: MakeDesk) -> None:
@@ -535,8 +549,9 @@ def test_pages_join_to_the_whole_ranking(huge: Catalogue, desk: MakeDesk) -> Non
     while True:
         page = server.ask("search", category="area3", limit=40, offset=len(seen))
         seen += names(page)
-        if not page["has_more"]:
+        if "next_offset" not in page:
             break
+        assert page["next_offset"] == len(seen)
 
     assert seen == [name for name, entry in huge["tools"].items() if entry["category"] == "area3"]
 
@@ -544,29 +559,37 @@ def test_pages_join_to_the_whole_ranking(huge: Catalogue, desk: MakeDesk) -> Non
 def test_an_offset_past_the_end_says_so(server: Any) -> None:
     answer = server.ask("search", category="git", offset=50)
 
-    assert (answer["results"], answer["has_more"]) == ([], False)
+    assert answer["results"] == []
+    assert "next_offset" not in answer
     assert answer["hint"] == "There are only 4 matches: use a smaller offset."
 
 
-def test_the_first_hit_always_has_its_schema_and_large_ones_leave_room_for_others(
+def test_a_tool_that_a_signature_cannot_express_has_its_schema_and_the_list_is_shortened_for_it(
     catalogue: Catalogue, desk: MakeDesk
 ) -> None:
     catalogue["discovery"]["page_tokens"] = 300
-    filler = {f"option_{number}": {"type": "string", "description": "One of many"} for number in range(60)}
-    catalogue["tools"]["git_log"]["tool"]["inputSchema"]["properties"] |= filler
+    schema = catalogue["tools"]["git_log"]["tool"]["inputSchema"]
+    schema["properties"] |= {f"label_{number}": {"anyOf": [{"type": "string"}]} for number in range(6)}
     server = desk(catalogue, "search-call")
 
-    first, *rest = server.ask("search", query="git log or commit")["results"]
-    assert first["tool_name"] == "git_log"
-    assert len(first["input_schema"]["properties"]) == 62
-    assert rest
-    assert all("input_schema" not in result for result in rest)
-
-    answer = server.ask("search", category="git", offset=1)
-    assert "input_schema" in answer["results"][0]
-    answer = server.ask("search", query="branch")
-    assert [name for name in names(answer) if name == "git_log"]
+    answer = server.ask("search", category="git")
+    assert names(answer) == ["git_log", "git_diff"]
+    assert answer["results"][0]["input_schema"] == schema
+    assert "input_schema" not in answer["results"][1]
     assert cost(answer) <= 300
+
+    schema["properties"] |= {f"name_{number}": {"type": "string"} for number in range(80)}
+    assert names(server.ask("search", category="git")) == ["git_log"]
+
+
+def test_a_tool_that_only_a_similar_spelling_finds_says_so(server: Any) -> None:
+    answer = server.ask("search", query="comit the staged changes")
+
+    reasons = {hit.name: hit.reason for hit in server.style.index.search("comit the staged changes")}
+    marked = {result["tool_name"]: result.get("match") for result in answer["results"]}
+    assert marked == {name: "spelling" if reasons[name] == "spelling" else None for name in marked}
+    [found] = server.ask("search", query="brnach", limit=1)["results"]
+    assert (found["tool_name"], found["match"]) == ("git_branch", "spelling")
 
 
 def test_arguments_as_json_text_pass_the_same_boundary(server: Any) -> None:
@@ -593,10 +616,12 @@ def test_a_literal_hit_comes_first_with_others_after_it(server: Any) -> None:
     assert len(names(answer)) > 1
 
 
-def test_descriptions_are_given_whole_where_there_is_room(server: Any) -> None:
-    first = server.ask("search", query="read_file", limit=1)["results"][0]
+def test_a_description_is_whole_for_a_tool_that_is_looked_up_by_its_name(server: Any) -> None:
+    [named] = server.ask("search", query="read_file", limit=1)["results"]
+    [found] = server.ask("search", query="look at the first lines of a text file", limit=1)["results"]
 
-    assert first["description"] == "Read a text file, whole or in part. Give head or tail for large files."
+    assert named["description"] == "Read a text file, whole or in part. Give head or tail for large files."
+    assert (found["tool_name"], found["description"]) == ("read_file", "Read a text file, whole or in part")
 
 
 def test_the_search_tool_says_how_many_tools_there_are_and_in_which_categories(server: Any) -> None:

@@ -6,7 +6,6 @@ import json
 from typing import Any
 
 import pytest
-from toolmason_runtime.discovery.search_call import MAX_DESCRIPTION_LENGTH
 from toolmason_runtime.protocol.selection import Selection
 
 from workbench_server.catalogue import CATALOGUE
@@ -25,18 +24,22 @@ def test_the_description_lists_the_modes_first_and_batch_before_single() -> None
 
 
 @pytest.mark.parametrize("query", ["append an entry to the log file", "edit a file", "replace text in a source file"])
-def test_a_search_finds_it_first_with_a_schema_that_names_every_mode(query: str, room: Any) -> None:
-    answer = room.request("tools/call", {"name": "search", "arguments": {"query": query}}, Selection("search-call"))
-    first = answer["structuredContent"]["results"][0]
+def test_a_search_finds_it_first_and_a_search_for_its_name_has_a_schema_that_names_every_mode(
+    query: str, room: Any
+) -> None:
+    found, named = (first_result(room, text) for text in (query, "propose_and_review"))
 
-    assert first["tool_name"] == "propose_and_review"
-    schema = json.dumps(first["input_schema"])
+    assert found["tool_name"] == named["tool_name"] == "propose_and_review"
+    assert named["description"] == TOOL["tool"]["description"]
+    schema = json.dumps(named["input_schema"])
     modes = ("BATCH", "SINGLE", "`APPEND_TO_FILE` adds", "`OVERWRITE_FILE` replaces", "empty creates a new file")
     assert all(mode in schema for mode in modes)
 
 
-def test_the_description_fits_uncut_into_a_search_answer() -> None:
-    assert len(TOOL["tool"]["description"]) <= MAX_DESCRIPTION_LENGTH
+def first_result(room: Any, query: str) -> dict[str, Any]:
+    answer = room.request("tools/call", {"name": "search", "arguments": {"query": query}}, Selection("search-call"))
+    result: dict[str, Any] = json.loads(answer["content"][0]["text"])["results"][0]
+    return result
 
 
 def test_every_parameter_of_a_mode_names_it() -> None:

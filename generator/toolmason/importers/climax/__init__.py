@@ -111,6 +111,7 @@ def import_climax(
         data={
             "edition": 1,
             "server": {"name": server, "package": f"{snake(server, 'cli')}_server"},
+            "discovery": {"detail": "full"},  # CLImax returns whole entries
             "categories": categories,
             "clis": {cli.name: cli.table for cli in clis},
             "tools": {tools.names[old]: table for old, table in tools.tables.items()},
