@@ -29,6 +29,7 @@ def category(*fields: Property) -> Category:
         name="notes",
         module=Identifier("notes"),
         summary="Notes",
+        description="",
         tags=(),
         has_json_errors=False,
         tools=(),
