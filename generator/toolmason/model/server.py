@@ -25,7 +25,7 @@ class Category:
     module: Identifier
     summary: str
     description: str
-    """Text that is searched only."""
+    """Text for searches, which do not show it; empty if there is none."""
     tags: tuple[str, ...]
     has_json_errors: bool
     """Whether errors are JSON."""
@@ -104,7 +104,7 @@ class Cli:
     name: str
     summary: str
     description: str
-    """Text that is searched only."""
+    """Text for searches, which do not show it; empty if there is none."""
     category: str
     tags: tuple[str, ...]
     command: tuple[str, ...]

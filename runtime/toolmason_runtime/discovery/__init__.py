@@ -40,8 +40,8 @@ def style_for(
         catalogue: the tools.
         selection: the style and the served tools.
         load_index: returns the content of `search_index.json`; called at the first search.
-        load_postings: returns the content of `semantic.postings`; called at the first search. None without one.
-        ranker: makes another ranking, at the first search; None means the ranking by words.
+        load_postings: returns the content of `semantic.postings`; called at the first search. None if there is no file.
+        ranker: creates the ranking that replaces that by words; called at the first search. None keeps it.
 
     Raises:
         ValueError: a toolset of `selection` is not a category.

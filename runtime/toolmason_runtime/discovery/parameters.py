@@ -25,8 +25,8 @@ MAX_TEXT_LENGTH = 1000
 class Parameter:
     """One parameter of a meta-tool. `default` replaces an absent value.
 
-    `values` are in the schema, but not enforced; `minimum` is enforced, but not in the schema, which is in every
-    conversation.
+    `values` are in the schema, but not enforced. `minimum` is enforced, but not in the schema, which costs tokens in
+    every conversation.
     `misnomers` are wrong names that models often use. They are ignored with a note; if the right name is absent, the
     call returns an error with it.
     """

@@ -1,7 +1,7 @@
 """The default style, after `climax_search` and `climax_call`: one meta-tool searches, one calls.
 
-A search result contains the argument schemas of as many of the first hits as its budget allows, so that a search and a
-call suffice. Hidden tools cannot be called directly.
+A search result contains the signature of each tool, or the schema of its arguments if a signature cannot express it, so
+that a search and a call suffice. Hidden tools cannot be called directly.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The parameters of a tool as one line: `read(path:str(1..) "File to read", mode?:text|bytes=text, lines?:int[]) `.
+"""The parameters of a tool in one line: `(path:str(1..) "File to read", mode?:text|bytes=text, lines?:int[])`.
 
 Required parameters come first, with the beginning of their description; `?` marks optional ones, `=` a default, and
-parentheses contain limits. A signature is lossless if a caller needs nothing else for every valid call. Unions, maps,
-long enums and rules that only a description states are not expressible: such a signature lists names only.
+parentheses contain limits. A lossless signature contains every rule of the schema. A signature cannot express unions,
+maps, long enums and rules that only a description states; then it lists names only and is not lossless.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _WORD: Final = re.compile(r"[A-Za-z_.][A-Za-z0-9_./-]*")
 _NAME: Final = re.compile(r"[^\W\d][\w.$@-]*")
 """A parameter name without quotation marks."""
 _FORMAT: Final = re.compile(r"[\w.-]+")
-_TEXTS: Final = frozenset({"title", "description", "$comment", "$schema", "examples", "deprecated"})
-"""Keywords that do not change which values are valid."""
+_ANNOTATIONS: Final = frozenset({"title", "description", "$comment", "$schema", "examples", "deprecated"})
+"""Annotations: keywords that do not affect validation."""
 _RANGES: Final = {
     "string": ("minLength", "maxLength"),
     "integer": ("minimum", "maximum"),
@@ -43,7 +43,7 @@ _FILLERS: Final = frozenset(
     {"a", "an", "and", "as", "at", "be", "by", "for", "from", "given", "in", "is", "of", "on", "or", "provided"}
     | {"specified", "that", "the", "this", "to", "used", "value", "which", "with"}
 )
-"""Words that add nothing to a description."""
+"""Words that are ignored when a description is compared with names and the summary."""
 _STATED_LIMITS: Final = re.compile(
     r"""(?:(?:^|(?<=[.!?:])\s)(?:
         (?:At\ least|At\ most|Exactly|-?[\d.e+]+\ to)\ -?[\d.e+]+(?:\ (?:characters?|items?|propert(?:y|ies)))?
@@ -56,7 +56,7 @@ _STATED_LIMITS: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """The text of a signature. `is_lossless`: it contains every rule of the parameters."""
+    """The text of a signature; `is_lossless` if it contains every rule of the parameters."""
 
     text: str
     is_lossless: bool
@@ -76,11 +76,14 @@ def signature(entry: ToolEntry) -> Signature:
 
 
 class _InexpressibleError(Exception):
-    """A signature cannot express a schema."""
+    """A signature cannot express the schema."""
 
 
 def _parameters(schema: Mapping[str, Any], known: AbstractSet[str] | None = None) -> str:
-    """Return the members of an object, required ones first; with the stems in `known`, these have descriptions."""
+    """Return the members of an object, required ones first.
+
+    Unless `known` is None, these have descriptions, except those that repeat the stems in `known`.
+    """
     _check_keywords(schema, {"type", "properties", "required", "additionalProperties"})
     properties, additional = schema.get("properties", {}), schema.get("additionalProperties", False)
     if additional is not False or not set(schema.get("required", ())) <= properties.keys():
@@ -102,10 +105,10 @@ def _members(schema: Mapping[str, Any]) -> Iterator[tuple[str, str, Any]]:
 
 
 def _check_keywords(schema: Any, keywords: set[str]) -> None:
-    """Raise an error if a schema has keywords besides `keywords` and texts."""
+    """Raise an error if a schema has keywords other than `keywords` and annotations."""
     if not isinstance(schema, Mapping):
         raise _InexpressibleError
-    if any(key not in keywords | _TEXTS and not key.startswith("x-") for key in schema):
+    if any(key not in keywords | _ANNOTATIONS and not key.startswith("x-") for key in schema):
         raise _InexpressibleError
 
 
@@ -158,7 +161,7 @@ def _limits(schema: Mapping[str, Any], kind: str) -> str:
         parts.append(schema["format"])
     if "pattern" in schema:
         parts.append(f"/{schema['pattern']}/")
-    # A pattern ends at `/)`.
+    # The reader of a signature looks for the end of a pattern at `/)`.
     if not _FORMAT.fullmatch(schema.get("format", "any")) or "/)" in schema.get("pattern", ""):
         raise _InexpressibleError
     if len(schema.get("pattern", "")) > MAX_TEXT_LENGTH:
@@ -173,7 +176,7 @@ def _default(schema: Mapping[str, Any]) -> str:
 def _text(name: str, schema: Mapping[str, Any], known: AbstractSet[str]) -> str:
     """Return the beginning of a description as a JSON string, without the limits that the type states.
 
-    Empty if it repeats the stems in `known` and the name of the parameter.
+    Empty if all its words are in `known` or in the name of the parameter, as stems.
     """
     text = " ".join(_STATED_LIMITS.sub("", str(schema.get("description", ""))).split())
     if _stems(text) <= known | _stems(name):
@@ -186,7 +189,7 @@ def _stems(text: str) -> set[str]:
 
 
 def _value(value: Any) -> str:
-    """Return a value as JSON; a string that is an unmistakable word is written without quotation marks."""
+    """Return a value as JSON, without the quotation marks of a word that cannot be mistaken for another value."""
     is_word = isinstance(value, str) and _WORD.fullmatch(value) and value not in _RESERVED
     return str(value) if is_word else _json(value)
 

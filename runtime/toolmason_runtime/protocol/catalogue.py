@@ -53,11 +53,11 @@ class DiscoveryEntry(TypedDict):
     page_tokens: int
     split_calls: bool
     detail: NotRequired[str]
-    """`full` if every search result contains its schema; absent for signatures."""
+    """`full` if every search result contains the schema of its arguments; absent for signatures."""
     list_fetch_chunk: NotRequired[bool]
     """Whether `classic` lists `fetch_chunk`; absent means false."""
     ranker: NotRequired[str]
-    """`module:factory` of another ranking; absent for the ranking by words."""
+    """`module:factory` of the ranking that replaces that by words; absent for the latter."""
 
 
 class CategoryEntry(TypedDict):
@@ -66,7 +66,7 @@ class CategoryEntry(TypedDict):
     module: str
     summary: str
     description: NotRequired[str]
-    """Text that is searched only; absent without any."""
+    """Text for searches, which do not show it; absent if there is none."""
     tags: list[str]
     errors: NotRequired[str]
     """`json` if errors are sent as JSON; absent for plain text."""
@@ -77,7 +77,7 @@ class CliEntry(TypedDict):
 
     summary: str
     description: NotRequired[str]
-    """Text that is searched only; absent without any."""
+    """Text for searches, which do not show it; absent if there is none."""
     tags: list[str]
     confined: NotRequired[bool]
     """Whether it declares its file and network access; absent means false."""

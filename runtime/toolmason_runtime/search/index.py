@@ -1,8 +1,8 @@
 """Search, browse and look up the tools of a server. Every discovery style uses this index.
 
-Ranking has tiers: the tool with that name, the few tools whose text contains the query literally, then by words
-(BM25F), then, if there are few hits, by the spelling of words that no tool has. A higher tier ranks first and never
-hides the tools of the next one.
+Hits are ranked by kind of match: a tool with that name, a few tools whose text contains the query literally, tools with
+words of the query (BM25F), then, if these are few, tools with similarly spelled words. A better kind ranks first and
+never hides the others.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ from toolmason_runtime.search.words import SearchData, WordRanker
 SMALL_CATALOGUE = 12
 """Number of tools up to which every search with a match returns all of them, ranked."""
 MAX_SPELLING_FILL = 10
-"""Number of hits up to which tools with similarly spelled words are added."""
+"""If there are fewer hits, tools with similarly spelled words are added."""
 MAX_NGRAM_FILL = 5
-"""Number of hits up to which tools with parts of the query's words are added."""
+"""If there are fewer hits, tools with words that share a part with those of the query are added."""
 MAX_LITERAL_HITS = 5
-"""Maximum number of tools that contain a phrase literally; in more tools it selects nothing."""
+"""Maximum number of literal hits. A phrase that more tools contain gives none."""
 MAX_NAME_LENGTH = 200
-"""Maximum characters of a name that are compared with the names of all tools."""
+"""Characters of a name that are compared with the names of all tools; the rest is ignored."""
 MIN_LITERAL_LENGTH = 3
-"""Minimum characters of a literal hit."""
+"""Minimum characters of a query that is searched literally."""
 
 Reason = Literal["name", "literal", "words", "spelling", "rest", "browse"]
 _FETCH_CHUNK_WORDS: Final = set(words(FETCH_CHUNK))
 
 
 class Hit(NamedTuple):
-    """A tool in a search result, and the tier that ranked it."""
+    """A tool in a search result, and its kind of match."""
 
     name: str
     entry: ToolEntry
@@ -47,12 +47,12 @@ class Hit(NamedTuple):
 
 
 class Hits(Sequence[Hit]):
-    """The tools of a search result, best first. A hit is made when it is read: most are only counted.
+    """The tools of a search result, best first. A `Hit` is created on access: most hits are only counted.
 
     Args:
         tools: the tools by name.
         names: the names of the hits.
-        reasons: the tiers of the hits that were not ranked by their words.
+        reasons: the kinds of match by name; a missing one is `words`.
     """
 
     def __init__(self, tools: Mapping[str, ToolEntry], names: Sequence[str], reasons: Mapping[str, Reason]) -> None:
@@ -93,8 +93,8 @@ class ToolIndex:
         catalogue: all tools.
         visible: the names of the visible ones.
         load_index: returns the content of `search_index.json`; called at the first search.
-        load_postings: returns the content of `semantic.postings`; called at the first search. None without one.
-        ranker: makes another ranking, at the first search; None means the ranking by words.
+        load_postings: returns the content of `semantic.postings`; called at the first search. None if there is no file.
+        ranker: creates the ranking that replaces that by words; called at the first search. None keeps it.
     """
 
     def __init__(
@@ -173,7 +173,7 @@ class ToolIndex:
         return sorted(self._tools, key=similarity, reverse=True)[:count]
 
     def _rank(self, query: str, candidates: Mapping[str, ToolEntry]) -> Sequence[Hit]:
-        """Return the matching candidates, best first, each with its tier."""
+        """Return the matching candidates, best first, each with its kind of match."""
         if not normalize_name(query):
             return []
         by_words = self._sort(self._scores(query), candidates)
@@ -184,13 +184,13 @@ class ToolIndex:
         reasons = {name: reason for name, reason in reasons.items() if name in candidates}
         names = [*reasons, *(name for name in by_words if name not in reasons)] if reasons else by_words
         has_match = bool(names)
-        for max_count, scores_by_likeness in (
+        for max_count, similarity_scores in (
             (MAX_SPELLING_FILL, self._words.scores_by_spelling),
             (MAX_NGRAM_FILL, self._words.scores_by_ngrams),
         ):
             if len(names) < max_count:
-                likely = self._sort(scores_by_likeness(query), candidates)[:max_count]
-                _append(names, reasons, likely, "spelling")
+                similar = self._sort(similarity_scores(query), candidates)[:max_count]
+                _append(names, reasons, similar, "spelling")
         if has_match and len(self._tools) <= SMALL_CATALOGUE:
             _append(names, reasons, candidates, "rest")
         return Hits(candidates, names, reasons)

@@ -11,7 +11,7 @@ from toolmason_runtime.search.text import fold
 
 
 class ToolTexts:
-    """The texts of tools, joined into one, which is searched faster than each of them."""
+    """The texts of all tools, joined: one search in a long text is faster than many in short ones."""
 
     def __init__(self, tools: Mapping[str, ToolEntry]) -> None:
         parts = [fold("\n".join(_texts(entry))) for entry in tools.values()]
@@ -22,7 +22,7 @@ class ToolTexts:
 
     def containing(self, phrase: str, limit: int) -> list[str]:
         """Return the first `limit` tools whose text contains `phrase`, a folded text."""
-        # The first and the last word of a phrase may be parts of words; the others tell most phrases apart at once.
+        # The phrase may begin and end inside a word; the words between must be whole words of some tool.
         if not self._words.issuperset(phrase.split(" ")[1:-1]):
             return []
         tools: list[str] = []

@@ -13,10 +13,10 @@ HEADER = "toolmason-postings 1"
 
 
 class SemanticPostings:
-    """The scores of tools by word in `content`, a `semantic.postings`.
+    """The scores of tools by word, in the content of `semantic.postings`.
 
     Raises:
-        ValueError: `content` has another format.
+        ValueError: the format is not supported.
     """
 
     def __init__(self, content: bytes) -> None:

@@ -1,4 +1,4 @@
-"""Rankings that replace the ranking by words, and how a server finds them: `[discovery] ranker = "module:factory"`."""
+"""Load the ranking that `[discovery] ranker = "module:factory"` specifies instead of the ranking by words."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from toolmason_runtime.protocol.catalogue import ToolEntry
 
 
 class Ranker(Protocol):
-    """A ranking of tools. Names and literal matches rank before it, similar spellings after it."""
+    """A ranking of tools. Its hits come after those of names and literal matches, before those of similar spelling."""
 
     def rank(self, query: str) -> Mapping[str, float]:
         """Return scores by tool name, higher is better. A missing tool, or a score of 0 or less, is no match."""
@@ -18,17 +18,17 @@ class Ranker(Protocol):
 
 
 RankerFactory = Callable[[Ranker, Mapping[str, ToolEntry]], Ranker]
-"""Makes a ranking from the ranking by words, for fusion, and the visible tools by name."""
+"""Takes the ranking by words, whose scores can be reused, and the visible tools by name; returns a ranking."""
 
 
 def load_ranker(spec: str) -> RankerFactory:
-    """Import the factory of a ranking. The caller must trust `spec`: importing a module runs it.
+    """Import the factory of a ranking. Only for a trusted `spec`: an import executes the module.
 
     Args:
-        spec: `module:factory`, the module as in an import statement.
+        spec: `module:factory`, with the module as in an import statement.
 
     Raises:
-        ValueError: `spec` has another form, the import failed, or the module has no such function.
+        ValueError: `spec` is not `module:factory`, the import failed, or the module has no such function.
     """
     module, _, name = spec.partition(":")
     if not module or not name:
@@ -41,7 +41,7 @@ def load_ranker(spec: str) -> RankerFactory:
 
 
 def lazy_ranker(spec: str) -> RankerFactory:
-    """Return a factory that imports the one of `spec` when it is called."""
+    """Return a factory that imports and calls the factory of `spec`."""
 
     def make(words: Ranker, tools: Mapping[str, ToolEntry]) -> Ranker:
         return load_ranker(spec)(words, tools)

@@ -11,7 +11,7 @@ from toolmason_runtime.search.text import ngrams
 
 
 class SimilarTerms:
-    """The terms of an index, looked up by spelling. The lookup table is made at the first lookup.
+    """The terms of an index, found by similar spelling. The lookup table is built at the first call of `find`.
 
     Args:
         terms: the terms of the index.
@@ -29,7 +29,7 @@ class SimilarTerms:
         grams = ngrams(word, self._sizes)
         terms_by_gram = self._terms_by_gram
         shared = Counter(chain.from_iterable(terms_by_gram[gram] for gram in grams if gram in terms_by_gram))
-        # A term that shares fewer n-grams is dissimilar, however short it is.
+        # A term with fewer shared n-grams cannot reach the minimum, however short it is.
         min_shared = self._min_similarity * len(grams) / (2 - self._min_similarity)
         pairs = ((term, count) for term, count in shared.items() if count >= min_shared)
         similar = {term: 2 * count / (len(grams) + self._gram_counts[term]) for term, count in pairs}

@@ -34,13 +34,13 @@ STOP_WORDS = frozenset(
 _WORD = re.compile(r"[^\W_]+")
 """Letters and digits: `read`, `files` in `read_files`."""
 _HYPHENATED = re.compile(r"(?<![\w-])(?:[^\W\d_]{1,3}-[^\W\d_]+|[^\W\d_]+-[^\W\d_]{1,3})(?![\w-])")
-"""A word that is also spelled without its hyphen, after a short part or before one: `e-mail`, `log-in`."""
+"""A word with a hyphen and a part of at most three letters, which many write without the hyphen: `e-mail`, `log-in`."""
 _POSSESSIVE = re.compile(r"(?<=\w)['\u2019]s\b")
 """The end of `server's`."""
 _ASCII_PIECE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 """One part of a name: `HTTP`, `Server`, `2` in `HTTPServer2`."""
 _ACCENTS = re.compile(r"(?<=[A-Za-z])[\u0300-\u036f]+")
-"""The accents of a decomposed Latin letter. Marks of other scripts make another letter."""
+"""The accents of a decomposed Latin letter. In other scripts, marks distinguish letters, so they are kept."""
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
 _CJK_OR_OTHER = re.compile(rf"[{_CJK}]+|[^{_CJK}]+")
 _IS_CJK = re.compile(rf"[{_CJK}]")
@@ -52,13 +52,13 @@ def terms(text: str) -> list[str]:
 
 
 def words(text: str) -> list[str]:
-    """Return the lower-case words of `text` in order, names split, then `email` for `e-mail`."""
+    """Return the lower-case words of `text` in order, with names split, then hyphenated words in one: `email`."""
     return list(_words(text))
 
 
 @lru_cache(maxsize=16)
 def _words(text: str) -> tuple[str, ...]:
-    # The cache is for the parts of one search, which split the same query.
+    # Cached because several steps of one search split the same query.
     text = _POSSESSIVE.sub("", _fold_accents(text))
     found = [word for run in _WORD.findall(text) for word in _split(run)]
     compounds = _HYPHENATED.findall(text) if "-" in text else ()

@@ -1,4 +1,4 @@
-"""Rank tools by the words of a query, with the scores that were computed at generation time."""
+"""Rank tools by the words of a query, with scores that the generator has computed."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ FORMAT = 1
 NAME_BOOST = 0.75
 """Additional share of the score if the query contains the whole name of a tool."""
 SEMANTIC_WEIGHT = 2.5
-"""Weight of a hundredth of a cosine, compared with a hundredth of a BM25F score."""
+"""Weight of semantic scores, in hundredths of a cosine, compared with BM25F scores, in hundredths."""
 SIMILAR_WEIGHT = 0.6
 """Weight of a similar word, compared with an equal one, in a query of at most `FULL_WEIGHT_TERMS` terms."""
 FULL_WEIGHT_TERMS = 3
-"""Number of terms above which the weight of similar words declines with its square."""
+"""Terms of a query up to which similar words have their whole weight, which then declines with the square."""
 MAX_SIMILAR_TERMS = 6
-"""Maximum terms of a query whose unknown words are compared with all terms; in longer ones they hardly weigh."""
+"""Maximum terms of a query whose unknown words are compared with all terms; in longer ones they have little weight."""
 NGRAM_SIZES = (3, 4, 5)
-"""Lengths of the n-grams that find tools for empty places."""
+"""Lengths of the n-grams that find more tools if a query has few hits."""
 MIN_SIMILARITY = 0.5
 """Minimum Dice coefficient of the bigrams of two similar words."""
 MIN_NGRAM_SIMILARITY = 0.1
@@ -31,7 +31,7 @@ MIN_NGRAM_SIMILARITY = 0.1
 
 
 class SearchData(TypedDict):
-    """The content of `search_index.json`. A tool is its index in `tools`."""
+    """The content of `search_index.json`. Columns contain tools as their index in `tools`."""
 
     format: int
     tools: list[str]
@@ -42,7 +42,7 @@ class SearchData(TypedDict):
 
 
 class WordRanker:
-    """Ranks by the scores in `search_index.json`, plus those of `postings` for tools of similar meaning."""
+    """Ranks by the scores in `search_index.json`, plus those in `postings` for tools with a similar meaning."""
 
     def __init__(self, data: SearchData, postings: SemanticPostings | None = None) -> None:
         if data["format"] != FORMAT:
@@ -60,10 +60,11 @@ class WordRanker:
         return {name: score for name, score in zip(self.tools, self.scores(query), strict=True) if score}
 
     def scores(self, query: str) -> list[float]:
-        """Return BM25F scores, times 1 + `NAME_BOOST` x the share of a tool's name that the query contains.
+        """Return the scores of all tools, in the order of `tools`; 0 is no match.
 
-        Similar words add to the score of a tool that has some word of the query, so that a typing error does not rank
-        another tool first.
+        A score is that of BM25F, times 1 + `NAME_BOOST` x the share of the tool's name that the query contains, plus
+        `SEMANTIC_WEIGHT` x the semantic score. Words that are spelled like an unknown word of the query add only to
+        tools that match another word, so that a typing error does not change the order of those tools.
         """
         query_terms = dict.fromkeys(terms(query))
         scores = self._sum_scores((term, 1.0) for term in query_terms)
@@ -90,14 +91,14 @@ class WordRanker:
         return {name: number for number, name in enumerate(self.tools)}
 
     def scores_by_spelling(self, query: str) -> list[float]:
-        """Return scores for terms that are similar to the words of the query that no tool has."""
+        """Return scores by similarly spelled terms, for words of the query that no tool contains."""
         return self._sum_scores(self._similar_to_unknown(query))
 
     def scores_by_ngrams(self, query: str) -> list[float]:
-        """Return scores for terms that share n-grams with any word of the query."""
+        """Return scores by terms that share n-grams with any word of the query."""
         query_words = dict.fromkeys(words(query))
-        own = [word for word in query_words if word not in STOP_WORDS] or query_words
-        return self._sum_scores(pair for word in own for pair in self._sharing_ngrams.find(word).items())
+        searched = [word for word in query_words if word not in STOP_WORDS] or query_words
+        return self._sum_scores(pair for word in searched for pair in self._sharing_ngrams.find(word).items())
 
     def names_containing(self, query: str) -> set[str]:
         """Return the tools with every word of `query` in their names, including stop words."""
@@ -113,7 +114,7 @@ class WordRanker:
         return shares
 
     def _similar_to_unknown(self, query: str) -> list[tuple[str, float]]:
-        """Return the terms that are similar to words of the query that no tool has, numbers excepted."""
+        """Return the terms that are spelled like an unknown word of the query, except numbers, with the similarity."""
         known = self._data["terms"]
         unknown = [word for word in dict.fromkeys(words(query)) if stem(word) not in known and word not in STOP_WORDS]
         return [pair for word in unknown if not word.isdigit() for pair in self._similar.find(word).items()]

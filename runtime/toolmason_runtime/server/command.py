@@ -77,7 +77,7 @@ def main(
     Args:
         catalogue: the tools of the server.
         load_index: returns the content of `search_index.json`.
-        load_postings: returns the content of `semantic.postings`; None without one.
+        load_postings: returns the content of `semantic.postings`; None if there is no file.
         options: the manifest's options.
         subcommands: the manifest's subcommands.
         startup_check: `module:function` that returns warnings, which are logged after the start; empty for none.

@@ -61,7 +61,7 @@ class Dispatcher:
         catalogue: the tools.
         selection: the discovery style and the served tools; None means the manifest's style and the tier `core`.
         load_index: returns the content of `search_index.json`.
-        load_postings: returns the content of `semantic.postings`; None without one.
+        load_postings: returns the content of `semantic.postings`; None if there is no file.
         state: objects that every call gets in addition to those of the lifespan, for programs that embed the server.
         options: the values of the manifest's options, for the lifespan.
         commands: policy and executor of programs; None means those of the environment.
