@@ -42,15 +42,15 @@ SAMPLE = 5
     "--embedder",
     metavar="MODULE:FACTORY",
     default="",
-    help="Another embedder: a function that takes the directory of --model, or None, and returns it.",
+    help="Embed with the embedder that this function returns; it gets the directory of --model, or None.",
 )
-@click.option("--check", "is_check", is_flag=True, help=f"Write nothing; embed {SAMPLE} tools again and compare them.")
+@click.option("--check", "is_check", is_flag=True, help=f"Write nothing; embed {SAMPLE} tools again to compare.")
 @manifest_option
 def embed(model: Path | None, embedder: str, is_check: bool, manifest: Path | None) -> None:
     """Write semantic.postings beside the manifest, so that searches find tools by meaning.
 
-    Embeds only tools whose text has changed. Commit the file; generate needs no model. --check exits with 3 if the file
-    is not up to date or has vectors of another model.
+    Embeds only tools whose text has changed. Commit the file; generate copies it without a model. --check exits with 3
+    if the file is outdated or was made with another model.
     """
     from toolmason.catalogue.table import catalogue
     from toolmason.semantic.embedder import EmbedderError, load_embedder
@@ -79,7 +79,7 @@ def _write(project: Project, table: Catalogue, embedder: Embedder, previous: Hea
         result = make(table, embedder, previous, embed_words=partial(_cached_vectors, project.root))
     if len(result.text.encode()) > MAX_INPUT_BYTES:
         raise CommandLineError(
-            f"the file would have more than {MAX_INPUT_BYTES // 1024**2} MiB, too large for generate"
+            f"{project.postings.name} would exceed {MAX_INPUT_BYTES // 1024**2} MiB, the limit of `toolmason generate`"
         )
     project.postings.write_text(result.text, encoding="utf-8", newline="\n")
     name = project.postings.relative_to(project.root).as_posix()
@@ -90,7 +90,7 @@ def _write(project: Project, table: Catalogue, embedder: Embedder, previous: Hea
 
 
 def _cached_vectors(project: Path, embedder: Embedder, words: Sequence[str]) -> list[bytes]:
-    """Return the vectors of `words`, from the user's cache if it has those of this model."""
+    """Return the vectors of `words`, from the user's cache if it contains those of this model."""
     from toolmason.semantic.embed import embed_texts
     from toolmason.write.user_cache import cache_directory, read_cached, write_cached
 
@@ -115,14 +115,18 @@ def _check(table: Catalogue, embedder: Embedder, header: Header | None) -> ExitC
 
     if header is None:
         raise CommandLineError("there is no semantic.postings to check; run: toolmason embed")
-    problems = [f"{name} is {state}" for name, state in differences(table, header).items()]
+    problems = [f"{name} is {state}: run toolmason embed" for name, state in differences(table, header).items()]
     if header.model != embedder.model:
-        problems.append(f"the file has vectors of model {header.model}, this is {embedder.model}")
+        problems.append(f"the file has the vectors of model {header.model}, not of {embedder.model}")
     else:
         cosines = compare_sample(table, embedder, header, SAMPLE)
         for name, value in cosines.items():
             click.echo(f"{name}: cosine {value:.6f}")
-        problems += [f"{name} has another vector" for name, value in cosines.items() if value < MIN_COSINE]
+        problems += [
+            f"the stored vector of {name} differs from the new one"
+            for name, value in cosines.items()
+            if value < MIN_COSINE
+        ]
     for problem in problems:
         click.echo(problem, err=True)
     return ExitCode.DRIFT if problems else ExitCode.FINE

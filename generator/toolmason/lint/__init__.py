@@ -71,7 +71,7 @@ def lint(server: Server, document: Document, *, diagnostics: Diagnostics) -> Non
 
 
 def check_safety(server: Server, document: Document, *, diagnostics: Diagnostics) -> None:
-    """Report text that a client would run as a command, which is an error, and tools without current postings."""
+    """Report text that a client would run as a command (an error), and outdated `semantic.postings` (notes)."""
     _apply((check_prompt_commands, check_postings), server, document, diagnostics)
 
 

@@ -1,4 +1,4 @@
-"""Rule about the tools of `semantic.postings`."""
+"""Rule that compares `semantic.postings` with the tools of the manifest."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MESSAGES: Final = {
 
 
 def check_postings(server: Server) -> Iterator[Finding]:
-    """TM527: new, changed and removed tools need another run of `toolmason embed`, which needs a model."""
+    """TM527: tools that are new, changed or removed since the last `toolmason embed`."""
     if not server.postings:
         return
     tools = {tool.name: tool for tool in server.tools}

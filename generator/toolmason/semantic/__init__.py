@@ -1,5 +1,5 @@
-"""Tools found by meaning: embed tools and common words once, and store their similarity as integers.
+"""Find tools by meaning, without a model at run time.
 
-A query is approximated by the sum of the vectors of its words, so its similarity to a tool is a sum over its words
-that can be stored as BM25 is. The committed file `semantic.postings` has that sum's terms; a server needs no model.
+The author embeds the tools and common words once. The file `semantic.postings` contains the similarity of each word to
+the nearest tools, as integers; the similarity of a query to a tool is the sum over its words.
 """

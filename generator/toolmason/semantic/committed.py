@@ -11,7 +11,7 @@ from toolmason.semantic.postings_file import PostingsError, check_postings
 
 
 def load_postings(project: Project, *, diagnostics: Diagnostics) -> str:
-    """Return the content of the file, empty if the project has none. An invalid file is an error (TM109)."""
+    """Return the content of the file; empty if there is none, or if it is invalid, which is an error (TM109)."""
     path = project.postings
     if not path.exists():
         return ""

@@ -1,4 +1,4 @@
-"""Make `semantic.postings`, embedding only what has changed since the last run."""
+"""Create `semantic.postings`. Only tools that have changed since the last run are embedded."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from toolmason.semantic.similarity import cosine, nearest, quantize, vectors
 from toolmason.semantic.texts import content_hash, tool_texts
 
 MIN_COSINE: Final = 0.9999
-"""Minimum cosine of a stored vector and that of the same text and model on another machine."""
+"""Minimum cosine of two vectors that the same model makes of the same text on different machines."""
 _WORD: Final = re.compile(r"[a-z]{2,}")
 """A whole lower-case word of a vocabulary, not a part such as `##ing`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Embedding:
-    """The content of the file, and the numbers of tools and words."""
+    """The content of the file, and the numbers of tools and words for the report."""
 
     text: str
     embedded: int
@@ -51,15 +51,15 @@ def embed(
     *,
     embed_words: Callable[[Embedder, Sequence[str]], list[bytes]] = embed_texts,
 ) -> Embedding:
-    """Return the file for the enabled tools of `catalogue`.
+    """Return the content of the file for the enabled tools of `catalogue`.
 
-    The vector of a tool in `previous` is used again if its text and the model are the same.
+    The vector of a tool in `previous` is reused if its text and the model have not changed.
 
     Args:
         catalogue: the tools.
         embedder: the model.
-        previous: the header of the existing file; None without one.
-        embed_words: returns the vectors of words, from a cache for instance.
+        previous: the header of the existing file; None if there is no file.
+        embed_words: returns the vectors of words, for example from a cache.
 
     Raises:
         EmbedderError: the embedder returns unusable vectors, or its vocabulary has no words.
@@ -74,10 +74,10 @@ def embed(
     new = dict(zip(changed, embed_texts(embedder, [texts[name] for name in changed]), strict=True))
     tools = {name: EmbeddedTool(hashes[name], new[name]) if name in new else known[name] for name in texts}
     header = Header(embedder.model, tools)
-    of_words, of_tools = embed_words(embedder, words), [tool.vector for tool in tools.values()]
-    if {len(vector) for vector in of_tools} - {len(of_words[0])}:
+    word_vectors, tool_vectors = embed_words(embedder, words), [tool.vector for tool in tools.values()]
+    if {len(vector) for vector in tool_vectors} - {len(word_vectors[0])}:
         raise EmbedderError("the vectors of words and tools differ in length; delete semantic.postings and embed again")
-    rows = nearest(vectors(of_words), vectors(of_tools)) if tools else ([] for _ in words)
+    rows = nearest(vectors(word_vectors), vectors(tool_vectors)) if tools else ([] for _ in words)
     return Embedding(
         text=write_postings(header, zip(words, rows, strict=True)),
         embedded=len(changed),
@@ -88,7 +88,7 @@ def embed(
 
 
 def compare_sample(catalogue: Catalogue, embedder: Embedder, header: Header, count: int) -> dict[str, float]:
-    """Embed `count` tools again, evenly spread; return the cosine of each new vector and the stored one."""
+    """Embed about `count` tools again, evenly spread; return the cosine of the new and the stored vector of each."""
     texts = {name: text for name, text in tool_texts(catalogue).items() if name in header.tools}
     step = max(1, -(-len(texts) // count))
     names = list(texts)[::step]

@@ -1,4 +1,4 @@
-"""The interface of an embedding model, and how the command line names one."""
+"""The interface of an embedding model, and the loader of the model that the command line specifies."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Protocol, cast
 
 
 class EmbedderError(Exception):
-    """The embedder cannot be loaded or used. The message proposes a solution."""
+    """The embedder cannot be loaded or used."""
 
 
 class Embedder(Protocol):
@@ -17,12 +17,12 @@ class Embedder(Protocol):
 
     @property
     def model(self) -> str:
-        """The SHA-256 of the model's file in hexadecimal. All vectors of a file come from one model."""
+        """The SHA-256 of the model's file in hexadecimal. All vectors in `semantic.postings` come from one model."""
         ...
 
     @property
     def words(self) -> Sequence[str]:
-        """The words of its vocabulary. Only whole lower-case words of `semantic.postings` are used."""
+        """The words of its vocabulary. Only those of two or more letters `a` to `z` are embedded."""
         ...
 
     def embed(self, texts: Sequence[str]) -> Iterator[Sequence[float]]:
@@ -34,11 +34,11 @@ def load_embedder(spec: str, model: Path | None) -> Embedder:
     """Return the embedder of `--embedder` and `--model`; the default is fastembed.
 
     Args:
-        spec: `module:factory`, called with the directory of `--model` or None; empty for fastembed.
-        model: the directory with a model's files; None for the default model of the embedder.
+        spec: `module:factory`; the factory gets the directory of `--model` or None. Empty for fastembed.
+        model: the directory with the files of a model; None for the embedder's default model.
 
     Raises:
-        EmbedderError: it cannot be loaded.
+        EmbedderError: the embedder cannot be loaded.
     """
     module, _, name = (spec or "toolmason.semantic.fastembed_adapter:FastEmbedder").partition(":")
     if not module or not name.isidentifier():

@@ -1,4 +1,4 @@
-"""The embedder of the extra `semantic`: an ONNX sentence model that fastembed runs."""
+"""The default embedder: fastembed, from the extra `semantic`, runs an ONNX sentence model."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DEFAULT_MODEL: Final = "sentence-transformers/all-MiniLM-L6-v2"
 LOCAL_FILES: Final = ("model.onnx", "vocab.txt")
 """The files of `--model`: a BERT-like model with mean pooling, and its WordPiece vocabulary for lower-case text."""
 MAX_TOKENS: Final = 256
-"""Tokens of a text that a local model reads; sentence-transformers cuts texts for MiniLM there too."""
+"""Maximum tokens of a text for a local model, as in sentence-transformers for MiniLM; the rest is cut."""
 
 
 class FastEmbedder:
@@ -35,15 +35,20 @@ class FastEmbedder:
         try:
             self._engine = _local(directory) if directory else TextEmbedding(DEFAULT_MODEL)
         except (OSError, ValueError) as error:
-            source = directory or f"download {DEFAULT_MODEL}; use --model DIR with local files"
-            raise EmbedderError(f"cannot load the model: {source}: {error}") from error
+            if directory:
+                raise EmbedderError(f"cannot load the model in {directory}: {error}") from error
+            message = f"cannot download {DEFAULT_MODEL}: {error}\nuse --model DIR with local files"
+            raise EmbedderError(message) from error
         inner: Any = self._engine.model
-        file = directory / LOCAL_FILES[0] if directory else Path(inner._model_dir, inner.model_description.model_file)  # noqa: SLF001  its only way
+        file = directory / LOCAL_FILES[0] if directory else Path(inner._model_dir, inner.model_description.model_file)  # noqa: SLF001  no public attribute has it
         self.model = sha256(file.read_bytes()).hexdigest()
         self.words = sorted(inner.tokenizer.get_vocab())
 
     def embed(self, texts: Sequence[str]) -> Iterator[Sequence[float]]:
-        """Yield the vector of each text. An int8 model scales a batch as a whole, so each text is one batch."""
+        """Yield the vector of each text.
+
+        Each text is a batch of its own: an int8 model scales a batch as a whole, so the others would affect its vector.
+        """
         for vector in self._engine.embed(list(texts), batch_size=1):
             yield vector.tolist()
 

@@ -13,7 +13,7 @@ State = Literal["new", "stale", "removed"]
 
 
 def differences(catalogue: Catalogue, header: Header) -> dict[str, State]:
-    """Return the tools without a vector, with one of an older text, and those that no longer exist or are disabled."""
+    """Return the tools without a vector, with that of an older text, and without a text (deleted or disabled)."""
     texts = tool_texts(catalogue)
     states: dict[str, State] = {name: "new" for name in texts if name not in header.tools}
     states |= {

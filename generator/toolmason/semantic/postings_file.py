@@ -1,7 +1,7 @@
 """Read and write `semantic.postings`, the committed result of `toolmason embed`.
 
-The file is sorted text: a line with its format, one with the model, one for each tool, an empty line, one for each
-word. `toolmason_runtime.search.postings` reads it at run time.
+The file is text: a line for the format, one for the model, one for each tool, an empty line, one for each word. Tools
+and words are sorted. `toolmason_runtime.search.postings` reads it at run time.
 """
 
 from __future__ import annotations
@@ -42,14 +42,19 @@ class EmbeddedTool:
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """The part of a file before its words: the SHA-256 of the model, and the tools by name."""
+    """The part of the file before the words: the SHA-256 of the model, and the tools by name."""
 
     model: str
     tools: Mapping[str, EmbeddedTool]
 
 
 def write_postings(header: Header, words: Iterable[tuple[str, Sequence[int]]]) -> str:
-    """Return the text of a file. A word has pairs of a tool, as its index in the header, and a score."""
+    """Return the content of the file.
+
+    Args:
+        header: the model and the tools.
+        words: each word with pairs of numbers: the index of a tool in the header, and its score.
+    """
     lines = [HEADER, f"model {header.model}"]
     lines += [f"tool {name} {tool.hash} {b64encode(tool.vector).decode()}" for name, tool in header.tools.items()]
     rows = [f"{word} {' '.join(map(str, pairs))}" for word, pairs in words if pairs]
@@ -57,7 +62,7 @@ def write_postings(header: Header, words: Iterable[tuple[str, Sequence[int]]]) -
 
 
 def read_header(text: str) -> Header:
-    """Return the header of a file without checking its words.
+    """Return the header of the file without checking the words.
 
     Raises:
         PostingsError: the header is invalid.
@@ -81,7 +86,7 @@ def read_header(text: str) -> Header:
 
 
 def check_postings(text: str) -> Header:
-    """Return the header of a file after checking all of it, without a model.
+    """Check the whole file, without a model, and return its header.
 
     Raises:
         PostingsError: the file is invalid.
@@ -94,15 +99,15 @@ def check_postings(text: str) -> Header:
     for number, line in enumerate(lines, first):
         word = _WORD.fullmatch(line)
         if word is None:
-            raise PostingsError(number, "expected a word and pairs of a tool and a score")
+            raise PostingsError(number, "expected a word, then pairs of numbers: a tool and its score")
         if max(map(int, word[2].split()[::2])) >= len(header.tools):
-            raise PostingsError(number, f"a tool of `{word[1]}` is not in the header")
+            raise PostingsError(number, f"`{word[1]}` has a tool that is not in the header")
     _require_sorted((line.partition(" ")[0] for line in lines), first)
     return header
 
 
 def _require_sorted(keys: Iterable[str], first: int) -> None:
-    """Raise PostingsError unless the `keys` of the lines from number `first` ascend."""
+    """Raise PostingsError unless `keys`, those of the lines from number `first` on, are in ascending order."""
     for number, (previous, key) in enumerate(pairwise(keys), first + 1):
         if key <= previous:
-            raise PostingsError(number, f"`{key}` is not after `{previous}`: the lines must be sorted")
+            raise PostingsError(number, f"`{key}` follows `{previous}`: the lines must be sorted, without repeats")

@@ -1,4 +1,4 @@
-"""Scores of tools for words, in exact arithmetic: equal vectors give equal files on every machine."""
+"""Compute the scores of tools for words in exact arithmetic: equal vectors give equal files on every machine."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 from toolmason.semantic.embedder import EmbedderError
 
 NEAREST = 20
-"""Maximum number of tools of a word."""
+"""Maximum number of tools that are stored for a word."""
 SCORE_SCALE = 100
 """Scores are stored as integers, in hundredths of a cosine."""
 MIN_SCORE = 5
-"""Lower scores are left out: they change no ranking, and make the file of a small server much larger."""
+"""Lower scores are omitted: they do not affect the ranking and make the file of a small server much larger."""
 _COSINE_SCALE = 1_000_000
 _CHUNK = 1000
-"""Words of one step, which limits the memory."""
+"""Words that are compared at a time, to limit memory."""
 
 Vectors = NDArray[np.int8]
 
@@ -46,18 +46,18 @@ def vectors(rows: Sequence[bytes]) -> Vectors:
 
 
 def nearest(words: Vectors, tools: Vectors) -> Iterator[list[int]]:
-    """Yield for each word pairs of a tool, as its index, and a score: the best first, equal ones by index.
+    """Yield for each word a flat list: the index of a tool, its score, the next index ... Best first, ties by index.
 
     A score is the cosine minus the mean cosines of the word and of the tool, plus the mean of all: a tool that is
-    similar to every word, and a word that is similar to every tool, have no advantage. Low scores are left out.
+    similar to every word, and a word that is similar to every tool, have no advantage. Low scores are omitted.
     """
     chunks = [words[start : start + _CHUNK] for start in range(0, len(words), _CHUNK)]
-    of_tools = sum((_integers(chunk, tools).sum(axis=0) for chunk in chunks), np.zeros(len(tools), dtype=np.int64))
-    total, size = int(of_tools.sum()), len(words) * len(tools)
+    tool_sums = sum((_integers(chunk, tools).sum(axis=0) for chunk in chunks), np.zeros(len(tools), dtype=np.int64))
+    total, size = int(tool_sums.sum()), len(words) * len(tools)
     for chunk in chunks:
         cosines = _integers(chunk, tools)
-        of_words = cosines.sum(axis=1, keepdims=True)
-        centred = cosines * size - of_words * len(words) - of_tools * len(tools) + total
+        word_sums = cosines.sum(axis=1, keepdims=True)
+        centred = cosines * size - word_sums * len(words) - tool_sums * len(tools) + total
         scores = centred * SCORE_SCALE // (size * _COSINE_SCALE)
         order = np.argsort(-centred, axis=1, kind="stable")[:, :NEAREST]
         for row, best in zip(scores, order, strict=True):
@@ -70,7 +70,7 @@ def _integers(words: Vectors, tools: Vectors) -> NDArray[np.int64]:
 
 
 def _cosines(first: Vectors, second: Vectors) -> NDArray[np.float64]:
-    """Return the cosines of all pairs. Floats of 64 bits hold these dot products and norms exactly."""
+    """Return the cosines of all pairs. Dot products and squared norms of int8 vectors are exact in 64-bit floats."""
     left, right = first.astype(np.float64), second.astype(np.float64)
     squares = (left**2).sum(axis=1)[:, None] * (right**2).sum(axis=1)
     return np.asarray((left @ right.T) / np.sqrt(squares))

@@ -1,4 +1,4 @@
-"""The text of a tool that is embedded, and its hash, which tells whether a vector is up to date."""
+"""The text of a tool that is embedded, and its hash, by which an outdated vector is detected."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from toolmason_runtime.protocol.catalogue import Catalogue, ToolEntry
 from toolmason.model.identifiers import words
 
 HASH_DIGITS: Final = 16
-"""Hexadecimal digits of the hash of a text: a change is an accident, not an attack."""
+"""Hexadecimal digits of a hash. Few suffice: it detects edits, not forgery."""
 
 
 def tool_texts(catalogue: Catalogue) -> dict[str, str]:
@@ -21,7 +21,7 @@ def tool_texts(catalogue: Catalogue) -> dict[str, str]:
 
 
 def tool_text(entry: ToolEntry) -> str:
-    """Return the words of the name, the summary and description, the use cases and the names of the parameters."""
+    """Return the text that is embedded: name, summary, description, use cases and names of the parameters."""
     tool = entry["tool"]
     summary, description = entry["summary"].strip(), str(tool.get("description", "")).strip()
     sentences = [

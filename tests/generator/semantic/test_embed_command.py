@@ -108,8 +108,8 @@ def test_check_and_lint_report_new_changed_and_removed_tools_as_notes(embedded: 
     ("embedder", "code", "expected"),
     [
         ("make", 0, "cosine 1.000000"),
-        ("make_drifted", 3, "has another vector"),
-        ("make_other", 3, "vectors of model"),
+        ("make_drifted", 3, "differs from the new one"),
+        ("make_other", 3, "the vectors of model"),
     ],
 )
 def test_check_compares_the_stored_vectors_with_new_ones(
