@@ -1,4 +1,4 @@
-"""`toolmason eval`: recall of the search for queries whose right answers are known."""
+"""`toolmason eval`: measure the search with queries whose correct tools are known."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 @click.command("eval")
 @click.argument("queries", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("--top", type=click.IntRange(min=1), default=5, show_default=True, help="Number of results that count.")
-@click.option("--min-recall", type=click.FloatRange(0, 1), help="Exit with 1 if recall among them is lower.")
+@click.option("--top", type=click.IntRange(min=1), default=5, show_default=True, help="N of recall@N.")
+@click.option("--min-recall", type=click.FloatRange(0, 1), help="Exit with 1 if recall@N is lower.")
 @ranker_option
 @click.option(
     "--format",
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     "html_file",
     metavar="FILE",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Also write the report with a confusion matrix as a page.",
+    help="Also write the report, with confusion matrices, as an HTML page.",
 )
 @manifest_option
 def evaluate_search(
@@ -58,10 +58,11 @@ def evaluate_search(
     html_file: Path | None,
     manifest: Path | None,
 ) -> None:
-    """Measure the search with the file QUERIES, which lists texts by the tool that they must find.
+    """Measure whether searches find the right tools.
 
-    Prints recall by category, the misses with the tool that ranks first instead, and tools that the search confuses,
-    with proposals to distinguish them. Imports no module that the manifest names.
+    QUERIES is a TOML file that lists, for each tool, texts that must find it. Prints recall@N by category: the share of
+    these tools among the first N results. Then prints the misses, each with the tool found instead, and pairs of tools
+    that the search confuses, with proposals to distinguish them. Imports no module that the manifest names.
     """
     from toolmason.catalogue.table import catalogue
     from toolmason.catalogue.tool_index import open_index

@@ -1,1 +1,1 @@
-"""`toolmason eval`: measure the search of a server with queries whose right answers are known."""
+"""`toolmason eval`: measure the search of a server with queries whose correct tools are known."""

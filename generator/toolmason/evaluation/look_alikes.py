@@ -15,16 +15,16 @@ from toolmason.evaluation.measure import Outcome
 from toolmason.lint.discoverability import UseCaseRank
 
 MIN_CONFUSIONS: Final = 2
-"""Minimum texts that confuse two tools; a single one is a miss like others."""
+"""Minimum texts that confuse the tools of a pair; a single one is reported as a miss only."""
 MAX_WORDS: Final = 5
-"""Maximum words in a proposal."""
+"""Maximum words in one list of a proposal."""
 MAX_SHARE: Final = 0.25
-"""Share of the tools from which a word is too common to distinguish one of them."""
+"""Maximum share of the tools that have a word which can distinguish one of them."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Confusion:
-    """A text that should find `wanted`, for which `first` ranks higher."""
+    """A text that should find `wanted`, but ranks `first` first."""
 
     wanted: str
     first: str
@@ -33,7 +33,7 @@ class Confusion:
 
 @dataclass(frozen=True, slots=True)
 class LookAlikes:
-    """Two tools in the order of the catalogue, the texts that confuse them, and proposals to distinguish them."""
+    """Two tools in the order of the manifest, the texts that confuse them, and proposals to distinguish them."""
 
     tools: tuple[str, str]
     confusions: tuple[Confusion, ...]
@@ -45,7 +45,7 @@ def find_look_alikes(
 ) -> tuple[LookAlikes, ...]:
     """Return the confused pairs, those with most texts first.
 
-    A query or a use case confuses its tool with the first hit if that is another tool.
+    A query or a use case confuses two tools if another tool than its own is the first hit.
     """
     confusions = [
         *(Confusion(case.wanted, case.first, case.query.text) for case in outcomes if case.first == case.in_the_way),
@@ -64,14 +64,18 @@ def find_look_alikes(
 
 
 class _ToolTexts:
-    """The words of each tool: all terms, the terms with a high weight, and the words of name and summary by term."""
+    """The terms of each tool.
+
+    `all` has all of them, `headline` the words of name and summary by term, `prominent` the terms of name, summary and
+    keywords, which have a high weight.
+    """
 
     def __init__(self, catalogue: Catalogue) -> None:
         self.entries = catalogue["tools"]
         fields = {name: field_terms(entry, catalogue) for name, entry in self.entries.items()}
         self.all = {name: frozenset[str]().union(*own.values()) for name, own in fields.items()}
-        self.heads = {name: _name_words(name) | _words(entry["summary"]) for name, entry in self.entries.items()}
-        self.strong = {name: frozenset((*self.heads[name], *own["keywords"])) for name, own in fields.items()}
+        self.headline = {name: _name_words(name) | _words(entry["summary"]) for name, entry in self.entries.items()}
+        self.prominent = {name: frozenset((*self.headline[name], *own["keywords"])) for name, own in fields.items()}
         self._tools_with = Counter(term for own in self.all.values() for term in own)
 
     def is_rare(self, term: str) -> bool:
@@ -86,30 +90,30 @@ def _propose(tools: tuple[str, str], confusions: Sequence[Confusion], texts: _To
         rare = {term: next(found[term] for found in own if term in found) for term, _ in counts.most_common()}
         rare = {term: word for term, word in rare.items() if texts.is_rare(term)}
         if missing := [word for term, word in rare.items() if term not in texts.all[wanted]]:
-            yield f"add {_quoted(missing)} to the keywords of `{wanted}` if users call it that"
-        if weak := [word for term, word in rare.items() if term in texts.all[wanted] - texts.strong[wanted]]:
-            yield f"repeat {_quoted(weak)} of `{wanted}` in its summary or keywords"
-    first, second = (texts.heads[tool] for tool in tools)
+            yield f"add {_quoted(missing)} to the keywords of `{wanted}` if users search for that"
+        if weak := [word for term, word in rare.items() if term in texts.all[wanted] - texts.prominent[wanted]]:
+            yield f"also use {_quoted(weak)} in the summary or keywords of `{wanted}`"
+    first, second = (texts.headline[tool] for tool in tools)
     shared = [word for term, word in first.items() if term in second and texts.is_rare(term)]
     only = [
         [word for term, word in own.items() if term not in other] for own, other in ((first, second), (second, first))
     ]
     if shared and all(only):
-        differences = " and ".join(f"{_quoted(words)} in `{tool}`" for tool, words in zip(tools, only, strict=True))
-        yield f"both names or summaries contain {_quoted(shared)}: begin the summaries with {differences}"
+        starts = [f"of `{tool}` with {_quoted(words)}" for tool, words in zip(tools, only, strict=True)]
+        yield f"both names or summaries contain {_quoted(shared)}: begin the summary {' and that '.join(starts)}"
     if not any(_mentions(texts.entries[tool], other) for tool, other in (tools, tools[::-1])):
-        yield f"write in the description of `{tools[0]}` when to use `{tools[1]}` instead"
+        yield f"explain in the description of `{tools[0]}` when to use `{tools[1]}` instead"
 
 
 def _words(text: str) -> dict[str, str]:
-    """Return the plain words of `text` by their term, without stop words, file names, proper names and numbers."""
+    """Return the lower-case words of `text` by their term, without stop words, file names, proper names and numbers."""
     first, *others = [token.strip(".,:;!?()'\"") for token in text.split() or [""]]
     tokens = (token for token in (first.lower(), *others) if token.isalpha() and token.islower())
     return {stem(token): token for token in tokens if token not in STOP_WORDS and len(token) > 1}
 
 
 def _name_words(name: str) -> dict[str, str]:
-    """Return the parts of a name by their term, without the whole name that `words` adds to those of `findFiles`."""
+    """Return the parts of a name by their term: those of `findFiles`, without `findfiles`, which `words` adds."""
     parts = [word for word in words(name) if word not in STOP_WORDS]
     return {stem(word): word for word in parts if len(parts) == 1 or word != name.casefold()}
 
@@ -118,5 +122,5 @@ def _mentions(entry: ToolEntry, other: str) -> bool:
     return other in entry["related"] or other in str(entry["tool"].get("description", ""))
 
 
-def _quoted(found: Sequence[str]) -> str:
-    return ", ".join(f"`{word}`" for word in found[:MAX_WORDS])
+def _quoted(tokens: Sequence[str]) -> str:
+    return ", ".join(f"`{token}`" for token in tokens[:MAX_WORDS])

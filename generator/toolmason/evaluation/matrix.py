@@ -1,4 +1,4 @@
-"""Confusion matrices: the wanted tool of each query by the first hit, for categories and for confused tools."""
+"""Confusion matrices: numbers of queries by the wanted tool and the first hit, or by their categories."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import Final
 
 MAX_ROWS: Final = 60
-"""Maximum rows: those with the most wrong first hits."""
+"""Maximum rows; the names with the most wrong first hits are shown."""
 NOTHING: Final = "(nothing)"
 """Column of queries without a hit."""
 OTHERS: Final = "(others)"
-"""Column of the names without a column of their own."""
+"""Column of all names that have no column of their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ def tool_matrix(confusion: Mapping[tuple[str, str], int], categories: Mapping[st
 
 
 def _most_confused(counts: Mapping[tuple[str, str], int]) -> set[str]:
-    """Return at most `MAX_ROWS` names with cells off the diagonal, by the number of queries there."""
+    """Return the names, at most `MAX_ROWS`, with the most queries that find another name first."""
     errors: Counter[str] = Counter()
     for (wanted, first), count in counts.items():
         if wanted != first:
@@ -58,7 +58,7 @@ def _most_confused(counts: Mapping[tuple[str, str], int]) -> set[str]:
 
 
 def _matrix(counts: Mapping[tuple[str, str], int], names: tuple[str, ...]) -> Matrix:
-    """Return the matrix of `names`; other first hits are counted as `OTHERS`."""
+    """Return the matrix of `names`. First hits with other names are counted as `OTHERS`."""
     known = {*names, NOTHING}
     cells: Counter[tuple[str, str]] = Counter()
     for (wanted, first), count in counts.items():

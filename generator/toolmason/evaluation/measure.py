@@ -1,4 +1,4 @@
-"""Search for each query, and compare the results with the tools that it must find."""
+"""Search for each query, and compare the hits with the tools that it must find."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import cached_property
 from toolmason.evaluation.queries import Query
 
 DEPTHS = (1, 3, 5, 10)
-"""Numbers of results for which recall is reported, in addition to that of `--top`."""
+"""Values of N for which recall@N is reported, in addition to that of `--top`."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Outcome:
         return sum(tool in self.hits[:top] for tool in self.query.tools) / len(self.query.tools)
 
     def rank(self, tool: str) -> int | None:
-        """Return the rank of a tool from 1; None if the search does not find it."""
+        """Return the rank of a tool, from 1; None if the search does not find it."""
         return self.hits.index(tool) + 1 if tool in self.hits else None
 
     @cached_property
@@ -47,7 +47,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Score:
-    """Recall of a group of queries by the number of results, and the number of queries without any result."""
+    """The recall of a group of queries by N of recall@N, and the numbers of misses and of queries without a hit."""
 
     name: str
     queries: int
@@ -58,7 +58,7 @@ class Score:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """The outcomes of all queries, in their order. A query is a miss if a tool of it is not among the first `top`."""
+    """The outcomes of all queries, in order. In a miss, one of the query's tools is not among the first `top` hits."""
 
     outcomes: tuple[Outcome, ...]
     top: int
@@ -70,7 +70,7 @@ class Evaluation:
 
     @cached_property
     def categories(self) -> tuple[Score, ...]:
-        """The scores of the categories, in the order of their first query."""
+        """The scores of the categories, in the order of their first queries."""
         return tuple(
             self._score(name, [outcome for outcome in self.outcomes if outcome.category == name])
             for name in dict.fromkeys(outcome.category for outcome in self.outcomes)
@@ -100,8 +100,8 @@ def evaluate(
     Args:
         queries: at least one query.
         search: returns the names of the tools that a text finds, best first.
-        categories: the category of each tool. Built-in tools have none and are left out.
-        top: the number of results that count.
+        categories: the category of each tool. Hits without one, which are built-in tools, are ignored.
+        top: the number of first hits in which a tool counts as found.
     """
 
     def outcome(query: Query) -> Outcome:

@@ -11,7 +11,13 @@ from toolmason.evaluation.results import Results, missed_tools
 
 
 def html_report(results: Results, title: str, categories: Mapping[str, str]) -> str:
-    """Return the page of a server with this title. `categories` has the category of each tool, in manifest order."""
+    """Return the page.
+
+    Args:
+        results: the evaluation.
+        title: the title of the server.
+        categories: the category of each tool, in the order of the manifest.
+    """
     environment = Environment(
         loader=PackageLoader("toolmason.evaluation", "."),
         autoescape=True,

@@ -1,9 +1,9 @@
-"""Read a file of queries: the tools of a server, and texts that must find them.
+"""Read a file of queries: texts by the tool that each must find.
 
 [queries]
 read_file = ["open main.py", "show the first lines"]
 
-A text of several tools has all of them as its answer.
+A text that is listed for several tools must find all of them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueriesTable(Table):
-    """The whole file: texts by the name of the tool that they must find."""
+    """The whole file: lists of texts by the name of the tool that they must find."""
 
     queries: Mapping[str, tuple[str, ...]] = key()
 
@@ -41,7 +41,7 @@ class Query:
 
 
 def load_queries(path: Path, catalogue: Catalogue, *, root: Path, diagnostics: Diagnostics) -> tuple[Query, ...]:
-    """Return the queries of the file `path`, in its order; empty with a diagnostic if it is unusable.
+    """Return the queries of the file `path`, in its order; empty, with a diagnostic, if it cannot be read.
 
     Paths in diagnostics are relative to `root`.
     """

@@ -14,20 +14,20 @@ from toolmason.evaluation.look_alikes import LookAlikes
 from toolmason.evaluation.measure import Evaluation, Outcome, Score
 
 MAX_MISSES: Final = 20
-"""Maximum misses in the text; JSON and HTML have all."""
+"""Maximum misses in text; JSON and HTML have all."""
 MAX_PAIRS: Final = 5
-"""Maximum look-alike pairs in the text; JSON and HTML have all."""
+"""Maximum look-alike pairs in text; JSON and HTML have all."""
 MAX_CATEGORIES: Final = 30
-"""Maximum categories in the text; JSON and HTML have all."""
+"""Maximum categories in text; JSON and HTML have all."""
 MAX_CHARS: Final = 80
-"""Maximum characters of a query in the text."""
+"""Maximum characters of a query in text."""
 MAX_TEXTS: Final = 3
-"""Maximum texts shown of a pair."""
+"""Maximum queries and use cases of a pair in text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """The evaluation of one file of queries, shown as `source`, and the tools that the search confuses."""
+    """The evaluation of a file of queries, named `source` in reports, and the tools that the search confuses."""
 
     source: str
     evaluation: Evaluation
@@ -35,7 +35,7 @@ class Results:
 
     @property
     def confusion(self) -> Counter[tuple[str, str]]:
-        """The number of queries by their tool and the first hit; the first hit is empty if there is none."""
+        """The number of queries by wanted tool and first hit, which is empty if there is none."""
         return Counter((outcome.wanted, outcome.first) for outcome in self.evaluation.outcomes)
 
 
@@ -44,10 +44,11 @@ def text_report(results: Results) -> Iterator[str]:
     evaluation = results.evaluation
     yield from _table([evaluation.total, *evaluation.categories[:MAX_CATEGORIES]])
     yield from _rest(len(evaluation.categories), MAX_CATEGORIES, indent="")
+    yield "@N: recall, the share of wanted tools among the first N results"
     if evaluation.total.empty:
         yield f"\nqueries without a result: {evaluation.total.empty}"
     if evaluation.misses:
-        yield f"\nmisses: {len(evaluation.misses)}, not among the first {evaluation.top}"
+        yield f"\nmisses: {len(evaluation.misses)}, with a wanted tool not among the first {evaluation.top} results"
         shown = evaluation.misses[:MAX_MISSES]
         for category, misses in groupby(shown, key=lambda outcome: outcome.category):
             yield f"  {category}"
@@ -96,7 +97,7 @@ def _short(text: str) -> str:
 
 def _rest(count: int, shown: int, indent: str = "  ") -> Iterator[str]:
     if count > shown:
-        yield f"{indent}{count - shown} more; --format json and --html have all"
+        yield f"{indent}{count - shown} more; --format json and --html show all"
 
 
 def json_report(results: Results) -> dict[str, Any]:

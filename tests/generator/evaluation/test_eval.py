@@ -69,6 +69,7 @@ def test_text_has_recall_misses_and_the_tool_in_the_way(evaluate: Evaluate) -> N
         ["all", "8"],
         ["notes", "5"],
         ["mail", "3"],
+        ["@N:", "recall,"],
     ]
     assert "    xylophone: find_notes (not found), nothing found\n" in result.stdout
     assert "\nqueries without a result: 2\n" in result.stdout
@@ -92,7 +93,7 @@ def test_a_pair_is_confused_by_two_texts_and_gets_proposals(evaluate: Evaluate) 
     (pair,) = [pair for pair in pairs if pair["tools"] == ["find_notes", "find_mail"]]
     assert {text["wanted"] for text in pair["texts"]} == {"find_mail"}
     assert all(len(pair["texts"]) >= 2 for pair in pairs)
-    assert "write in the description of `find_notes` when to use `find_mail` instead" in pair["proposals"]
+    assert "explain in the description of `find_notes` when to use `find_mail` instead" in pair["proposals"]
 
 
 def test_proposals_name_missing_and_weak_words_and_the_difference(evaluate: Evaluate) -> None:
@@ -104,13 +105,13 @@ archive_box = ["letter in the archive", "store letters in an archive that displa
     pairs = json.loads(evaluate(queries, "--format", "json").stdout)["look_alikes"]
 
     (pair,) = [pair for pair in pairs if pair["tools"] == ["archive_letter", "archive_box"]]
-    difference = "`letter`, `store` in `archive_letter` and `box`, `show` in `archive_box`"
+    starts = "of `archive_letter` with `letter`, `store` and that of `archive_box` with `box`, `show`"
     assert pair["proposals"] == [
-        "add `box`, `stow`, `something` to the keywords of `archive_letter` if users call it that",
-        "add `store` to the keywords of `archive_box` if users call it that",
-        "repeat `displays` of `archive_box` in its summary or keywords",
-        f"both names or summaries contain `archive`: begin the summaries with {difference}",
-        "write in the description of `archive_letter` when to use `archive_box` instead",
+        "add `box`, `stow`, `something` to the keywords of `archive_letter` if users search for that",
+        "add `store` to the keywords of `archive_box` if users search for that",
+        "also use `displays` in the summary or keywords of `archive_box`",
+        f"both names or summaries contain `archive`: begin the summary {starts}",
+        "explain in the description of `archive_letter` when to use `archive_box` instead",
     ]
 
 

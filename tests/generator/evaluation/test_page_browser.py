@@ -63,7 +63,7 @@ async def test_the_page_fits_and_shows_each_part(
     assert overflow <= 0
     assert diagonal > 0
     for part in (
-        "Search of Desk <of> Ada",
+        "Search evaluation: Desk <of> Ada",
         "Recall by category",
         "(nothing)",
         "<script>alert(1)</script>",
