@@ -38,8 +38,8 @@ def test_tables_of_the_page_name_the_texts_and_the_ranker() -> None:
 def test_limits_are_those_of_the_code() -> None:
     for sentence in (
         f"at most {NUMBERS[MAX_LITERAL_HITS]} tools",
-        f"up to {NUMBERS[MAX_SPELLING_FILL]} hits, tools with similar words",
-        f"up to {NUMBERS[MAX_NGRAM_FILL]} hits, tools with words that share",
+        f"fewer than {NUMBERS[MAX_SPELLING_FILL]} hits, tools with similar words",
+        f"fewer than {NUMBERS[MAX_NGRAM_FILL]} hits, tools with words that share",
         f"more than {NUMBERS[MAX_SIMILAR_TERMS]} words",
     ):
         assert sentence in PAGE.text
