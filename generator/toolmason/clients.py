@@ -145,7 +145,7 @@ class Passed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolsField:
-    """The form in which a client sends tools to a model."""
+    """The form in which a client sends tools to a model; clients.toml describes the placeholders."""
 
     tool: Mapping[str, Any]
     group: Mapping[str, Any] = field(default_factory=dict)

@@ -119,7 +119,7 @@ def _render_project(
     except SyntaxError as error:
         # The formatter parses the files before the self-check does.
         raise SelfCheckError([str(error)]) from error
-    # A run with notes is not recorded, so that the next one shows them too.
+    # A run with notes is not cached, so that the next run prints them too.
     return _RenderResult(files, "" if len(diagnostics) else inputs, tuple(models.values()))
 
 

@@ -72,7 +72,7 @@ def _cost(tool: WireTool) -> Cost:
 
 
 def report_stats(server: Server) -> str:
-    """Return tables: tools by decreasing cost, styles with their share of the full list, and clients.
+    """Return tables: tools by decreasing cost, styles with their share of the full list, tokens sent by clients.
 
     `as declared` is the cost of a tool if its schema were sent as the manifest declares it.
     """
@@ -99,7 +99,7 @@ def report_stats(server: Server) -> str:
     return (
         f"{_table(('tool', 'bytes', 'tokens', 'as declared'), tools)}\n"
         f"{_table(('style', 'listed', 'bytes', 'tokens', 'of full list'), styles)}\n"
-        f"{_table(('sent to a model by', 'tokens'), _client_rows(server))}\n"
+        f"{_table(('client', 'tokens sent to the model'), _client_rows(server))}\n"
         "Tokens are estimates; some tokenizers count up to twice as many.\n"
     )
 

@@ -1,4 +1,4 @@
-"""The search over the tools of a server, for commands that search without running it."""
+"""Open the search index of a server, for commands that search without running the server."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 def open_index(server: Server, ranker: RankerFactory | None = None) -> ToolIndex:
-    """Return the search over all enabled tools of `server`, those of the tier `all` included.
+    """Return the index of all enabled tools of `server`, including those of the tier `all`.
 
-    `ranker` replaces the ranking by words. The one that the manifest names is not imported.
+    `ranker` replaces the ranking by words. The ranker that the manifest names is not imported.
     """
     table = catalogue(server)
     enabled = [name for name, entry in table["tools"].items() if entry.get("enabled", True)]

@@ -1,4 +1,4 @@
-"""The field `tools` of a request to a model, as a client builds it from the list of a server."""
+"""The field `tools` of a request to a model, as a client builds it from the result of `tools/list`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from toolmason.model.server import Server
 
 
 def tools_field(client: Client, server: Server, listed: Sequence[WireTool]) -> list[Any]:
-    """Return the entries of `listed` in the field `tools` of a client; empty if its form is unknown."""
+    """Return the field `tools` that `client` sends for the tools in `listed`; empty if its form is unknown."""
     form, names = client.tools_field, client.names
     if form is None or names is None:
         return []
@@ -35,7 +35,7 @@ def tools_field(client: Client, server: Server, listed: Sequence[WireTool]) -> l
 
 
 def _filled(form: Any, values: Mapping[str, Any]) -> Any:
-    """Return `form` with each text that is a key of `values` replaced."""
+    """Return `form` with each placeholder, a key of `values`, replaced by its value."""
     if isinstance(form, Mapping):
         return {key: _filled(part, values) for key, part in form.items()}
     return values.get(form, form) if isinstance(form, str) else form

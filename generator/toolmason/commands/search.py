@@ -62,8 +62,8 @@ class Hit:
 def search(words: tuple[str, ...], limit: int, ranker: RankerFactory | None, manifest: Path | None) -> None:
     """Search the tools as a model would, and the prompts and resources as a person would.
 
-    Shows the reason for each hit of a tool: the words that match, and the fields that contain them. A ranker that the
-    manifest names is not imported; `--ranker` specifies one.
+    Shows the reason for each hit of a tool: the words that match, and the fields that contain them. The ranker
+    that the manifest names is not imported; specify it with `--ranker`.
     """
     server = load_current_server(manifest)
     click.echo(report_search(server, " ".join(words), limit=limit, ranker=ranker), nl=False)

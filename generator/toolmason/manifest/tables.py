@@ -202,15 +202,15 @@ class DiscoveryTable(PartialTable):
     page_tokens: int = key({"minimum": 200}, default=1500)
     """Maximum tokens of one search answer."""
     detail: Literal["signature", "full"] = "signature"
-    """Content of the results of `search`: a signature, with the schema only if it needs one, or everything."""
+    """Content of a result of `search`: `signature`, with the schema if a signature cannot express it; or `full`."""
     split_calls: bool = False
     """Also list `call_read`, which calls only read-only tools."""
     list_fetch_chunk: bool = False
     """In the style `classic`, also list the built-in `fetch_chunk`, which is always callable."""
     ranker: str = key(_FUNCTION, default="")
-    """`module:factory` of another ranking: takes the ranking by words and the tools by name, returns a `Ranker`.
+    """`module:factory` of another ranking. The factory takes the ranking by words and the tools, returns a `Ranker`.
 
-    A running server imports the module at the first search; no command of the generator does.
+    A running server imports the module at the first search; `generate`, `check` and `lint` never do.
     """
 
     def pinned_in(self, style: str) -> tuple[str, ...]:

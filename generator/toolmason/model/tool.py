@@ -114,7 +114,7 @@ class Tool:
     input_schema: JsonSchema
     renamed: Mapping[str, str]
     complete_schema: JsonSchema | None
-    """The schema of search answers, without references; None if keywords of `input_schema` state all rules."""
+    """The schema in search answers, without references; None if `input_schema` has all rules as keywords."""
     output_schema: JsonSchema | None
     examples: tuple[Example, ...]
     protocol: ClassName

@@ -108,9 +108,9 @@ def _advertise(context: ResolveContext, table: ToolTable, schema: JsonSchema) ->
 
 
 def _complete_schema(schema: JsonSchema, sent: Projection) -> JsonSchema | None:
-    """Return `schema` with inlined references, or what is sent if it is recursive; None if `sent` has all of its rules.
+    """Return `schema` with inlined references, or that of `sent` if it is recursive; None if `sent` has all rules.
 
-    A closed object counts as a rule that is sent: a caller uses the listed names.
+    A missing `additionalProperties: false` is ignored, because callers use the listed names.
     """
     if not any(finding.lossy and not finding.message.startswith(_CLOSED) for finding in sent.findings):
         return None

@@ -131,7 +131,7 @@ class ToolEntry(TypedDict):
     result_schema: NotRequired[dict[str, Any]]
     """The schema of the results, if it has more rules than `outputSchema`."""
     complete_schema: NotRequired[dict[str, Any]]
-    """The schema for search answers, if only descriptions in `inputSchema` state some of the rules."""
+    """The schema in search answers, if some rules are only in descriptions of `inputSchema`."""
     unique: NotRequired[list[list[str]]]
     """Paths of the arrays with `uniqueItems`, which a model cannot express; `*` is every item: `["files", "*"]`."""
     renamed: NotRequired[dict[str, str]]

@@ -74,7 +74,7 @@ def test_table_is_aligned_and_has_sums_and_shares(server: Server) -> None:
 def test_the_field_tools_of_each_client_is_measured(server: Server) -> None:
     rows = report_stats(server).split("\n\n")[2].splitlines()
 
-    assert rows[0].split() == ["sent", "to", "a", "model", "by", "tokens"]
+    assert rows[0].split() == ["client", "tokens", "sent", "to", "the", "model"]
     assert [row.split("  ")[0] for row in rows[1:]] == ["Claude Code", "Codex", "Gemini CLI", "OpenCode"]
     assert all(200 < int(row.split()[-1]) < 1000 for row in rows[1:])
 
