@@ -132,7 +132,7 @@ def ranker_option(command: Command) -> Command:
         "--ranker",
         metavar="MODULE:FACTORY",
         callback=_load_ranker,
-        help="Rank with this factory; imports its module.",
+        help="Rank with the ranker that this function returns; imports its module.",
     )(command)
 
 
