@@ -23,9 +23,9 @@ MAX_TEXT_LENGTH: Final = 60
 """Maximum characters of the description of a required parameter, and of a pattern."""
 
 _TYPES: Final = {"string": "str", "integer": "int", "number": "number", "boolean": "bool", "object": "object"}
-_RESERVED: Final = frozenset({*_TYPES.values(), "any", "true", "false", "null"})
-_WORD: Final = re.compile(r"[A-Za-z_.][A-Za-z0-9_./-]*")
-"""A string value without quotation marks, unless it is reserved."""
+_RESERVED: Final = frozenset({*_TYPES, *_TYPES.values(), "any", "array", "list", "float", "true", "false", "null"})
+_WORD: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_./-]*")
+"""A string value without quotation marks, unless it is reserved: it must not look like a type."""
 _NAME: Final = re.compile(r"[^\W\d][\w.$@-]*")
 """A parameter name without quotation marks."""
 _FORMAT: Final = re.compile(r"[\w.-]+")
