@@ -33,6 +33,8 @@ ENVELOPE_TOKENS = 60
 """Tokens reserved for the members beside the results."""
 MAX_EXCEPTION_TOKENS = 20
 """Maximum tokens of the tool names that are called with another meta-tool than most results."""
+MAX_PLAIN_DESCRIPTION = 200
+"""Characters up to which a description is hardly more than the summary that a result contains."""
 
 SEARCH_PARAMETERS = {
     "query": Parameter(),
@@ -161,8 +163,10 @@ class _Search:
         if not shown:
             return f"There are only {total} matches: use a smaller offset."
         is_weak = any(hit.reason == "rest" for hit in shown)
+        has_manual = any(hit.reason != "name" and _has_manual(hit.entry) for hit in shown)
         parts = (
             self._call_tools.instruction([hit.entry for hit in shown]),
+            "Search a tool_name for details." if has_manual else "",
             "The last results do not contain any query word." if is_weak else "",
         )
         return " ".join(filter(None, parts))
@@ -184,6 +188,11 @@ class _Search:
         if hit.reason == "spelling":
             result["match"] = "spelling"
         return result | deprecation_note(entry)
+
+
+def _has_manual(entry: ToolEntry) -> bool:
+    """Return whether the description explains more than a summary can."""
+    return len(entry["tool"].get("description", "")) > MAX_PLAIN_DESCRIPTION
 
 
 def _group(group: Group) -> dict[str, Any]:

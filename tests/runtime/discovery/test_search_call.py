@@ -626,6 +626,18 @@ def test_a_description_is_whole_for_a_tool_that_is_looked_up_by_its_name(server:
     assert (found["tool_name"], found["description"]) == ("read_file", "Read a text file, whole or in part")
 
 
+def test_a_search_that_leaves_out_a_long_description_says_how_to_get_it(catalogue: Catalogue, desk: MakeDesk) -> None:
+    catalogue["tools"]["git_log"]["tool"]["description"] = "Modes, mutually exclusive. " * 10
+    server = desk(catalogue, "search-call")
+    said = "Search a tool_name for details."
+
+    assert said in server.ask("search", category="git")["hint"]
+    assert said not in server.ask("search", category="git", offset=1)["hint"]
+    answer = server.ask("search", query="git_log", limit=1)
+    assert answer["results"][0]["description"] == catalogue["tools"]["git_log"]["tool"]["description"]
+    assert said not in answer["hint"]
+
+
 def test_the_search_tool_says_how_many_tools_there_are_and_in_which_categories(server: Any) -> None:
     description = server.style.listed()[0]["description"]
 
