@@ -64,6 +64,14 @@ def test_us1_1_fr_002_in_full_or_by_its_name_a_tool_has_all_of_its_details(
     assert first["input_schema"]["properties"]["sign"]["default"] is False
 
 
+@pytest.mark.parametrize(("default", "asked"), [("signature", "full"), ("full", "signature")])
+def test_a_call_may_ask_for_the_other_detail(catalogue: Catalogue, desk: MakeDesk, default: str, asked: str) -> None:
+    catalogue["discovery"]["detail"] = default
+    answer = desk(catalogue, "search-call").ask("search", query="record my commit", detail=asked)
+
+    assert {"input_schema" in result for result in answer["results"]} == {asked == "full"}
+
+
 def test_us1_2_a_category_gives_its_tools_alone(server: Any) -> None:
     assert names(server.ask("search", category="git")) == ["git_log", "git_diff", "git_commit", "git_branch"]
 
@@ -221,7 +229,7 @@ def test_fr_008_wrong_arguments_are_answered_with_what_was_expected(
         ({"query": "read", "catgory": "git"}, "Note: unknown argument 'catgory' was ignored; did you mean 'category'?"),
         (
             {"zzz": None},
-            "Note: unknown argument 'zzz' was ignored; known are: query, category, cli, limit, offset",
+            "Note: unknown argument 'zzz' was ignored; known are: query, category, cli, limit, offset, detail",
         ),
     ],
 )
