@@ -146,7 +146,8 @@ def _enum(values: Sequence[Any], kind: Any) -> str:
     valid = (str, int, float, bool) if kind is None else (bool,) if kind == "boolean" else kinds.get(kind, ())
     if not all(type(value) in valid for value in values):
         raise _InexpressibleError
-    return "|".join(map(_value, values))
+    # A single word would look like the name of a type.
+    return "|".join(map(_value, values)) if len(values) > 1 else _json(values[0])
 
 
 def _limits(schema: Mapping[str, Any], kind: str) -> str:
