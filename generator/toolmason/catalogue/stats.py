@@ -76,7 +76,8 @@ def report_stats(server: Server) -> str:
 
     `as declared` is the cost of a tool if its schema were sent as the manifest declares it.
     """
-    measured = stats(catalogue(server))
+    table = catalogue(server)
+    measured = stats(table)
     costs = sorted(measured.tools, key=lambda cost: -cost.tokens)
     total = Cost("all tools", sum(cost.size for cost in costs), sum(cost.tokens for cost in costs))
     average = Cost("average", total.size // max(1, len(costs)), total.tokens // max(1, len(costs)))
@@ -99,15 +100,14 @@ def report_stats(server: Server) -> str:
     return (
         f"{_table(('tool', 'bytes', 'tokens', 'as declared'), tools)}\n"
         f"{_table(('style', 'listed', 'bytes', 'tokens', 'of full list'), styles)}\n"
-        f"{_table(('client', 'tokens sent to the model'), _client_rows(server))}\n"
+        f"{_table(('client', 'tokens sent to the model'), _client_rows(server, table))}\n"
         "Tokens are estimates; some tokenizers count up to twice as many.\n"
     )
 
 
-def _client_rows(server: Server) -> list[tuple[str, str]]:
+def _client_rows(server: Server, table: Catalogue) -> list[tuple[str, str]]:
     """Return the tokens of the field `tools` of each client in the server's style."""
-    style = style_for(catalogue(server), Selection(server.discovery.style), dict)
-    listed = style.listed()
+    listed = style_for(table, Selection(server.discovery.style), dict).listed()
     fields = {client.title: tools_field(client, server, listed) for client in clients().values()}
     return [(title, f"{estimate_tokens(_to_wire(sent)):,}") for title, sent in fields.items() if sent]
 

@@ -24,7 +24,6 @@ from toolmason.resolve.tool_names import tool_name_problem
 from toolmason.schema import Projection, Severity, advertise
 from toolmason.schema.references import References
 
-_CLOSED: Final = "`additionalProperties: false`"
 _DEFINITIONS: Final = ("$defs", "definitions")
 _IMPLEMENTATION_KEYS: Final = ("params", "input_schema", "cli", "argv", "upstream", "arguments")
 
@@ -112,7 +111,7 @@ def _complete_schema(schema: JsonSchema, sent: Projection) -> JsonSchema | None:
 
     A missing `additionalProperties: false` is ignored, because callers use the listed names.
     """
-    if not any(finding.lossy and not finding.message.startswith(_CLOSED) for finding in sent.findings):
+    if not any(finding.lossy and not finding.opens_object for finding in sent.findings):
         return None
     inlined = None if sent.renamed else References(schema).dereference(schema)
     return sent.schema if inlined is None else {key: rule for key, rule in inlined.items() if key not in _DEFINITIONS}

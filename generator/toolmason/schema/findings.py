@@ -40,7 +40,8 @@ class Finding:
 
     `pointer` is the JSON Pointer (RFC 6901) into the original schema; `pattern` the keyword or construct, such as
     `$ref` or `oneOf`; `lossy` is false if the meaning is unchanged. `message` quotes the schema and contains `reason`
-    and `fix`, which are equal for all findings of one rule of `check`; `project` leaves them empty.
+    and `fix`, which are equal for all findings of one rule of `check`; `project` leaves them empty. `opens_object`: all
+    that is lost is that an object has no other properties than the listed ones.
     """
 
     pointer: str
@@ -50,6 +51,7 @@ class Finding:
     message: str
     reason: str = ""
     fix: str = ""
+    opens_object: bool = False
 
     @property
     def path(self) -> str:
@@ -68,10 +70,12 @@ class Finding:
         }
 
 
-def finding(pointer: str, pattern: str, severity: Severity, message: str) -> Finding:
+def finding(pointer: str, pattern: str, severity: Severity, message: str, *, opens_object: bool = False) -> Finding:
     """Return a finding. Every severity except `note` is lossy."""
     lossy = severity is not Severity.NOTE
-    return Finding(pointer=pointer, pattern=pattern, severity=severity, lossy=lossy, message=message)
+    return Finding(
+        pointer=pointer, pattern=pattern, severity=severity, lossy=lossy, message=message, opens_object=opens_object
+    )
 
 
 def json_pointer(parts: Sequence[str | int]) -> str:

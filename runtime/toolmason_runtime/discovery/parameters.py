@@ -29,6 +29,7 @@ class Parameter:
     every conversation.
     `misnomers` are wrong names that models often use. They are ignored with a note; if the right name is absent, the
     call returns an error with it.
+    `is_listed`: whether it is in the schema; programs may use one that is not.
     """
 
     type: Literal["string", "integer", "boolean", "object"] = "string"
@@ -38,6 +39,7 @@ class Parameter:
     minimum: int | None = None
     values: tuple[str, ...] = ()
     misnomers: tuple[str, ...] = ()
+    is_listed: bool = True
 
     @property
     def enforced_schema(self) -> dict[str, Any]:
@@ -72,7 +74,7 @@ def input_schema(parameters: Parameters) -> dict[str, Any]:
     """Return the `inputSchema` of a meta-tool."""
     schema: dict[str, Any] = {
         "type": "object",
-        "properties": {name: parameter.schema() for name, parameter in parameters.items()},
+        "properties": {name: part.schema() for name, part in parameters.items() if part.is_listed},
     }
     if required_names := [name for name, parameter in parameters.items() if parameter.required]:
         schema["required"] = required_names

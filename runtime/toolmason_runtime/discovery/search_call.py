@@ -33,6 +33,8 @@ ENVELOPE_TOKENS = 60
 """Tokens reserved for the members beside the results."""
 MAX_EXCEPTION_TOKENS = 20
 """Maximum tokens of the tool names that are called with another meta-tool than most results."""
+MAX_PLAIN_DESCRIPTION = 200
+"""Characters up to which a description is hardly more than the summary that a result contains."""
 
 SEARCH_PARAMETERS = {
     "query": Parameter(),
@@ -40,6 +42,7 @@ SEARCH_PARAMETERS = {
     "cli": Parameter(),
     "limit": Parameter(type="integer", default=10, minimum=1),
     "offset": Parameter(type="integer", minimum=0),
+    "detail": Parameter(is_listed=False),
 }
 
 
@@ -120,10 +123,6 @@ class _Search:
         return self._context.index
 
     @property
-    def _is_full(self) -> bool:
-        return self._context.catalogue["discovery"].get("detail") == "full"
-
-    @property
     def _budget(self) -> int:
         return self._context.catalogue["discovery"]["page_tokens"] - ENVELOPE_TOKENS
 
@@ -132,7 +131,9 @@ class _Search:
         limit, offset = values["limit"], values["offset"] or 0
         if not (query.strip() or category.strip() or cli.strip()):
             return success_result(self._summary(limit, offset))
-        return success_result(self._results(self._index.search(query, category=category, cli=cli), limit, offset))
+        is_full = (values["detail"] or self._context.catalogue["discovery"].get("detail")) == "full"
+        hits = self._index.search(query, category=category, cli=cli)
+        return success_result(self._results(hits, limit, offset, is_full=is_full))
 
     def _summary(self, limit: int, offset: int) -> dict[str, Any]:
         groups = self._index.summary()
@@ -146,8 +147,9 @@ class _Search:
             "hint": f"Call {self._name} with a query or a category to get tools with their arguments.",
         }
 
-    def _results(self, hits: Sequence[Hit], limit: int, offset: int) -> dict[str, Any]:
-        page = fit_budget(map(self._result, hits[offset : offset + limit]), self._budget)
+    def _results(self, hits: Sequence[Hit], limit: int, offset: int, *, is_full: bool) -> dict[str, Any]:
+        results = (self._result(hit, is_full=is_full) for hit in hits[offset : offset + limit])
+        page = fit_budget(results, self._budget)
         result: dict[str, Any] = {"mode": "search", "results": page, **_next_page(len(hits), offset, len(page))}
         if not hits:
             return result | {
@@ -161,13 +163,15 @@ class _Search:
         if not shown:
             return f"There are only {total} matches: use a smaller offset."
         is_weak = any(hit.reason == "rest" for hit in shown)
+        has_manual = any(hit.reason != "name" and _has_manual(hit.entry) for hit in shown)
         parts = (
             self._call_tools.instruction([hit.entry for hit in shown]),
+            "Search a tool_name for details." if has_manual else "",
             "The last results do not contain any query word." if is_weak else "",
         )
         return " ".join(filter(None, parts))
 
-    def _result(self, hit: Hit) -> dict[str, Any]:
+    def _result(self, hit: Hit, *, is_full: bool) -> dict[str, Any]:
         entry, shown = hit.entry, signature(hit.entry)
         tool = entry["tool"]
         is_named = hit.reason == "name"
@@ -176,14 +180,19 @@ class _Search:
             "description": tool.get("description", entry["summary"]) if is_named else entry["summary"],
             "signature": shown.text,
         }
-        if is_named or self._is_full:
+        if is_named or is_full:
             tags = list(self._index.tags(entry))
             result |= {"cli_name": command_line(entry), "category": entry["category"], "tags": tags}
-        if is_named or self._is_full or not shown.is_lossless:
+        if is_named or is_full or not shown.is_lossless:
             result["input_schema"] = entry.get("complete_schema", tool["inputSchema"])
         if hit.reason == "spelling":
             result["match"] = "spelling"
         return result | deprecation_note(entry)
+
+
+def _has_manual(entry: ToolEntry) -> bool:
+    """Return whether the description explains more than a summary can."""
+    return len(entry["tool"].get("description", "")) > MAX_PLAIN_DESCRIPTION
 
 
 def _group(group: Group) -> dict[str, Any]:

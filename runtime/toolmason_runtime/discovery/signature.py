@@ -23,9 +23,9 @@ MAX_TEXT_LENGTH: Final = 60
 """Maximum characters of the description of a required parameter, and of a pattern."""
 
 _TYPES: Final = {"string": "str", "integer": "int", "number": "number", "boolean": "bool", "object": "object"}
-_RESERVED: Final = frozenset({*_TYPES.values(), "any", "true", "false", "null"})
-_WORD: Final = re.compile(r"[A-Za-z_.][A-Za-z0-9_./-]*")
-"""A string value without quotation marks, unless it is reserved."""
+_RESERVED: Final = frozenset({*_TYPES, *_TYPES.values(), "any", "array", "list", "float", "true", "false", "null"})
+_WORD: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_./-]*")
+"""A string value without quotation marks, unless it is reserved: it must not look like a type."""
 _NAME: Final = re.compile(r"[^\W\d][\w.$@-]*")
 """A parameter name without quotation marks."""
 _FORMAT: Final = re.compile(r"[\w.-]+")
@@ -149,7 +149,8 @@ def _enum(values: Sequence[Any], kind: Any) -> str:
     valid = (str, int, float, bool) if kind is None else (bool,) if kind == "boolean" else kinds.get(kind, ())
     if not all(type(value) in valid for value in values):
         raise _InexpressibleError
-    return "|".join(map(_value, values))
+    # A single word would look like the name of a type.
+    return "|".join(map(_value, values)) if len(values) > 1 else _json(values[0])
 
 
 def _limits(schema: Mapping[str, Any], kind: str) -> str:

@@ -267,3 +267,20 @@ def test_a_subcommand_is_looked_up_like_a_handler(tmp_path: Path) -> None:
     table = '[server.subcommands.open]\nsummary = "Open"\nhandler = "books:{}"\n'
     assert codes(manifest(server=table.format("opened")), tmp_path) == []
     assert codes(manifest(server=table.format("closed")), tmp_path) == ["TM312"]
+
+
+@pytest.mark.parametrize(
+    ("schema", "is_needed"),
+    [
+        ("additionalProperties = false", False),
+        ('properties.a = { type = "object", properties.b.type = "string", additionalProperties = false }', False),
+        ('properties.a = { type = "object", additionalProperties = false }', True),
+        ('properties.a = { type = "integer", multipleOf = 2 }', True),
+        ('properties.a = { type = "object", patternProperties."^b" = {}, additionalProperties = false }', True),
+    ],
+)
+def test_search_answers_need_the_whole_schema_unless_only_names_are_closed(schema: str, *, is_needed: bool) -> None:
+    server, found = resolved(manifest(f'[tools.find.input_schema]\ntype = "object"\n{schema}\n'))
+
+    assert server, found
+    assert (server.categories[0].tools[0].complete_schema is not None) is is_needed

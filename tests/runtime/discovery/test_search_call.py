@@ -37,7 +37,7 @@ def server(catalogue: Catalogue, desk: MakeDesk) -> Any:
 def test_a_query_gives_matching_tools_with_signatures(server: Any) -> None:
     answer = server.ask("search", query="record my commit")
 
-    assert all(result.keys() == RESULT for result in answer["results"])
+    assert all(result.keys() - {"match"} == RESULT for result in answer["results"])
     assert answer["results"][0] == {
         "tool_name": "git_commit",
         "description": "Record staged changes as a commit",
@@ -53,13 +53,23 @@ def test_us1_1_fr_002_in_full_or_by_its_name_a_tool_has_all_of_its_details(
     first, *others = desk(catalogue, "search-call").ask("search", query=query)["results"]
 
     assert first.keys() == FULL
-    assert {frozenset(other) for other in others} == {frozenset(FULL if detail == "full" else RESULT)}
+    assert {frozenset(other.keys() - {"match"}) for other in others} == {
+        frozenset(FULL if detail == "full" else RESULT)
+    }
     assert first["tool_name"] == "git_commit"
     assert first["cli_name"] == "git-tools"
     assert first["category"] == "git"
     assert first["tags"] == ["vcs", "history"]
     assert first["input_schema"]["required"] == ["message"]
     assert first["input_schema"]["properties"]["sign"]["default"] is False
+
+
+@pytest.mark.parametrize(("default", "asked"), [("signature", "full"), ("full", "signature")])
+def test_a_call_may_ask_for_the_other_detail(catalogue: Catalogue, desk: MakeDesk, default: str, asked: str) -> None:
+    catalogue["discovery"]["detail"] = default
+    answer = desk(catalogue, "search-call").ask("search", query="record my commit", detail=asked)
+
+    assert {"input_schema" in result for result in answer["results"]} == {asked == "full"}
 
 
 def test_us1_2_a_category_gives_its_tools_alone(server: Any) -> None:
@@ -219,7 +229,7 @@ def test_fr_008_wrong_arguments_are_answered_with_what_was_expected(
         ({"query": "read", "catgory": "git"}, "Note: unknown argument 'catgory' was ignored; did you mean 'category'?"),
         (
             {"zzz": None},
-            "Note: unknown argument 'zzz' was ignored; known are: query, category, cli, limit, offset",
+            "Note: unknown argument 'zzz' was ignored; known are: query, category, cli, limit, offset, detail",
         ),
     ],
 )
@@ -622,6 +632,18 @@ def test_a_description_is_whole_for_a_tool_that_is_looked_up_by_its_name(server:
 
     assert named["description"] == "Read a text file, whole or in part. Give head or tail for large files."
     assert (found["tool_name"], found["description"]) == ("read_file", "Read a text file, whole or in part")
+
+
+def test_a_search_that_leaves_out_a_long_description_says_how_to_get_it(catalogue: Catalogue, desk: MakeDesk) -> None:
+    catalogue["tools"]["git_log"]["tool"]["description"] = "Modes, mutually exclusive. " * 10
+    server = desk(catalogue, "search-call")
+    said = "Search a tool_name for details."
+
+    assert said in server.ask("search", category="git")["hint"]
+    assert said not in server.ask("search", category="git", offset=1)["hint"]
+    answer = server.ask("search", query="git_log", limit=1)
+    assert answer["results"][0]["description"] == catalogue["tools"]["git_log"]["tool"]["description"]
+    assert said not in answer["hint"]
 
 
 def test_the_search_tool_says_how_many_tools_there_are_and_in_which_categories(server: Any) -> None:

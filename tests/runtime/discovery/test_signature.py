@@ -212,11 +212,14 @@ def parameter(schema: Any, *, required: bool = False) -> Signature:
     ("schema", "text"),
     [
         ({"type": "string"}, "(x?:str)"),
-        ({"type": "string", "minLength": 1, "default": "."}, "(x?:str(1..)=.)"),
+        ({"type": "string", "minLength": 1, "default": "a.b"}, "(x?:str(1..)=a.b)"),
+        ({"type": "string", "default": "."}, '(x?:str=".")'),
         ({"type": "string", "default": "true"}, '(x?:str="true")'),
         ({"type": "string", "maxLength": 9, "pattern": "^a/b$"}, "(x?:str(..9, /^a/b$/))"),
         ({"type": "integer", "minimum": 0, "maximum": 20, "default": 2}, "(x?:int(0..20)=2)"),
         ({"type": "string", "enum": ["read", "a b", "int"]}, '(x?:read|"a b"|"int")'),
+        ({"type": "string", "enum": ["date"]}, '(x?:"date")'),
+        ({"type": "string", "enum": ["string", "array", "text"]}, '(x?:"string"|"array"|text)'),
         ({"type": "array", "items": {"type": "string", "enum": ["a", "b"]}, "maxItems": 2}, "(x?:(a|b)[](..2))"),
         (
             {"type": "array", "items": {"type": "object", "properties": {"b": {"type": "number"}}, "required": ["b"]}},

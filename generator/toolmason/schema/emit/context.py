@@ -74,11 +74,11 @@ class EmitterContext(ABC):
         for item in findings:
             self._findings.setdefault((item.pointer, item.pattern, item.message), item)
 
-    def find(self, pointer: str, pattern: str, severity: Severity, message: str) -> None:
+    def find(self, pointer: str, pattern: str, severity: Severity, message: str, *, opens_object: bool = False) -> None:
         """Add a finding."""
         key = (pointer, pattern, message)
         if key not in self._findings:
-            self._findings[key] = finding(pointer, pattern, severity, message)
+            self._findings[key] = finding(pointer, pattern, severity, message, opens_object=opens_object)
 
     def type_name(self, json_type: str) -> str:
         """Return the type in the spelling of the dialect."""

@@ -104,7 +104,9 @@ def _with_other_properties(context: EmitterContext, schema: JsonSchema, branch: 
             schema["additionalProperties"] = False
         else:
             message = "`additionalProperties: false` is not supported here and omitted"
-            context.find(branch.pointer, "additionalProperties", Severity.LOSSY, message)
+            # An empty list of names says nothing, except that a tool has no arguments.
+            names_are_listed = bool(branch.properties) or context.level == 0
+            context.find(branch.pointer, "additionalProperties", Severity.LOSSY, message, opens_object=names_are_listed)
         return text
     if dialect.accepts("additionalProperties") and is_complete:
         value = context.emit(additional, branch.pointer)
