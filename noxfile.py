@@ -24,8 +24,8 @@ COVERED = ("tests/test_golden.py", "tests/generator", "tests/schema")
 """Tests whose branch coverage of generator/ has a floor, `fail_under` in pyproject.toml."""
 PACKAGED = ("tests/test_golden.py", "tests/test_start.py", "tests/transcripts", "tests/clients")
 """Tests that packaging can break: they read templates, generated files and other package data."""
-MIN_RECALL = "0.72"
-"""Minimum recall@5 of Workbench's search for everyday phrases, most of which share no word with their tool."""
+MIN_RECALL = "0.74"
+"""Minimum recall@5 of Workbench's search for everyday phrases, most of which are not in the words of the manifest."""
 CLIMAX = "climax-mcp==0.5.0"
 """Oracle of `toolmason import climax`. Installed without its dependencies: the test does not use mcp 1.x."""
 

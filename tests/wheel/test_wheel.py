@@ -462,6 +462,7 @@ def test_the_typed_marker_and_the_index_are_in_the_wheel(environment: Callable[[
         "from importlib.resources import files\n"
         "assert files('toolmason_runtime').joinpath('py.typed').is_file()\n"
         "assert files('workbench_server').joinpath('search_index.json').is_file()\n"
+        "assert files('workbench_server').joinpath('semantic.postings').is_file()\n"
         "assert files('workbench_server').joinpath('install.json').is_file()\n"
         "assert 'site-packages' in str(files('workbench_server'))\n"
     )

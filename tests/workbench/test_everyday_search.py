@@ -15,10 +15,14 @@ from typing import Any
 
 import pytest
 from toolmason_runtime.discovery import style_for
+from toolmason_runtime.protocol.catalogue import Catalogue
 from toolmason_runtime.protocol.selection import Selection
+from toolmason_runtime.search.index import ToolIndex
 from toolmason_runtime.search.text import terms
 
+from toolmason.catalogue.search_index import build_index
 from workbench_server.catalogue import CATALOGUE
+from workbench_server.server import load_postings
 
 ROOT = Path(__file__).parents[2]
 LARGE_CATEGORY = 6
@@ -32,8 +36,9 @@ LARGE = sorted(category for category, count in SIZES.items() if count >= LARGE_C
 QUERIES = tomllib.loads((ROOT / "manifest" / "eval" / "everyday.toml").read_text("utf-8"))["queries"]
 PHRASES = {text: [name for name in QUERIES if text in QUERIES[name]] for texts in QUERIES.values() for text in texts}
 PLACES = 5
-MAX_MISSED = {True: 0.05, False: 0.4}
+MAX_MISSED = {True: 0.05, False: 0.36}
 """Maximum share of missed phrases, of those that share a stem with their tool and of the others."""
+MAX_MISSED_USE_CASES = 0.03
 
 APPENDIX_D = {"query_codebase", "analyze_codebase", "find_code_by_intent"}
 """What the specification of the workflow bridge expects for `analyze codebase`, by today's names."""
@@ -60,8 +65,17 @@ def load_index() -> dict[str, Any]:
 
 
 def search(query: str, *, all_tools: bool = True) -> list[str]:
-    index = style_for(CATALOGUE, Selection("search-call", all_tools=all_tools), load_index).index
+    selection = Selection("search-call", all_tools=all_tools)
+    index = style_for(CATALOGUE, selection, load_index, load_postings=load_postings).index
     return [hit.name for hit in index.search(query)]
+
+
+def search_without(name: str, use_case: str) -> list[str]:
+    """Search for a use case of the tool `name` that is removed from the index."""
+    entry = TOOLS[name]
+    others = [text for text in entry["use_cases"] if text != use_case]
+    catalogue: Catalogue = {**CATALOGUE, "tools": {**TOOLS, name: {**entry, "use_cases": others}}}
+    return [hit.name for hit in ToolIndex(catalogue, TOOLS, lambda: build_index(catalogue)).search(use_case)]
 
 
 def answer(style: str, meta_tool: str, query: str) -> list[dict[str, Any]]:
@@ -70,7 +84,7 @@ def answer(style: str, meta_tool: str, query: str) -> list[dict[str, Any]]:
     async def run(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         raise NotImplementedError
 
-    server = style_for(CATALOGUE, Selection(style), load_index)
+    server = style_for(CATALOGUE, Selection(style), load_index, load_postings=load_postings)
     result = json.loads(asyncio.run(server.call(meta_tool, {"query": query}, run))["content"][0]["text"])
     tools: list[dict[str, Any]] = result["results" if style == "search-call" else "tools"]
     return tools
@@ -107,6 +121,14 @@ def test_no_phrase_in_the_words_of_its_tool_is_answered_by_one_tool_alone(all_to
     phrases = [text for text in served(all_tools) if shares_a_stem(text)]
 
     assert [text for text in phrases if len(search(text, all_tools=all_tools)) < 2] == []
+
+
+def test_use_cases_find_their_tool_in_the_first_five_without_themselves_in_the_index() -> None:
+    """By words only: the committed vectors contain the use case, and new ones need the model."""
+    use_cases = [(name, use_case) for name, entry in TOOLS.items() for use_case in entry["use_cases"]]
+    missed = [pair for pair in use_cases if pair[0] not in search_without(*pair)[:PLACES]]
+
+    assert len(missed) <= MAX_MISSED_USE_CASES * len(use_cases), missed
 
 
 def test_read_a_file_shows_read_files() -> None:

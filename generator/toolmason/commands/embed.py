@@ -7,6 +7,7 @@ from contextlib import suppress
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
+from secrets import token_hex
 from typing import TYPE_CHECKING
 
 import click
@@ -81,12 +82,25 @@ def _write(project: Project, table: Catalogue, embedder: Embedder, previous: Hea
         raise CommandLineError(
             f"{project.postings.name} would exceed {MAX_INPUT_BYTES // 1024**2} MiB, the limit of `toolmason generate`"
         )
-    project.postings.write_text(result.text, encoding="utf-8", newline="\n")
+    _replace(project.postings, result.text)
     name = project.postings.relative_to(project.root).as_posix()
     click.echo(
         f"{name}: {result.words:,} words; {result.embedded} tools embedded, {result.reused} unchanged, "
         f"{result.removed} removed\nrun: toolmason generate"
     )
+
+
+def _replace(path: Path, text: str) -> None:
+    """Write the whole file or nothing. A link at `path`, which may lead out of the project, is replaced."""
+    draft = path.with_name(f".{path.name}-{token_hex(8)}")
+    try:
+        with draft.open("x", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+        draft.replace(path)
+    except OSError as error:
+        raise CommandLineError(f"cannot write {path}: {error.strerror}") from error
+    finally:
+        draft.unlink(missing_ok=True)
 
 
 def _cached_vectors(project: Path, embedder: Embedder, words: Sequence[str]) -> list[bytes]:

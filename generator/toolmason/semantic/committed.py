@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import PurePosixPath
 
 from toolmason.diagnostics import Diagnostic, Diagnostics, Location
@@ -13,7 +14,7 @@ from toolmason.semantic.postings_file import PostingsError, check_postings
 def load_postings(project: Project, *, diagnostics: Diagnostics) -> str:
     """Return the content of the file; empty if there is none, or if it is invalid, which is an error (TM109)."""
     path = project.postings
-    if not path.exists():
+    if not os.path.lexists(path):
         return ""
     line = 1
     try:

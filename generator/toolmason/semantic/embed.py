@@ -9,8 +9,8 @@ from typing import Final
 
 from toolmason_runtime.protocol.catalogue import Catalogue
 
-from toolmason.semantic.embedder import Embedder, EmbedderError
-from toolmason.semantic.postings_file import EmbeddedTool, Header, write_postings
+from toolmason.semantic.embedder import Embedder, EmbedderError, embedder_errors
+from toolmason.semantic.postings_file import MODEL_HASH, EmbeddedTool, Header, write_postings
 from toolmason.semantic.similarity import cosine, nearest, quantize, vectors
 from toolmason.semantic.texts import content_hash, tool_texts
 
@@ -38,7 +38,8 @@ def embed_texts(embedder: Embedder, texts: Sequence[str]) -> list[bytes]:
     Raises:
         EmbedderError: the embedder returns unusable vectors.
     """
-    quantized = [quantize(vector) for vector in embedder.embed(texts)] if texts else []
+    with embedder_errors():
+        quantized = [quantize(vector) for vector in embedder.embed(texts)] if texts else []
     if len(quantized) != len(texts) or len({len(vector) for vector in quantized}) > 1:
         raise EmbedderError("the embedder must return one vector for each text, all of the same length")
     return quantized
@@ -64,16 +65,19 @@ def embed(
     Raises:
         EmbedderError: the embedder returns unusable vectors, or its vocabulary has no words.
     """
-    words = sorted({word for word in embedder.words if _WORD.fullmatch(word)})
+    with embedder_errors():
+        words, model = sorted({word for word in embedder.words if _WORD.fullmatch(word)}), embedder.model
     if not words:
         raise EmbedderError("the vocabulary of the embedder has no lower-case words")
+    if not MODEL_HASH.fullmatch(model):
+        raise EmbedderError(f"the `model` of the embedder must be a SHA-256 in hexadecimal, not `{model}`")
     texts = tool_texts(catalogue)
-    known = previous.tools if previous and previous.model == embedder.model else {}
+    known = previous.tools if previous and previous.model == model else {}
     hashes = {name: content_hash(text) for name, text in texts.items()}
     changed = [name for name in texts if name not in known or known[name].hash != hashes[name]]
     new = dict(zip(changed, embed_texts(embedder, [texts[name] for name in changed]), strict=True))
     tools = {name: EmbeddedTool(hashes[name], new[name]) if name in new else known[name] for name in texts}
-    header = Header(embedder.model, tools)
+    header = Header(model, tools)
     word_vectors, tool_vectors = embed_words(embedder, words), [tool.vector for tool in tools.values()]
     if {len(vector) for vector in tool_vectors} - {len(word_vectors[0])}:
         raise EmbedderError("the vectors of words and tools differ in length; delete semantic.postings and embed again")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol, cast
 
@@ -54,4 +55,16 @@ def load_embedder(spec: str, model: Path | None) -> Embedder:
         raise EmbedderError(f"cannot import `{spec}`: {error}") from error
     except (ImportError, AttributeError) as error:
         raise EmbedderError(f"cannot import `{spec}`: {error}") from error
-    return cast("Embedder", factory(model))
+    with embedder_errors():
+        return cast("Embedder", factory(model))
+
+
+@contextmanager
+def embedder_errors() -> Iterator[None]:
+    """Report every exception of an embedder as EmbedderError: libraries of models raise bare `Exception` too."""
+    try:
+        yield
+    except EmbedderError:
+        raise
+    except Exception as error:
+        raise EmbedderError(f"the embedder failed: {type(error).__name__}: {error}") from error

@@ -19,9 +19,11 @@ from toolmason.semantic.texts import HASH_DIGITS
 
 FILE_NAME: Final = "semantic.postings"
 """Name of the file, beside the manifest and in the generated package."""
-_MODEL: Final = re.compile(r"model ([0-9a-f]{64})")
-_TOOL: Final = re.compile(rf"tool (\S+) ([0-9a-f]{{{HASH_DIGITS}}}) ([A-Za-z0-9+/]+={{0,2}})")
-_WORD: Final = re.compile(r"([a-z]{2,}) (\d+ \d+(?: \d+ \d+)*)")
+MODEL_HASH: Final = re.compile(r"[0-9a-f]{64}")
+_MODEL: Final = re.compile(rf"model ({MODEL_HASH.pattern})")
+_TOOL: Final = re.compile(rf"tool ([A-Za-z0-9_.-]+) ([0-9a-f]{{{HASH_DIGITS}}}) ([A-Za-z0-9+/]+={{0,2}})")
+_WORD: Final = re.compile(r"([a-z]{2,}) ([0-9]{1,6} [0-9]{1,3}(?: [0-9]{1,6} [0-9]{1,3})*)")
+"""A score is below 400, in hundredths of a sum of four cosines."""
 
 
 class PostingsError(ValueError):
@@ -78,7 +80,7 @@ def read_header(text: str) -> Header:
     for number, line in enumerate(lines[2:], 3):
         if (tool := _TOOL.fullmatch(line)) is None:
             raise PostingsError(number, "expected `tool`, a name, a hash and a vector")
-        tools[tool[1]] = EmbeddedTool(tool[2], b64decode(tool[3] + "=="))
+        tools[tool[1]] = EmbeddedTool(tool[2], _decode_vector(tool[3], number))
     _require_sorted((line.split(" ", 2)[1] for line in lines[2:]), 3)
     if len({len(tool.vector) for tool in tools.values()}) > 1:
         raise PostingsError(3, "the vectors of the tools differ in length")
@@ -104,6 +106,16 @@ def check_postings(text: str) -> Header:
             raise PostingsError(number, f"`{word[1]}` has a tool that is not in the header")
     _require_sorted((line.partition(" ")[0] for line in lines), first)
     return header
+
+
+def _decode_vector(encoded: str, line: int) -> bytes:
+    try:
+        vector = b64decode(encoded)
+    except ValueError as error:
+        raise PostingsError(line, "the vector is not valid Base64") from error
+    if not any(vector):
+        raise PostingsError(line, "the vector is zero")
+    return vector
 
 
 def _require_sorted(keys: Iterable[str], first: int) -> None:

@@ -36,7 +36,9 @@ def quantize(vector: Sequence[float]) -> bytes:
 
 
 def cosine(first: bytes, second: bytes) -> float:
-    """Return the cosine of two quantized vectors."""
+    """Return the cosine of two quantized vectors, 0 if they differ in length."""
+    if len(first) != len(second):
+        return 0.0
     return float(_cosines(vectors([first]), vectors([second]))[0, 0])
 
 

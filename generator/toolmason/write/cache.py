@@ -111,8 +111,8 @@ def fingerprint(project: Project) -> str:
         try:
             size, digest = hash_input(path, root) if root else _hash_trusted(path)
         except (UnsafeInputError, FileNotFoundError):
-            # The stages cannot read it either.
-            size, digest = 0, "none"
+            # The stages cannot read it either; some ignore a missing file, and report one that is unusable.
+            size, digest = 0, "unusable" if os.path.lexists(path) else "none"
         total += size
         if total > MAX_HASHED_BYTES:
             raise UnsafeInputError(project.root, "its inputs are too large for a record")

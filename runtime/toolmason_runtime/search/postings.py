@@ -20,11 +20,12 @@ class SemanticPostings:
     """
 
     def __init__(self, content: bytes) -> None:
+        content = content.replace(b"\r\n", b"\n")  # Git for Windows may check the package out so.
         end = content.find(b"\n\n") + 1 or len(content)
-        first, _model, *tools = content[:end].rstrip(b"\n").split(b"\n")
+        first, *others = content[:end].rstrip(b"\n").split(b"\n")
         if first != HEADER.encode():
             raise ValueError(f"semantic.postings does not start with `{HEADER}`: generate the server again")
-        self._tools = [line.split(b" ", 2)[1].decode() for line in tools]
+        self._tools = [line.split(b" ", 2)[1].decode() for line in others[1:]]
         self._content = content
         self._start = end + 1
 

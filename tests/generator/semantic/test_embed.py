@@ -89,6 +89,7 @@ def test_scores_of_a_query_are_the_sum_over_the_lines_of_its_words(tools: dict[s
                 for tool, score in zip(line[1::2], line[2::2], strict=True):
                     expected[names[int(tool)]] = expected.get(names[int(tool)], 0) + int(score)
     assert SemanticPostings(text.encode()).scores(query) == expected
+    assert SemanticPostings(text.replace("\n", "\r\n").encode()).scores(query) == expected
 
 
 @given(catalogues.filter(bool), catalogues, st.sampled_from(["send a letter", "jot a memo", "umbrella"]))

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from click.testing import Result
@@ -15,6 +16,8 @@ from toolmason.project import Project
 
 Run = Callable[..., Result]
 
+HEAD = b"toolmason-postings 1\nmodel " + b"a" * 64 + b"\n"
+TOOL_A = b"tool a 0123456789abcdef AQID\n"
 EMBEDDER = ("--embedder", "concept_embedder:make")
 
 
@@ -128,6 +131,9 @@ def test_check_compares_the_stored_vectors_with_new_ones(
         (("--embedder", "no_such_module:make"), "cannot import `no_such_module:make`"),
         (("--embedder", "concept_embedder:nothing"), "cannot import `concept_embedder:nothing`"),
         (("--embedder", "concept_embedder:make_zero"), "zero or not finite"),
+        (("--embedder", "concept_embedder:make_failing"), "the embedder failed: RuntimeError: no memory"),
+        (("--embedder", "concept_embedder:make_unloadable"), "the embedder failed: TypeError: no graph in None"),
+        (("--embedder", "concept_embedder:make_unnamed"), "must be a SHA-256 in hexadecimal, not `my model`"),
         (("--check", *EMBEDDER), "run: toolmason embed"),
     ],
 )
@@ -146,7 +152,14 @@ def test_an_unusable_embedder_ends_with_a_message(
         (b"<<<<<<< ours\n", "does not start with `toolmason-postings 1`"),
         (b"\xff\n", "it is not UTF-8"),
         (b"toolmason-postings 1\nmodel 1\n", "expected `model` and a SHA-256"),
+        (HEAD + b"tool a 0123456789abcdef A\n", "the vector is not valid Base64"),
+        (HEAD + b"tool a 0123456789abcdef AAAA\n", "the vector is zero"),
+        (HEAD + b"tool \x1b[31m 0123456789abcdef AQID\n", "expected `tool`, a name, a hash and a vector"),
+        (HEAD + TOOL_A + b"\nmail 0 " + b"9" * 5000 + b"\n", "expected a word and pairs"),
+        (HEAD + TOOL_A + b"\nmail " + b"9" * 5000 + b" 5\n", "expected a word and pairs"),
+        (HEAD + TOOL_A + "\nmail \u0660 \u0665\n".encode(), "expected a word and pairs"),
     ],
+    ids=["markers", "bytes", "model", "base64", "zero", "control-character", "score", "index", "digits"],
 )
 def test_generate_refuses_an_invalid_file(embedded: Project, run: Run, content: bytes, expected: str) -> None:
     embedded.postings.write_bytes(content)
@@ -155,6 +168,42 @@ def test_generate_refuses_an_invalid_file(embedded: Project, run: Run, content: 
         assert result.exit_code == 1, command
         assert "error[TM109]" in result.stderr, command
         assert expected in result.stderr, command
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege")
+def test_a_link_out_of_the_project_is_refused_and_nothing_is_written_through_it(
+    embedded: Project, run: Run, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    target = tmp_path_factory.mktemp("elsewhere") / "missing"
+    embedded.postings.unlink()
+    assert run("generate").exit_code == 0
+    embedded.postings.symlink_to(target)
+    for command in (("generate",), ("check",), ("embed", *EMBEDDER)):
+        result = run(*command)
+        assert result.exit_code == 1, command
+        assert "error[TM109]: semantic.postings is invalid: it is outside the project" in result.stderr, command
+    assert not target.exists()
+
+
+def test_a_failed_write_leaves_the_old_file_whole(embedded: Project, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = embedded.postings.read_bytes()
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "replace", _fail)
+        result = run("embed", "--embedder", "concept_embedder:make_other")
+    assert result.exit_code == 2
+    assert "cannot write" in result.stderr
+    assert embedded.postings.read_bytes() == before
+    assert [path.name for path in embedded.postings.parent.iterdir() if path.name.startswith(".")] == []
+
+
+@pytest.mark.parametrize("vector", ["AQID", "AQAAAAAAAAAAAAAAAAA="])
+def test_check_reports_a_vector_of_another_length_or_direction(embedded: Project, run: Run, vector: str) -> None:
+    lines = embedded.postings.read_text(encoding="utf-8").partition("\n\n")[0].splitlines()
+    tools = [f"{line.rpartition(' ')[0]} {vector}" for line in lines[2:]]
+    embedded.postings.write_text("\n".join([*lines[:2], *tools, ""]), encoding="utf-8", newline="\n")
+    result = run("embed", "--check", *EMBEDDER)
+    assert result.exit_code == 3
+    assert "jot_down has another vector" in result.stderr
 
 
 def test_generate_check_and_lint_import_no_model(embedded: Project) -> None:
@@ -168,6 +217,10 @@ def test_generate_check_and_lint_import_no_model(embedded: Project) -> None:
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, encoding="utf-8", check=True)
     assert done.stdout.strip() == "[]"
+
+
+def _fail(*_: object) -> None:
+    raise OSError(28, "No space left on device")
 
 
 def _edit(project: Project, old: str, new: str, *, append: str = "") -> None:

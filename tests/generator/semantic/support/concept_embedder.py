@@ -71,3 +71,23 @@ def make_zero(_model: Path | None) -> ConceptEmbedder:
             return [0.0 * len(text)]
 
     return Zero()
+
+
+def make_failing(_model: Path | None) -> ConceptEmbedder:
+    """Return one that fails as libraries of models do."""
+
+    class Failing(ConceptEmbedder):
+        def embed(self, texts: Sequence[str]) -> Iterator[Sequence[float]]:
+            raise RuntimeError(f"no memory for {len(texts)} texts")
+
+    return Failing()
+
+
+def make_unloadable(model: Path | None) -> ConceptEmbedder:
+    """Fail while loading the model."""
+    raise TypeError(f"no graph in {model}")
+
+
+def make_unnamed(_model: Path | None) -> ConceptEmbedder:
+    """Return one without the hash of its model."""
+    return ConceptEmbedder("my model")
