@@ -25,8 +25,10 @@ SMALL_CATALOGUE = 12
 """Number of tools up to which every search with a match returns all of them, ranked."""
 MAX_SPELLING_FILL = 10
 """Number of hits up to which tools with similarly spelled words are added."""
+MAX_SPELLING_AFTER_MATCH = 2
+"""Maximum number of such tools after tools that match: few of them are meant, and each costs the model tokens."""
 MAX_NGRAM_FILL = 5
-"""Number of hits up to which tools with parts of the query's words are added."""
+"""Number of hits up to which tools with parts of the query's words are added, if no tool matches otherwise."""
 MAX_LITERAL_HITS = 5
 """Maximum number of tools that contain a phrase literally; in more tools it selects nothing."""
 MAX_NAME_LENGTH = 200
@@ -178,19 +180,18 @@ class ToolIndex:
             return []
         by_words = self._sort(self._scores(query), candidates)
         reasons: dict[str, Reason] = dict.fromkeys(self._with_name(query), "name")
-        literal = self._literal_hits(query)
-        for name in (*(name for name in by_words if name in literal), *literal):
-            reasons.setdefault(name, "literal")
+        if literal := self._literal_hits(query):
+            for name in (*(name for name in by_words if name in literal), *literal):
+                reasons.setdefault(name, "literal")
         reasons = {name: reason for name, reason in reasons.items() if name in candidates}
         names = [*reasons, *(name for name in by_words if name not in reasons)] if reasons else by_words
         has_match = bool(names)
-        for max_count, scores_by_likeness in (
-            (MAX_SPELLING_FILL, self._words.scores_by_spelling),
-            (MAX_NGRAM_FILL, self._words.scores_by_ngrams),
-        ):
-            if len(names) < max_count:
-                likely = self._sort(scores_by_likeness(query), candidates)[:max_count]
-                _append(names, reasons, likely, "spelling")
+        if len(names) < MAX_SPELLING_FILL:
+            likely = self._sort(self._words.scores_by_spelling(query), candidates)
+            _append(names, reasons, likely[: MAX_SPELLING_AFTER_MATCH if has_match else MAX_SPELLING_FILL], "spelling")
+        if not has_match and len(names) < MAX_NGRAM_FILL:
+            likely = self._sort(self._words.scores_by_ngrams(query), candidates)[:MAX_NGRAM_FILL]
+            _append(names, reasons, likely, "spelling")
         if has_match and len(self._tools) <= SMALL_CATALOGUE:
             _append(names, reasons, candidates, "rest")
         return Hits(candidates, names, reasons)
