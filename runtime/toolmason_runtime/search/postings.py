@@ -1,7 +1,7 @@
 """Tools that are similar in meaning to the words of a query, from the file that `toolmason embed` writes.
 
-The lines of words are sorted, so a word is found by bisection: the first search splits the file into lines and does not
-parse them.
+The lines of words are sorted, so a word is found by bisection among those with its first letter: the first search does
+not parse the file.
 """
 
 from __future__ import annotations
@@ -23,10 +23,13 @@ class SemanticPostings:
     def __init__(self, content: bytes) -> None:
         if not content.startswith(HEADER.encode() + b"\n"):
             raise ValueError(f"semantic.postings does not start with `{HEADER}`: generate the server again")
-        head, _, rows = content.partition(b"\n\n")
+        self._start = content.find(b"\n\n") + 1 or len(content)
+        head = content[: self._start]
         self.tools = [line.split(b" ", 2)[1].decode() for line in head.split(b"\n") if line.startswith(b"tool ")]
         """The names of the tools, also of those that the server does not have."""
-        self._lines = rows.splitlines()
+        self._content = content
+        self._lines: dict[bytes, list[bytes]] = {}
+        """The lines of words by their first letter, split when the first of them is looked up."""
 
     def scores(self, words: Iterable[str]) -> dict[int, int]:
         """Return the sum of scores for `words` of each tool, by its index in `tools`. Other words have no effect."""
@@ -39,6 +42,12 @@ class SemanticPostings:
 
     def _line(self, start: bytes) -> bytes:
         """Return the line that begins with `start`, a word and a space; empty if there is none."""
-        position = bisect_left(self._lines, start)
-        line = self._lines[position] if position < len(self._lines) else b""
+        initial = start[:1]
+        if (lines := self._lines.get(initial)) is None:
+            first = self._content.find(b"\n" + initial, self._start)
+            last = self._content.rfind(b"\n" + initial, self._start)
+            end = self._content.find(b"\n", last + 1)
+            lines = self._lines[initial] = self._content[first + 1 : end].splitlines() if first >= 0 else []
+        position = bisect_left(lines, start)
+        line = lines[position] if position < len(lines) else b""
         return line if line.startswith(start) else b""
