@@ -1,7 +1,8 @@
 """Latency of searches as people type them, which contain words that no tool has, compared with SQLite FTS5.
 
 Both engines run in this process on the same tools. Their vocabulary is invented, with the frequencies of real texts
-(Zipf): most words of a query are in few tools, some in nearly all, and every third word is in none.
+(Zipf): most words of a query are in few tools, some in nearly all, and every third word is in none. Our index has
+semantic postings with a line for every word.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from toolmason_runtime.search.text import STOP_WORDS
 
 from bench.searching import Latency, latency, timed
 from toolmason.catalogue.search_index import build_index  # noqa: TID251  the sizes of interest are not generated
+from toolmason.semantic.postings_file import EmbeddedTool, Header, write_postings  # noqa: TID251
 
 REQUEST_SIZES: Final = (1_000, 10_000)
 SHORT_REQUEST_SIZES: Final = (100,)
@@ -31,6 +33,8 @@ UNKNOWN_SHARE: Final = 0.33
 MAX_QUERY_WORDS: Final = 14
 COMMONNESS: Final = 50
 """Rank that is added in the frequencies of words; a larger number makes the commonest ones rarer."""
+TOOLS_PER_WORD: Final = 20
+"""Tools in each line of the semantic postings, as many as `toolmason embed` writes."""
 _SYLLABLES: Final = [f"{first}{vowel}{last}" for first in "bdfglmprst" for vowel in "aeiou" for last in ("", "n", "r")]
 _FUNCTION_WORDS: Final = ("how", "can", "i", "the", "of", "my", "for", "with")
 
@@ -54,10 +58,11 @@ def measure_requests(size: int, rounds: int) -> Requests:
     words = _Words(Random(size))  # noqa: S311  not a secret
     catalogue = words.catalogue(size)
     queries = words.queries()
-    data = build_index(catalogue)
+    data, postings = build_index(catalogue), words.postings(catalogue)
     ours, fts5 = [], []
     for _ in range(rounds):
-        index, database = ToolIndex(catalogue, catalogue["tools"], lambda: data), FullTextSearch(catalogue)
+        index = ToolIndex(catalogue, catalogue["tools"], lambda: data, load_postings=lambda: postings)
+        database = FullTextSearch(catalogue)
         pairs = [(timed(partial(index.search, query)), timed(partial(database.search, query))) for query in queries]
         ours.append([pair[0] for pair in pairs])
         fts5.append([pair[1] for pair in pairs])
@@ -107,6 +112,14 @@ class _Words:
             "categories": {name: {"module": name, "summary": self._text(6), "tags": []} for name in categories},
             "tools": {entry["tool"]["name"]: entry for entry in tools},
         }  # type: ignore[typeddict-item]  # the index does not use the rest
+
+    def postings(self, catalogue: Catalogue) -> bytes:
+        """Return a `semantic.postings` that finds arbitrary tools for each word."""
+        names = sorted(catalogue["tools"])
+        header = Header("0" * 64, dict.fromkeys(names, EmbeddedTool("0" * 16, bytes(384))))
+        pairs = ((word, self._random.sample(range(len(names)), TOOLS_PER_WORD)) for word in self._known + self._unknown)
+        rows = sorted((word, [number for tool in tools for number in (tool, 10)]) for word, tools in pairs)
+        return write_postings(header, rows).encode()
 
     def queries(self) -> list[str]:
         """Return queries of one to `MAX_QUERY_WORDS` words, with function words in between."""

@@ -6,11 +6,16 @@ import tomllib
 from typing import Any
 
 from pages import read
-from toolmason_runtime.search.index import MAX_LITERAL_HITS, MAX_NGRAM_FILL, MAX_SPELLING_FILL
+from toolmason_runtime.search.index import (
+    MAX_LITERAL_HITS,
+    MAX_NGRAM_FILL,
+    MAX_SPELLING_AFTER_MATCH,
+    MAX_SPELLING_FILL,
+)
 from toolmason_runtime.search.words import MAX_SIMILAR_TERMS
 
 PAGE = read("docs/ranking.md")
-NUMBERS = {5: "five", 6: "six", 10: "ten"}
+NUMBERS = {2: "two", 5: "five", 6: "six", 10: "ten"}
 
 
 class Words:
@@ -39,6 +44,7 @@ def test_limits_are_those_of_the_code() -> None:
     for sentence in (
         f"at most {NUMBERS[MAX_LITERAL_HITS]} tools",
         f"fewer than {NUMBERS[MAX_SPELLING_FILL]} hits, tools with similar words",
+        f"at most {NUMBERS[MAX_SPELLING_AFTER_MATCH]} after tools that match",
         f"fewer than {NUMBERS[MAX_NGRAM_FILL]} hits, tools with words that share",
         f"more than {NUMBERS[MAX_SIMILAR_TERMS]} words",
     ):

@@ -25,8 +25,10 @@ SMALL_CATALOGUE = 12
 """Number of tools up to which every search with a match returns all of them, ranked."""
 MAX_SPELLING_FILL = 10
 """If there are fewer hits, tools with similarly spelled words are added."""
+MAX_SPELLING_AFTER_MATCH = 2
+"""Maximum number of such tools after tools that match: few of them are meant, and each costs the model tokens."""
 MAX_NGRAM_FILL = 5
-"""If there are fewer hits, tools with words that share a part with those of the query are added."""
+"""If no tool matches and there are fewer hits, tools with words that share a part with those of the query are added."""
 MAX_LITERAL_HITS = 5
 """Maximum number of literal hits. A phrase that more tools contain gives none."""
 MAX_NAME_LENGTH = 200
@@ -178,19 +180,19 @@ class ToolIndex:
             return []
         by_words = self._sort(self._scores(query), candidates)
         reasons: dict[str, Reason] = dict.fromkeys(self._with_name(query), "name")
-        literal = self._literal_hits(query)
-        for name in (*(name for name in by_words if name in literal), *literal):
-            reasons.setdefault(name, "literal")
+        if literal := self._literal_hits(query):
+            for name in (*(name for name in by_words if name in literal), *literal):
+                reasons.setdefault(name, "literal")
         reasons = {name: reason for name, reason in reasons.items() if name in candidates}
         names = [*reasons, *(name for name in by_words if name not in reasons)] if reasons else by_words
         has_match = bool(names)
-        for max_count, similarity_scores in (
-            (MAX_SPELLING_FILL, self._words.scores_by_spelling),
-            (MAX_NGRAM_FILL, self._words.scores_by_ngrams),
-        ):
-            if len(names) < max_count:
-                similar = self._sort(similarity_scores(query), candidates)[:max_count]
-                _append(names, reasons, similar, "spelling")
+        if len(names) < MAX_SPELLING_FILL:
+            similar = self._sort(self._words.scores_by_spelling(query), candidates)
+            count = MAX_SPELLING_AFTER_MATCH if has_match else MAX_SPELLING_FILL
+            _append(names, reasons, similar[:count], "spelling")
+        if not has_match and len(names) < MAX_NGRAM_FILL:
+            similar = self._sort(self._words.scores_by_ngrams(query), candidates)
+            _append(names, reasons, similar[:MAX_NGRAM_FILL], "spelling")
         if has_match and len(self._tools) <= SMALL_CATALOGUE:
             _append(names, reasons, candidates, "rest")
         return Hits(candidates, names, reasons)

@@ -1,11 +1,12 @@
 """Tools that are similar in meaning to the words of a query, from the file that `toolmason embed` writes.
 
-The lines of words are sorted, so a word is found in the bytes of the file by bisection: the first search does not
-parse the file.
+The lines of words are sorted, so a word is found by bisection among those with its first letter: the first search does
+not parse the file.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable
 
 HEADER = "toolmason-postings 1"
@@ -21,36 +22,33 @@ class SemanticPostings:
 
     def __init__(self, content: bytes) -> None:
         content = content.replace(b"\r\n", b"\n")  # Git for Windows may check the package out so.
-        end = content.find(b"\n\n") + 1 or len(content)
-        first, *others = content[:end].rstrip(b"\n").split(b"\n")
-        if first != HEADER.encode():
+        if not content.startswith(HEADER.encode() + b"\n"):
             raise ValueError(f"semantic.postings does not start with `{HEADER}`: generate the server again")
-        self._tools = [line.split(b" ", 2)[1].decode() for line in others[1:]]
+        self._start = content.find(b"\n\n") + 1 or len(content)
+        head = content[: self._start]
+        self.tools = [line.split(b" ", 2)[1].decode() for line in head.split(b"\n") if line.startswith(b"tool ")]
+        """The names of the tools, also of those that the server does not have."""
         self._content = content
-        self._start = end + 1
+        self._lines: dict[bytes, list[bytes]] = {}
+        """The lines of words by their first letter, split when the first of them is looked up."""
 
-    def scores(self, words: Iterable[str]) -> dict[str, float]:
-        """Return the sum of the scores of each tool for `words`. Words without a line have no effect."""
-        sums: dict[bytes, int] = {}
+    def scores(self, words: Iterable[str]) -> dict[int, int]:
+        """Return the sum of scores for `words` of each tool, by its index in `tools`. Other words have no effect."""
+        sums: dict[int, int] = {}
         for word in words:
-            parts = self._line(word.encode()).split(b" ")
-            for tool, score in zip(parts[1::2], parts[2::2], strict=True):
-                sums[tool] = sums.get(tool, 0) + int(score)
-        return {self._tools[int(tool)]: total for tool, total in sums.items()}
+            columns = [int(number) for number in self._line(word.encode() + b" ").split()[1:]]
+            for tool, score in zip(columns[::2], columns[1::2], strict=True):
+                sums[tool] = sums.get(tool, 0) + score
+        return sums
 
-    def _line(self, word: bytes) -> bytes:
-        """Return the line of `word`, empty if it has none."""
-        low, high = self._start, len(self._content)
-        while low < high:
-            # `low` and `high` are starts of lines, and the line of `word` is one of those between.
-            start = self._content.rfind(b"\n", low, (low + high) // 2) + 1 or low
-            end = self._content.find(b"\n", start) + 1 or len(self._content)
-            line = self._content[start : end - 1]
-            found = line.partition(b" ")[0]
-            if found == word:
-                return line
-            if found < word:
-                low = end
-            else:
-                high = start
-        return b""
+    def _line(self, start: bytes) -> bytes:
+        """Return the line that begins with `start`, a word and a space; empty if there is none."""
+        initial = start[:1]
+        if (lines := self._lines.get(initial)) is None:
+            first = self._content.find(b"\n" + initial, self._start)
+            last = self._content.rfind(b"\n" + initial, self._start)
+            end = self._content.find(b"\n", last + 1)
+            lines = self._lines[initial] = self._content[first + 1 : end].splitlines() if first >= 0 else []
+        position = bisect_left(lines, start)
+        line = lines[position] if position < len(lines) else b""
+        return line if line.startswith(start) else b""

@@ -35,8 +35,10 @@ def load_ranker(spec: str) -> RankerFactory:
         raise ValueError(f"ranker `{spec}` must be `module:factory`")
     try:
         factory = getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError) as error:
-        raise ValueError(f"ranker `{spec}` cannot be imported: {error}") from error
+    except Exception as error:  # the module may raise anything
+        raise ValueError(f"ranker `{spec}` cannot be imported: {type(error).__name__}: {error}") from error
+    if not callable(factory):
+        raise ValueError(f"ranker `{spec}` must be a function, not {type(factory).__name__}")  # noqa: TRY004  of the spec
     return cast("RankerFactory", factory)
 
 

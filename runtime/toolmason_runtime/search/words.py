@@ -76,19 +76,19 @@ class WordRanker:
                 for tool, score in zip(*self._data["terms"][term], strict=True):
                     if scores[tool]:
                         scores[tool] += weight * similarity * score
-        for name, score in self._similar_in_meaning(query).items():
-            if name in self._numbers:
-                scores[self._numbers[name]] += SEMANTIC_WEIGHT * score
+        if self._postings:
+            positions = self._positions_of_embedded
+            own_words = (word for word in dict.fromkeys(words(query)) if word not in STOP_WORDS)
+            for tool, score in self._postings.scores(own_words).items():
+                if (position := positions[tool]) is not None:
+                    scores[position] += SEMANTIC_WEIGHT * score
         return scores
 
-    def _similar_in_meaning(self, query: str) -> Mapping[str, float]:
-        if self._postings is None:
-            return {}
-        return self._postings.scores(word for word in dict.fromkeys(words(query)) if word not in STOP_WORDS)
-
     @cached_property
-    def _numbers(self) -> dict[str, int]:
-        return {name: number for number, name in enumerate(self.tools)}
+    def _positions_of_embedded(self) -> list[int | None]:
+        """The position in `scores` of each tool of the postings, None for those of another version of the server."""
+        positions = {name: position for position, name in enumerate(self.tools)}
+        return [positions.get(name) for name in self._postings.tools] if self._postings else []
 
     def scores_by_spelling(self, query: str) -> list[float]:
         """Return scores by similarly spelled terms, for words of the query that no tool contains."""

@@ -135,6 +135,18 @@ def test_parts_of_words_fill_empty_places(catalogue: Catalogue, make_index: Make
     assert tool in hits
 
 
+def test_a_tool_that_matches_is_followed_by_at_most_two_of_similar_spelling(
+    catalogue: Catalogue, make_index: MakeIndex
+) -> None:
+    for number in range(12):
+        catalogue["tools"][f"other{number}"] = catalogue["tools"]["send_email"] | {"keywords": ["giraffe"]}
+    catalogue["tools"]["git_log"]["keywords"] = ["zebra"]
+    index = make_index(catalogue)
+
+    assert [hit.reason for hit in index.search("girafe")][:3] == ["spelling"] * 3
+    assert [hit.reason for hit in index.search("zebra girafe")] == ["words", "spelling", "spelling"]
+
+
 def test_a_typing_mistake_counts_less_in_a_longer_query(catalogue: Catalogue) -> None:
     ranker = WordRanker(build_index(catalogue))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Mapping
+from math import inf, nan
 from pathlib import Path
 from typing import Any
 
@@ -105,8 +106,27 @@ def test_another_ranker_replaces_the_ranking_by_words(catalogue: Catalogue) -> N
     assert index.search("git log")[0].name == "git_log"
 
 
-@pytest.mark.parametrize("spec", ["", "fusion", ":make", "fusion:", "fusion:no_such_function", "no_such_module:make"])
+@pytest.mark.parametrize(
+    "spec",
+    ["", "fusion", ":make", "fusion:", "fusion:no_such_function", "no_such_module:make", "..fusion:make"],
+)
 @pytest.mark.usefixtures("module")
 def test_an_invalid_ranker_is_reported(spec: str) -> None:
     with pytest.raises(ValueError, match="ranker"):
         load_ranker(spec)
+
+
+@pytest.mark.parametrize("source", ["1 / 0", "def (", "short_names = 3"])
+def test_a_module_that_fails_is_reported_as_an_invalid_ranker(module: Path, source: str) -> None:
+    module.write_text(source, encoding="utf-8")
+    with pytest.raises(ValueError, match="ranker `fusion:short_names`"):
+        load_ranker("fusion:short_names")
+
+
+def test_a_score_that_is_no_number_is_no_match(catalogue: Catalogue) -> None:
+    class Odd:
+        def rank(self, query: str) -> Mapping[str, float]:
+            return {"git_diff": nan, "write_file": float(len(query)), "unheard_of": inf}
+
+    index = ToolIndex(catalogue, catalogue["tools"], lambda: build_index(catalogue), ranker=lambda *_: Odd())
+    assert [hit.name for hit in index.search("something to keep") if hit.reason == "words"] == ["write_file"]
