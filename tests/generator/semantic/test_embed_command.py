@@ -155,9 +155,9 @@ def test_an_unusable_embedder_ends_with_a_message(
         (HEAD + b"tool a 0123456789abcdef A\n", "the vector is not valid Base64"),
         (HEAD + b"tool a 0123456789abcdef AAAA\n", "the vector is zero"),
         (HEAD + b"tool \x1b[31m 0123456789abcdef AQID\n", "expected `tool`, a name, a hash and a vector"),
-        (HEAD + TOOL_A + b"\nmail 0 " + b"9" * 5000 + b"\n", "expected a word and pairs"),
-        (HEAD + TOOL_A + b"\nmail " + b"9" * 5000 + b" 5\n", "expected a word and pairs"),
-        (HEAD + TOOL_A + "\nmail \u0660 \u0665\n".encode(), "expected a word and pairs"),
+        (HEAD + TOOL_A + b"\nmail 0 " + b"9" * 5000 + b"\n", "expected a word, then pairs"),
+        (HEAD + TOOL_A + b"\nmail " + b"9" * 5000 + b" 5\n", "expected a word, then pairs"),
+        (HEAD + TOOL_A + "\nmail \u0660 \u0665\n".encode(), "expected a word, then pairs"),
     ],
     ids=["markers", "bytes", "model", "base64", "zero", "control-character", "score", "index", "digits"],
 )
@@ -203,7 +203,7 @@ def test_check_reports_a_vector_of_another_length_or_direction(embedded: Project
     embedded.postings.write_text("\n".join([*lines[:2], *tools, ""]), encoding="utf-8", newline="\n")
     result = run("embed", "--check", *EMBEDDER)
     assert result.exit_code == 3
-    assert "jot_down has another vector" in result.stderr
+    assert "the stored vector of jot_down differs" in result.stderr
 
 
 def test_generate_check_and_lint_import_no_model(embedded: Project) -> None:
