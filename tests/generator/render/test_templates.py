@@ -45,6 +45,7 @@ CHECKED = {
     "server.lifespan.module",
     "server.name",
     "server.package",
+    "server.postings",
     "server.source",
     "server.wheel",
     "served.risk.name",
