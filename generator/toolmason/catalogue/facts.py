@@ -15,17 +15,16 @@ from toolmason.manifest.editor_schema import manifest_schema
 from toolmason.model.server import Server
 from toolmason.model.tool import Tool
 from toolmason.schema import Projection, Target
-from toolmason.schema.normalize import Normalizer
-from toolmason.schema.project import projected
+from toolmason.schema.projections import Projections
 
 
 class Facts:
     """The computed facts of one server."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: Server, projections: Projections | None = None) -> None:
         self._server = server
         self._tools = {tool.name: tool for tool in server.tools}
-        self._readers: dict[str, Normalizer] = {}
+        self._projections = projections or Projections()
 
     @cached_property
     def catalogue(self) -> Catalogue:
@@ -55,9 +54,7 @@ class Facts:
         """
         if self._tools.get(tool.name) is not tool:
             raise TypeError("`facts.projected` takes a tool of `server`")
-        if tool.name not in self._readers:
-            self._readers[tool.name] = Normalizer(tool.schema)
-        return projected(self._readers[tool.name], Target(target))
+        return self._projections.project(tool.schema, Target(target))
 
     def configuration(self, client: Client) -> dict[str, Any]:
         """Return the content of the file that configures the server in `client`."""

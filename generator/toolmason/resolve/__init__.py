@@ -25,6 +25,7 @@ from toolmason.resolve.references import (
 )
 from toolmason.resolve.server import resolve_server
 from toolmason.resolve.tools import resolve_tool
+from toolmason.schema.projections import Projections
 
 __all__ = ["RESERVED_MODULES", "resolve"]
 
@@ -36,13 +37,14 @@ def resolve(
     root: Path,
     diagnostics: Diagnostics,
     handlers: Path | None = None,
+    projections: Projections | None = None,
 ) -> Server | None:
     """Return the model of a manifest, or None with TM3xx diagnostics added.
 
     `root` is the project directory, for files that the manifest names. Handler functions are looked up in the
-    directory `handlers`; without it they are not checked.
+    directory `handlers`; without it they are not checked. `projections` are those of the run.
     """
-    context = ResolveContext(tables, document, root, diagnostics)
+    context = ResolveContext(tables, document, root, diagnostics, projections or Projections())
     context.types = types.object_types(context)
     _load_scripts(context)
     check_categories(context)

@@ -18,6 +18,7 @@ from toolmason.manifest.document import Document
 from toolmason.manifest.tables import AllowTable, ManifestTables
 from toolmason.model.tool import Handler, Hints
 from toolmason.model.types import Identifier, JsonSchema, ObjectType
+from toolmason.schema.projections import Projections
 
 
 @dataclass(slots=True)
@@ -28,6 +29,7 @@ class ResolveContext:
     document: Document
     root: Path
     diagnostics: Diagnostics
+    projections: Projections
     types: dict[str, ObjectType] = field(default_factory=dict)
     definitions: dict[str, JsonSchema] = field(default_factory=dict)
     """The types as `$defs`."""

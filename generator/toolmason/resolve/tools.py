@@ -21,7 +21,7 @@ from toolmason.resolve.prompts import icons
 from toolmason.resolve.raw_schema import read_raw_schema
 from toolmason.resolve.raw_schema_error import RawSchemaError
 from toolmason.resolve.tool_names import tool_name_problem
-from toolmason.schema import Projection, Severity, advertise
+from toolmason.schema import Projection, Severity, Target
 from toolmason.schema.references import References
 
 _DEFINITIONS: Final = ("$defs", "definitions")
@@ -97,7 +97,7 @@ def resolve_tool(context: ResolveContext, checker: SchemaChecker, name: str, tab
 
 def _advertise(context: ResolveContext, table: ToolTable, schema: JsonSchema) -> Projection:
     """Return the schema for clients; report the parts that no client accepts."""
-    projection = advertise(schema, rename=True)
+    projection = context.projections.project(schema, Target.MCP, rename=True)
     for finding in projection.findings:
         if finding.severity is Severity.REFUSED:
             message = f"`input_schema` at `{finding.path}`: {finding.message}"

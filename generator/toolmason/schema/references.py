@@ -54,6 +54,11 @@ class References:
         self._cache: dict[tuple[str, bool], Any] = {}
         self._remaining = MAX_DEREFERENCED_SCHEMAS
 
+    @property
+    def is_exhausted(self) -> bool:
+        """Whether the limit of all rules together may have omitted a rule."""
+        return self._remaining < _MAX_SCHEMAS_PER_RULE
+
     def target(self, ref: str, pointer: str = "") -> tuple[Any, str]:
         """Return the schema that `ref` refers to, and its JSON Pointer.
 

@@ -54,6 +54,16 @@ class Normalizer(NormalizerContext):
         self._cycles = 0
         """Number of references that were cut because their target was active."""
         self._union_depth = 0
+        self._is_cut = False
+        """Whether a limit has cut a node."""
+
+    @property
+    def is_reusable(self) -> bool:
+        """Whether each node is independent of those that were requested before it.
+
+        A node that a limit or a self-reference has cut depends on the path that led to it first.
+        """
+        return not (self._is_cut or self._cycles or self.references.is_exhausted)
 
     def node(self, conjunction: Conjunction) -> Node:
         """Return the normal form of the intersection of subschemas."""
@@ -79,6 +89,7 @@ class Normalizer(NormalizerContext):
     def _without_impossible_arrays(self, node: Node) -> Node:
         """Drop arrays that require an item for which no value is valid."""
         if self._item_depth >= MAX_DEPTH:
+            self._is_cut = True
             return node
         self._item_depth += 1
         branches = tuple(branch for branch in node.branches if not self._has_impossible_item(branch))
@@ -102,6 +113,7 @@ class Normalizer(NormalizerContext):
         pointer = self.registry.first_pointer(schema, pointer)
         self._remaining -= 1
         if self._depth > MAX_DEPTH or self._remaining < 0:
+            self._is_cut = True
             return _unconstrained(pointer, "depth", "references and combinators nest too deep; the schema is ignored")
         cycles = self._cycles
         self._depth += 1

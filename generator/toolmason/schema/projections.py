@@ -1,0 +1,83 @@
+"""The projections of a run: all targets of a schema share one reading of it, and results of earlier runs are reused."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields
+from hashlib import sha256
+from typing import Any, Final, Protocol
+
+from toolmason.schema.findings import Finding, Severity
+from toolmason.schema.keywords import json_text
+from toolmason.schema.normalize import Normalizer
+from toolmason.schema.project import Projection, project, projected
+from toolmason.schema.providers import Target
+
+
+class Store(Protocol):
+    """Texts by keys that determine them, such as a dictionary or the cache of earlier runs."""
+
+    def get(self, key: str, /) -> str | None:
+        """Return the text of `key`, None if there is none."""
+
+    def __setitem__(self, key: str, text: str, /) -> None:
+        """Store a text without line breaks."""
+
+
+class Projections:
+    """Converts schemas that are trees of JSON, as those of tools are."""
+
+    def __init__(self, store: Store | None = None) -> None:
+        self._store = store
+        self._normalizers: dict[str, Normalizer] = {}
+        self._texts: dict[int, tuple[Any, str]] = {}
+        """The JSON text of each schema by its id. The schema is kept alive, so that its id stays unique."""
+
+    def project(self, schema: Any, target: Target, *, rename: bool | None = None) -> Projection:
+        """Return the same as `toolmason.schema.project`."""
+        text = self._text(schema)
+        if not text:
+            return project(schema, target, rename=rename)
+        if self._store is None:
+            return self._convert(text, target, rename)
+        key = f"projection {target} {rename} {sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()}"
+        stored = self._store.get(key)
+        if stored is not None:
+            return _from_json(stored)
+        projection = self._convert(text, target, rename)
+        if encoded := _to_json(projection):
+            self._store[key] = encoded
+        return projection
+
+    def _text(self, schema: Any) -> str:
+        if id(schema) not in self._texts:
+            self._texts[id(schema)] = schema, json_text(schema)
+        return self._texts[id(schema)][1]
+
+    def _convert(self, text: str, target: Target, rename: bool | None) -> Projection:
+        if text not in self._normalizers:
+            self._normalizers[text] = Normalizer(json.loads(text))
+        shared = self._normalizers[text]
+        projection = projected(shared, target, rename=rename) if shared.is_reusable else None
+        if projection is None or not shared.is_reusable:
+            projection = projected(Normalizer(json.loads(text)), target, rename=rename)
+        return projection
+
+
+_FIELDS: Final = tuple(field.name for field in fields(Finding))
+
+
+def _to_json(projection: Projection) -> str:
+    """Return a projection as JSON on one line; empty if JSON cannot represent it."""
+    findings = [[getattr(finding, name) for name in _FIELDS] for finding in projection.findings]
+    return json_text([projection.schema, findings, dict(projection.renamed)])
+
+
+def _from_json(text: str) -> Projection:
+    schema, findings, renamed = json.loads(text)
+    return Projection(schema=schema, findings=tuple(map(_finding, findings)), renamed=renamed)
+
+
+def _finding(values: list[Any]) -> Finding:
+    named = dict(zip(_FIELDS, values, strict=True))
+    return Finding(**{**named, "severity": Severity(named["severity"])})
