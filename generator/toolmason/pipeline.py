@@ -6,8 +6,9 @@ error the functions return None, and the findings are in `diagnostics`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -15,33 +16,42 @@ from toolmason_runtime.checksum import is_signable
 
 from toolmason.diagnostics import Diagnostics
 from toolmason.diagnostics.terminal import Progress, no_progress
-from toolmason.manifest.input_files import read_input
 from toolmason.model.parts import part_of
 from toolmason.model.rendered_file import RenderedFile
 from toolmason.project import Project
 from toolmason.write import cache, check, write
 from toolmason.write.changes import Changes
 from toolmason.write.compare import PathFilter, accept_all
+from toolmason.write.content_cache import ContentCache, content_cache
 
 if TYPE_CHECKING:
     from toolmason.manifest.document import Document
     from toolmason.model.server import Server
+    from toolmason.schema.projections import Projections
 
 
 @dataclass(frozen=True, slots=True)
 class LoadedManifest:
-    """A loaded manifest: its TOML document and the resolved model."""
+    """A loaded manifest: its TOML document, the resolved model, and the projections of its schemas."""
 
     document: Document
     server: Server
+    projections: Projections
 
 
-def read(project: Project, *, diagnostics: Diagnostics, progress: Progress = no_progress) -> LoadedManifest | None:
-    """Load the manifest of `project` and resolve it to the model."""
+def read(
+    project: Project,
+    *,
+    diagnostics: Diagnostics,
+    parts: ContentCache | None = None,
+    progress: Progress = no_progress,
+) -> LoadedManifest | None:
+    """Load the manifest of `project` and resolve it to the model. `parts` are those of earlier runs."""
     # Imported late: a run without changes uses the cache and none of these stages.
     from toolmason.manifest.document import load
     from toolmason.manifest.validate import validate
     from toolmason.resolve import resolve
+    from toolmason.schema.projections import Projections
     from toolmason.semantic.committed import load_postings
 
     progress("reading the manifest")
@@ -51,7 +61,15 @@ def read(project: Project, *, diagnostics: Diagnostics, progress: Progress = no_
     tables = validate(document, diagnostics=diagnostics)
     if tables is None:
         return None
-    server = resolve(tables, document, root=project.root, diagnostics=diagnostics, handlers=project.handlers)
+    projections = Projections(parts)
+    server = resolve(
+        tables,
+        document,
+        root=project.root,
+        diagnostics=diagnostics,
+        handlers=project.handlers,
+        projections=projections,
+    )
     if server is None:
         return None
     server = replace(server, postings=load_postings(project, diagnostics=diagnostics))
@@ -63,7 +81,7 @@ def read(project: Project, *, diagnostics: Diagnostics, progress: Progress = no_
         from toolmason.render.plan import check_omitted
 
         check_omitted(server, document, diagnostics=diagnostics)
-    return None if diagnostics.has_errors else LoadedManifest(document, server)
+    return None if diagnostics.has_errors else LoadedManifest(document, server, projections)
 
 
 def read_and_lint(
@@ -72,7 +90,7 @@ def read_and_lint(
     """Load the manifest and add the findings of the lint rules."""
     from toolmason.lint import lint
 
-    manifest = read(project, diagnostics=diagnostics, progress=progress)
+    manifest = read(project, diagnostics=diagnostics, parts=content_cache(project), progress=progress)
     if manifest is not None:
         progress("linting")
         lint(manifest.server, manifest.document, diagnostics=diagnostics)
@@ -85,11 +103,10 @@ class _RenderResult:
 
     files: tuple[RenderedFile, ...]
     inputs: str = ""
-    models: tuple[str, ...] = ()
 
     def save_to_cache(self, project: Project) -> None:
         if self.inputs:
-            cache.store_run(project, self.files, self.inputs, self.models)
+            cache.store_run(project, self.files, self.inputs)
 
 
 def _render_project(
@@ -102,7 +119,8 @@ def _render_project(
         # The stage that needs an unreadable file reports it.
         with suppress(OSError):
             inputs = cache.fingerprint(project)
-    manifest = read(project, diagnostics=diagnostics, progress=progress)
+    parts = content_cache(project)
+    manifest = read(project, diagnostics=diagnostics, parts=parts, progress=progress)
     if manifest is None:
         return None
     # Imported late: errors of the manifest are reported before the templates are loaded.
@@ -113,55 +131,55 @@ def _render_project(
     if diagnostics.has_errors:
         return None
     progress("rendering")
-    models = _models(project, manifest.server) if only in {None, "python"} else {}
     try:
-        files = _render_files(project, manifest.server, models, only)
+        with _models(manifest.server, parts) if only in {None, "python"} else nullcontext({}) as models:
+            files = _render_files(project, manifest, models, only)
     except SyntaxError as error:
         # The formatter parses the files before the self-check does.
         raise SelfCheckError([str(error)]) from error
+    if parts and only is None:
+        parts.save()
     # A run with notes is not cached, so that the next run prints them too.
-    return _RenderResult(files, "" if len(diagnostics) else inputs, tuple(models.values()))
+    return _RenderResult(files, "" if len(diagnostics) else inputs)
 
 
 def _render_files(
-    project: Project, server: Server, models: Mapping[str, str], only: str | None
+    project: Project, manifest: LoadedManifest, models: Mapping[str, str], only: str | None
 ) -> tuple[RenderedFile, ...]:
     """Render the files and check their syntax."""
     from toolmason.render.overrides import has_overrides
     from toolmason.render.renderer import render
     from toolmason.render.self_check import self_check, unchanged
 
+    server = manifest.server
     manifest_templates = tuple(row.template for row in server.files)
     if project.templates is not None and has_overrides(project.templates, manifest_templates):
         from toolmason.render.sandbox import confined_render
 
         return confined_render(project, server, models=models, part=only)
-    files = render(server, models=models, part=only)
+    files = render(server, models=models, projections=manifest.projections, part=only)
     self_check(server, files, previous=unchanged(files, project.generated))
     return files
 
 
-def _models(project: Project, server: Server) -> dict[str, str]:
-    """Return the models of each module by its key in `render`, reused from disk if the last run recorded them."""
-    from toolmason.render.pydantic_models import SHARED, models, schemas, shared_schemas
+@contextmanager
+def _models(server: Server, parts: ContentCache | None) -> Iterator[Mapping[str, str]]:
+    """Yield the models of each module by its key in `render`. Those that are not in `parts` are generated and added."""
+    from toolmason.render.model_process import MIN_TOOLS, start_models
+    from toolmason.render.pydantic_models import SHARED, cache_key, schemas, shared_schemas
 
-    sources = {
-        category.name: (f"{category.module}/models.py", schemas(category, server.package))
-        for category in server.modules
-        if category.tools
-    }
+    sources = {category.name: schemas(category, server.package) for category in server.modules if category.tools}
     if server.shared_types:
-        sources[SHARED] = ("types.py", shared_schemas(server))
-    recorded = cache.recorded_models(project)
-    modules = {}
-    for key, (path, source) in sources.items():
-        existing = ""
-        if recorded:
-            with suppress(OSError, UnicodeDecodeError):
-                data = read_input(project.generated / server.package / path, project.generated)
-                existing = data.decode().replace("\r\n", "\n")
-        modules[key] = models(source, existing, recorded)
-    return modules
+        sources[SHARED] = shared_schemas(server)
+    keys = {name: f"models {cache_key(source)}" for name, source in sources.items()}
+    stored = {name: parts.get(key) for name, key in keys.items()} if parts else {}
+    known = {name: json.loads(text) for name, text in stored.items() if text is not None}
+    missing = {name: source for name, source in sources.items() if name not in known}
+    with start_models(missing, known, concurrent=len(server.tools) >= MIN_TOOLS) as models:
+        yield models
+        if parts:
+            for name in missing:
+                parts[keys[name]] = json.dumps(models[name])
 
 
 @dataclass(frozen=True, slots=True)

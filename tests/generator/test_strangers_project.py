@@ -570,7 +570,8 @@ def tampered(project: Project) -> Path:
     path = next(project.generated.glob("*/*/models.py"))
     text = path.read_text(encoding="utf-8")
     (category,) = server(project).categories
-    found = pydantic_models.find_cached_models(pydantic_models.schemas(category, server(project).package), text)
+    found = pydantic_models.models(pydantic_models.schemas(category, server(project).package))
+    assert found in text
     body = found.partition("\n")[2].replace("import annotations", "import annotations\n\nimport os", 1)
     hostile = pydantic_models.add_cache_header(
         pydantic_models.schemas(category, server(project).package), f'{body}\n\nos.system("id")\n'

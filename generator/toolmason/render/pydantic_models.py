@@ -1,8 +1,7 @@
 """Pydantic models of a category, or of the types that several categories share, from datamodel-code-generator.
 
-Importing it takes about a second, so the models on disk are used again if no schema has changed. A header above them
-has the hash of their schemas and the hash of their text. Anyone can write such a header: only models in the record of
-the last run are used (`toolmason.write.cache`).
+Importing it takes about a second, so models of an earlier run are used again if no schema has changed
+(`toolmason.write.content_cache`). A header above them has the hash of their schemas and the hash of their text.
 """
 
 from __future__ import annotations
@@ -10,8 +9,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import json
-import re
-from collections.abc import Container, Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import PurePosixPath
 from typing import Any, Final
 
@@ -19,8 +17,6 @@ from toolmason.model import json_schema
 from toolmason.model.prompt import SurfaceModule
 from toolmason.model.server import Category, Server
 from toolmason.render.format_python import format_python
-
-_CACHE_HEADER = re.compile(r"^# schemas: sha256 ([0-9a-f]{32}), models: sha256 ([0-9a-f]{32})\n", re.MULTILINE)
 
 OPTIONS: Final = {
     "base_class": "toolmason_runtime.serving.Model",
@@ -78,22 +74,20 @@ def cache_key(source: dict[str, Any]) -> str:
     return _short_hash(json.dumps([source, OPTIONS]))
 
 
-def models(source: dict[str, Any], existing: str = "", recorded: Container[str] = ()) -> str:
-    """Return models as Python source for the space below the module's docstring: a cache header, imports and classes.
+def models(source: dict[str, Any]) -> str:
+    """Return the models of `source` (`schemas`, `shared_schemas`) as Python source.
 
-    Args:
-        source: Their schemas (`schemas`, `shared_schemas`).
-        existing: The text of the file on disk. Its models are used if they have the same schemas and are `recorded`.
-        recorded: Fingerprints of models of the last run, from the user's private cache.
+    It is for the space below a module's docstring: a header with hashes, imports and classes.
     """
-    if (cached := find_cached_models(source, existing)) and fingerprint(cached) in recorded:
-        return cached
-    return add_cache_header(source, _format(_sort_imports(_generate(source), source)))
+    return models_of_modules({"": source})[""]
 
 
-def fingerprint(text: str) -> str:
-    """Return the hash of models and their cache header, for the record of a run."""
-    return hashlib.sha256(text.encode()).hexdigest()
+def models_of_modules(sources: Mapping[str, dict[str, Any]]) -> dict[str, str]:
+    """Return the models of several modules by their keys in `sources`, formatted in one go."""
+    # Formatted like the whole file, so that their text in the file has the same hash.
+    paths = {key: PurePosixPath(f"{number}.py") for number, key in enumerate(sources)}
+    texts = format_python({paths[key]: _sort_imports(_generate(source), source) for key, source in sources.items()})
+    return {key: add_cache_header(source, texts[paths[key]]) for key, source in sources.items()}
 
 
 def add_cache_header(source: dict[str, Any], text: str) -> str:
@@ -101,30 +95,8 @@ def add_cache_header(source: dict[str, Any], text: str) -> str:
     return f"# schemas: sha256 {cache_key(source)}, models: sha256 {_short_hash(text)}\n{text}"
 
 
-def find_cached_models(source: dict[str, Any], existing: str) -> str:
-    """Return the cache header and the models in `existing`; empty if they were not generated from `source`."""
-    header = _CACHE_HEADER.search(existing)
-    if header is None or header[1] != cache_key(source):
-        return ""
-    # The models end where their hash matches: the rest of the file is from its template.
-    hash_so_far = hashlib.sha256()
-    end = header.end()
-    for line in existing[end:].splitlines(keepends=True):
-        hash_so_far.update(line.encode())
-        end += len(line)
-        if hash_so_far.copy().hexdigest()[:32] == header[2]:
-            return existing[header.start() : end]
-    return ""
-
-
 def _short_hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:32]
-
-
-def _format(text: str) -> str:
-    """Format models like the whole file, so that their text in the file has the same hash."""
-    path = PurePosixPath("models.py")
-    return format_python({path: text})[path]
 
 
 _Import = ast.Import | ast.ImportFrom

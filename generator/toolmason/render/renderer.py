@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from pathlib import Path, PurePosixPath
+from typing import Final
 
 from jinja2 import Environment
 
@@ -19,15 +20,19 @@ from toolmason.render import pydantic_models
 from toolmason.render.docs import Row, rows
 from toolmason.render.environment import TemplateRefusedError, make_environment
 from toolmason.render.format_python import format_python
+from toolmason.render.indented_json import indent_json
 from toolmason.render.plan import PlannedFile, plan
 from toolmason.render.pydantic_models import SHARED, schemas, shared_schemas
+from toolmason.schema.projections import Projections
+
+_WITH_MODELS: Final = frozenset({"python/models.py.jinja", "python/surface_models.py.jinja", "python/types.py.jinja"})
 
 
 class TemplateFacts(Facts):
     """The variable `facts` of templates: facts of the catalogue, Pydantic models and tables."""
 
-    def __init__(self, server: Server, models: Mapping[str, str]) -> None:
-        super().__init__(server)
+    def __init__(self, server: Server, models: Mapping[str, str], projections: Projections | None = None) -> None:
+        super().__init__(server, projections)
         self._models = models
 
     def rows(self, schema: JsonSchema) -> tuple[Row, ...]:
@@ -55,6 +60,7 @@ def render(
     *,
     templates: Path | None = None,
     models: Mapping[str, str] | None = None,
+    projections: Projections | None = None,
     part: str | None = None,
 ) -> tuple[RenderedFile, ...]:
     """Return the files of `server` in path order, or those of one `part` of `generated/`.
@@ -63,6 +69,7 @@ def render(
         server: The server.
         templates: The directory with templates that replace packaged ones.
         models: Pydantic models by category, and the shared ones as `SHARED`. Missing ones are generated.
+        projections: Those of the run.
         part: One of `model.parts.PARTS`.
 
     Raises:
@@ -70,7 +77,7 @@ def render(
         TemplateRefusedError: an override cannot be read safely.
         SyntaxError: an output is invalid Python or JSON; the message has the file and the position.
     """
-    return finish(drafts(server, templates=templates, models=models, part=part))
+    return finish(drafts(server, templates=templates, models=models, projections=projections, part=part))
 
 
 def drafts(
@@ -78,6 +85,7 @@ def drafts(
     *,
     templates: Path | None = None,
     models: Mapping[str, str] | None = None,
+    projections: Projections | None = None,
     part: str | None = None,
     begin: Callable[[str], None] | None = None,
     max_bytes: int | None = None,
@@ -88,19 +96,20 @@ def drafts(
     together; beyond it, `TemplateRefusedError` is raised. The other arguments and errors are those of `render`.
     """
     environment = make_environment(templates)
-    facts = TemplateFacts(server, models or {})
+    facts = TemplateFacts(server, models or {}, projections)
     texts = {}
     total = 0
-    for planned in plan(server):
-        if part in (None, planned.part):
-            if begin:
-                begin(planned.template)
-            text = texts[planned.path] = _render_template(environment, planned, server, facts)
-            total += len(text.encode())
-            if max_bytes is not None and total > max_bytes:
-                reason = f"rendering was stopped: the output has more than {max_bytes // 1024**2:,} MiB"
-                raise TemplateRefusedError("TM609", PurePosixPath("templates", planned.template), reason)
-    return texts
+    files = [planned for planned in plan(server) if part in (None, planned.part)]
+    # Files with models are last, because another process may still generate these.
+    for planned in sorted(files, key=lambda planned: planned.template in _WITH_MODELS):
+        if begin:
+            begin(planned.template)
+        text = texts[planned.path] = _render_template(environment, planned, server, facts)
+        total += len(text.encode())
+        if max_bytes is not None and total > max_bytes:
+            reason = f"rendering was stopped: the output has more than {max_bytes // 1024**2:,} MiB"
+            raise TemplateRefusedError("TM609", PurePosixPath("templates", planned.template), reason)
+    return {planned.path: texts[planned.path] for planned in files}
 
 
 def finish(texts: Mapping[PurePosixPath, str], *, timeout_s: float | None = None) -> tuple[RenderedFile, ...]:
@@ -128,7 +137,7 @@ def _render_template(environment: Environment, planned: PlannedFile, server: Ser
 
 def _indent_json(path: PurePosixPath, text: str) -> str:
     try:
-        return json.dumps(json.loads(text), indent=2, ensure_ascii=False)
+        return indent_json(json.loads(text))
     except json.JSONDecodeError as error:
         raise SyntaxError(f"{path}:{error.lineno}:{error.colno}: {error.msg}") from error
     except (RecursionError, ValueError) as error:  # Such as an integer with too many digits.

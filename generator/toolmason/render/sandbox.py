@@ -22,6 +22,7 @@ from typing import Any, Final
 from toolmason.model.rendered_file import RenderedFile
 from toolmason.model.server import Server
 from toolmason.project import Project
+from toolmason.render.child_process import child_command
 from toolmason.render.environment import TemplateRefusedError
 from toolmason.render.renderer import drafts, finish
 from toolmason.render.self_check import SelfCheckError, self_check, unchanged
@@ -64,11 +65,9 @@ def confined_render(
         SelfCheckError: a file does not parse.
     """
     bounds = limits or default_limits(server)
-    # `-P` keeps the working directory, often the project, off the import path.
-    command = [sys.executable, "-P", "-c", f"import sys; sys.path[:] = {sys.path!r}; import {__name__} as m; m.main()"]
     request = pickle.dumps((project, server, dict(models), part, bounds))
     with subprocess.Popen(  # noqa: S603 - our own interpreter and code
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        child_command(__name__), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as process:
         is_late = False
         try:

@@ -5,9 +5,6 @@ libraries that shape its output), and one of each generated file. Unless all of 
 
 It is in the user's cache directory, and losing it costs only time. A record inside the project could declare any
 output valid, so it is not read there. CI has no record: a restored cache may come from any earlier job.
-
-The record also has the hashes of the Pydantic models that our generator made. Models on disk are used again only if
-they have one of these hashes.
 """
 
 from __future__ import annotations
@@ -17,8 +14,9 @@ import os
 import re
 import sys
 import tomllib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from functools import cache
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from posixpath import dirname, join, normpath
@@ -64,16 +62,8 @@ def load_run(project: Project) -> tuple[RenderedFile, ...] | None:
     return None
 
 
-def recorded_models(project: Project) -> frozenset[str]:
-    """Return the fingerprints of the Pydantic models of the last run, even if inputs have changed since."""
-    with suppress(OSError, ValueError, KeyError, TypeError, RecursionError):
-        if path := record_path(project):
-            return frozenset(json.loads(read_cached(path))["models"])
-    return frozenset()
-
-
-def store_run(project: Project, files: Sequence[RenderedFile], before: str, models: Iterable[str] = ()) -> None:
-    """Record the `files` and the Pydantic `models` of a run. `before` is the fingerprint of its inputs at its start.
+def store_run(project: Project, files: Sequence[RenderedFile], before: str) -> None:
+    """Record the `files` of a run. `before` is the fingerprint of its inputs at its start.
 
     If the inputs have changed during the run, nothing is recorded: either state may have been read. Errors of the file
     system are ignored.
@@ -85,18 +75,25 @@ def store_run(project: Project, files: Sequence[RenderedFile], before: str, mode
         record = {
             "inputs": before,
             "files": {file.path.as_posix(): _digest(file.text.encode()) for file in files},
-            "models": [_digest(text.encode()) for text in models],
         }
         write_cached(path, json.dumps(record).encode())
 
 
 def record_path(project: Project) -> Path | None:
     """Return the path of the record of `project`, which may not exist; None in CI and without a cache directory."""
-    if os.environ.get("CI", "").lower() not in {"", "0", "false"}:
-        return None
+    return None if is_ci() else project_path(project, "run", ".json")
+
+
+def is_ci() -> bool:
+    """Return whether the environment is that of CI."""
+    return os.environ.get("CI", "").lower() not in {"", "0", "false"}
+
+
+def project_path(project: Project, kind: str, suffix: str = "") -> Path | None:
+    """Return the path of a file about `project` in the cache directory; None without one."""
     directory = cache_directory(project.root)
     name = _digest(os.path.realpath(project.manifest).encode("utf-8", "surrogateescape"))
-    return directory and directory / f"run-{name}.json"
+    return directory and directory / f"{kind}-{name}{suffix}"
 
 
 def fingerprint(project: Project) -> str:
@@ -105,11 +102,11 @@ def fingerprint(project: Project) -> str:
     Raises:
         OSError: an input cannot be read, or there are too many.
     """
-    whole = sha256(repr((sys.version, project.shown_manifest, _library_versions())).encode())
+    whole = sha256(f"{toolkit_fingerprint()} {project.shown_manifest!r}".encode())
     total = 0
     for name, path, root in _inputs(project):
         try:
-            size, digest = hash_input(path, root) if root else _hash_trusted(path)
+            size, digest = hash_input(path, root)
         except (UnsafeInputError, FileNotFoundError):
             # The stages cannot read it either; some ignore a missing file, and report one that is unusable.
             size, digest = 0, "unusable" if os.path.lexists(path) else "none"
@@ -121,6 +118,22 @@ def fingerprint(project: Project) -> str:
         # Prompts and resources name files of the handlers; the server reads their content.
         names = [name for name, _ in _files_under(project.handlers, inside=project.root)]
         whole.update("\0".join(names).encode("utf-8", "surrogateescape"))
+    return whole.hexdigest()
+
+
+@cache
+def toolkit_fingerprint() -> str:
+    """Return the hash of our packages' files and of the versions of the libraries that affect the output.
+
+    Raises:
+        OSError: a file cannot be read.
+    """
+    whole = sha256(repr((sys.version, _library_versions())).encode())
+    for package in (toolmason, toolmason_runtime, toolmason_templates):
+        # Some installers link each file to their own store.
+        for name, path in _files_under(Path(package.__path__[0])):
+            digest = _digest(path.read_bytes()) if path.exists() else "none"
+            whole.update(f"\0{name}\0{digest}\0".encode("utf-8", "surrogateescape"))
     return whole.hexdigest()
 
 
@@ -165,13 +178,8 @@ def _library_versions() -> list[str]:
     return sorted(name for name in names if name.startswith(_LIBRARIES) and name.endswith(".dist-info"))
 
 
-def _hash_trusted(path: Path) -> tuple[int, str]:
-    data = path.read_bytes()
-    return 0, _digest(data)
-
-
-def _inputs(project: Project) -> Iterator[tuple[str, Path, Path | None]]:
-    """Yield the name and the path of each input, and the directory that it must be in, None for our packages."""
+def _inputs(project: Project) -> Iterator[tuple[str, Path, Path]]:
+    """Yield the name and the path of each input in the project, and the directory that it must be in."""
     root = project.root
     yield "manifest", project.manifest, root
     yield "postings", project.postings, root
@@ -180,9 +188,6 @@ def _inputs(project: Project) -> Iterator[tuple[str, Path, Path | None]]:
     with suppress(OSError, ValueError, AttributeError, RecursionError):
         for name in schema_files(read_input(project.manifest, root), root):
             yield f"schema {name}", root / name, root
-    for package in (toolmason, toolmason_runtime, toolmason_templates):
-        # Some installers link each file to their own store.
-        yield from ((name, path, None) for name, path in _files_under(Path(package.__path__[0])))
     for directory, suffix in ((project.handlers, ".py"), (project.templates, "")):
         # A template may include any file of its directory.
         if directory is not None:

@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from toolmason.manifest.input_files import is_inside, read_input
+from toolmason.manifest.input_files import MAX_INPUT_BYTES, is_inside, read_input
 
 _KEY_BYTES: Final = 32
 
@@ -26,14 +26,14 @@ def cache_directory(project: Path) -> Path | None:
     return base / "toolmason"
 
 
-def read_cached(path: Path) -> bytes:
+def read_cached(path: Path, *, max_bytes: int = MAX_INPUT_BYTES) -> bytes:
     """Return the content of a file of the cache directory.
 
     Raises:
         OSError: it cannot be read, or the directory is not the user's own.
     """
     _require_private(path.parent)
-    return read_input(path, path.parent)
+    return read_input(path, path.parent, max_bytes=max_bytes)
 
 
 def write_cached(path: Path, data: bytes) -> None:

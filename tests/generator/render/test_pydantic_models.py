@@ -1,4 +1,4 @@
-"""Models are made once for the same schemas, and whatever a parameter is called."""
+"""Models are made of any schemas, and whatever a parameter is called."""
 
 from __future__ import annotations
 
@@ -11,15 +11,7 @@ import pytest
 from toolmason.model.server import Category
 from toolmason.model.types import ArrayType, ClassName, Identifier, ObjectType, PrimitiveType, Property
 from toolmason.render import pydantic_models
-from toolmason.render.pydantic_models import (
-    OPTIONS,
-    add_cache_header,
-    cache_key,
-    find_cached_models,
-    fingerprint,
-    models,
-    schemas,
-)
+from toolmason.render.pydantic_models import OPTIONS, cache_key, models, models_of_modules, schemas
 
 SOURCE: dict[str, Any] = {"$defs": {"Note": {"type": "object"}}}
 
@@ -44,14 +36,10 @@ def source_of(*fields: Property) -> dict[str, Any]:
     return schemas(category(*fields), "notes_server")
 
 
-def test_text_made_of_the_same_schemas_is_given_again_if_it_is_recorded() -> None:
-    notes = source_of()
-    made = add_cache_header(notes, "class Note:\n    kept = 1\n")
-    before = f'"""Docstring."""\n\n{made}\n\nMINE = 1\n# signature\n'
-    assert models(notes, before, {fingerprint(made)}) == made
-    # Anybody can write a mark whose hashes are right.
-    assert models(notes, before) == models(notes)
-    assert models(notes, before, {fingerprint(before)}) == models(notes)
+def test_models_of_several_modules_equal_those_of_each_alone() -> None:
+    note, text = source_of(), source_of(Property(name="text", type=PrimitiveType("string")))
+    assert models_of_modules({"b": note, "a": text}) == {"b": models(note), "a": models(text)}
+    assert models_of_modules({}) == {}
 
 
 @pytest.mark.parametrize("target", ["file:///etc/passwd", "http://127.0.0.1:1/a.json", "other.json#/A", "#anchor"])
@@ -63,25 +51,11 @@ def test_no_reference_to_another_document_reaches_the_model_generator(target: st
         pydantic_models._generate(source)
 
 
-@pytest.mark.parametrize(
-    "before",
-    [
-        "",
-        "# schemas: sha256 0, models: sha256 0\n",
-        add_cache_header(SOURCE, "a = 1\n").replace("a = 1", "a = 2"),
-        add_cache_header({"$defs": {}}, "a = 1\n"),
-        f"# schemas: sha256 {cache_key(SOURCE)}\na = 1\n",
-    ],
-    ids=["nothing", "no mark", "edited", "other schemas", "a mark without the text's hash"],
-)
-def test_nothing_else_is_given_again(before: str) -> None:
-    assert find_cached_models(SOURCE, before) == ""
-
-
-def test_another_way_to_make_models_makes_them_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = add_cache_header(SOURCE, "a = 1\n")
+def test_the_key_of_models_depends_on_the_options_of_the_generator(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = cache_key(SOURCE)
+    assert before == cache_key(dict(SOURCE)) != cache_key({"$defs": {}})
     monkeypatch.setitem(OPTIONS, "use_annotated", False)
-    assert find_cached_models(SOURCE, before) == ""
+    assert cache_key(SOURCE) != before
 
 
 @pytest.mark.parametrize("name", ["list", "bool", "int", "str", "float", "dict"])

@@ -19,7 +19,7 @@ from toolmason.manifest.document import load
 from toolmason.manifest.validate import validate
 from toolmason.model.rendered_file import RenderedFile
 from toolmason.model.server import Server
-from toolmason.render.pydantic_models import find_cached_models, schemas
+from toolmason.render.pydantic_models import models, schemas
 from toolmason.render.renderer import render
 from toolmason.resolve import resolve
 
@@ -79,13 +79,15 @@ def test_rendering_twice_gives_the_same_text(small: Server) -> None:
     assert render(small) == render(small)
 
 
-def test_models_are_found_in_the_file_and_rendered_as_they_are(small: Server) -> None:
+def test_models_of_an_earlier_run_are_rendered_as_they_are(small: Server) -> None:
     fresh = render(small)
     path = PurePosixPath("catalog_server/books/models.py")
     (books,) = small.categories
-    found = find_cached_models(schemas(books, small.package), {file.path: file.text for file in fresh}[path])
-    assert found
-    assert render(small, models={"books": found}) == fresh
+    made = models(schemas(books, small.package))
+    assert made in {file.path: file.text for file in fresh}[path]
+    assert render(small, models={"books": made}) == fresh
+    other = made.replace("FindBooksParams", "OtherParams")
+    assert other in by_path(render(small, models={"books": other}))[path.as_posix()]
 
 
 def test_what_a_template_puts_after_the_models_is_neither_doubled_nor_kept(small: Server, tmp_path: Path) -> None:
@@ -98,10 +100,8 @@ def test_what_a_template_puts_after_the_models_is_neither_doubled_nor_kept(small
     text = {file.path: file.text for file in extended}[PurePosixPath("catalog_server/books/models.py")]
     assert text.count("MINE = 1") == 1
     (books,) = small.categories
-    models = {"books": find_cached_models(schemas(books, small.package), text)}
-    assert models["books"]
-    assert render(small, templates=tmp_path, models=models) == extended
-    assert render(small, models=models) == render(small)
+    made = {"books": models(schemas(books, small.package))}
+    assert render(small, templates=tmp_path, models=made) == extended
 
 
 def test_no_python_file_that_a_start_compiles_grows_with_the_number_of_tools(small: Server) -> None:

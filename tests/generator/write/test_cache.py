@@ -57,7 +57,7 @@ def test_a_check_without_changes_imports_no_stage_that_it_does_not_need(known: P
 
 
 @pytest.mark.parametrize(("ci", "is_imported"), [("", False), ("1", True)])
-def test_models_on_disk_are_used_again_where_the_record_has_them(known: Project, ci: str, is_imported: bool) -> None:
+def test_models_of_an_earlier_run_are_used_again_outside_ci(known: Project, ci: str, is_imported: bool) -> None:
     text = known.manifest.read_text(encoding="utf-8")
     assert "Measure texts" in text
     known.manifest.write_text(text.replace("Measure texts", "Measure all texts"), encoding="utf-8")

@@ -1,0 +1,227 @@
+"""Parts of earlier runs save time and change no byte of the output."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from toolmason.commands import toolmason
+from toolmason.diagnostics import Diagnostics
+from toolmason.pipeline import compare, generate, read
+from toolmason.project import Project
+from toolmason.render.model_process import MIN_TOOLS
+from toolmason.render.renderer import render
+from toolmason.write import check
+from toolmason.write.content_cache import CI_VARIABLE, ContentCache, content_cache, parts_path
+
+HEAD = """\
+edition = 1
+
+[server]
+name = "catalog"
+package = "catalog_server"
+handlers = "catalog"
+
+[categories.books]
+summary = "Find books"
+
+[categories.loans]
+summary = "Lend books"
+
+[types.Shelf]
+description = "A place for books"
+fields.name = { type = "string", description = "Its name" }
+"""
+
+TOOL = """
+[tools.{name}]
+summary = {summary}
+category = "{category}"
+hints = {{ read_only = true, destructive = false, idempotent = true, open_world = false }}
+handler = "{category}:{name}"
+params.{param} = {{ type = "{type}", description = {description}, required = {required} }}
+"""
+
+TEXTS = st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"]), min_size=1, max_size=20)
+TOOLS = st.fixed_dictionaries(
+    {
+        "summary": TEXTS.map(lambda text: f"Find {text}"),
+        "category": st.sampled_from(["books", "loans"]),
+        "param": st.sampled_from(["title", "limit", "class", "from_"]),
+        "type": st.sampled_from(["string", "integer", "number[]", "Shelf", "Shelf[]", "map<string>", "object"]),
+        "description": TEXTS.map(lambda text: f"About {text}"),
+        "required": st.booleans(),
+    }
+)
+NAMES = ("find", "find_all", "lend")
+EDITS = st.lists(st.tuples(st.sampled_from(NAMES), TOOLS), min_size=1, max_size=3)
+
+
+def manifest(tools: dict[str, dict[str, Any]]) -> str:
+    quoted = ("summary", "description")
+    return HEAD + "".join(
+        TOOL.format(
+            **tools[name]
+            | {"name": name, "required": str(tools[name]["required"]).lower()}
+            | {key: json.dumps(tools[name][key], ensure_ascii=False) for key in quoted}
+        )
+        for name in sorted(tools)
+    )
+
+
+@settings(deadline=None, max_examples=5, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(first=TOOLS, edits=EDITS)
+def test_the_output_after_edits_equals_that_of_a_run_without_the_cache(
+    first: dict[str, Any], edits: list[tuple[str, dict[str, Any]]], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    root = tmp_path_factory.mktemp("catalog")
+    project = Project(root, root / "manifest.toml")
+    tools = dict.fromkeys(NAMES[:2], first)
+    for name, tool in [(NAMES[0], first), *edits]:
+        tools[name] = tool
+        project.manifest.write_text(manifest(tools), encoding="utf-8")
+        diagnostics = Diagnostics()
+        assert generate(project, diagnostics=diagnostics) is not None, list(diagnostics)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("CI", "1")
+            outcome = compare(project, diagnostics=Diagnostics())
+        assert outcome is not None
+        assert outcome.changes.is_clean, [change.diff() for change in outcome.changes.all]
+    assert entries(project)
+
+
+def test_models_of_another_process_change_no_file_of_a_server_with_many_tools(tmp_path: Path) -> None:
+    project = Project(tmp_path, tmp_path / "manifest.toml")
+    tool = {"summary": "Find", "param": "shelf", "type": "Shelf[]", "description": "Where", "required": False}
+    tools = {f"find_{number}": {**tool, "category": ("books", "loans")[number % 2]} for number in range(MIN_TOOLS)}
+    project.manifest.write_text(manifest(tools), encoding="utf-8")
+    assert generate(project, diagnostics=Diagnostics()) is not None
+    reading = read(project, diagnostics=Diagnostics())
+    assert reading
+    assert check(render(reading.server), project.generated).is_clean
+
+
+@pytest.fixture
+def known(project: Project, run: Callable[..., Result]) -> Project:
+    """A project with parts of an earlier run, whose manifest was edited since."""
+    assert run("generate").exit_code == 0
+    text = project.manifest.read_text(encoding="utf-8")
+    assert "Measure texts" in text
+    project.manifest.write_text(text.replace("Measure texts", "Measure all texts"), encoding="utf-8")
+    return project
+
+
+def test_unchanged_schemas_and_models_are_not_converted_again(known: Project) -> None:
+    reading = read(known, diagnostics=Diagnostics(), parts=content_cache(known))
+    assert reading
+    files = render(reading.server, projections=reading.projections)
+    assert not reading.projections._normalizers
+    assert files == render(reading.server)
+
+
+@pytest.mark.parametrize("damage", ["empty", "one bit", "cut", "no header", "another version", "no text"])
+def test_a_damaged_file_is_ignored(damage: str, known: Project, run: Callable[..., Result]) -> None:
+    data = path_of(known).read_bytes()
+    header, _, body = data.partition(b"\n")
+    damaged = {
+        "empty": b"",
+        "one bit": data[:-2] + bytes([data[-2] ^ 1]) + data[-1:],
+        "cut": data[:-1],
+        "no header": body,
+        "another version": header.replace(header[:4], b"0000", 1) + b"\n" + body,
+        "no text": b"\xff\n" + body,
+    }[damage]
+    path_of(known).write_bytes(damaged)
+    assert entries(known) == {}
+    assert run("generate").exit_code == 0
+    assert entries(known)
+
+
+@pytest.mark.parametrize(("variable", "is_used"), [("", False), ("1", True)])
+def test_ci_uses_the_cache_only_if_it_is_permitted(
+    variable: str, is_used: bool, known: Project, run: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = path_of(known).read_bytes()
+    monkeypatch.setenv("CI", "true")
+    monkeypatch.setenv(CI_VARIABLE, variable)
+    assert bool(entries(known)) == is_used
+    path_of(known).unlink()
+    assert run("generate").exit_code == 0
+    assert path_of(known).exists() == is_used
+    assert not is_used or len(path_of(known).read_bytes()) > len(before) // 2
+
+
+def test_a_run_of_one_part_or_with_errors_stores_nothing(known: Project, run: Callable[..., Result]) -> None:
+    before = path_of(known).read_bytes()
+    text = known.manifest.read_text(encoding="utf-8").replace(', description = "', ', description = "New: ')
+    known.manifest.write_text(text, encoding="utf-8")
+    assert run("generate", "--only", "docs").exit_code == 0
+    known.manifest.write_text(text + "\nunknown = 1\n", encoding="utf-8")
+    assert run("generate").exit_code == 1
+    assert path_of(known).read_bytes() == before
+
+
+def test_a_new_project_leaves_nothing_of_its_temporary_directory(cache_home: Path, tmp_path: Path) -> None:
+    before = set(cache_home.rglob("*"))
+    result = CliRunner().invoke(toolmason, ["init", str(tmp_path / "notes")])
+    assert result.exit_code == 0, result.output
+    assert {path.name for path in set(cache_home.rglob("*")) - before} <= {"toolmason", "key"}
+
+
+def test_unused_entries_are_kept_up_to_the_size_of_the_used_ones(tmp_path: Path) -> None:
+    path = tmp_path / "cache" / "parts"
+    for number in range(5):
+        cache = ContentCache(path)
+        for entry in range(10):
+            cache[f"run {number} entry {entry}"] = "x" * 100
+        cache.save()
+    texts = ContentCache(path)._stored
+    assert 15 <= len(texts) <= 20
+    assert {f"run 4 entry {entry}" for entry in range(10)} < texts.keys()
+    assert path.stat().st_mode & 0o077 == 0
+
+
+def test_a_run_without_new_entries_writes_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "cache" / "parts"
+    cache = ContentCache(path)
+    cache["key"] = '"text"'
+    cache.save()
+    before = path.stat().st_ino
+    again = ContentCache(path)
+    assert again.get("key") == '"text"'
+    assert again.get("other") is None
+    again.save()
+    assert path.stat().st_ino == before
+
+
+@given(texts=st.dictionaries(st.text("ab \x85\u2028", max_size=5), st.text(), max_size=4))
+def test_texts_with_any_character_are_the_same_in_the_next_run(
+    texts: dict[str, str], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.mktemp("texts") / "cache" / "parts"
+    cache = ContentCache(path)
+    for key, text in texts.items():
+        cache[key] = json.dumps(text, ensure_ascii=False)
+    cache.save()
+    again = ContentCache(path)
+    assert {key: json.loads(again.get(key) or "") for key in texts} == texts
+
+
+def path_of(project: Project) -> Path:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("CI", raising=False)
+        path = parts_path(project)
+    assert path
+    return path
+
+
+def entries(project: Project) -> dict[str, str]:
+    cache = content_cache(project)
+    return cache._stored if cache else {}
