@@ -117,7 +117,7 @@ class _Bench:
         return run(self._workspace, ["datamodel_code_generator", *files, *_ALONE], cwd=self._project.directory)[0]
 
     def full(self) -> float:
-        shutil.rmtree(self._project.generated, ignore_errors=True)
+        self._clear()
         return self._toolmason("generate")
 
     def nothing(self) -> float:
@@ -142,7 +142,7 @@ class _Bench:
         """Return the median seconds of each stage of a full run and of a check."""
         full, check = [], []
         for _ in range(rounds):
-            shutil.rmtree(self._project.generated, ignore_errors=True)
+            self._clear()
             full.append(self._stages("generate"))
             check.append(self._stages("compare"))
         return {FULL: _medians(full), CHECK: _medians(check)}
@@ -166,6 +166,11 @@ class _Bench:
         path.write_text(before, encoding="utf-8", newline="\n")
         self._project.write()
         return int(is_lost)
+
+    def _clear(self) -> None:
+        """Remove the generated files and everything that earlier runs have stored."""
+        for directory in (self._project.generated, self._workspace.cache):
+            shutil.rmtree(directory, ignore_errors=True)
 
     def _toolmason(self, *arguments: str) -> float:
         return run(self._workspace, ["toolmason", *arguments], cwd=self._project.directory)[0]

@@ -30,9 +30,14 @@ class SessionError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
-    """A temporary directory for one run. It also caches the byte code of all measured programs."""
+    """A temporary directory for one run. It also has the byte code and the caches of all measured programs."""
 
     directory: Path
+
+    @property
+    def cache(self) -> Path:
+        """The cache directory of the user, for measured programs."""
+        return self.directory / "cache"
 
     def environment(self, *import_path: Path) -> dict[str, str]:
         """Return the environment variables of measured programs."""
@@ -42,6 +47,10 @@ class Workspace:
             "PYTHONPYCACHEPREFIX": str(self.directory / "bytecode"),
             "PYTHONUTF8": "1",
             "FASTMCP_CHECK_FOR_UPDATES": "off",
+            "XDG_CACHE_HOME": str(self.cache),
+            "LOCALAPPDATA": str(self.cache),
+            # With it, `toolmason` uses no cache.
+            "CI": "",
         }
 
 
