@@ -45,7 +45,6 @@ CHECKED = {
     "server.lifespan.module",
     "server.name",
     "server.package",
-    "server.postings",
     "server.source",
     "server.wheel",
     "served.risk.name",

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -18,9 +16,6 @@ from toolmason_runtime.protocol.selection import Selection, visible_tools
 from toolmason_runtime.search.index import ToolIndex
 
 from toolmason.catalogue.search_index import build_index
-
-# For the schemas of the benchmark, at the end, so that installed packages come before the checkout.
-sys.path.append(str(Path(__file__).parents[3]))
 
 READS = {"readOnlyHint": True, "destructiveHint": False, "idempotentHint": True, "openWorldHint": False}
 WRITES = {"readOnlyHint": False, "destructiveHint": True, "idempotentHint": False, "openWorldHint": False}
