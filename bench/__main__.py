@@ -12,6 +12,7 @@ from pathlib import Path
 
 from bench.contestants import Contestants, make_contestants
 from bench.editing.measure import Editing, measure_editing
+from bench.file_tools import FileTask, measure_file_tools
 from bench.generating import Generation, measure_generation
 from bench.importing import measure_imports
 from bench.listing import LISTED, Listing, measure_listing
@@ -26,7 +27,7 @@ from bench.starting import Starts, measure_starts
 from bench.synthetic import MAX_TOOLS
 from bench.upstreams import Served, measure_upstreams
 
-PARTS = ("start", "list", "search", "generate", "schemas", "editing", "upstreams")
+PARTS = ("start", "list", "search", "generate", "schemas", "editing", "upstreams", "files")
 SIZES = (10, 100, 1000)
 ROUNDS = 5
 STARTS = 2
@@ -68,8 +69,9 @@ def _measured(
     converting: Comparison | None = None
     editing: Editing | None = None
     upstreams: tuple[Served, ...] = ()
+    file_tools: tuple[FileTask, ...] = ()
     contestants: list[Contestants] = []
-    if {*parts} - {"schemas", "editing", "upstreams"}:
+    if {*parts} - {"schemas", "editing", "upstreams", "files"}:
         _report(f"writing and generating projects of {', '.join(map(str, sizes))} tools")
         contestants = [make_contestants(workspace, size) for size in sizes]
     if {"start", "list"} & set(parts):
@@ -99,6 +101,9 @@ def _measured(
     if "upstreams" in parts:
         _report("calling upstreams")
         upstreams = measure_upstreams(workspace, rounds, is_short=options.short)
+    if "files" in parts:
+        _report("reading and searching files")
+        file_tools = measure_file_tools(workspace, rounds, is_short=options.short)
     return Findings(
         tuple(sizes),
         rounds,
@@ -112,6 +117,7 @@ def _measured(
         converting,
         editing,
         upstreams,
+        file_tools,
     )
 
 

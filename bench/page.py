@@ -12,6 +12,7 @@ from statistics import median
 
 from bench.editing.measure import Editing
 from bench.editing.servers import FS_MCP, OURS, THEIRS
+from bench.file_tools import FileTask
 from bench.generating import CHECK, FULL, Generation
 from bench.promises import Findings, rows
 from bench.requests import Requests
@@ -48,6 +49,7 @@ python -m bench --only generate --sizes 1000 --rounds 3
 python -m bench --only schemas --corpus my-schemas.jsonl   # other schemas: JSON lines with a key `schema`
 python -m bench --only editing --fs-mcp PYTHON             # an interpreter with fs-mcp, instead of installing it
 nox -s bench -- --only upstreams                           # servers from npm, from tests/node_modules
+nox -s bench -- --only files                               # the same, and rg and jq; writes files of 1.3 GB
 ```
 """
 
@@ -133,6 +135,14 @@ Tokens are those of `tools/list`. Calls are sequential, over stdio, {calls} a ro
 `list_allowed_directories` of filesystem, `read_graph` of an empty memory; through ours, by the meta-tool `call`.
 """
 
+_FILE_TOOLS = """\
+## Tools for files
+
+Calls of Workbench over stdio, and the same work by another server over stdio or by a program with its start;
+`grep_content` and `query_json` start a program as well. Memory is that of our server after all rounds, less that before
+the first one.
+"""
+
 _READING = """\
 - The start of a server is mostly the import of the SDK; we add the dispatcher and the tool table. If all tools are
   listed, the rest of the growth is the validation and encoding of each tool in the SDK, as in any server that uses it.
@@ -185,6 +195,9 @@ def _sections(findings: Findings) -> Iterator[str]:
     if findings.upstreams:
         yield _UPSTREAMS.format(calls=CALLS)
         yield _upstreams(findings.upstreams)
+    if findings.file_tools:
+        yield _FILE_TOOLS
+        yield _file_tools(findings.file_tools)
     if findings.imports:
         yield _IMPORTS
         yield _table(
@@ -318,6 +331,23 @@ def _upstreams(results: Sequence[Served]) -> str:
                 str(served.ratio),
             )
             for served in results
+        ),
+    )
+
+
+def _file_tools(tasks: Sequence[FileTask]) -> str:
+    return _table(
+        ("task", "compared with", "ours, ms", "theirs, ms", "ratio", "memory, MiB"),
+        (
+            (
+                task.label,
+                task.other,
+                f"{task.ours_ms:,.1f}",
+                f"{task.other_ms:,.1f}",
+                str(task.ratio),
+                "-" if task.growth_mib is None else f"{task.growth_mib:+.1f}",
+            )
+            for task in tasks
         ),
     )
 

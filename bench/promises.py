@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from bench.contestants import BARE, DECORATORS, FASTMCP, FASTMCP_SEARCH, OURS, OURS_DEFAULT
 from bench.editing.measure import PURE, SERVER, Editing
 from bench.editing.servers import THEIRS
+from bench.file_tools import FileTask
 from bench.generating import CHECK, FULL, NOTHING, SCHEMA, TEXT, Generation
 from bench.listing import Listing
 from bench.requests import Requests
@@ -39,6 +40,12 @@ class Findings:
     converting: Comparison | None = None
     editing: Editing | None = None
     upstreams: tuple[Served, ...] = ()
+    file_tools: tuple[FileTask, ...] = ()
+
+    @property
+    def is_short(self) -> bool:
+        """Whether the run is a test of the benchmark: too small for the targets."""
+        return self.rounds == 1
 
     @property
     def largest(self) -> int:
@@ -79,6 +86,7 @@ def rows(findings: Findings) -> tuple[Row, ...]:
         _requests_row(findings),
         *_generation_rows(findings),
         _editing_row(findings),
+        *_file_rows(findings),
     )
 
 
@@ -266,6 +274,17 @@ def _editing_row(findings: Findings) -> Row:
         f"{pure.lost} in {pure.edits - pure.refused:,} edits; {server.lost} in {server.edits:,} through the server",
         pure.lost == server.lost == pure.damaged == server.damaged == 0,
     )
+
+
+def _file_rows(findings: Findings) -> Iterator[Row]:
+    if not findings.file_tools:
+        yield Row("tools for files, to their peers", "1.0x", "<= 2x, <= 1.3x of ripgrep", NOT_MEASURED)
+        return
+    for task in findings.file_tools:
+        if task.target is not None:
+            measured = f"{task.ratio}; {task.ours_ms:,.1f} and {task.other_ms:,.1f} ms"
+            is_met = None if findings.is_short else task.ratio.median <= task.target
+            yield Row(task.label, f"{task.other} 1.0x", f"<= {task.target:g}x", measured, is_met)
 
 
 def _kept(findings: Findings, measured: float, most: float) -> bool | None:

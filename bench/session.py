@@ -21,7 +21,7 @@ PROTOCOL: Final = "2025-11-25"
 """The newest revision with a handshake. All compared servers support it."""
 TIMEOUT_S: Final = 120.0
 """Seconds after which a server is killed."""
-_PEAK: Final = re.compile(r"^VmHWM:\s+(\d+) kB$", re.MULTILINE)
+_MEMORY: Final = re.compile(r"^(VmHWM|VmRSS):\s+(\d+) kB$", re.MULTILINE)
 
 
 class SessionError(Exception):
@@ -121,12 +121,19 @@ class Session:
 
     def peak_memory(self) -> float | None:
         """Return the peak resident memory in MiB; None if the system does not report it."""
+        return self._memory("VmHWM")
+
+    def memory(self) -> float | None:
+        """Return the resident memory in MiB; None if the system does not report it."""
+        return self._memory("VmRSS")
+
+    def _memory(self, name: str) -> float | None:
         try:
             status = Path(f"/proc/{self._process.pid}/status").read_text(encoding="utf-8")
         except OSError:
             return None
-        match = _PEAK.search(status)
-        return int(match[1]) / 1024 if match else None
+        sizes = dict(_MEMORY.findall(status))
+        return int(sizes[name]) / 1024 if name in sizes else None
 
     @property
     def _reader(self) -> IO[bytes]:

@@ -1,15 +1,22 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
 import stat
+import subprocess
+import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from toolmason_runtime import ToolCall, ToolError
 
 from workbench_handlers.files.grep import GrepRequest, grep
+from workbench_handlers.files.ripgrep import is_ascii_pattern, search_lines
 from workbench_handlers.files.sections import find_boundaries, section_at
 from workbench_handlers.workspace.open import existing
 
@@ -229,6 +236,57 @@ def test_latin_1_is_searched_as_it_is_shown(room: Any, find: Any, pattern: str) 
     assert sorted(files_of(answer)) == ["a.txt", "sub/b.txt"]
     assert answer.count("1: a café") == answer.count("caf") == 2
     assert files_of(find(pattern, "a.txt", ignore_case=True)) == ["a.txt"]
+
+
+@pytest.mark.parametrize("pattern", ["caf", "^no caf$", r"a? (caf|x)", "[a-c]af", r"no\.*"])
+def test_an_ascii_pattern_finds_the_same_in_latin_1_and_utf_8(room: Any, find: Any, pattern: str) -> None:
+    text = "é a café\nno caf\n\xe9\n"
+    room.write("a.txt", text.encode("latin-1"))
+    room.write("b.txt", text)
+    first, _, answer = find(pattern).partition("\n")
+    latin1, utf8 = answer.split("\n\n")
+    assert (latin1.partition("\n")[2], "in 2 files" in first) == (utf8.partition("\n")[2], True)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "is_ascii"),
+    [
+        *((pattern, True) for pattern in ("def main", "a|b", "(x)+$", "[a-z_]{2}", r"f\(\)", r"a\\b", "^$")),
+        *((pattern, False) for pattern in ("a.b", r"\w", r"\s", "[^a]", "(?i)a", "é", "[é]", r"\bx", r"\<x", "(?:a)")),
+    ],
+)
+def test_only_patterns_that_match_ascii_alone_are_ascii_patterns(pattern: str, is_ascii: bool) -> None:
+    assert is_ascii_pattern(pattern) is is_ascii
+
+
+NAMES = st.text(alphabet="aB.- _~é\uffff\U0001f600", min_size=1, max_size=3).filter(lambda name: name.strip(".") != "")
+
+
+@settings(max_examples=20, deadline=None)
+@given(paths=st.sets(st.lists(NAMES, min_size=1, max_size=3).map("/".join), min_size=1, max_size=8))
+def test_matches_come_in_the_order_in_which_ripgrep_sorts_paths(paths: set[str]) -> None:
+    assert RIPGREP, "install ripgrep"
+    with tempfile.TemporaryDirectory() as directory:
+        for path in sorted(paths):
+            with suppress(FileExistsError, NotADirectoryError, IsADirectoryError):
+                file = Path(directory, path)
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_text("word\n", encoding="utf-8")
+        command = [RIPGREP, "--no-config", "--hidden", "--no-ignore", "-l", "--null", "--sort=path", "word", "./"]
+        ran = subprocess.run(command, cwd=directory, capture_output=True, check=True)
+        expected = [Path(os.fsdecode(path)).parts for path in ran.stdout.split(b"\0") if path]
+
+        async def search() -> list[tuple[str, ...]]:
+            found = search_lines(str(RIPGREP), Path(directory), "", "word", ignore_case=False, most=5)
+            return [parts async for parts, _ in found]
+
+        assert asyncio.run(search()) == expected
+
+
+def test_more_matches_than_are_sorted_here_come_in_the_same_order(room: Any, find: Any) -> None:
+    for number in range(30):
+        room.write(f"{number:02}.txt", "word\n" * 100)
+    assert files_of(find("word")) == ["00.txt", "01.txt"]
 
 
 def test_latin_1_that_cannot_be_searched_is_told(room: Any, tool_call: ToolCall) -> None:

@@ -140,6 +140,79 @@ def test_a_query_is_not_for_what_is_binary_or_outside(room: Any) -> None:
     assert "outside the allowed" in room.call("query_json", file_path="out.json", jq_expression=".").text
 
 
+RECORDS = 120_000
+
+
+@pytest.fixture(scope="module")
+def large() -> str:
+    """Return JSON larger than jq parses whole: a list of users, and something before and after it."""
+    users = [{"id": number, "name": f"user {number}", "groups": [{"a": 1}], "é": "x" * 40} for number in range(RECORDS)]
+    text = json.dumps({"before": {"b": 1}, "users": users, "after": [1, 2]}, ensure_ascii=False)
+    assert len(text) > worker_main.MAX_WHOLE_BYTES
+    return text
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        ("keys", '["after","before","users"]'),
+        ("length", "3"),
+        (".users | length", str(RECORDS)),
+        (".users[100000].name", '"user 100000"'),
+        (".users[5:7] | map(.id)", "[5,6]"),
+        (".users[] | select(.id == 119999) | .groups[0].a", "1"),
+        (".before, .after[0]", '{"b":1}\n1'),
+        (".nothing", "null"),
+        ('.users[3]["é"] | length', "40"),
+    ],
+)
+def test_a_large_file_gives_the_same_results(room: Any, large: str, expression: str, expected: str) -> None:
+    assert jq(room, large, expression, timeout=120).text == expected
+
+
+@pytest.mark.parametrize("codec", ["utf-8-sig", "utf-16"])
+def test_a_large_file_may_have_another_encoding(room: Any, large: str, codec: str) -> None:
+    room.write("b.json", large.encode(codec))
+    answer = room.call("query_json", file_path="b.json", jq_expression='.users[7]["é"] | length', timeout=120)
+    assert answer.text == "40"
+
+
+def test_a_large_file_of_many_documents_is_read_one_by_one(room: Any) -> None:
+    lines = "".join(f'{{"id": {number}, "text": "{"y" * 80}"}}\n' for number in range(100_000))
+    assert jq(room, lines, "select(.id >= 99998) | .id", timeout=120).text == "99998\n99999"
+
+
+@pytest.mark.parametrize(
+    ("cut", "expression", "message"),
+    [
+        (0, ".users.a", 'failed: Cannot index array with string ("a")'),
+        (0, ".after |", "syntax error"),
+        (-2, ".after", "is not valid JSON: parse error"),
+    ],
+)
+def test_mistakes_in_a_query_of_a_large_file_are_reported(
+    room: Any, large: str, cut: int, expression: str, message: str
+) -> None:
+    answer = jq(room, large[: len(large) + cut], expression, timeout=120)
+    assert answer.is_error
+    assert message in answer.text
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux grants a limit of memory")
+def test_a_large_value_that_needs_too_much_memory_is_refused_with_a_way_out(room: Any) -> None:
+    with room.write("a.json", "[").open("a", encoding="utf-8") as stream:
+        for _ in range(60):
+            stream.write("[0,1,2,3]," * 200_000)
+        stream.write("0]")
+    answer = room.call("query_json", file_path="a.json", jq_expression="map(.[0]?)", timeout=120)
+    assert answer.is_error
+    assert "exceeded its memory or time limit" in answer.text
+    assert "begin the expression with a path to smaller values, such as `keys`" in answer.text
+    assert (
+        room.call("query_json", file_path="a.json", jq_expression=".[0:2]", timeout=120).text == "[[0,1,2,3],[0,1,2,3]]"
+    )
+
+
 def test_a_cancelled_query_leaves_no_process_behind(room: Any, children: Any) -> None:
     async def cancel() -> None:
         running = asyncio.ensure_future(query(existing("a.json", room.roots), "last(repeat(1))", "json", 60))

@@ -14,8 +14,8 @@ from toolmason_runtime import ToolError
 from toolmason_runtime.protocol.answer_size import DEFAULT_SIZE, size_of, text_budget
 from toolmason_runtime.protocol.tokens import estimate_tokens
 
-from workbench_handlers.files import BLOCK_SIZE
-from workbench_handlers.files.read import FileSlice, LineRange, parse_line_range, read_slice
+from workbench_handlers.files.blocks import BLOCK_SIZE
+from workbench_handlers.files.read import MAX_COUNTED_REST, FileSlice, LineRange, parse_line_range, read_slice
 from workbench_handlers.files.ripgrep import MAX_SEARCHED_BYTES
 from workbench_handlers.workspace.decode import SAMPLE_BYTES
 from workbench_handlers.workspace.roots import Located, Root, locate
@@ -110,10 +110,13 @@ def test_a_call_in_which_every_file_fails_is_an_error(room: Any) -> None:
     assert room.call("read_files", files=[{"path": "x"}, {"path": "y"}]).is_error
 
 
-def test_progress_is_told_for_each_of_several_files(room: Any, client: Any) -> None:
-    room.write("a.txt", "a")
-    room.call("read_files", client=client, files=[{"path": "a.txt"}] * 3)
+def test_progress_counts_the_files_of_one_call(room: Any, client: Any) -> None:
+    room.write("a.txt", "a\nb\n")
+    section = {"path": "a.txt", "read_to_next_pattern": "b"}
+    room.call("read_files", client=client, files=[section, section, {"path": "a.txt"}])
     assert client.told == [1, 2, 3]
+    room.call("read_files", client=client, files=[{"path": "a.txt"}] * 3)
+    assert client.told[3:][-1] == 3
 
 
 @pytest.mark.parametrize("part", [{}, {"head": 5}, {"tail": 5}, {"read_to_next_pattern": "x"}], ids=str)
@@ -279,6 +282,26 @@ def test_a_part_that_is_too_far_away_is_given_up_in_words(room: Any) -> None:
 def test_lines_that_cannot_be_counted_in_time_are_not_counted(room: Any) -> None:
     part = asyncio.run(read_slice(huge(room), LineRange(end=1), budget=1000, passthrough=False))
     assert (part.text, part.total) == ("a" * 1000, None)
+
+
+def test_lines_far_behind_a_part_are_not_counted(room: Any) -> None:
+    room.write("a.txt", TEN + "x\n" * (MAX_COUNTED_REST // 2))
+    assert "(lines 1-3 of 500010)" in head(room.read("a.txt", head=3))
+    room.write("a.txt", TEN + "x\n" * MAX_COUNTED_REST)
+    answer = room.read("a.txt", head=3)
+    assert answer.text == "==> a.txt (lines 1-3 of more than 3) <==\nline 1\nline 2\nline 3\n"
+    assert "continue with start_line=" in head(room.read("a.txt"))
+    assert f"of {MAX_COUNTED_REST + 10})" in head(room.read("a.txt", start_line=MAX_COUNTED_REST))
+
+
+def test_the_smallest_answer_of_fifty_files_shows_no_text_and_says_so(
+    room: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    room.write("a.txt", "a" * 1_000_000)
+    monkeypatch.setenv("TOOLMASON_MAX_ANSWER_CHARS", "4000")
+    answer = room.call("read_files", files=[{"path": "a.txt"}] * 50)
+    assert "not shown: the result is full" in answer.texts[0]
+    assert len(answer.text) < 10_000
 
 
 def test_a_cancelled_reading_ends(room: Any) -> None:

@@ -8,6 +8,7 @@ import time
 import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
@@ -197,7 +198,7 @@ def _check_program(path: ProgramPath | None, environ: Environ) -> tuple[Check, P
     from workbench_handlers.model_backends.detect import find_program
 
     try:
-        program = anyio.run(find_program, environ)
+        program = anyio.run(partial(find_program, environ, use_stored=False))
     except ToolError as error:
         return Check("program", "error", _printable(error.message, environ), _INSTALL, error.code), None
     title = "Gemini CLI" if program.name == "gemini" else program.name

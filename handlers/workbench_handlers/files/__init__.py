@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import asdict
-from typing import Final
 
-from toolmason_runtime import BLOCK_OVERHEAD, Content, Reply, ToolCall, ToolError, fitting_length, size_of, text_budget
+from toolmason_runtime import Content, Reply, ToolCall, ToolError
 
+from workbench_handlers.files.blocks import FileBlocks
 from workbench_handlers.files.find import find
 from workbench_handlers.files.grep import GrepRequest, grep
 from workbench_handlers.files.list import file_info, list_entries, render_names, render_tree
 from workbench_handlers.files.media import read_media
-from workbench_handlers.files.read import FileSlice, parse_line_range, read_slice
 from workbench_handlers.state import Workspace, roots_for
 from workbench_handlers.workspace.open import existing
 from workbench_handlers.workspace.roots import Located, Root
@@ -22,7 +21,6 @@ from workbench_server.files.models import (
     DirectoryListing,
     DirectoryTreeParams,
     FileInfo,
-    FileReadRequest,
     FoundPaths,
     GetFileInfoParams,
     GrepContentParams,
@@ -34,14 +32,6 @@ from workbench_server.files.models import (
     SearchFilesParams,
 )
 
-BLOCK_SIZE: Final = 450
-"""Size reserved for each further file: its first line, or its error."""
-MAX_PATH_LENGTH: Final = 160
-MAX_UNFINISHED: Final = 5
-"""Maximum unfinished files in the first line of a result."""
-MAX_SUGGESTIONS: Final = 5
-"""Maximum missing paths of one call for which similar names are suggested."""
-
 
 async def list_allowed_directories(params: ListAllowedDirectoriesParams, call: ToolCall) -> AllowedDirectories:  # noqa: ARG001  the tool takes no arguments
     """List the allowed directories and their source, which is the same for all."""
@@ -51,72 +41,18 @@ async def list_allowed_directories(params: ListAllowedDirectoriesParams, call: T
 
 async def read_files(params: ReadFilesParams, call: ToolCall) -> Reply:
     """Read files, one block each. A block can contain an error; if all do, the call failed."""
-    roots = await roots_for(call)
-    remaining, failed, missing = text_budget(), 0, 0
-    blocks: list[str] = []
-    unfinished: list[str] = []
-    for done, request in enumerate(params.files, 1):
-        budget = remaining - BLOCK_SIZE * (len(params.files) - done)
-        shown = _shorten(request.path)
-        try:
-            located = await _locate(request.path, roots, suggest=missing < MAX_SUGGESTIONS)
-            part = await _read(request, located, budget - BLOCK_SIZE, passthrough=bool(params.large_file_passthrough))
-            block = _block(shown, part)
-            if part.resume:
-                unfinished.append(f"{shown} from start_line={part.resume}")
-        except (OSError, ToolError) as error:
-            failed += 1
-            missing += isinstance(error, ToolError) and error.code == "NOT_FOUND"
-            block = f"==> {shown} <==\nerror: {_reason(error)}"
-            block = block[: fitting_length(block, max(budget, BLOCK_SIZE) - BLOCK_OVERHEAD)]
-        blocks.append(block)
-        remaining -= size_of(block) + BLOCK_OVERHEAD
+    reading = FileBlocks(params.files, await roots_for(call), passthrough=bool(params.large_file_passthrough))
+    while not reading.is_complete:
+        await reading.read_more()
         if len(params.files) > 1:
-            await call.progress(done, len(params.files), request.path)
-    if unfinished and len(blocks) > 1:
-        more = "" if len(unfinished) <= MAX_UNFINISHED else f" and {len(unfinished) - MAX_UNFINISHED} more"
-        blocks[0] = f"[to read in another call: {', '.join(unfinished[:MAX_UNFINISHED])}{more}]\n{blocks[0]}"
-    return Reply(blocks, is_error=failed == len(blocks))
+            done = len(reading.blocks)
+            await call.progress(done, len(params.files), params.files[done - 1].path)
+    return Reply(reading.texts(), is_error=reading.failed == len(params.files))
 
 
-def _shorten(path: str) -> str:
-    return path if size_of(path) <= MAX_PATH_LENGTH else f"...{path[-MAX_PATH_LENGTH // 4 :]}"
-
-
-def _reason(error: OSError | ToolError) -> str:
-    return error.message if isinstance(error, ToolError) else f"cannot read: {error.strerror}"
-
-
-async def _locate(path: str, roots: tuple[Root, ...], *, suggest: bool = True) -> Located:
+async def _locate(path: str, roots: tuple[Root, ...]) -> Located:
     """Locate an existing path, in a thread: a disk may be slow and a directory large."""
-    return await asyncio.to_thread(existing, path, roots, suggest=suggest)
-
-
-async def _read(request: FileReadRequest, located: Located, budget: int, *, passthrough: bool) -> FileSlice:
-    line_range = parse_line_range(
-        head=request.head,
-        tail=request.tail,
-        start_line=request.start_line,
-        end_line=request.end_line,
-        read_to_next_pattern=request.read_to_next_pattern,
-    )
-    return await read_slice(located, line_range, budget=budget, passthrough=passthrough)
-
-
-def _block(path: str, part: FileSlice) -> str:
-    """Return a slice below a line with its range and, if it was cut, the way to continue.
-
-    Both are in the first line: clients that truncate a result keep the beginning.
-    """
-    if part.total == 0:
-        where = "empty"
-    elif part.last is None:
-        where = f"last lines of {part.total or 'very many'}" if part.text else f"{part.total or 'very many'} lines"
-    elif part.total is None:
-        where = f"lines {part.first}-{part.last}"
-    else:
-        where = f"lines {part.first}-{part.last} of {part.total}"
-    return f"==> {path} ({'; '.join([where, *filter(None, [part.encoding]), *part.notes])}) <==\n{part.text}"
+    return await asyncio.to_thread(existing, path, roots)
 
 
 async def read_media_file(params: ReadMediaFileParams, call: ToolCall) -> Content:

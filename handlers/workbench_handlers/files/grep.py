@@ -15,6 +15,7 @@ from workbench_handlers.files.match import MATCH_SECONDS, Match, Position, match
 from workbench_handlers.files.sections import Boundary, find_boundaries, flat_boundaries, section_at
 from workbench_handlers.workspace.decode import SAMPLE_BYTES, decode, sniff_encoding
 from workbench_handlers.workspace.ignore import IgnoreCheck
+from workbench_handlers.workspace.memory import release_unused
 from workbench_handlers.workspace.open import open_file
 from workbench_handlers.workspace.roots import Located
 from workbench_handlers.workspace.scan import PROGRESS_SECONDS, in_thread, report_progress
@@ -135,6 +136,7 @@ async def _answer(find: Callable[[GrepOutput], Hits], search: GrepRequest, call:
     finally:
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
+        release_unused()
     return answer.text()
 
 
@@ -193,13 +195,17 @@ async def _ripgrep_hits(top: Located, search: GrepRequest, program: str, answer:
             async for hit in hits:
                 yield hit
         return
+    is_ascii = ripgrep.is_ascii_pattern(search.pattern)
+
+    def read(below: tuple[str, ...], positions: Sequence[tuple[int, int]]) -> FileMatches | None:
+        located = top if is_file else _filter_match(top, below, check)
+        return _read_matches(located, positions, is_ascii=is_ascii) if located else None
+
     async with aclosing(matches) as files:
         async for below, positions in files:
-            located = top if is_file else await asyncio.to_thread(_filter_match, top, below, check)
-            read = await asyncio.to_thread(_read_matches, located, positions) if located else None
-            if read:
-                yield read
-    if is_file:
+            if found := await asyncio.to_thread(read, below, positions):
+                yield found
+    if is_file or is_ascii:
         return
     latin1: list[Located] = []
     async with aclosing(ripgrep.list_non_utf8_files(program, directory.path)) as paths:
@@ -208,6 +214,7 @@ async def _ripgrep_hits(top: Located, search: GrepRequest, program: str, answer:
             is_latin1 = file is not None and await asyncio.to_thread(_is_latin1, file)
             if file and is_latin1:
                 latin1.append(file)
+    latin1.sort(key=lambda file: file.parts)
     if latin1:
         async with aclosing(_latin1_hits(latin1, search, answer)) as hits:
             async for hit in hits:
@@ -224,22 +231,26 @@ def _filter_match(top: Located, below: tuple[str, ...], check: IgnoreCheck) -> L
     return located
 
 
-def _read_matches(located: Located, positions: Sequence[tuple[int, int]]) -> FileMatches | None:
-    """Read a file of ripgrep's; None for a binary file, and for Latin-1, which ripgrep searches incompletely."""
-    text = None if _is_latin1(located) else _text(located)
+def _read_matches(located: Located, positions: Sequence[tuple[int, int]], *, is_ascii: bool) -> FileMatches | None:
+    """Read a file of ripgrep's. None for a binary file, and for Latin-1 unless the pattern `is_ascii`."""
+    is_latin1 = _is_latin1(located)
+    text = None if is_latin1 and not is_ascii else _text(located)
     if text is None:
         return None
     lines = _split(text)
+    codec = "latin-1" if is_latin1 else "utf-8"
     # The file may have changed since it was searched.
     existing = [
-        Position(line - 1, _character(lines[line - 1], column)) for line, column in positions if line <= len(lines)
+        Position(line - 1, _character(lines[line - 1], column, codec))
+        for line, column in positions
+        if line <= len(lines)
     ]
     return FileMatches(located, lines, existing)
 
 
-def _character(line: str, column: int) -> int:
+def _character(line: str, column: int, codec: str) -> int:
     """Return the 0-based character at a 1-based byte of a line."""
-    return len(line.encode("utf-8", errors="replace")[: column - 1].decode("utf-8", errors="ignore"))
+    return len(line.encode(codec, errors="replace")[: column - 1].decode(codec, errors="ignore"))
 
 
 async def _latin1_hits(files: Sequence[Located], search: GrepRequest, answer: GrepOutput) -> Hits:

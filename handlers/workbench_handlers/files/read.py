@@ -17,7 +17,13 @@ from workbench_handlers.workspace.roots import Located
 from workbench_handlers.workspace.scan import Scan, in_thread
 
 MAX_COUNTED_BYTES: Final = 64_000_000
-"""Maximum bytes of a file whose lines are counted."""
+"""Maximum bytes of a file whose lines are counted for the numbers of its last ones."""
+
+MAX_COUNTED_REST: Final = 1_000_000
+"""Maximum bytes after a slice in which lines are counted, only to report the total."""
+
+MAX_CHARACTER_SIZE: Final = 6
+"""Maximum size of one character (see `size_of`): that of an escape such as `\\u0001`."""
 
 READ_SECONDS: Final = 20.0
 """Time limit of reading one slice, in seconds."""
@@ -56,7 +62,7 @@ class FileSlice:
     first: int | None
     last: int | None
     total: int | None
-    """Number of lines in the file, if counted."""
+    """Number of lines in the file; None if too much of it follows the slice."""
     notes: tuple[str, ...] = ()
     """Notes on omitted text and how to read it."""
     resume: int | None = None
@@ -147,7 +153,9 @@ async def read_slice(
     Raises:
         ToolError: the file cannot be read, is binary, has no such lines, or is too large to reach them in time.
     """
-    part = await in_thread(lambda scan: _read(located, line_range, budget, passthrough, scan), seconds=read_seconds)
+    part = await in_thread(
+        lambda scan: read_lines(located, line_range, budget, passthrough, scan), seconds=read_seconds
+    )
     if line_range.stop_pattern is None or not part.text or part.first is None:
         return part
     async with matcher([line_range.stop_pattern], most=1, seconds=seconds) as match:
@@ -199,7 +207,15 @@ def _read_lines_after(located: Located, last: int, scan: Scan) -> tuple[str, boo
     return following[: following.rfind("\n") + 1], False
 
 
-def _read(located: Located, line_range: LineRange, budget: int, passthrough: bool, scan: Scan) -> FileSlice:
+def read_lines(
+    located: Located,
+    line_range: LineRange,
+    budget: int,
+    passthrough: bool,
+    scan: Scan,
+) -> FileSlice:
+    """Read the requested lines in this thread; a `stop_pattern` is ignored. See `read_slice`."""
+    budget = max(budget, 0)  # `readline` has no limit if it is negative
     with open_file(located) as stream:
         sample = stream.read(SAMPLE_BYTES)
         size = stream.seek(0, io.SEEK_END)
@@ -215,7 +231,7 @@ def _read(located: Located, line_range: LineRange, budget: int, passthrough: boo
             part = (
                 _tail(watched, encoding, line_range.tail, budget)
                 if line_range.tail
-                else _range(watched, encoding, line_range, budget)
+                else _range(watched, encoding, line_range, budget, size)
             )
         except _ReadTimeoutError:
             raise _timeout_error(located, size) from None
@@ -243,50 +259,61 @@ def _too_large_error(located: Located, size: int, tool: str) -> ToolError:
     return ToolError(message, code="TOO_LARGE")
 
 
-def _range(stream: BinaryIO, encoding: Encoding, line_range: LineRange, budget: int) -> FileSlice:
+def fits(text: str, budget: int) -> bool:
+    """Return whether the size of `text` is at most `budget`; short texts without a count of their tokens."""
+    return len(text) * MAX_CHARACTER_SIZE <= budget or size_of(text) <= budget
+
+
+def _range(stream: BinaryIO, encoding: Encoding, line_range: LineRange, budget: int, size: int) -> FileSlice:
     text = io.TextIOWrapper(stream, encoding.codec, errors="replace", newline="\n")
     try:
-        return _read_range(text, line_range, budget)
+        return _read_range(text, line_range, budget, size)
     finally:
         text.detach()
 
 
-def _read_range(text: io.TextIOWrapper, line_range: LineRange, budget: int) -> FileSlice:
-    skipped = _skip(text, line_range.start - 1)
-    if skipped < line_range.start - 1 or (line_range.start > 1 and not (ahead := text.readline(budget + 1))):
-        raise ToolError(
-            f"start_line {line_range.start} is past the end: there are {skipped} lines", code="OUT_OF_RANGE"
-        )
-    piece = ahead if line_range.start > 1 else text.readline(budget + 1)
+def _read_range(text: io.TextIOWrapper, line_range: LineRange, budget: int, size: int) -> FileSlice:
+    start = line_range.start
+    skipped = _skip(text, start - 1)
+    piece = text.readline(budget + 1) if skipped == start - 1 else ""
+    if not piece and start > 1:
+        raise ToolError(f"start_line {start} is past the end: there are {skipped} lines", code="OUT_OF_RANGE")
     lines: list[str] = []
-    number, remaining = line_range.start, budget
-    while piece and (line_range.end is None or number <= line_range.end):
-        # The size of a line is at least its number of characters, so a piece that readline cuts is too large as well.
-        if (size := size_of(piece)) > remaining:
-            return _cut(text, lines, piece, line_range.start, remaining)
+    characters = 0
+    # The size of a line is at least its number of characters, so a piece that readline cuts is too large as well.
+    while piece and (line_range.end is None or start + len(lines) <= line_range.end):
+        if (characters := characters + len(piece)) > budget:
+            return _cut(text, lines, piece, start=start, budget=budget, size=size)
         lines.append(piece)
-        remaining -= size
-        number += 1
-        piece = text.readline(remaining + 1)
-    last = number - 1
-    total = last if not piece else _count_lines(text, last, piece)
-    return FileSlice(text="".join(lines), first=line_range.start, last=last if lines else None, total=total)
+        piece = text.readline(budget - characters + 1)
+    whole = "".join(lines)
+    if not fits(whole, budget):
+        return _cut(text, lines, piece, start=start, budget=budget, size=size)
+    last = start + len(lines) - 1
+    total = _count_lines(text, last, piece, size)
+    return FileSlice(text=whole, first=start, last=last if lines else None, total=total)
 
 
-def _cut(text: io.TextIOWrapper, lines: list[str], piece: str, start: int, remaining: int) -> FileSlice:
-    """Return a slice that exceeds its budget: cut between lines, or within its only line."""
-    if lines:
-        last = start + len(lines) - 1
-        total = _count_lines(text, last, piece)
+def _cut(text: io.TextIOWrapper, lines: list[str], piece: str, *, start: int, budget: int, size: int) -> FileSlice:
+    """Return the first of `lines` that fit into `budget`, or the beginning of the first one; `piece` follows them."""
+    shown = 0
+    remaining = budget
+    while shown < len(lines) and (line_size := size_of(lines[shown])) <= remaining:
+        remaining -= line_size
+        shown += 1
+    total = _count_lines(text, start - 1 + shown, "".join(lines[shown:]) + piece, size)
+    if shown:
+        last = start + shown - 1
         notes = (f"cut here, continue with start_line={last + 1}",)
-        return FileSlice(text="".join(lines), first=start, last=last, total=total, notes=notes, resume=last + 1)
-    total = _count_lines(text, start - 1, piece)
-    length = fitting_length(piece, remaining)
+        text_shown = "".join(lines[:shown])
+        return FileSlice(text=text_shown, first=start, last=last, total=total, notes=notes, resume=last + 1)
+    line = lines[0] if lines else piece
+    length = fitting_length(line, budget)
     if length < MIN_LINE_PART:
         notes = (f"not shown: the result is full; call read_files again with start_line={start}",)
         return FileSlice(text="", first=start, last=None, total=total, notes=notes, resume=start)
     notes = (f"line {start} is cut after {length:,} characters",)
-    return FileSlice(text=piece[:length], first=start, last=start, total=total, notes=notes, is_line_cut=True)
+    return FileSlice(text=line[:length], first=start, last=start, total=total, notes=notes, is_line_cut=True)
 
 
 def _skip(text: io.TextIOWrapper, lines: int) -> int:
@@ -300,14 +327,17 @@ def _skip(text: io.TextIOWrapper, lines: int) -> int:
     return lines
 
 
-def _count_lines(text: io.TextIOWrapper, before: int, piece: str) -> int | None:
-    """Return the number of lines: `before`, that of `piece`, and the rest; None above the size or time limit."""
-    count, last, seen = before, "", 0
+def _count_lines(text: io.TextIOWrapper, before: int, piece: str, size: int) -> int | None:
+    """Return the number of lines of a file of `size` bytes: `before`, those of `piece`, and those after it.
+
+    None if more than `MAX_COUNTED_REST` bytes follow, or after the time limit.
+    """
+    if size - text.buffer.tell() > MAX_COUNTED_REST:
+        return None
+    count, last = before, "\n"
     while piece:
         count += piece.count("\n")
-        last, seen = piece[-1], seen + len(piece)
-        if seen > MAX_COUNTED_BYTES:
-            return None
+        last = piece[-1]
         try:
             piece = text.read(_BLOCK)
         except _ReadTimeoutError:

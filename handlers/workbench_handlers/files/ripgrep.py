@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
@@ -21,12 +22,16 @@ from workbench_handlers.workspace.worker import bare_environment
 MAX_SEARCHED_BYTES: Final = 10_000_000
 """Maximum bytes of a file that is searched."""
 
+MAX_UNSORTED: Final = 2_000
+"""Maximum matching lines that are sorted here. Without an order, ripgrep searches with all processors."""
+UNSORTED_SECONDS: Final = 25.0
+"""Time limit of such a search, after which its matches are returned."""
+
 _MAX_RECORD_LENGTH: Final = 1_000_000
 _LOCATION_FLAGS: Final = (
     "--no-config",
     "--null",
     "--crlf",
-    "--sort=path",
     "--color=never",
     f"--max-filesize={MAX_SEARCHED_BYTES}",
     "--hidden",
@@ -48,11 +53,30 @@ _LINE_FLAGS: Final = (
     "--no-max-columns-preview",
     "--text",
 )
+_SORTED: Final = "--sort=path"
 _NON_UTF8_FLAGS: Final = ("--files-with-matches", "--invert-match", "--line-regexp", "--", "(?s:.)*")
 """Lists files with a line that is not valid UTF-8: `.` matches only valid characters."""
 
 Parts = tuple[str, ...]
 """A path relative to the directory of a search."""
+
+
+Positions = list[tuple[int, int]]
+"""The first match in each matching line: a 1-based line and a 1-based byte of its UTF-8."""
+
+_ASCII_PATTERN: Final = re.compile(
+    r"""(?: [^.\\\[(\x80-\U0010ffff]     # a literal character, `|`, `^`, `$`, or a quantifier
+        | \\[!-/:;=?@\[-_{-~]           # an escaped punctuation character
+        | \((?!\?)                      # a group without flags
+        | \[[A-Za-z0-9_\ -]+\]          # a class of ASCII characters
+    )*""",
+    re.VERBOSE,
+)
+
+
+def is_ascii_pattern(pattern: str) -> bool:
+    """Return whether a pattern matches only ASCII characters: then ripgrep finds the same in Latin-1 as in UTF-8."""
+    return _ASCII_PATTERN.fullmatch(pattern) is not None
 
 
 class UnsupportedPatternError(Exception):
@@ -61,19 +85,29 @@ class UnsupportedPatternError(Exception):
 
 async def search_lines(
     program: str, directory: Path, target: str, pattern: str, *, ignore_case: bool, most: int
-) -> AsyncGenerator[tuple[Parts, list[tuple[int, int]]], None]:
-    """Yield the files below `directory`/`target` with the first match in each of their first `most` matching lines.
-
-    A match is a 1-based line and a 1-based byte of its UTF-8.
+) -> AsyncGenerator[tuple[Parts, Positions], None]:
+    """Yield the files below `directory`/`target` in the order of their paths, with their first `most` matching lines.
 
     Raises:
         UnsupportedPatternError: the pattern is not a Rust regular expression, or too large.
+        TimeoutError: the search exceeded `UNSORTED_SECONDS`; its matches were yielded.
     """
     case = "--ignore-case" if ignore_case else "--case-sensitive"
     arguments = [*_LINE_FLAGS, f"--max-count={most}", case, "--", pattern]
+    try:
+        files, is_complete = await _search_unsorted(program, directory, target, arguments)
+    except _TooManyError:
+        pass  # the sorted search can stop at the first ones
+    else:
+        for parts in sorted(files, key=lambda parts: [os.fsencode(name) for name in parts]):
+            yield parts, files[parts]
+        if not is_complete:
+            raise TimeoutError
+        return
+    arguments.insert(0, _SORTED)
     async with _running(program, directory, target, arguments) as output, aclosing(_matches(output)) as matches:
-        parts: Parts = ()
-        positions: list[tuple[int, int]] = []
+        parts = ()
+        positions: Positions = []
         async for where, position in matches:
             if positions and where != parts:
                 yield parts, positions
@@ -84,8 +118,34 @@ async def search_lines(
             yield parts, positions
 
 
+class _TooManyError(Exception):
+    """More than `MAX_UNSORTED` lines match."""
+
+
+async def _search_unsorted(
+    program: str, directory: Path, target: str, arguments: Sequence[str]
+) -> tuple[dict[Parts, Positions], bool]:
+    """Return the matches by file, and whether they are complete.
+
+    Raises:
+        _TooManyError: there are too many.
+    """
+    files: dict[Parts, Positions] = {}
+    count = 0
+    try:
+        async with asyncio.timeout(UNSORTED_SECONDS), _running(program, directory, target, arguments) as output:
+            async for parts, position in _matches(output):
+                files.setdefault(parts, []).append(position)
+                count += 1
+                if count > MAX_UNSORTED:
+                    raise _TooManyError
+    except TimeoutError:
+        return files, False
+    return files, True
+
+
 async def list_non_utf8_files(program: str, directory: Path) -> AsyncGenerator[Parts, None]:
-    """Yield the files below `directory` that are not valid UTF-8, in which ripgrep finds only ASCII."""
+    """Yield the files below `directory` that are not valid UTF-8, in any order. In them, ripgrep finds only ASCII."""
     async with _running(program, directory, "", _NON_UTF8_FLAGS) as output:
         while path := await _record(output, b"\0"):
             yield _parts(path)

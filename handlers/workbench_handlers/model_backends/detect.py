@@ -1,11 +1,12 @@
 """Detection of the model's command line by its `--version` and `--help`, not by its name alone.
 
-Nothing else is run, with a timeout, and once per file until it changes. The server starts without a program; only the
-tools that need one fail.
+Nothing else is run, with a timeout, and once per file until it changes, even by several servers. The server starts
+without a program; only the tools that need one fail.
 """
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import shutil
@@ -31,12 +32,13 @@ from workbench_handlers.model_backends.selection import (
     configured_command,
     find_executable,
 )
+from workbench_handlers.model_backends.stored_programs import load_program, store_program
 
 MIN_AGY_VERSION: Final = (1, 1, 13)
 """Earlier versions of agy print nothing without a terminal."""
 
 PROBE_TIMEOUT_S: Final = 15.0
-"""Seconds for each of the two runs: Node needs one or two to start, more on a busy machine."""
+"""Seconds for both runs, which are simultaneous: Node needs one or two to start, more on a busy machine."""
 
 _MAX_BYTES: Final = 256 * 1024
 _MAX_EXCERPT_CHARS: Final = 200
@@ -91,10 +93,11 @@ _cache: dict[_Key, Candidate] = {}
 _lock = anyio.Lock()
 
 
-async def find_program(environ: Mapping[str, str]) -> Program:
+async def find_program(environ: Mapping[str, str], *, use_stored: bool = True) -> Program:
     """Return the program to ask, which must be usable and restricted to reading.
 
-    It is the one in `WORKBENCH_BACKEND`, or else the first usable one.
+    It is the one in `WORKBENCH_BACKEND`, or else the first usable one. Without `use_stored`, results of earlier servers
+    are ignored.
 
     Raises:
         ToolError: no program is usable (`GEMINI_CLI_NOT_FOUND`, with instructions), or the variable is invalid.
@@ -102,7 +105,7 @@ async def find_program(environ: Mapping[str, str]) -> Program:
     candidates = []
     names = _names(environ)
     for name in names:
-        candidate = await inspect_program(name, environ)
+        candidate = await inspect_program(name, environ, use_stored=use_stored)
         if candidate.program is not None:
             if name not in _OPT_IN or names == (name,):
                 return candidate.program
@@ -111,8 +114,8 @@ async def find_program(environ: Mapping[str, str]) -> Program:
     raise _not_found(candidates)
 
 
-async def inspect_program(name: str, environ: Mapping[str, str]) -> Candidate:
-    """Find one program, `gemini` or `agy`, and query its version and features."""
+async def inspect_program(name: str, environ: Mapping[str, str], *, use_stored: bool = True) -> Candidate:
+    """Find one program, `gemini` or `agy`, and query its version and features. See `find_program`."""
     command = configured_command(name, environ) or name
     path = await anyio.to_thread.run_sync(find_executable, command, environ)
     if path is None:
@@ -122,17 +125,24 @@ async def inspect_program(name: str, environ: Mapping[str, str]) -> Candidate:
     # One at a time: simultaneous calls run it once.
     async with _lock:
         key = await anyio.to_thread.run_sync(_key, name, path)
-        if key is None or key not in _cache:
-            candidate = await _query_program(name, command, path, environ)
-            if key is None or (candidate.program is None and not candidate.version):
-                # It may have failed because the machine was busy: not cached.
-                return candidate
+        if key is not None and key in _cache:
+            return _cache[key]
+        if key is not None and use_stored:
+            program = await anyio.to_thread.run_sync(load_program, name, path, key, environ)
+            if program is not None:
+                candidate = Candidate(name=name, command=command, path=path, version=program.version, program=program)
+                return _cache.setdefault(key, candidate)
+        candidate = await _query_program(name, command, path, environ)
+        # A program without a version may have failed because the machine was busy: not cached.
+        if key is not None and (candidate.program is not None or candidate.version):
             _cache[key] = candidate
-        return _cache[key]
+        if key is not None and candidate.program is not None:
+            await anyio.to_thread.run_sync(store_program, candidate.program, key, environ)
+        return candidate
 
 
 def clear_cache() -> None:
-    """Query every program again."""
+    """Forget the results of this process."""
     _cache.clear()
 
 
@@ -182,8 +192,7 @@ async def _query_program(name: str, command: str, path: str, environ: Mapping[st
     # The Gemini CLI writes files to its home even then, so not to the user's.
     home = await anyio.to_thread.run_sync(tempfile.mkdtemp)
     try:
-        version_text = await _run_flag(path, "--version", home, environ)
-        help_text = await _run_flag(path, "--help", home, environ)
+        version_text, help_text = await _run_flags(path, home, environ)
     except ToolError as error:
         return Candidate(name=name, command=command, path=path, unusable_reason=error.message)
     finally:
@@ -197,6 +206,22 @@ async def _query_program(name: str, command: str, path: str, environ: Mapping[st
         )
     program = Program(path=path, name=name, version=version, features=features)
     return Candidate(name=name, command=command, path=path, version=version, program=program)
+
+
+async def _run_flags(path: str, home: str, environ: Mapping[str, str]) -> tuple[str, str]:
+    """Return the output of a program for `--version` and for `--help`, which run at the same time.
+
+    Raises:
+        ToolError: see `_run_flag`.
+    """
+    runs = (_run_flag(path, flag, home, environ) for flag in ("--version", "--help"))
+    # Without `return_exceptions`, the second one would still run after the first one has failed.
+    version_text, help_text = await asyncio.gather(*runs, return_exceptions=True)
+    if isinstance(version_text, BaseException):
+        raise version_text
+    if isinstance(help_text, BaseException):
+        raise help_text
+    return version_text, help_text
 
 
 async def _run_flag(path: str, flag: str, home: str, environ: Mapping[str, str]) -> str:

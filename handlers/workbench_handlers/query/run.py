@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Final, Literal
+import io
+from contextlib import ExitStack
+from typing import BinaryIO, Final, Literal
 
 from toolmason_runtime import ToolError, fitting_length, size_of, text_budget
 
-from workbench_handlers.workspace.decode import decode
+from workbench_handlers.workspace.decode import SAMPLE_BYTES, sniff_encoding
 from workbench_handlers.workspace.open import open_file
 from workbench_handlers.workspace.roots import Located
 from workbench_handlers.workspace.worker import WorkerError, start_child
 
-MAX_QUERY_BYTES: Final = 64_000_000
-"""Maximum bytes of a file; jq needs about ten times as much memory."""
+MAX_BYTES: Final = {"json": 500_000_000, "yaml": 64_000_000}
+"""Maximum bytes of a file. A value that jq parses needs about ten times as much memory."""
+LARGE_BYTES: Final = 8_000_000
+"""Bytes of a JSON file above which a path at the beginning of the expression saves memory."""
 
 
 async def query(located: Located, program: str, kind: Literal["json", "yaml"], seconds: int) -> str:
@@ -24,41 +28,55 @@ async def query(located: Located, program: str, kind: Literal["json", "yaml"], s
     """
     if "\0" in program:
         raise ToolError("the expression contains NUL", code="INVALID_ARGUMENT")
-    text = await asyncio.to_thread(_text, located)
     modules = ["jq"] if kind == "json" else ["jq", "yaml"]
     setup = {"work": "query", "format": kind}
-    request = {**setup, "program": program.strip() or ".", "text": text, "most": text_budget()}
-    try:
-        async with start_child(setup, seconds=seconds, modules=modules) as ask:
-            reply = await ask(request)
-    except WorkerError as error:
-        raise ToolError(_explain(error, located, seconds), code=error.code) from None
+    with ExitStack() as stack:
+        stream = await asyncio.to_thread(stack.enter_context, open_file(located))
+        codec, size = await asyncio.to_thread(_inspect, stream, located, MAX_BYTES[kind])
+        request = {**setup, "program": program.strip() or ".", "codec": codec, "most": text_budget()}
+        try:
+            async with start_child(setup, seconds=seconds, modules=modules) as ask:
+                reply = await ask(request, stream)
+        except WorkerError as error:
+            raise ToolError(_explain(error, located, seconds, size), code=error.code) from None
     return _render(reply["results"], is_cut=reply["cut"])
 
 
-def _text(located: Located) -> str:
-    with open_file(located) as stream:
-        data = stream.read(MAX_QUERY_BYTES + 1)
-    if len(data) > MAX_QUERY_BYTES:
-        message = f"`{located.shown}` exceeds the limit of {MAX_QUERY_BYTES:,} bytes: read a part of it with read_files"
-        raise ToolError(message, code="TOO_LARGE")
-    text = decode(data)
-    if text is None:
+def _inspect(stream: BinaryIO, located: Located, most: int) -> tuple[str, int]:
+    """Return the codec of a file and its size.
+
+    Raises:
+        ToolError: it is binary, or larger than `most` bytes.
+    """
+    encoding = sniff_encoding(stream.read(SAMPLE_BYTES))
+    size = stream.seek(0, io.SEEK_END)
+    stream.seek(0)
+    if encoding is None:
         raise ToolError(f"`{located.shown}` is a binary file", code="BINARY_FILE")
-    return text.removeprefix("\ufeff")
+    if size > most:
+        message = f"`{located.shown}` exceeds the limit of {most:,} bytes: read a part of it with read_files"
+        raise ToolError(message, code="TOO_LARGE")
+    return encoding.codec, size
 
 
-def _explain(error: WorkerError, located: Located, seconds: int) -> str:
+def _explain(error: WorkerError, located: Located, seconds: int, size: int) -> str:
     """Return the message of a failed query, with a fix."""
     if error.code == "TIMEOUT":
         return f"the query of `{located.shown}` timed out after {seconds} seconds: simplify it, or increase `timeout`"
     if error.code == "LIMIT_EXCEEDED":
-        return f"the query of `{located.shown}` exceeded its memory or time limit: filter earlier in the expression"
+        return f"the query of `{located.shown}` exceeded its memory or time limit: {_advice(size)}"
     if "parse error" in error.message and "compile error" not in error.message:
         return f"`{located.shown}` is not valid JSON: {error.message}"
     if error.message == "break":
         return "`input` and `inputs` are always empty: the expression runs once for each document, which is `.`"
     return f"the query of `{located.shown}` failed: {error.message}"
+
+
+def _advice(size: int) -> str:
+    if size <= LARGE_BYTES:
+        return "filter earlier in the expression"
+    paths = "`keys`, `length`, `.users | length`, `.users[0:20]`, `.users[] | select(.id == 7)`"
+    return f"the file has {size:,} bytes; begin the expression with a path to smaller values, such as {paths}"
 
 
 def _render(results: list[str], *, is_cut: bool) -> str:

@@ -12,10 +12,10 @@ import json
 import math
 import os
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, BinaryIO, Final, Protocol
 
 import anyio
 from toolmason_runtime import ToolError
@@ -23,7 +23,17 @@ from toolmason_runtime.programs import Execution, Limits, Process
 
 from workbench_handlers.workspace.packages import require
 
-SendRequest = Callable[[Mapping[str, Any]], Awaitable[dict[str, Any]]]
+
+class SendRequest(Protocol):
+    """Sends a request, and the rest of `stream` after it; returns the reply."""
+
+    def __call__(  # noqa: D102  see above
+        self, request: Mapping[str, Any], stream: BinaryIO | None = None
+    ) -> Awaitable[dict[str, Any]]: ...
+
+
+BLOCK_BYTES: Final = 1 << 18
+"""Bytes of a stream in one frame."""
 
 _SCRIPT: Final = Path(__file__).with_name("worker_main.py")
 
@@ -52,10 +62,10 @@ async def start_child(
     reader = asyncio.StreamReader()
     process = Process(reader)
 
-    async def ask(request: Mapping[str, Any]) -> dict[str, Any]:
+    async def ask(request: Mapping[str, Any], stream: BinaryIO | None = None) -> dict[str, Any]:
         try:
             async with asyncio.timeout_at(deadline):
-                reply = await _exchange(process.stdin, reader, request)
+                reply = await _exchange(process.stdin, reader, request, stream)
         except TimeoutError:
             raise WorkerError(f"stopped after {seconds:g} seconds", code="TIMEOUT") from None
         except (asyncio.IncompleteReadError, OSError, ValueError):
@@ -79,17 +89,27 @@ def bare_environment() -> dict[str, str]:
 
 
 async def _exchange(
-    writer: asyncio.StreamWriter | None, reader: asyncio.StreamReader, request: Mapping[str, Any]
+    writer: asyncio.StreamWriter | None,
+    reader: asyncio.StreamReader,
+    request: Mapping[str, Any],
+    stream: BinaryIO | None,
 ) -> dict[str, Any]:
     if writer is None:
         raise ValueError("the child was not started")
-    body = json.dumps(request).encode("ascii")
-    writer.write(b"%d\n" % len(body))
-    writer.write(body)
-    await writer.drain()
+    await _send(writer, json.dumps(request).encode("ascii"))
+    if stream is not None:
+        while block := await asyncio.to_thread(stream.read, BLOCK_BYTES):
+            await _send(writer, block)
+        await _send(writer, b"")
     length = int(await reader.readline())
     reply: dict[str, Any] = json.loads(await reader.readexactly(length))
     return reply
+
+
+async def _send(writer: asyncio.StreamWriter, body: bytes) -> None:
+    writer.write(b"%d\n" % len(body))
+    writer.write(body)
+    await writer.drain()
 
 
 def _package_directory(module: str) -> str:

@@ -3,7 +3,8 @@
 Run as `python -I -S worker_main.py SECONDS [DIRECTORY...]`. It has no environment, cannot open files after its start,
 and is killed at its deadline: an expression can waste time, but cannot read anything.
 
-Standard input and output are frames: a decimal length, a line feed, and that many bytes of JSON.
+Standard input and output are frames: a decimal length, a line feed, and that many bytes of JSON. The file of a query
+follows its request in frames of its own, the last one empty.
 """
 
 from __future__ import annotations
@@ -13,13 +14,18 @@ import math
 import os
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, BinaryIO, ClassVar
 
 Reply = dict[str, Any]
 
 MAX_MEMORY = 1 << 30
 """Bytes of address space."""
+MAX_WHOLE_BYTES = 8_000_000
+"""Maximum bytes of JSON that jq parses whole. In a larger file the path that the program begins with is found first."""
+BATCH_BYTES = 1_000_000
+"""Bytes after which a batch of values goes to jq."""
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 MAX_YAML_NODES = 1_000_000
 """Maximum values in a YAML document, with aliases expanded."""
 MAX_SAFE_INTEGER = 2**53
@@ -50,6 +56,9 @@ def _load_query(setup: Reply) -> None:
     import jq
 
     jq.compile(".").input_value(None).first()
+    sys.path.append(os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120  pathlib is not imported
+    import json_scan  # type: ignore[import-not-found,unused-ignore]  # noqa: F401  found by the path above
+
     if setup.get("format") == "yaml":
         import yaml
 
@@ -110,25 +119,74 @@ def _match_lines(text: str, patterns: list[re.Pattern[str]], limit: int) -> list
 
 
 def query(request: Reply) -> Reply:
-    """Run a jq program on JSON or YAML text; return each result as JSON, at most `most` characters in total."""
+    """Run a jq program on the JSON or YAML that follows; return each result as JSON, at most `most` characters."""
+    data, program = _data(), request["program"]
+    if request["format"] == "yaml":
+        text = "\n".join(json.dumps(document) for document in yaml_documents(_text(data, request["codec"])))
+        return _results([(program, text)], request["most"])
+    if len(data) <= MAX_WHOLE_BYTES:
+        return _results([(program, _text(data, request["codec"]))], request["most"])
+    if request["codec"] not in {"utf-8", "utf-8-sig"}:
+        data = bytearray(_text(data, request["codec"]), "utf-8", "replace")
+    elif data.startswith(BYTE_ORDER_MARK):
+        del data[: len(BYTE_ORDER_MARK)]
+    return _results(_batches(data, program), request["most"])
+
+
+def _batches(data: bytearray, program: str) -> Iterator[tuple[str, str]]:
+    """Yield the values of the path that a program begins with, and the program for them, in batches.
+
+    jq takes longer to start than to read a small value.
+    """
+    import json_scan
+
+    path, rest = json_scan.parse_path(program)
+    batch: list[bytes | bytearray] = []
+    left: Any = path
+    size = 0
+    for document in json_scan.documents(data):
+        for value, steps in json_scan.select(data, document, path):
+            if batch and (size >= BATCH_BYTES or steps != left):
+                yield json_scan.program_of(left, rest), b"\n".join(batch).decode("utf-8", "replace")
+                batch, size = [], 0
+            batch.append(json_scan.shallow(value) if not steps and json_scan.is_shallow(rest) else value)
+            left = steps
+            size += len(value)
+    yield json_scan.program_of(left, rest), b"\n".join(batch).decode("utf-8", "replace")
+
+
+def _results(batches: Iterable[tuple[str, str]], most: int) -> Reply:
+    """Run each jq program on the documents of its text."""
     import jq
 
-    text = request["text"]
-    if request["format"] == "yaml":
-        text = "\n".join(json.dumps(document) for document in yaml_documents(text))
     results: list[str] = []
     size = 0
+    compiled: dict[str, Any] = {}
     try:
-        # `import` and `include` read files. jq accepts them only at the start of a program, which the bracket prevents.
-        program = jq.compile(f"(\n{request['program']}\n) | tojson")
-        for result in program.input_text(text):
-            size += len(result) + 1
-            if size > request["most"]:
-                return {"results": results or [result[: request["most"]]], "cut": True}
-            results.append(result)
+        for program, text in batches:
+            if program not in compiled:
+                # `import` and `include` read files. jq accepts them only at the start, which the bracket prevents.
+                compiled[program] = jq.compile(f"(\n{program}\n) | tojson")
+            for result in compiled[program].input_text(text):
+                size += len(result) + 1
+                if size > most:
+                    return {"results": results or [result[:most]], "cut": True}
+                results.append(result)
     except ValueError as error:
         raise RefusedError(str(error)) from None
     return {"results": results, "cut": False}
+
+
+def _data() -> bytearray:
+    """Read the frames of a file."""
+    data = bytearray()
+    while block := _frame(sys.stdin.buffer):
+        data += block
+    return data
+
+
+def _text(data: bytearray, codec: str) -> str:
+    return data.decode(codec, "replace").removeprefix("\ufeff")
 
 
 def yaml_documents(text: str) -> list[Any]:

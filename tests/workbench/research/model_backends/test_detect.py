@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -72,7 +73,8 @@ def test_the_real_program_is_found_and_leaves_nothing_in_the_home(gemini: str, g
     assert program.name == "gemini"
     assert program.version[0].isdigit()
     assert {"stream-json", "json", "admin-policy", "allowed-mcp-server-names", "skip-trust"} <= program.features
-    assert sorted(gemini_home.path.rglob("*")) == before
+    after = sorted(path for path in gemini_home.path.rglob("*") if ".cache" not in path.parts)
+    assert after == before, "only our own record of it is new"
 
 
 def test_what_is_on_path_is_found(fake: MakeFake) -> None:
@@ -122,6 +124,59 @@ def test_it_is_asked_once_until_it_changes(fake: MakeFake) -> None:
     cli.path.write_text(cli.path.read_text(encoding="utf-8") + "# an update\n", encoding="utf-8")
     found(environ)
     assert cli.probes == 4
+
+
+def test_the_next_server_uses_what_an_earlier_one_found_until_the_program_changes(
+    fake: MakeFake, tmp_path: Path
+) -> None:
+    cli = fake("gemini")
+    environ = around(cli, HOME=str(tmp_path), LOCALAPPDATA=str(tmp_path))
+    first = found(environ)
+    clear_cache()
+    assert found(environ) == first
+    assert cli.probes == 2
+
+    clear_cache()
+    cli.path.write_text(cli.path.read_text(encoding="utf-8") + "# an update\n", encoding="utf-8")
+    found(environ)
+    assert cli.probes == 4
+
+
+def test_a_search_for_faults_asks_the_program_itself(fake: MakeFake, tmp_path: Path) -> None:
+    cli = fake("gemini")
+    environ = around(cli, HOME=str(tmp_path), LOCALAPPDATA=str(tmp_path))
+    found(environ)
+    clear_cache()
+    asyncio.run(find_program(environ, use_stored=False))
+    assert cli.probes == 4
+
+
+@pytest.mark.parametrize("damage", ["text", "old", "future", "types", "link", "writable by others"])
+def test_a_stored_result_that_cannot_be_trusted_is_not_used(fake: MakeFake, tmp_path: Path, damage: str) -> None:
+    cli = fake("gemini")
+    environ = around(cli, HOME=str(tmp_path), LOCALAPPDATA=str(tmp_path))
+    found(environ)
+    [stored] = tmp_path.rglob("gemini.json")
+    entry = json.loads(stored.read_text(encoding="utf-8"))
+    if damage == "text":
+        stored.write_text("{", encoding="utf-8")
+    elif damage == "link":
+        stored.symlink_to(stored.rename(tmp_path / "elsewhere"))
+    elif damage == "writable by others":
+        stored.chmod(0o666)
+    else:
+        change = {"old": {"time": 0}, "future": {"time": entry["time"] + 9_999}, "types": {"features": [1]}}[damage]
+        stored.write_text(json.dumps(entry | change), encoding="utf-8")
+    clear_cache()
+    found(environ)
+    assert cli.probes == 4
+
+
+def test_a_home_that_cannot_be_written_only_costs_another_probe(fake: MakeFake, tmp_path: Path) -> None:
+    cli = fake("gemini")
+    home = tmp_path / "home"
+    home.write_text("a file", encoding="utf-8")
+    assert found(around(cli, HOME=str(home), LOCALAPPDATA=str(home))).name == "gemini"
 
 
 def test_without_any_the_error_says_what_to_install(tmp_path: Path) -> None:
@@ -232,7 +287,7 @@ def test_a_program_that_does_not_answer_is_given_up_and_asked_again_later(
 
     assert "did not finish within" in refused(around(cli)).message
     refused(around(cli))
-    assert cli.probes == 2
+    assert cli.probes == 4
 
 
 def test_a_program_that_cannot_run_is_told_with_what_it_said(fake: MakeFake, tmp_path: Path) -> None:

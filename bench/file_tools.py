@@ -1,0 +1,191 @@
+"""Workbench's tools for files, compared with a server or a program that does the same."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+from typing import Any, Final
+
+from bench.rounds import Ratio, alternate, ratio
+from bench.session import Program, Session, SessionError, Workspace, compact, session
+from bench.upstreams import PACKAGES
+
+FILESYSTEM: Final = "server-filesystem"
+RIPGREP: Final = "ripgrep"
+JQ: Final = "jq"
+WORD: Final = "needle"
+FILES: Final = 50
+"""Small files that are read in one call."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """Sizes of the files: bytes of the large text and of the JSON file, and the number of searched files."""
+
+    text_bytes: int = 1_000_000_000
+    searched: int = 50_000
+    json_bytes: int = 200_000_000
+
+
+SHORT: Final = Sizes(text_bytes=10_000_000, searched=200, json_bytes=9_000_000)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileTask:
+    """One task: milliseconds of our tool and of the other program, and their ratio."""
+
+    label: str
+    other: str
+    ours_ms: float
+    other_ms: float
+    ratio: Ratio
+    target: float | None
+    """The largest ratio that meets the target; None without one."""
+    growth_mib: float | None
+    """Resident memory of our server after all rounds, less that before the first one."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    label: str
+    other: str
+    target: float | None
+    ours: Callable[[Session], float]
+    theirs: Callable[[], float]
+
+
+def measure_file_tools(workspace: Workspace, rounds: int, *, is_short: bool = False) -> tuple[FileTask, ...]:
+    """Measure each task in its own pair of servers, so that its memory is its own.
+
+    Raises:
+        SessionError: a compared server or program is not installed, or a call failed.
+    """
+    for program in ("rg", "jq", "node"):
+        if shutil.which(program) is None:
+            raise SessionError(f"`{program}` is missing; install it")
+    if not PACKAGES.is_dir():
+        raise SessionError("the servers from npm are missing; run `npm ci` in tests/")
+    project = workspace.directory / "files"
+    sizes = SHORT if is_short else Sizes()
+    _write_files(project, sizes)
+    ours = Program("workbench", "workbench_server", ("--classic", "--root", str(project)))
+    command = ("node", str(PACKAGES / "server-filesystem" / "dist" / "index.js"), str(project))
+    with session(workspace, Program(FILESYSTEM, "", command=command)) as theirs:
+        tasks = _tasks(project, sizes, theirs)
+        results = []
+        for task in tasks:
+            with session(workspace, ours) as running:
+                _call(running, "get_file_info", path="large.txt")  # imports the tools' modules
+                before = running.memory()
+                times = alternate(rounds, {"ours": partial(task.ours, running), "theirs": task.theirs})
+                results.append(_result(task, times, before, running.memory()))
+    return tuple(results)
+
+
+def _result(task: _Task, times: dict[str, list[float]], before: float | None, after: float | None) -> FileTask:
+    return FileTask(
+        label=task.label,
+        other=task.other,
+        ours_ms=median(times["ours"]) * 1000,
+        other_ms=median(times["theirs"]) * 1000,
+        ratio=ratio(times["ours"], times["theirs"]),
+        target=task.target,
+        growth_mib=None if before is None or after is None else after - before,
+    )
+
+
+def _tasks(project: Path, sizes: Sizes, theirs: Session) -> Sequence[_Task]:
+    """Return all tasks; expressions and paths are the same on both sides."""
+    large, names = project / "large.txt", [f"small/{number}.txt" for number in range(FILES)]
+    paths = [str(project / name) for name in names]
+    return (
+        _Task(
+            f"first 50 lines of a file of {large.stat().st_size / 1e6:,.0f} MB",
+            FILESYSTEM,
+            2.0,
+            lambda running: _call(running, "read_files", files=[{"path": "large.txt", "head": 50}]),
+            lambda: _call(theirs, "read_text_file", path=str(large), head=50),
+        ),
+        _Task(
+            f"{FILES} small files in one call",
+            FILESYSTEM,
+            2.0,
+            lambda running: _call(running, "read_files", files=[{"path": name} for name in names]),
+            lambda: _call(theirs, "read_multiple_files", paths=paths),
+        ),
+        _Task(
+            f"one word in {sizes.searched:,} files",
+            RIPGREP,
+            1.3,
+            lambda running: _call(running, "grep_content", pattern=WORD, search_path="searched"),
+            lambda: _run("rg", "--line-number", WORD, str(project / "searched")),
+        ),
+        *(
+            _Task(
+                f"`{expression}` of a JSON file of {(project / 'users.json').stat().st_size / 1e6:,.0f} MB",
+                JQ,
+                None,
+                partial(_query, expression),
+                partial(_run, "jq", "--compact-output", expression, str(project / "users.json")),
+            )
+            for expression in (".users | length", ".users[] | select(.id == 7) | .name")
+        ),
+    )
+
+
+def _query(expression: str, running: Session) -> float:
+    return _call(running, "query_json", file_path="users.json", jq_expression=expression, timeout=300)
+
+
+def _call(running: Session, tool: str, **arguments: Any) -> float:
+    """Return the seconds of one call."""
+    started = perf_counter()
+    result = running.request("tools/call", {"name": tool, "arguments": arguments})
+    seconds = perf_counter() - started
+    if result.get("isError"):
+        raise SessionError(f"{tool}: {compact(result)[:500]}")
+    return seconds
+
+
+def _run(*command: str) -> float:
+    """Return the seconds of a program."""
+    started = perf_counter()
+    subprocess.run(command, stdout=subprocess.DEVNULL, check=True)  # noqa: S603  a compared program
+    return perf_counter() - started
+
+
+def _write_files(project: Path, sizes: Sizes) -> None:
+    project.mkdir()
+    block = "".join(f"{number:08} a line of a log with some words in it\n" for number in range(10_000))
+    with (project / "large.txt").open("w", encoding="utf-8") as stream:
+        for _ in range(sizes.text_bytes // len(block)):
+            stream.write(block)
+    (project / "small").mkdir()
+    for number in range(FILES):
+        text = "".join(f"line {line} of file {number}\n" for line in range(10))
+        (project / "small" / f"{number}.txt").write_text(text, encoding="utf-8")
+    for number in range(sizes.searched):
+        directory = project / "searched" / f"{number // 100:03}"
+        directory.mkdir(parents=True, exist_ok=True)
+        text = f"def function_{number}():\n" + "    return some_value  # and a comment\n" * 20
+        word = f"# {WORD}\n" if number % 1000 == 0 else ""
+        (directory / f"{number:05}.py").write_text(text + word, encoding="utf-8")
+    with (project / "users.json").open("w", encoding="utf-8") as stream:
+        stream.write('{"users": [')
+        number = 0
+        while stream.tell() < sizes.json_bytes:
+            users = [_user(number + index) for index in range(1000)]
+            stream.write(("," if number else "") + ",".join(map(json.dumps, users)))
+            number += len(users)
+        stream.write("]}")
+
+
+def _user(number: int) -> dict[str, Any]:
+    return {"id": number, "name": f"user {number}", "groups": ["a", "b"], "address": {"street": "x" * 60, "city": "y"}}
