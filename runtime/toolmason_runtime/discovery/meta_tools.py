@@ -66,11 +66,12 @@ class Style(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class StyleContext:
-    """The data of a style."""
+    """The data of a style. `expect` gets the tool that the model will probably call next."""
 
     catalogue: Catalogue
     selection: Selection
     index: ToolIndex
+    expect: Callable[[ToolEntry], None]
 
     @property
     def pinned_names(self) -> list[str]:
