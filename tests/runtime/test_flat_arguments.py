@@ -1,4 +1,4 @@
-"""Arguments of command tools are checked without their model, with the results of the model."""
+"""Flat arguments are checked without their model and without jsonschema, with the results of both."""
 
 from __future__ import annotations
 
@@ -102,12 +102,13 @@ def tools(draw: st.DrawFn) -> tuple[dict[str, Any], type[Model]]:
 
 
 def outcome(validator: ArgumentValidator, arguments: dict[str, Any]) -> str:
-    """The sent arguments with their types and order and the notes, or the error."""
+    """The sent arguments with their types and the notes, or the error."""
     try:
         result = validator.validate(arguments)
     except ToolError as error:
         return f"{error.code}: {error.message}"
-    return repr((sent_arguments(result.value), result.notes))
+    sent = sent_arguments(result.value).items()
+    return repr((sorted((name, value) for name, value in sent if value is not None), result.notes))
 
 
 def entry(schema: dict[str, Any]) -> Any:
@@ -115,7 +116,7 @@ def entry(schema: dict[str, Any]) -> Any:
 
 
 @given(tool=tools(), data=st.data())
-def test_a_check_without_the_model_has_the_values_and_errors_of_the_model(
+def test_the_flat_check_has_the_values_and_errors_of_the_model_and_of_jsonschema(
     tool: tuple[dict[str, Any], type[Model]], data: st.DataObject
 ) -> None:
     schema, model = tool
@@ -128,9 +129,12 @@ def test_a_check_without_the_model_has_the_values_and_errors_of_the_model(
     sys.modules[MODELS.__name__] = MODELS
     vars(MODELS)["Params"] = model
 
-    without = outcome(ArgumentValidator(entry(schema), f"{MODELS.__name__}:Params"), arguments)
+    flat = outcome(ArgumentValidator(entry(schema), f"{MODELS.__name__}:Params"), arguments)
+    assert flat == outcome(ArgumentValidator(entry(schema), model), arguments)
 
-    assert without == outcome(ArgumentValidator(entry(schema), model), arguments)
+    raw = outcome(ArgumentValidator(entry(schema), None), arguments)
+    not_flat = {**schema, "$comment": "A keyword that the flat check does not support"}
+    assert raw == outcome(ArgumentValidator(entry(not_flat), None), arguments)
 
 
 ONE_OF_EACH = {
@@ -202,13 +206,18 @@ def test_all_other_arguments_are_left_to_the_model(more: dict[str, Any]) -> None
         {"type": "object", "properties": {}},
         {"type": "array"},
         {"type": "array", "items": {"type": "string"}, "uniqueItems": True},
+        {"type": "array", "items": True},
         {},
+        True,
     ],
     ids=str,
 )
-def test_a_rule_that_is_not_supported_leaves_every_call_to_the_model(part: dict[str, Any]) -> None:
+def test_a_rule_that_is_not_supported_leaves_every_call_to_the_model(part: Any) -> None:
     assert flat_check({"type": "object", "properties": {"value": part}}) is None
 
 
-def test_an_object_with_further_rules_is_left_to_the_model() -> None:
-    assert flat_check({"type": "object", "properties": {}, "additionalProperties": False}) is None
+def test_only_rules_without_effect_on_declared_arguments_may_be_beside_them() -> None:
+    closed = {"type": "object", "properties": {}, "additionalProperties": False}
+
+    assert flat_check(closed) is not None
+    assert flat_check({**closed, "minProperties": 1}) is None

@@ -25,6 +25,7 @@ from toolmason_runtime.protocol.validation import validator
 from toolmason_runtime.protocol.wording import GEMINI_EXTRA_ARGUMENT, Path, mismatch, named, required, unknown
 
 if TYPE_CHECKING:
+    from jsonschema.protocols import Validator
     from pydantic import BaseModel
 
 MAX_PROBLEMS = 20
@@ -65,13 +66,17 @@ class ArgumentValidator:
         self._declared = entry.get("arguments_schema", self._public_schema)
         self._own_names = entry.get("renamed", {})
         self._public_names = {own: public for public, own in self._own_names.items()}
-        self._validator = validator(self._declared) if params is None else None
-        self._flat_check = flat_check(self._public_schema) if isinstance(params, str) else None
+        has_all_rules = params is None or isinstance(params, str)
+        self._flat_check = flat_check(self._declared) if has_all_rules else None
 
     @cached_property
     def _model(self) -> type[BaseModel] | None:
         """The model of the arguments; None if they are checked against a raw schema."""
         return load_model(self._params) if isinstance(self._params, str) else self._params
+
+    @cached_property
+    def _validator(self) -> Validator:
+        return validator(self._schema)
 
     @cached_property
     def _schema(self) -> dict[str, Any]:
@@ -141,7 +146,7 @@ class ArgumentValidator:
 
     def _validate_schema(self, arguments: dict[str, Any]) -> list[Problem]:
         problems: dict[tuple[Path, str], Problem] = {}
-        for error in self._validator.iter_errors(arguments) if self._validator else ():
+        for error in self._validator.iter_errors(arguments):
             for problem in self._schema_problems(error):
                 problems.setdefault((problem.path, problem.text), problem)
         return list(problems.values())

@@ -1,7 +1,7 @@
-"""Check flat arguments, those of command tools, without a model: a first call then does not import pydantic.
+"""Check flat arguments, such as those of command tools, without pydantic and jsonschema, which take long to import.
 
-Only valid arguments in their JSON types are accepted. All others, such as `"42"` for an integer, are left to the model,
-which converts them or is the source of the error text. So a call has the same result with and without this module.
+Only valid arguments in their JSON types are accepted. All others, such as `"42"` for an integer, are left to the model
+or to jsonschema, which converts or rejects them. So a call has the same result with and without this module.
 """
 
 from __future__ import annotations
@@ -14,12 +14,14 @@ from toolmason_runtime.protocol.patterns import PatternTimeoutError, is_found, t
 Check = Callable[[Any], bool]
 """Returns whether a value is valid as it is."""
 FlatCheck = Callable[[Mapping[str, Any]], dict[str, Any] | None]
-"""Returns the sent arguments without those that are null; None if the model must validate them."""
+"""Returns the sent arguments without those that are null; None if they are not accepted."""
 
 MAX_EXACT: Final = 2**53
-"""Larger numbers are left to the model: as a float, they can be rounded to a bound."""
-_IGNORED: Final = frozenset({"description", "default", "title", "format"})
-"""Keywords that generated models ignore as well."""
+"""Larger numbers are not accepted: as a float of the model, they can be rounded to a bound."""
+_IGNORED: Final = frozenset({"description", "default", "title", "format", "examples"})
+"""Keywords that generated models and jsonschema ignore as well."""
+_OBJECT_KEYWORDS: Final = frozenset({"$schema", "type", "properties", "required", "additionalProperties"})
+"""`additionalProperties` has no effect, because arguments beside `properties` are not accepted."""
 _PYTHON_TYPES: Final[Mapping[str, tuple[type, ...]]] = {
     "string": (str,),
     "integer": (int,),
@@ -41,7 +43,7 @@ def flat_check(schema: Mapping[str, Any]) -> FlatCheck | None:
     properties: Mapping[str, Any] = schema.get("properties", {})
     required = frozenset(schema.get("required", ()))
     checks = {name: check for name, part in properties.items() if (check := _check(part)) is not None}
-    if schema.keys() - _IGNORED - {"type", "properties", "required"} or len(checks) < len(properties):
+    if schema.keys() - _IGNORED - _OBJECT_KEYWORDS or len(checks) < len(properties):
         return None
 
     def check(arguments: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -57,7 +59,10 @@ def flat_check(schema: Mapping[str, Any]) -> FlatCheck | None:
     return check
 
 
-def _check(schema: Mapping[str, Any]) -> Check | None:
+def _check(schema: Any) -> Check | None:
+    """Return the check of one value; None if the schema has a rule that is not supported."""
+    if not isinstance(schema, dict):
+        return None
     kind = schema.get("type")
     rules = {keyword: rule for keyword, rule in schema.items() if keyword not in _IGNORED and keyword != "type"}
     if not isinstance(kind, str) or kind not in _RULES or rules.keys() - _RULES[kind]:
@@ -80,7 +85,7 @@ def _check(schema: Mapping[str, Any]) -> Check | None:
 
 
 def _array_check(rules: Mapping[str, Any]) -> Check | None:
-    item_check = _check(rules.get("items", {}))
+    item_check = _check(rules.get("items"))
     shortest, longest = rules.get("minItems", 0), rules.get("maxItems")
     if item_check is None:
         return None
