@@ -44,7 +44,7 @@ def specification(hints: Hints) -> tuple[bool, ...]:
 
 
 @pytest.mark.parametrize("client", [claude_code, codex, gemini_cli, specification], ids=lambda client: client.__name__)
-@pytest.mark.parametrize("values", product([False, True], repeat=4), ids=str)
+@pytest.mark.parametrize("values", [*product([False, True], repeat=4)], ids=str)
 def test_every_client_decides_from_the_listed_hints_as_from_all_four(client: Any, values: tuple[bool, ...]) -> None:
     hints = dict(zip(HINTS, values, strict=True))
 
