@@ -129,7 +129,7 @@ def _listing_rows(findings: Findings) -> Iterator[Row]:
         "bytes per tool in `tools/list`, same meaning",
         "SDK decorators 642, static table 437 (0.68x)",
         "<= 440",
-        f"{ours:.0f}, of them {hints:.0f} for the four hints; {DECORATORS} {theirs:.0f} ({ours / theirs:.2f}x of that);"
+        f"{ours:.0f}, of them {hints:.0f} for the hints; {DECORATORS} {theirs:.0f} ({ours / theirs:.2f}x of that);"
         f" {FASTMCP} {starts.bytes_per_tool(FASTMCP, size):.0f}",
         ours <= 440,
     )

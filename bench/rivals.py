@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from toolmason_runtime.discovery.listing import listed_tool
+
 from bench.synthetic import SyntheticTool, categories_of
 
 _MAIN: Final = "from {package}.tools import main\n\nmain()\n"
@@ -127,8 +129,8 @@ def write_fastmcp(directory: Path, tools: Sequence[SyntheticTool], *, search: bo
 
 def wire_table(generated: Path) -> list[dict[str, Any]]:
     """Read the tools of a generated project as they go over the wire."""
-    table: list[dict[str, Any]] = json.loads(generated.joinpath("schemas", "mcp.json").read_text("utf-8"))["tools"]
-    return table
+    table = json.loads(generated.joinpath("schemas", "mcp.json").read_text("utf-8"))["tools"]
+    return [listed_tool(tool) for tool in table]
 
 
 def _decorated(imports: str, tools: Sequence[SyntheticTool], unstructured: str) -> str:

@@ -11,7 +11,6 @@ from typing import Final
 from toolmason_runtime.serving import ArgumentPlacement, Binding, CommandTool, PlacementKind, Program, Risk, command
 
 import workbench_handlers.git
-from workbench_server.docker import models
 
 DOCKER_PROGRAM: Final = Program(
     name="docker",
@@ -78,11 +77,17 @@ DOCKER_INSPECT: Final = CommandTool(
 )
 
 BINDINGS: Final[Mapping[str, Binding]] = {
-    "docker_ps": command(models.DockerPsParams, DOCKER_PS, workbench_handlers.git.guard),
-    "docker_images": command(models.DockerImagesParams, DOCKER_IMAGES, workbench_handlers.git.guard),
-    "docker_logs": command(models.DockerLogsParams, DOCKER_LOGS, workbench_handlers.git.guard),
-    "docker_inspect": command(models.DockerInspectParams, DOCKER_INSPECT, workbench_handlers.git.guard),
+    "docker_ps": command("workbench_server.docker.models:DockerPsParams", DOCKER_PS, workbench_handlers.git.guard),
+    "docker_images": command(
+        "workbench_server.docker.models:DockerImagesParams", DOCKER_IMAGES, workbench_handlers.git.guard
+    ),
+    "docker_logs": command(
+        "workbench_server.docker.models:DockerLogsParams", DOCKER_LOGS, workbench_handlers.git.guard
+    ),
+    "docker_inspect": command(
+        "workbench_server.docker.models:DockerInspectParams", DOCKER_INSPECT, workbench_handlers.git.guard
+    ),
 }
 
 
-# toolmason: sha256 5269dd7385bf802f3ca918a6bc014f88
+# toolmason: sha256 17772e508a3e55ff22a8c496c9f49578

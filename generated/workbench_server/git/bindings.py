@@ -20,7 +20,6 @@ from toolmason_runtime.serving import (
 )
 
 import workbench_handlers.git
-from workbench_server.git import models
 
 GIT_PROGRAM: Final = Program(
     name="git",
@@ -239,15 +238,15 @@ GIT_COMMIT: Final = CommandTool(
 )
 
 BINDINGS: Final[Mapping[str, Binding]] = {
-    "git_status": command(models.GitStatusParams, GIT_STATUS, workbench_handlers.git.guard),
-    "git_log": command(models.GitLogParams, GIT_LOG, workbench_handlers.git.guard),
-    "git_diff": command(models.GitDiffParams, GIT_DIFF, workbench_handlers.git.guard),
-    "git_show": command(models.GitShowParams, GIT_SHOW, workbench_handlers.git.guard),
-    "git_blame": command(models.GitBlameParams, GIT_BLAME, workbench_handlers.git.guard),
-    "git_branch": command(models.GitBranchParams, GIT_BRANCH, workbench_handlers.git.guard),
-    "git_add": command(models.GitAddParams, GIT_ADD, workbench_handlers.git.guard),
-    "git_commit": command(models.GitCommitParams, GIT_COMMIT, workbench_handlers.git.guard),
+    "git_status": command("workbench_server.git.models:GitStatusParams", GIT_STATUS, workbench_handlers.git.guard),
+    "git_log": command("workbench_server.git.models:GitLogParams", GIT_LOG, workbench_handlers.git.guard),
+    "git_diff": command("workbench_server.git.models:GitDiffParams", GIT_DIFF, workbench_handlers.git.guard),
+    "git_show": command("workbench_server.git.models:GitShowParams", GIT_SHOW, workbench_handlers.git.guard),
+    "git_blame": command("workbench_server.git.models:GitBlameParams", GIT_BLAME, workbench_handlers.git.guard),
+    "git_branch": command("workbench_server.git.models:GitBranchParams", GIT_BRANCH, workbench_handlers.git.guard),
+    "git_add": command("workbench_server.git.models:GitAddParams", GIT_ADD, workbench_handlers.git.guard),
+    "git_commit": command("workbench_server.git.models:GitCommitParams", GIT_COMMIT, workbench_handlers.git.guard),
 }
 
 
-# toolmason: sha256 e3e609ba52a59118822ef91f8cc0a5f8
+# toolmason: sha256 99a5d5634068ecfa59da5c90d5c2202e

@@ -20,7 +20,6 @@ from toolmason_runtime.serving import (
 )
 
 import workbench_handlers.git
-from workbench_server.github import models
 
 GH_PROGRAM: Final = Program(
     name="gh",
@@ -155,12 +154,16 @@ GH_API: Final = CommandTool(
 )
 
 BINDINGS: Final[Mapping[str, Binding]] = {
-    "gh_pr_list": command(models.GhPrListParams, GH_PR_LIST, workbench_handlers.git.guard),
-    "gh_pr_view": command(models.GhPrViewParams, GH_PR_VIEW, workbench_handlers.git.guard),
-    "gh_issue_list": command(models.GhIssueListParams, GH_ISSUE_LIST, workbench_handlers.git.guard),
-    "gh_issue_view": command(models.GhIssueViewParams, GH_ISSUE_VIEW, workbench_handlers.git.guard),
-    "gh_api": command(models.GhApiParams, GH_API, workbench_handlers.git.guard),
+    "gh_pr_list": command("workbench_server.github.models:GhPrListParams", GH_PR_LIST, workbench_handlers.git.guard),
+    "gh_pr_view": command("workbench_server.github.models:GhPrViewParams", GH_PR_VIEW, workbench_handlers.git.guard),
+    "gh_issue_list": command(
+        "workbench_server.github.models:GhIssueListParams", GH_ISSUE_LIST, workbench_handlers.git.guard
+    ),
+    "gh_issue_view": command(
+        "workbench_server.github.models:GhIssueViewParams", GH_ISSUE_VIEW, workbench_handlers.git.guard
+    ),
+    "gh_api": command("workbench_server.github.models:GhApiParams", GH_API, workbench_handlers.git.guard),
 }
 
 
-# toolmason: sha256 352863e6c89006c38fd3d47c6b64692a
+# toolmason: sha256 45542f6dc358c25233dbcd74e19f6bd7

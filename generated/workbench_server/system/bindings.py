@@ -20,7 +20,6 @@ from toolmason_runtime.serving import (
 )
 
 import workbench_handlers.git
-from workbench_server.system import models
 
 WC_PROGRAM: Final = Program(
     name="wc",
@@ -89,10 +88,10 @@ DISK_FREE: Final = CommandTool(
 )
 
 BINDINGS: Final[Mapping[str, Binding]] = {
-    "word_count": command(models.WordCountParams, WORD_COUNT, workbench_handlers.git.guard),
-    "disk_usage": command(models.DiskUsageParams, DISK_USAGE, workbench_handlers.git.guard),
-    "disk_free": command(models.DiskFreeParams, DISK_FREE, workbench_handlers.git.guard),
+    "word_count": command("workbench_server.system.models:WordCountParams", WORD_COUNT, workbench_handlers.git.guard),
+    "disk_usage": command("workbench_server.system.models:DiskUsageParams", DISK_USAGE, workbench_handlers.git.guard),
+    "disk_free": command("workbench_server.system.models:DiskFreeParams", DISK_FREE, workbench_handlers.git.guard),
 }
 
 
-# toolmason: sha256 cfa9684855115dab37242d2e2525a40f
+# toolmason: sha256 974161267462678682fc4ad341c9d48d

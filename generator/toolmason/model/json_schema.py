@@ -142,6 +142,19 @@ def without_texts(schema: JsonSchema) -> JsonSchema:
     return _bare(schema, keeps_members=True)
 
 
+def rules(schema: JsonSchema) -> JsonSchema:
+    """Return a copy of `schema` without the keywords that a check of arguments ignores: texts, defaults and formats."""
+    kept: JsonSchema = {}
+    for keyword, part in schema.items():
+        if keyword == "properties":
+            kept[keyword] = {name: rules(member) for name, member in part.items()}
+        elif keyword == "items":
+            kept[keyword] = rules(part)
+        elif keyword not in {"title", "description", "default", "format"}:
+            kept[keyword] = part
+    return kept
+
+
 def listed_result(schema: JsonSchema) -> JsonSchema:
     """Return the shorter form of `schema` for `tools/list`, which accepts at least the same values.
 

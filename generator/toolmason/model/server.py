@@ -45,9 +45,9 @@ class Category:
         return tuple(tool for tool in self.tools if tool.handler)
 
     @property
-    def has_models(self) -> bool:
-        """Whether any tool has a parameter model; tools with raw JSON Schema have none."""
-        return any(tool.params_class for tool in self.tools)
+    def imports_models(self) -> bool:
+        """Whether its bindings import a parameter model."""
+        return any(tool.params_class and not tool.has_lazy_params for tool in self.tools)
 
     @property
     def has_raw_tools(self) -> bool:
@@ -94,7 +94,7 @@ class Category:
     @property
     def siblings(self) -> tuple[str, ...]:
         """Modules of the sub-package that its bindings import, sorted."""
-        return (*(("contract",) if self.handled else ()), *(("models",) if self.has_models else ()))
+        return (*(("contract",) if self.handled else ()), *(("models",) if self.imports_models else ()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

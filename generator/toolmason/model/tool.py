@@ -10,6 +10,7 @@ from toolmason_runtime.programs.spec import CommandTool
 from toolmason_runtime.toml.positions import KeyPath
 from toolmason_runtime.upstreams.spec import UpstreamTool
 
+from toolmason.model.json_schema import rules
 from toolmason.model.types import ClassName, Identifier, JsonSchema, Property
 
 
@@ -124,3 +125,9 @@ class Tool:
     allow: Mapping[str, str]
     """Suppressed lint code -> reason."""
     at: KeyPath
+
+    @property
+    def has_lazy_params(self) -> bool:
+        """Whether a server can check its arguments without its model: `input_schema` has every rule of `schema`."""
+        is_command = bool(self.command and self.params_class)
+        return is_command and rules(self.input_schema) == rules(self.schema)

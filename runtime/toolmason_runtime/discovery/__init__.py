@@ -10,7 +10,7 @@ from toolmason_runtime.discovery.discover_schema import discover_schema
 from toolmason_runtime.discovery.list_describe import list_describe
 from toolmason_runtime.discovery.meta_tools import Run, Style, StyleContext
 from toolmason_runtime.discovery.search_call import search_call
-from toolmason_runtime.protocol.catalogue import Catalogue
+from toolmason_runtime.protocol.catalogue import Catalogue, ToolEntry
 from toolmason_runtime.protocol.selection import Selection, visible_tools
 from toolmason_runtime.search.index import ToolIndex
 from toolmason_runtime.search.rankers import RankerFactory
@@ -33,6 +33,7 @@ def style_for(
     *,
     load_postings: Callable[[], bytes] | None = None,
     ranker: RankerFactory | None = None,
+    expect: Callable[[ToolEntry], None] = lambda _: None,
 ) -> Style:
     """Return the style of `selection` for its visible tools.
 
@@ -42,6 +43,7 @@ def style_for(
         load_index: returns the content of `search_index.json`; called at the first search.
         load_postings: returns the content of `semantic.postings`; called at the first search. None if there is no file.
         ranker: creates the ranking that replaces that by words; called at the first search. None keeps it.
+        expect: gets the tool that the model will probably call next: the first result of a search, or one looked up.
 
     Raises:
         ValueError: a toolset of `selection` is not a category.
@@ -49,4 +51,4 @@ def style_for(
     visible = visible_tools(catalogue, selection)
     load = cast("Callable[[], SearchData]", load_index)
     index = ToolIndex(catalogue, visible, load, load_postings=load_postings, ranker=ranker)
-    return _STYLES[selection.style](StyleContext(catalogue, selection, index))
+    return _STYLES[selection.style](StyleContext(catalogue, selection, index, expect))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from toolmason_runtime.discovery.listing import listed_tool
 from toolmason_runtime.discovery.meta_tools import Run, StyleContext, unknown_tool_text
 from toolmason_runtime.discovery.results import error_result
 from toolmason_runtime.protocol.catalogue import SEARCH_HINT, ToolEntry, WireTool, with_meta
@@ -55,4 +56,5 @@ class Classic:
 
 def _with_search_hint(entry: ToolEntry) -> WireTool:
     hint = ", ".join(entry["keywords"])
-    return with_meta(entry["tool"], SEARCH_HINT, value=hint) if hint else entry["tool"]
+    tool = listed_tool(entry["tool"])
+    return with_meta(tool, SEARCH_HINT, value=hint) if hint else tool

@@ -86,6 +86,8 @@ class _Discover:
             "tool_count": len(page),
             "tools": page,
         }
+        if page and query:
+            self._context.expect(hits[offset].entry)
         if len(page) < len(hits):
             result["total"] = len(hits)
         if not hits:
@@ -134,6 +136,7 @@ class _Schema:
             entry = self._context.tool(name)
         except ToolError as error:
             return error_result({"error": error.message})
+        self._context.expect(entry)
         tool = entry["tool"]
         details = {
             "name": tool["name"],

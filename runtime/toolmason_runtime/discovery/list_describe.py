@@ -119,6 +119,7 @@ class _Description:
         tool = entry and get_tool_metadata(self._context.catalogue, entry["tool"]["name"])
         if not entry or not tool:
             raise ToolError(unknown_tool_text(self._context.index, name), code="UNKNOWN_TOOL")
+        self._context.expect(entry)
         full = _full_description(tool, entry["tool"]["inputSchema"], with_examples=values["include_examples"])
         for max_tokens, description in _shorter_versions(full):
             if values["full"] or token_cost(description) <= max_tokens:

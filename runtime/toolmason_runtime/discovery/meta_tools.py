@@ -8,6 +8,7 @@ from itertools import accumulate
 from typing import Any, Protocol
 
 from toolmason_runtime.discovery.annotations import combined_annotations
+from toolmason_runtime.discovery.listing import listed_tool
 from toolmason_runtime.discovery.parameters import TOOL_NAME, Parameter, Parameters, input_schema, parse_arguments
 from toolmason_runtime.discovery.results import error_result, with_notes
 from toolmason_runtime.protocol.catalogue import ALWAYS_LOAD, Catalogue, ToolEntry, WireTool, with_meta
@@ -66,11 +67,12 @@ class Style(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class StyleContext:
-    """The data of a style."""
+    """The data of a style. `expect` gets the tool that the model will probably call next."""
 
     catalogue: Catalogue
     selection: Selection
     index: ToolIndex
+    expect: Callable[[ToolEntry], None]
 
     @property
     def pinned_names(self) -> list[str]:
@@ -85,7 +87,7 @@ class StyleContext:
         """
         entries = ((name, self.index.get(name)) for name in self.pinned_names)
         tools = [(_brief(entry) if is_brief else entry["tool"]) | {"name": name} for name, entry in entries if entry]
-        return [with_meta(tool, ALWAYS_LOAD, value=True) for tool in tools]
+        return [with_meta(listed_tool(tool), ALWAYS_LOAD, value=True) for tool in tools]
 
     def pinned_name(self, entry: ToolEntry) -> str:
         """Return the name under which a tool is listed; empty if it is not pinned."""

@@ -156,6 +156,8 @@ class _Search:
                 "categories": list(self._index.categories),
                 "hint": "Nothing matches. Use other words, or browse a category.",
             }
+        if page:
+            self._context.expect(hits[offset].entry)
         hint = self._hint(hits[offset : offset + len(page)], len(hits))
         return result | ({"hint": hint} if hint else {})
 

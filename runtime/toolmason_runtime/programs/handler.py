@@ -36,8 +36,8 @@ program. It may be called twice for one call, so it must have no side effects.
 """
 
 
-def command(params: type[BaseModel], tool: CommandTool, guard: PreRunHook | None = None) -> Binding:
-    """Bind a tool to its program; `params` validates the arguments, then `guard` checks them."""
+def command(params: type[BaseModel] | str, tool: CommandTool, guard: PreRunHook | None = None) -> Binding:
+    """Bind a tool to its program; `params` validates the arguments, then `guard` checks them (see `Binding`)."""
     return Binding(params, CommandRun(tool, guard))
 
 
@@ -48,7 +48,7 @@ class CommandRun:
     tool: CommandTool
     guard: PreRunHook | None = None
 
-    async def __call__(self, params: BaseModel, call: ToolCall) -> Reply:
+    async def __call__(self, params: BaseModel | dict[str, Any], call: ToolCall) -> Reply:
         """Check guard, policy and approval, then run the program once.
 
         No step before the start has a side effect: after an approval prompt, the call may run again from the beginning.
@@ -84,8 +84,13 @@ class CommandRun:
         return returned if isinstance(returned, Guarded) else Guarded(values=returned)
 
 
-def sent_arguments(params: BaseModel) -> dict[str, Any]:
-    """Return the sent arguments as JSON values by their manifest names, without those that are null."""
+def sent_arguments(params: BaseModel | dict[str, Any]) -> dict[str, Any]:
+    """Return the sent arguments as JSON values by their manifest names, without those that are null.
+
+    A dict has them already.
+    """
+    if isinstance(params, dict):
+        return dict(params)
     dumped = params.model_dump(mode="json", by_alias=True, exclude_unset=True)
     field_values = {field.alias or name: getattr(params, name) for name, field in type(params).model_fields.items()}
     return {name: _match_model_number(value, field_values[name]) for name, value in dumped.items() if value is not None}

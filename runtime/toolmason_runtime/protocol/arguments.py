@@ -11,10 +11,13 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from toolmason_runtime.protocol.binding import load_model
 from toolmason_runtime.protocol.catalogue import ToolEntry
 from toolmason_runtime.protocol.errors import INVALID_ARGUMENT, ToolError
+from toolmason_runtime.protocol.flat_arguments import flat_check
 from toolmason_runtime.protocol.patterns import PatternTimeoutError, time_limit
 from toolmason_runtime.protocol.renaming import renamed
 from toolmason_runtime.protocol.schema_text import without_null
@@ -22,6 +25,7 @@ from toolmason_runtime.protocol.validation import validator
 from toolmason_runtime.protocol.wording import GEMINI_EXTRA_ARGUMENT, Path, mismatch, named, required, unknown
 
 if TYPE_CHECKING:
+    from jsonschema.protocols import Validator
     from pydantic import BaseModel
 
 MAX_PROBLEMS = 20
@@ -33,7 +37,10 @@ _INTEGER = re.compile(r"\s*[+-]?\d{1,100}\s*", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """The arguments of a handler: a model, or a dict if the tool has a raw schema. `notes` are for the model."""
+    """The arguments of a handler; `notes` are for the model.
+
+    `value` is a model, or a dict if the tool has a raw schema or the arguments were valid without the model.
+    """
 
     value: Any
     notes: tuple[str, ...]
@@ -49,18 +56,31 @@ class Problem:
 
 
 class ArgumentValidator:
-    """Validates the arguments of one tool. `model` is None if its arguments are checked against a raw schema."""
+    """Validates the arguments of one tool. `params` is that of its binding."""
 
-    def __init__(self, entry: ToolEntry, model: type[BaseModel] | None) -> None:
+    def __init__(self, entry: ToolEntry, params: type[BaseModel] | str | None) -> None:
         self._entry = entry
-        self._model = model
+        self._params = params
         self._public_schema: dict[str, Any] = entry["tool"]["inputSchema"]
         # `inputSchema` cannot express every rule; the schema of the model, or the raw schema, can.
         self._declared = entry.get("arguments_schema", self._public_schema)
-        self._schema: dict[str, Any] = self._declared if model is None else model.model_json_schema()
         self._own_names = entry.get("renamed", {})
         self._public_names = {own: public for public, own in self._own_names.items()}
-        self._validator = validator(self._schema) if model is None else None
+        has_all_rules = params is None or isinstance(params, str)
+        self._flat_check = flat_check(self._declared) if has_all_rules else None
+
+    @cached_property
+    def _model(self) -> type[BaseModel] | None:
+        """The model of the arguments; None if they are checked against a raw schema."""
+        return load_model(self._params) if isinstance(self._params, str) else self._params
+
+    @cached_property
+    def _validator(self) -> Validator:
+        return validator(self._schema)
+
+    @cached_property
+    def _schema(self) -> dict[str, Any]:
+        return self._declared if self._model is None else self._model.model_json_schema()
 
     def validate(self, raw_arguments: Mapping[str, Any]) -> Arguments:
         """Return the arguments for the handler.
@@ -72,6 +92,8 @@ class ArgumentValidator:
         # `inputSchema` lists every argument, also one that `_schema` takes from a reference.
         if GEMINI_EXTRA_ARGUMENT not in self._public_schema.get("properties", {}):
             arguments.pop(GEMINI_EXTRA_ARGUMENT, None)
+        if self._flat_check and (sent := self._flat_check(arguments)) is not None:
+            return Arguments(sent, ())
         notes = tuple(self._drop_unknown(arguments))
         if self._model:
             self._coerce_integer_enums(arguments)
@@ -124,7 +146,7 @@ class ArgumentValidator:
 
     def _validate_schema(self, arguments: dict[str, Any]) -> list[Problem]:
         problems: dict[tuple[Path, str], Problem] = {}
-        for error in self._validator.iter_errors(arguments) if self._validator else ():
+        for error in self._validator.iter_errors(arguments):
             for problem in self._schema_problems(error):
                 problems.setdefault((problem.path, problem.text), problem)
         return list(problems.values())

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from threading import RLock
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
+
+
+IMPORTS: Final = RLock()
+"""Held while a tool or a model is imported. Two threads that import modules with cycles could see unfinished ones."""
 
 
 class HandlerExitError(Exception):
@@ -20,10 +26,11 @@ class Binding:
     """The parameter model and the handler of a tool.
 
     `params` is None for a tool with raw JSON Schema: its arguments are checked against that schema, and the handler
-    gets a dict.
+    gets a dict. It is a reference such as `books.models:FindParams` if `inputSchema` has all rules of the model: the
+    model is imported only for arguments that it must convert or reject, and the handler gets a dict of all others.
     """
 
-    params: type[BaseModel] | None
+    params: type[BaseModel] | str | None
     run: Callable[[Any, Any], Any]
     """An `async def` handler, or a plain `def`, which may block."""
 
@@ -54,3 +61,11 @@ class Binding:
         result = await run_sync(self.run, params, call, abandon_on_cancel=True)
         # A decorator can hide that a function is asynchronous.
         return await result if inspect.isawaitable(result) else result
+
+
+def load_model(reference: str) -> type[BaseModel]:
+    """Import the model of a reference such as `books.models:FindParams`."""
+    module, _, name = reference.partition(":")
+    with IMPORTS:
+        model: type[BaseModel] = getattr(importlib.import_module(module), name)
+    return model

@@ -7,11 +7,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from toolmason_runtime.protocol.content import Reply, blocks
 from toolmason_runtime.protocol.patterns import PatternTimeoutError, time_limit
 from toolmason_runtime.protocol.validation import validator
+
+if TYPE_CHECKING:
+    from jsonschema.protocols import Validator
 
 WireResult = dict[str, Any]
 """A `CallToolResult` of the MCP schema."""
@@ -26,7 +30,10 @@ class ResultWriter:
 
     def __init__(self, schema: Mapping[str, Any] | None) -> None:
         self._schema = schema
-        self._validator = None if schema is None else validator(schema)
+
+    @cached_property
+    def _validator(self) -> Validator:
+        return validator(self._schema or {})
 
     def to_wire(self, result: Any) -> WireResult:
         """Return the MCP wire form of `result`.
@@ -49,7 +56,7 @@ class ResultWriter:
         value = _without_nulls(_dump(result), schema)
         try:
             with time_limit():
-                errors = [] if self._validator is None else list(self._validator.iter_errors(value))
+                errors = list(self._validator.iter_errors(value))
         except PatternTimeoutError as error:
             raise ResultError(f"a value of the result {error}") from error
         if errors:

@@ -114,6 +114,7 @@ def main(
 
     def make_server() -> Any:
         from toolmason_runtime.server.dispatch import Dispatcher
+        from toolmason_runtime.server.preparation import DELAY_S
         from toolmason_runtime.server.sdk import sdk_server
 
         return sdk_server(
@@ -124,6 +125,7 @@ def main(
                 load_postings=load_postings,
                 options=values,
                 commands=commands,
+                prepare_after_s=DELAY_S,
             )
         )
 

@@ -17,7 +17,7 @@ from toolmason_runtime.discovery import style_for
 from toolmason_runtime.discovery.results import error_result, with_notes
 from toolmason_runtime.programs.settings import ProgramSettings, load_program_settings
 from toolmason_runtime.protocol.arguments import ArgumentValidator
-from toolmason_runtime.protocol.binding import Binding
+from toolmason_runtime.protocol.binding import IMPORTS, Binding
 from toolmason_runtime.protocol.call import Context, InputRequired, Method, ServerInfo, ToolCall
 from toolmason_runtime.protocol.catalogue import Catalogue, ServerEntry, ToolEntry, WireTool
 from toolmason_runtime.protocol.errors import (
@@ -39,6 +39,7 @@ from toolmason_runtime.protocol.wording import disabled
 from toolmason_runtime.search.rankers import lazy_ranker
 from toolmason_runtime.server.failures import to_tool_error
 from toolmason_runtime.server.lifespan import Lifespan, Options
+from toolmason_runtime.server.preparation import Preparation
 
 if TYPE_CHECKING:
     from toolmason_runtime.chunks.store import ChunkStore
@@ -65,6 +66,7 @@ class Dispatcher:
         state: objects that every call gets in addition to those of the lifespan, for programs that embed the server.
         options: the values of the manifest's options, for the lifespan.
         commands: policy and executor of programs; None means those of the environment.
+        prepare_after_s: seconds after a search until its first result is imported, in a thread; None for never.
 
     Raises:
         ValueError: a toolset of `selection` is not a category, or the policy is invalid.
@@ -80,6 +82,7 @@ class Dispatcher:
         state: Sequence[object] = (),
         options: Options | None = None,
         commands: ProgramSettings | None = None,
+        prepare_after_s: float | None = None,
     ) -> None:
         self._commands = commands or load_program_settings(catalogue)
         if self._commands is not None:
@@ -94,6 +97,7 @@ class Dispatcher:
             load_index,
             load_postings=load_postings,
             ranker=lazy_ranker(ranker) if ranker else None,
+            expect=Preparation(self._load_tool, prepare_after_s).expect,
         )
         self._state = (*state, ServerInfo(catalogue["server"]["name"], catalogue["server"]["version"]))
         self._lifespan = Lifespan(catalogue["server"]["lifespan"], options or {})
@@ -246,11 +250,14 @@ class Dispatcher:
         return Upstreams()
 
     def _load_tool(self, name: str, entry: ToolEntry) -> _Tool:
-        binding = self._binding(name, entry)
-        arguments = ArgumentValidator(entry, binding.params)
-        schema = entry.get("result_schema", entry["tool"].get("outputSchema"))
-        self._tools[name] = _Tool(binding, arguments, ResultWriter(schema))
-        return self._tools[name]
+        """Import a tool; one thread at a time."""
+        with IMPORTS:
+            if name not in self._tools:
+                binding = self._binding(name, entry)
+                arguments = ArgumentValidator(entry, binding.params)
+                schema = entry.get("result_schema", entry["tool"].get("outputSchema"))
+                self._tools[name] = _Tool(binding, arguments, ResultWriter(schema))
+            return self._tools[name]
 
     def _binding(self, name: str, entry: ToolEntry) -> Binding:
         if name == FETCH_CHUNK:

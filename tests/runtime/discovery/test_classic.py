@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from toolmason_runtime.discovery.listing import listed_tool
 from toolmason_runtime.protocol.catalogue import Catalogue
 
 MakeDesk = Callable[..., Any]
@@ -15,11 +16,11 @@ CORE = [
 """The tools that are listed: `fax` is disabled."""
 
 
-def test_us4_1_classic_lists_all_tools_as_they_are(catalogue: Catalogue, desk: MakeDesk) -> None:
+def test_us4_1_classic_lists_all_tools_in_their_short_form(catalogue: Catalogue, desk: MakeDesk) -> None:
     classic = desk(catalogue, "classic", all_tools=True)
     listed = [{key: tool[key] for key in tool if key != "_meta"} for tool in classic.style.listed()]
 
-    assert listed == [entry["tool"] for name, entry in catalogue["tools"].items() if name != "fax"]
+    assert listed == [listed_tool(entry["tool"]) for name, entry in catalogue["tools"].items() if name != "fax"]
 
 
 def test_us4_2_fr_012_classic_has_no_meta_tools(catalogue: Catalogue, desk: MakeDesk) -> None:
@@ -64,11 +65,6 @@ def test_sc_006_classic_lists_every_tool_of_the_tier_whole_and_in_the_order_of_t
             },
             "required": ["path"],
         },
-        "annotations": {
-            "readOnlyHint": True,
-            "destructiveHint": False,
-            "idempotentHint": True,
-            "openWorldHint": False,
-        },
+        "annotations": {"readOnlyHint": True, "openWorldHint": False},
         "_meta": {"anthropic/searchHint": "open, cat, codebase"},
     }

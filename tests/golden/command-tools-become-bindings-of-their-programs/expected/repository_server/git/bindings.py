@@ -64,10 +64,10 @@ GIT_COMMIT: Final = CommandTool(
 DESCRIBE: Final[contract.Describe] = repository.about.describe
 
 BINDINGS: Final[Mapping[str, Binding]] = {
-    "git_log": command(models.GitLogParams, GIT_LOG),
-    "git_commit": command(models.GitCommitParams, GIT_COMMIT),
+    "git_log": command("repository_server.git.models:GitLogParams", GIT_LOG),
+    "git_commit": command("repository_server.git.models:GitCommitParams", GIT_COMMIT),
     "describe": Binding(models.DescribeParams, DESCRIBE),
 }
 
 
-# toolmason: sha256 a7e4b0891008a269b4961882b3fba30e
+# toolmason: sha256 5abedfdcca34fc28359c8ed6b9eb7ad6

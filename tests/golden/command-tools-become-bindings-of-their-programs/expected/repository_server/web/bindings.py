@@ -19,7 +19,6 @@ from toolmason_runtime.serving import (
     command,
 )
 
-from repository_server.web import models
 
 FORGE_PROGRAM: Final = Program(
     name="forge",
@@ -60,8 +59,8 @@ FORGE_REQUEST: Final = CommandTool(
 )
 
 BINDINGS: Final[Mapping[str, Binding]] = {
-    "forge_request": command(models.ForgeRequestParams, FORGE_REQUEST),
+    "forge_request": command("repository_server.web.models:ForgeRequestParams", FORGE_REQUEST),
 }
 
 
-# toolmason: sha256 cdd044b737d37231362376f651315f71
+# toolmason: sha256 fb353d042ca21c76240eb2e23b47dcae

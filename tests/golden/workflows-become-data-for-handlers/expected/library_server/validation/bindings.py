@@ -10,7 +10,6 @@ from typing import Final
 
 from toolmason_runtime.serving import Binding, CommandTool, Permissions, Program, Risk, command
 
-from library_server.validation import models
 
 SHELF_PROGRAM: Final = Program(
     name="shelf",
@@ -29,8 +28,8 @@ CHECK_SHELF: Final = CommandTool(
 )
 
 BINDINGS: Final[Mapping[str, Binding]] = {
-    "check_shelf": command(models.CheckShelfParams, CHECK_SHELF),
+    "check_shelf": command("library_server.validation.models:CheckShelfParams", CHECK_SHELF),
 }
 
 
-# toolmason: sha256 02defb5246782403c71759dcf57f6345
+# toolmason: sha256 f9241f862807387fd19adf521f5d4189

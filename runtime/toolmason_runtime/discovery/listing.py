@@ -1,0 +1,36 @@
+"""The short form of a tool in `tools/list`, without members from which no client learns anything.
+
+The hints that remain let every client decide on approval as with all four. Two defaults of MCP stay explicit, because
+Claude Code reads an absent `destructiveHint` or `openWorldHint` as false, and MCP as true.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from toolmason_runtime.protocol.catalogue import WireTool
+
+
+def listed_tool(tool: WireTool) -> WireTool:
+    """Return `tool` without hints that follow from the others, and without a title that repeats its name."""
+    listed = {key: value for key, value in tool.items() if key != "title" or not _is_same_text(value, tool["name"])}
+    return listed | ({"annotations": _needed_hints(tool["annotations"])} if "annotations" in tool else {})
+
+
+def _needed_hints(hints: Mapping[str, bool]) -> dict[str, bool]:
+    """Return the hints without defaults that all clients share, and without those that a tool that only reads implies.
+
+    MCP gives `destructiveHint` and `idempotentHint` no meaning in such a tool.
+    """
+    implied = {("destructiveHint", False), ("idempotentHint", False), ("idempotentHint", True)}
+    omitted = implied if hints.get("readOnlyHint") else {("readOnlyHint", False), ("idempotentHint", False)}
+    return {name: value for name, value in hints.items() if (name, value) not in omitted}
+
+
+def _is_same_text(title: str, name: str) -> bool:
+    """Return whether two texts have the same letters and digits: `Git log` and `git_log`."""
+    return _letters(title) == _letters(name)
+
+
+def _letters(text: str) -> str:
+    return "".join(filter(str.isalnum, text)).casefold()
