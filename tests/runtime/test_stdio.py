@@ -5,24 +5,15 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from malformed import NO_JSON, REFUSED, UNANSWERED, nested
 from oracle import ERAS, LEGACY, MODERN
-from stdio_peer import PATIENCE_S, Peer, engine, sample, talking
-from toolmason_runtime.server.command import ENGINES
+from stdio_peer import PATIENCE_S, Peer, sample, talking
 from toolmason_runtime.transports.messages import MAX_MESSAGE_BYTES
 
-
-@pytest.fixture(params=ENGINES, autouse=True)
-def each_engine(request: pytest.FixtureRequest) -> Iterator[None]:
-    token = engine.set(request.param)
-    yield
-    engine.reset(token)
-
-
+pytestmark = pytest.mark.usefixtures("each_engine")
 both_eras = pytest.mark.parametrize("version", ERAS)
 SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 HANDSHAKE = {"protocolVersion": LEGACY, "capabilities": {}, "clientInfo": {"name": "deaf", "version": "0"}}

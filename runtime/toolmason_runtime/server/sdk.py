@@ -27,13 +27,13 @@ from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import BaseModel, ConfigDict, ValidationError
 from toolmason_runtime.protocol.call import Level
 from toolmason_runtime.protocol.errors import RESOURCE_NOT_FOUND, MethodError
-from toolmason_runtime.server.dispatch import Dispatcher
-from toolmason_runtime.server.request_context import (
+from toolmason_runtime.protocol.request_context import (
     DEFAULT_LEVEL,
     RequestContext,
     malformed_answer,
     refused_by_client,
 )
+from toolmason_runtime.server.dispatch import Dispatcher
 from toolmason_runtime.server.subscribers import Subscribers
 
 LIST_CACHE_HINT: Final = CacheHint(ttl_ms=3_600_000, scope="public")

@@ -16,7 +16,7 @@ from toolmason_runtime.transports.stdio.session import Session
 from toolmason_runtime.transports.stdio.subscriptions import LISTEN, SUBSCRIBE, Subscriptions
 
 if TYPE_CHECKING:
-    from toolmason_runtime.server.dispatch import Dispatcher
+    from toolmason_runtime.protocol.dispatching import Dispatching
     from toolmason_runtime.transports.stdio.pipes import Output, Received
 
 _log = logging.getLogger(__package__)
@@ -28,7 +28,7 @@ class Connection:
     Responses, cancellations and pings are handled at once, even if the client does not read and calls have to wait.
     """
 
-    def __init__(self, dispatcher: Dispatcher, output: Output) -> None:
+    def __init__(self, dispatcher: Dispatching, output: Output) -> None:
         self._dispatcher = dispatcher
         self._output = output
         self._session = Session(dispatcher)

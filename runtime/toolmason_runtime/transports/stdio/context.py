@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from toolmason_runtime.protocol.answers import is_answer_to
+from toolmason_runtime.protocol.request_context import RequestContext, malformed_answer, refused_by_client
 from toolmason_runtime.protocol.requests import progress_token
-from toolmason_runtime.server.request_context import RequestContext, malformed_answer, refused_by_client
 from toolmason_runtime.transports.stdio.client_requests import ClientRequests, RefusedError
 
 if TYPE_CHECKING:

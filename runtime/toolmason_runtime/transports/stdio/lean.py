@@ -13,19 +13,19 @@ from toolmason_runtime.transports.stdio.descriptors import own_streams
 from toolmason_runtime.transports.stdio.pipes import Output, start_reader
 
 if TYPE_CHECKING:
-    from toolmason_runtime.server.dispatch import Dispatcher
+    from toolmason_runtime.protocol.dispatching import Dispatching
     from toolmason_runtime.transports.shutdown import Shutdown
 
 _log = logging.getLogger(__package__)
 
 
-def serve(make_dispatcher: Callable[[], Dispatcher], shutdown: Shutdown) -> None:
+def serve(make_dispatcher: Callable[[], Dispatching], shutdown: Shutdown) -> None:
     """Serve until the input ends, the client closes the output, or a signal arrives; then cancel the running calls."""
     with own_streams() as (source, sink):
         asyncio.run(_serve(make_dispatcher(), source, sink, shutdown))
 
 
-async def _serve(dispatcher: Dispatcher, source: int, sink: int, shutdown: Shutdown) -> None:
+async def _serve(dispatcher: Dispatching, source: int, sink: int, shutdown: Shutdown) -> None:
     loop = asyncio.get_running_loop()
     ended = asyncio.Event()
 

@@ -12,6 +12,7 @@ from toolmason_runtime.protocol.errors import (
     RESOURCE_NOT_FOUND,
     MethodError,
 )
+from toolmason_runtime.protocol.request_context import DEFAULT_LEVEL
 from toolmason_runtime.protocol.requests import (
     CAPABILITIES,
     CLIENT_INFO,
@@ -22,12 +23,11 @@ from toolmason_runtime.protocol.requests import (
     meta_of,
     request_shape,
 )
-from toolmason_runtime.server.request_context import DEFAULT_LEVEL
 from toolmason_runtime.transports.messages import INVALID_REQUEST
 
 if TYPE_CHECKING:
     from toolmason_runtime.protocol.call import Level
-    from toolmason_runtime.server.dispatch import Dispatcher
+    from toolmason_runtime.protocol.dispatching import Dispatching
 
 UNSUPPORTED_VERSION: Final = -32022
 _CONSTANT: Final = {"ttlMs": 3_600_000, "cacheScope": "public"}
@@ -44,7 +44,7 @@ Params = Mapping[str, Any]
 class Session:
     """The state of a connection: the first request decides its era, and `initialize` describes the client."""
 
-    def __init__(self, dispatcher: Dispatcher) -> None:
+    def __init__(self, dispatcher: Dispatching) -> None:
         self._server = dispatcher.server
         self._methods = dispatcher.methods
         self.is_modern: bool | None = None

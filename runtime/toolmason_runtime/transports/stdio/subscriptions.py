@@ -11,7 +11,7 @@ from toolmason_runtime.protocol.requests import SUBSCRIPTION_ID
 from toolmason_runtime.protocol.resource_updates import MAX_SUBSCRIPTIONS, too_many_subscriptions
 
 if TYPE_CHECKING:
-    from toolmason_runtime.server.dispatch import Dispatcher
+    from toolmason_runtime.protocol.dispatching import Dispatching
     from toolmason_runtime.transports.stdio.calls import Call
     from toolmason_runtime.transports.stdio.client_requests import ClientRequests
     from toolmason_runtime.transports.stdio.context import LeanContext
@@ -23,7 +23,7 @@ SUBSCRIBE: Final = frozenset({"resources/subscribe", "resources/unsubscribe"})
 class Subscriptions:
     """Sends the announcements of a dispatcher to the client, for the resources that it subscribes to."""
 
-    def __init__(self, dispatcher: Dispatcher, requests: ClientRequests) -> None:
+    def __init__(self, dispatcher: Dispatching, requests: ClientRequests) -> None:
         self._dispatcher = dispatcher
         self._requests = requests
         self._uris: set[str] = set()
