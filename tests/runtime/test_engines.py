@@ -165,6 +165,27 @@ def test_a_waiting_call_that_is_cancelled_never_runs() -> None:
     assert sent[-1] not in answered
 
 
+def test_the_first_call_starts_the_event_loop_and_the_state_of_the_connection_is_kept() -> None:
+    with talking(LEGACY, "--engine", LEAN) as peer:
+        peer.result("logging/setLevel", level="critical")
+        reporting = json.dumps(peer.message("tools/call", name="report", arguments={})).encode()
+        pinging = json.dumps(peer.message("ping")).encode()
+        assert peer.process.stdin is not None
+        peer.oracle.from_client(json.loads(reporting))
+        peer.oracle.from_client(json.loads(pinging))
+        peer.process.stdin.write(reporting + b"\n" + pinging[:20])
+        peer.process.stdin.flush()
+        logged = [peer.next_message()["params"]["level"] for _ in range(3)]
+        reported = peer.next_message()
+        peer.write(pinging[20:])
+        pinged = peer.next_message()
+        refused = peer.response(peer.send("tools/list", meta=META))["error"]
+
+    assert logged == ["critical", "alert", "emergency"]
+    assert (reported["id"], pinged["id"]) == (json.loads(reporting)["id"], json.loads(pinging)["id"])
+    assert refused["code"] == -32600
+
+
 def test_a_client_that_does_not_read_loses_notices_and_no_reply() -> None:
     async def write() -> bytes:
         output = Output(sink, lambda: None)
@@ -199,6 +220,6 @@ def test_lean_start_and_list_import_neither_the_sdk_nor_pydantic() -> None:
         "print(*sys.modules)"
     )
     result = subprocess.run([SAMPLE[0], "-I", "-c", code], capture_output=True, encoding="utf-8", check=True)
-    assert {"mcp", "mcp_types", "pydantic", "pydantic_core", "anyio", "jsonschema"} & set(
+    assert {"mcp", "mcp_types", "pydantic", "pydantic_core", "anyio", "asyncio", "jsonschema"} & set(
         result.stdout.split()
     ) == set()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, Protocol
 
 from toolmason_runtime.protocol.call import Context, Method
@@ -14,6 +14,8 @@ class Dispatching(Protocol):
     """Answers the requests for tools, prompts and resources of one server."""
 
     updates: ResourceUpdates
+    before_handler: Callable[[], None] | None
+    """Called before a handler runs; what it raises ends the request."""
 
     @property
     def server(self) -> ServerEntry:
@@ -25,7 +27,7 @@ class Dispatching(Protocol):
         """The methods that this server answers."""
         ...
 
-    async def dispatch(self, method: str, params: Mapping[str, Any], context: Context) -> dict[str, Any]:
+    def dispatch(self, method: str, params: Mapping[str, Any], context: Context) -> Coroutine[Any, Any, dict[str, Any]]:
         """Return the result of one request; its `resultType` is `input_required` if the client must respond first.
 
         Raises:

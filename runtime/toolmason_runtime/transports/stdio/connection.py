@@ -12,12 +12,12 @@ from toolmason_runtime.transports.stdio.client_requests import ClientRequests
 from toolmason_runtime.transports.stdio.context import LeanContext
 from toolmason_runtime.transports.stdio.encoding import encode, encode_error, encode_result
 from toolmason_runtime.transports.stdio.request_state import RequestStates
-from toolmason_runtime.transports.stdio.session import Session
 from toolmason_runtime.transports.stdio.subscriptions import LISTEN, SUBSCRIBE, Subscriptions
 
 if TYPE_CHECKING:
     from toolmason_runtime.protocol.dispatching import Dispatching
     from toolmason_runtime.transports.stdio.pipes import Output, Received
+    from toolmason_runtime.transports.stdio.session import Session
 
 _log = logging.getLogger(__package__)
 
@@ -28,10 +28,10 @@ class Connection:
     Responses, cancellations and pings are handled at once, even if the client does not read and calls have to wait.
     """
 
-    def __init__(self, dispatcher: Dispatching, output: Output) -> None:
+    def __init__(self, dispatcher: Dispatching, session: Session, output: Output) -> None:
         self._dispatcher = dispatcher
+        self._session = session
         self._output = output
-        self._session = Session(dispatcher)
         self._states = RequestStates()
         self._requests = ClientRequests(output)
         self._subscriptions = Subscriptions(dispatcher, self._requests)

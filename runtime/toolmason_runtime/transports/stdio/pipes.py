@@ -106,10 +106,18 @@ def _nothing() -> None:
     """Do nothing."""
 
 
-def start_reader(source: int, deliver: Callable[[Received], None], on_end: Callable[[], None]) -> None:
+def start_reader(
+    source: int,
+    deliver: Callable[[Received], None],
+    on_end: Callable[[], None],
+    *,
+    first: Iterable[bytes],
+    buffer: LineBuffer,
+) -> None:
     """Decode the lines of `source` in a thread, deliver them in the event loop, and call `on_end` at the end of input.
 
-    All messages of one chunk are delivered together.
+    All messages of one chunk are delivered together. `first` are lines that were read before, and `buffer` contains the
+    beginning of the next one.
     """
     loop = asyncio.get_running_loop()
     room = threading.Semaphore(MAX_BATCHES)
@@ -125,9 +133,9 @@ def start_reader(source: int, deliver: Callable[[Received], None], on_end: Calla
             loop.call_soon_threadsafe(deliver_all, batch)
 
     def work() -> None:
-        buffer = LineBuffer()
         # The loop is closed if the server ended first, because of a signal or a closed output.
         with suppress(OSError, RuntimeError):
+            hand_over(first)
             while chunk := os.read(source, CHUNK_BYTES):
                 hand_over(buffer.feed(chunk))
             hand_over(buffer.feed(b"\n"))
