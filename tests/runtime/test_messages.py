@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from malformed import NO_JSON, REFUSED, UNANSWERED, nested
+from malformed import NO_JSON, REFUSED, UNANSWERED
 from mcp.types import JSONRPCMessage, JSONRPCRequest
 from toolmason_runtime.transports.framing import receive
 from toolmason_runtime.transports.messages import (
@@ -111,6 +111,8 @@ def test_both_parsers_get_the_same_from_a_line(line: bytes) -> None:
 
 
 @pytest.mark.parametrize("depth", range(MAX_DEPTH - 4, MAX_DEPTH + 3))
-def test_both_parsers_have_the_same_maximum_depth(depth: int) -> None:
-    line = b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":%b}}' % nested(depth)
+@pytest.mark.parametrize(("opening", "leaf", "closing"), [("[", "", "]"), ("[", "1", "]"), ('{"a":', "{}", "}")])
+def test_both_parsers_have_the_same_maximum_depth(depth: int, opening: str, leaf: str, closing: str) -> None:
+    value = (opening * depth + leaf + closing * depth).encode()
+    line = b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":%b}}' % value
     assert outcome(decode, line) == outcome(by_the_sdk, line)

@@ -17,7 +17,7 @@ MAX_MESSAGE_BYTES: Final = 4 * 1024 * 1024
 EDGE_BYTES: Final = 512
 """Bytes at each end of a message that is not parsed, in which its id is looked for."""
 MAX_DEPTH: Final = 200
-"""Maximum depth of the arrays and objects of a message."""
+"""Maximum depth of the arrays and objects of a message that contain anything, as in the parser of the SDK."""
 PARSE_ERROR: Final = -32700
 INVALID_REQUEST: Final = -32600
 
@@ -147,7 +147,7 @@ def _is_deep(value: Any, data: bytes) -> bool:
             for child in (item.values() if isinstance(item, dict) else item)
             if isinstance(child, dict | list)
         ]
-    return bool(level)
+    return any(level)
 
 
 def sanitized(value: Any) -> Any:
