@@ -7,6 +7,7 @@ import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from toolmason_runtime.protocol.errors import INTERNAL_ERROR, MethodError
@@ -77,7 +78,7 @@ class Calls:
             self._waiting_bytes -= call.size
             (self._streams if call.is_stream else self._running).add(call)
             call.task = asyncio.create_task(self._response(call))
-            call.task.add_done_callback(lambda task, call=call: self._end(call, task))  # type: ignore[misc]
+            call.task.add_done_callback(partial(self._end, call))
 
     def cancel(self, identity: RequestId) -> None:
         """Cancel a call for the client, which gets no response."""
@@ -94,6 +95,7 @@ class Calls:
     async def close(self) -> None:
         """Cancel all calls and wait for their end; they get an error response."""
         self._is_closed = True
+        self._by_id.clear()
         while self._waiting:
             self._output.write(_closed(self._waiting.popleft()))
         tasks = [call.task for call in (*self._running, *self._streams) if call.task]

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from toolmason_runtime.protocol.dispatching import Dispatching
     from toolmason_runtime.transports.stdio.session import Session
 
-_NEEDS_LOOP: Final = frozenset({"subscriptions/listen", "resources/subscribe", "resources/unsubscribe"})
+_PLAIN: Final = frozenset({"tools/list", "tools/call", "prompts/list", "resources/list", "resources/templates/list"})
+"""The methods that may be answered without the context of the request."""
 _log = logging.getLogger(__package__)
 
 
@@ -112,9 +113,8 @@ class Plain:
             return encode_error(identity, MethodError(INTERNAL_ERROR, "Internal server error"))
 
     def _dispatched(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        if method in _NEEDS_LOOP or "requestState" in params:
+        if method not in _PLAIN or "requestState" in params:
             raise NeedsLoopError
-        # Only handlers need the context.
         work = self._dispatcher.dispatch(method, params, None)  # type: ignore[arg-type]
         try:
             work.send(None)
