@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
 import anyio
@@ -24,6 +24,16 @@ def reachable_sample(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
     monkeypatch.delenv("GEMINI_EXPOSE_ALL_TOOLS", raising=False)
     monkeypatch.delenv("SAMPLE_ROOTS", raising=False)
+
+
+@pytest.fixture(params=["sdk", "lean"])
+def each_engine(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Start the sample server with each engine in turn; the name of the engine."""
+    from stdio_peer import engine
+
+    token = engine.set(request.param)
+    yield request.param
+    engine.reset(token)
 
 
 @pytest.fixture

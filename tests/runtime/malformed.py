@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from toolmason_runtime.transports.framing import MAX_MESSAGE_BYTES
+from toolmason_runtime.transports.messages import MAX_MESSAGE_BYTES
 
 
 def nested(depth: int) -> bytes:

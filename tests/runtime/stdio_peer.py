@@ -9,10 +9,12 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from queue import Empty, SimpleQueue
 from typing import Any
 
 from oracle import MODERN, Oracle
+from toolmason_runtime.server.command import ENGINES
 
 PATIENCE_S = 30.0
 """How long anything may take before a test gives up; the machine may be slow."""
@@ -152,6 +154,10 @@ class Peer:
         with self._said:
             assert self._said.wait_for(lambda: line in self._errors, PATIENCE_S), self._errors
 
+    def wait_for_stderr_containing(self, text: bytes) -> None:
+        with self._said:
+            assert self._said.wait_for(lambda: any(text in line for line in self._errors), PATIENCE_S), self._errors
+
     def stderr(self) -> str:
         """Give all the server has said there; it must have ended."""
         self.process.wait(PATIENCE_S)
@@ -199,12 +205,19 @@ class Peer:
 
 
 SAMPLE = (sys.executable, "-m", "sample_server", "--classic", "--all")
+engine: ContextVar[str] = ContextVar("engine", default=ENGINES[0])
+"""The engine of the sample server."""
+
+
+def sample() -> tuple[str, ...]:
+    """Return the command of the sample server."""
+    return (*SAMPLE, "--engine", engine.get())
 
 
 @contextmanager
-def talking(version: str, *more: str, command: Sequence[str] = SAMPLE, **options: Any) -> Iterator[Peer]:
-    """Start the sample server and open the connection; whatever happens, no process stays behind."""
-    peer = Peer([*command, *more], version, **options)
+def talking(version: str, *more: str, command: Sequence[str] = (), **options: Any) -> Iterator[Peer]:
+    """Start a server, by default the sample, and open the connection; whatever happens, no process stays behind."""
+    peer = Peer([*(command or sample()), *more], version, **options)
     try:
         peer.open()
         yield peer

@@ -30,9 +30,9 @@ SIGNALS = [signal.SIGINT, signal.SIGTERM]
 
 @pytest.mark.parametrize("ending", ["end of input", *SIGNALS])
 def test_server_that_is_idle_ends_by_itself_and_without_tearing_the_interpreter_down(
-    ending: str | signal.Signals,
+    ending: str | signal.Signals, each_engine: str
 ) -> None:
-    with talking(LEGACY, command=COMMAND) as peer:
+    with talking(LEGACY, "--engine", each_engine, command=COMMAND) as peer:
         if isinstance(ending, signal.Signals):
             peer.process.send_signal(ending)
         else:
@@ -40,6 +40,15 @@ def test_server_that_is_idle_ends_by_itself_and_without_tearing_the_interpreter_
 
         assert peer.exit_status() == 0
         assert peer.rest() == []
+        assert peer.stderr() == ""
+
+
+def test_interrupt_ends_a_server_that_was_started_with_interrupts_ignored(each_engine: str) -> None:
+    command = ["sh", "-c", 'trap "" INT; exec "$@"', "sh", *COMMAND]
+    with talking(LEGACY, "--engine", each_engine, command=command) as peer:
+        peer.process.send_signal(signal.SIGINT)
+
+        assert peer.exit_status() == 0
         assert peer.stderr() == ""
 
 
@@ -77,8 +86,8 @@ def test_server_over_http_ends_by_itself_though_a_client_listens(number: signal.
 
 
 @pytest.mark.parametrize("closed", ["<&-", "<&- >&-", "<&- 2>&-", "<&- >&- 2>&-"])
-def test_closed_input_ends_the_server_whatever_else_is_closed(closed: str) -> None:
-    command = ["sh", "-c", f'exec "$@" {closed}', "sh", sys.executable, "-m", "sample_server"]
+def test_closed_input_ends_the_server_whatever_else_is_closed(closed: str, each_engine: str) -> None:
+    command = ["sh", "-c", f'exec "$@" {closed}', "sh", sys.executable, "-m", "sample_server", "--engine", each_engine]
     done = subprocess.run(command, capture_output=True, check=False, timeout=PATIENCE_S)
 
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")

@@ -23,9 +23,9 @@ from malformed import NO_JSON, REFUSED, UNANSWERED
 from mcp import Client
 from oracle import ERAS, LEGACY, MODERN
 from stdio_peer import PATIENCE_S
-from toolmason_runtime.transports.framing import MAX_MESSAGE_BYTES
 from toolmason_runtime.transports.http import is_loopback, listen, serve
 from toolmason_runtime.transports.http_access import AccessError
+from toolmason_runtime.transports.messages import MAX_MESSAGE_BYTES
 from toolmason_runtime.transports.shutdown import Shutdown
 
 pytestmark = pytest.mark.anyio

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mcp.types import JSONRPCRequest
 from toolmason_runtime.protocol.json_boundary import problems_of, refused_arguments
-from toolmason_runtime.transports.framing import MalformedError, receive
+from toolmason_runtime.transports.framing import receive
+from toolmason_runtime.transports.messages import MalformedError
 
 WHOLE = r"send the complete pair, such as `\ud83d\ude00`, or remove it"
 
@@ -67,7 +68,7 @@ def test_number_that_is_not_finite_elsewhere_refuses_the_message(number: str) ->
         receive(f'{{"jsonrpc":"2.0","id":7,"method":"ping","params":{{"a":{number}}}}}'.encode())
 
     assert caught.value.answer is not None
-    assert caught.value.answer.id == 7
+    assert caught.value.answer["id"] == 7
 
 
 def test_many_flaws_are_told_in_bounded_space() -> None:

@@ -1,34 +1,19 @@
-"""A server in a process of its own, spoken to line by line, in both protocol eras."""
+"""A server in a process of its own, spoken to line by line, in both protocol eras and with both engines."""
 
 from __future__ import annotations
 
 import json
 import signal
 import subprocess
-from tempfile import TemporaryFile
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from malformed import NO_JSON, REFUSED, UNANSWERED, nested
-from mcp.types import JSONRPCError, JSONRPCMessage, JSONRPCRequest
 from oracle import ERAS, LEGACY, MODERN
-from stdio_peer import PATIENCE_S, SAMPLE, Peer, talking
-from toolmason_runtime.transports.framing import EDGE_BYTES, MAX_MESSAGE_BYTES, MalformedError, lines, receive
+from stdio_peer import PATIENCE_S, Peer, sample, talking
+from toolmason_runtime.transports.messages import MAX_MESSAGE_BYTES
 
-JSON_LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.just("2.0")
-NAMES = st.sampled_from(["jsonrpc", "id", "method", "params", "result", "error", "other"])
-
-
-def members(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
-    return st.dictionaries(NAMES, inner, max_size=5)
-
-
-def as_line(value: Any) -> bytes:
-    return json.dumps(value).encode()
-
-
+pytestmark = pytest.mark.usefixtures("each_engine")
 both_eras = pytest.mark.parametrize("version", ERAS)
 SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 HANDSHAKE = {"protocolVersion": LEGACY, "capabilities": {}, "clientInfo": {"name": "deaf", "version": "0"}}
@@ -36,7 +21,7 @@ CALL_FLOOD = {"method": "tools/call", "params": {"name": "flood", "arguments": {
 
 
 def test_handshake_says_who_the_server_is() -> None:
-    peer = Peer(SAMPLE, LEGACY)
+    peer = Peer(sample(), LEGACY)
     try:
         opened = peer.open()
     finally:
@@ -50,7 +35,7 @@ def test_handshake_says_who_the_server_is() -> None:
 
 
 def test_discovery_says_who_the_server_is_and_may_be_cached() -> None:
-    peer = Peer(SAMPLE, MODERN)
+    peer = Peer(sample(), MODERN)
     try:
         found = peer.open()
     finally:
@@ -298,7 +283,7 @@ def test_malformed_notification_or_response_is_never_answered(version: str) -> N
 
 
 def test_first_line_of_a_connection_may_be_malformed() -> None:
-    peer = Peer(SAMPLE, LEGACY)
+    peer = Peer(sample(), LEGACY)
     try:
         peer.write(b"{bad")
         assert peer.next_message()["error"]["code"] == -32700
@@ -370,44 +355,6 @@ def test_message_of_exactly_the_bound_passes(version: str) -> None:
         result = peer.call("shout", {"text": "x" * (MAX_MESSAGE_BYTES - frame)})
 
     assert len(result["content"][0]["text"]) == MAX_MESSAGE_BYTES - frame
-
-
-@given(st.lists(st.binary(max_size=8) | st.sampled_from([b"\n", b"\r\n", b"[", b"x" * 70_000]), max_size=12))
-def test_lines_are_those_of_the_input_whatever_pieces_they_come_in(pieces: list[bytes]) -> None:
-    data = b"".join(pieces)
-    with TemporaryFile() as source:
-        source.write(data)
-        source.seek(0)
-        found = list(lines(source.fileno()))
-
-    assert found == [line for line in data.split(b"\n") if line.strip()]
-
-
-def test_line_that_is_too_long_is_passed_over_whole_and_those_about_it_are_kept() -> None:
-    with TemporaryFile() as source:
-        source.write(b"before\n" + b"x" * MAX_MESSAGE_BYTES + b"\n" + b"y" * (3 * MAX_MESSAGE_BYTES) + b"\nafter")
-        source.seek(0)
-        found = list(lines(source.fileno()))
-
-    assert found == [b"before", b"x" * MAX_MESSAGE_BYTES, b"y" * (MAX_MESSAGE_BYTES + EDGE_BYTES), b"after"]
-
-
-def read_or_refused(line: bytes) -> JSONRPCMessage | MalformedError:
-    try:
-        return receive(line).message
-    except MalformedError as malformed:
-        return malformed
-
-
-@given(st.binary() | st.recursive(JSON_LEAVES, lambda inner: st.lists(inner) | members(inner)).map(as_line))
-def test_whatever_stands_in_a_line_is_a_message_or_refused(line: bytes) -> None:
-    match read_or_refused(line):
-        case MalformedError(answer=JSONRPCError(error=error)):
-            assert error.code in (-32700, -32600)
-        case MalformedError(answer=answer):
-            assert answer is None
-        case JSONRPCRequest(id=found):
-            assert isinstance(found, int | str)
 
 
 @both_eras
@@ -485,7 +432,7 @@ def test_handler_that_blocks_the_loop_does_not_keep_the_server(ending: str) -> N
 
 @pytest.mark.parametrize("signals", [1, 2])
 def test_handler_that_nobody_listens_to_does_not_keep_the_server(signals: int) -> None:
-    with subprocess.Popen(SAMPLE, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as server:
+    with subprocess.Popen(sample(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as server:
         assert server.stdin is not None
         assert server.stderr is not None
         try:
@@ -501,7 +448,7 @@ def test_handler_that_nobody_listens_to_does_not_keep_the_server(signals: int) -
 
 
 def test_server_ends_when_nobody_reads_its_output() -> None:
-    with subprocess.Popen(SAMPLE, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as server:
+    with subprocess.Popen(sample(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as server:
         assert server.stdin is not None
         assert server.stdout is not None
         assert server.stderr is not None

@@ -11,7 +11,8 @@ from typing import Final
 from mcp.shared.message import SessionMessage
 from toolmason_runtime.programs.launcher_client import Execution, Limits
 from toolmason_runtime.programs.running_process import RunningProcess
-from toolmason_runtime.transports.framing import MalformedError, receive
+from toolmason_runtime.transports.framing import error_message, receive
+from toolmason_runtime.transports.messages import MalformedError
 from toolmason_runtime.upstreams.process import MAX_MESSAGE_BYTES, UpstreamProcess
 from toolmason_runtime.upstreams.spec import Upstream
 
@@ -56,7 +57,8 @@ class AuditedProcess(UpstreamProcess):
         try:
             return SessionMessage(receive(line, max_bytes=MAX_MESSAGE_BYTES).message)
         except MalformedError as malformed:
-            return malformed if malformed.response_error is None else SessionMessage(malformed.response_error)
+            error = malformed.response_error
+            return malformed if error is None else SessionMessage(error_message(error))
 
     def _log_errors(self, data: bytes) -> None:
         self._errors_tail += data

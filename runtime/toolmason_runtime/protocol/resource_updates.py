@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from typing import Final
 
+from toolmason_runtime.protocol.errors import INVALID_PARAMS, MethodError
+
+MAX_SUBSCRIPTIONS: Final = 1000
+"""Maximum number of subscriptions of one connection, or of one stream (2026-07-28)."""
 Listener = Callable[[str], Awaitable[None]]
 """A transport: sends the URI of a changed resource to its subscribers."""
 
@@ -22,3 +27,8 @@ class ResourceUpdates:
         """Pass a URI to all listeners."""
         for listener in self._listeners:
             await listener(uri)
+
+
+def too_many_subscriptions() -> MethodError:
+    """Return the error for a client that subscribes to too much."""
+    return MethodError(INVALID_PARAMS, f"at most {MAX_SUBSCRIPTIONS} subscriptions; unsubscribe from others first")

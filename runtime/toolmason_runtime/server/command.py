@@ -23,6 +23,9 @@ __all__ = ["OptionSpec", "main", "option_values"]
 EXPOSE_ALL = "GEMINI_EXPOSE_ALL_TOOLS"
 """Environment variable that, when `true`, lists every tool."""
 _ENVIRONMENT = f"Setting {EXPOSE_ALL}=true is the same as --classic --all; --discovery overrides the style."
+LEAN = "lean"
+ENGINES = ("sdk", LEAN)
+"""What carries the protocol over stdio: the official SDK, or the standard library."""
 LOG_LEVELS = ("debug", "info", "warning", "error", "critical")
 _NOISY_LOGGERS = ("mcp", "sse_starlette")
 """Loggers that on `debug` log whole requests and results."""
@@ -112,21 +115,18 @@ def main(
         return _print_tools(tools)
     values = option_values(options, {option.name: getattr(args, f"option_{option.name}") for option in options})
 
-    def make_server() -> Any:
+    def make_dispatcher() -> Any:
         from toolmason_runtime.server.dispatch import Dispatcher
         from toolmason_runtime.server.preparation import DELAY_S
-        from toolmason_runtime.server.sdk import sdk_server
 
-        return sdk_server(
-            Dispatcher(
-                catalogue,
-                selection=selection,
-                load_index=load_index,
-                load_postings=load_postings,
-                options=values,
-                commands=commands,
-                prepare_after_s=DELAY_S,
-            )
+        return Dispatcher(
+            catalogue,
+            selection=selection,
+            load_index=load_index,
+            load_postings=load_postings,
+            options=values,
+            commands=commands,
+            prepare_after_s=DELAY_S,
         )
 
     _open_standard_streams()
@@ -137,7 +137,7 @@ def main(
     _log_to_stderr(args.log_level)
     if startup_check:
         _schedule_startup_check(startup_check)
-    return (_serve_http if args.http else _serve_stdio)(make_server, args, prog, shutdown)
+    return (_serve_http if args.http else _serve_stdio)(make_dispatcher, args, prog, shutdown)
 
 
 def _open_standard_streams() -> None:
@@ -149,16 +149,34 @@ def _open_standard_streams() -> None:
             os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
 
 
-def _serve_stdio(make_server: Callable[[], Any], args: argparse.Namespace, prog: str, shutdown: Shutdown) -> NoReturn:  # noqa: ARG001  as _serve_http
+def _serve_stdio(
+    make_dispatcher: Callable[[], Any], args: argparse.Namespace, prog: str, shutdown: Shutdown
+) -> NoReturn:
     if sys.stdin is not None and sys.stdin.isatty():
         print(f"{prog} serves MCP on stdin and stdout: register it with an MCP client, or see --help", file=sys.stderr)  # noqa: T201  for the user
-    from toolmason_runtime.transports import stdio
+    if args.engine == LEAN:
+        from toolmason_runtime.transports.stdio.lean import serve
 
-    stdio.serve(make_server, shutdown)
+        serve(make_dispatcher, shutdown)
+    else:
+        from toolmason_runtime.transports.stdio import sdk
+
+        sdk.serve(_server_maker(make_dispatcher), shutdown)
     shutdown.exit()
 
 
-def _serve_http(make_server: Callable[[], Any], args: argparse.Namespace, prog: str, shutdown: Shutdown) -> int:
+def _server_maker(make_dispatcher: Callable[[], Any]) -> Callable[[], Any]:
+    """Return a function that makes the SDK's server."""
+
+    def make_server() -> Any:
+        from toolmason_runtime.server.sdk import sdk_server
+
+        return sdk_server(make_dispatcher())
+
+    return make_server
+
+
+def _serve_http(make_dispatcher: Callable[[], Any], args: argparse.Namespace, prog: str, shutdown: Shutdown) -> int:
     from toolmason_runtime.transports import http
     from toolmason_runtime.transports.http_access import AccessError
 
@@ -172,7 +190,7 @@ def _serve_http(make_server: Callable[[], Any], args: argparse.Namespace, prog: 
     try:
         token, note = _token(prog, args.token_file, is_required=is_remote)
         http.serve(
-            make_server,
+            _server_maker(make_dispatcher),
             shutdown,
             host=args.host,
             port=args.port,
@@ -224,6 +242,13 @@ def _parser(
         choices=LOG_LEVELS,
         default="warning",
         help="minimum level of messages logged to stderr (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--engine",
+        choices=ENGINES,
+        default=ENGINES[0],
+        help="implementation of the protocol over stdio: the official SDK, or one that starts faster"
+        " (default: %(default)s)",
     )
     parser.add_argument(
         "--debuggable",

@@ -104,6 +104,8 @@ class Dispatcher:
         self._tools: dict[str, _Tool] = {}
         self.updates = ResourceUpdates()
         """The announcements of changed resources."""
+        self.before_handler: Callable[[], None] | None = None
+        """Called before a handler of a tool, prompt or resource runs; what it raises ends the request."""
 
     @property
     def server(self) -> ServerEntry:
@@ -226,6 +228,8 @@ class Dispatcher:
         return tool.results.to_wire(await tool.binding.result(arguments, await self._new_call(name, context)))
 
     async def _new_call(self, name: str, context: Context) -> ToolCall:
+        if self.before_handler is not None:
+            self.before_handler()
         state = (*self._state, self.updates, self._chunks, *await self._lifespan.state())
         if "upstreams" in self._catalogue:
             state = (*state, self._upstreams)

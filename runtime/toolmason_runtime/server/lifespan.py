@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import importlib
 import logging
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from contextvars import Context
+from typing import TYPE_CHECKING
 
 from toolmason_runtime.protocol.errors import INTERNAL, ToolError
+
+if TYPE_CHECKING:
+    import asyncio
 
 Options = Mapping[str, str | tuple[str, ...]]
 """The values of the manifest's options, by name."""
@@ -30,7 +33,7 @@ class Lifespan:
         self._target = target
         self._options = options
         self._entered: asyncio.Future[tuple[object, ...]] | None = None
-        self._closing = asyncio.Event()
+        self._closing: asyncio.Event | None = None
         self._task: asyncio.Task[None] | None = None
 
     async def state(self) -> tuple[object, ...]:
@@ -41,6 +44,8 @@ class Lifespan:
         """
         if not self._target:
             return ()
+        import asyncio
+
         if self._entered is None:
             self._entered = asyncio.get_running_loop().create_future()
             self._closing = asyncio.Event()
@@ -51,8 +56,10 @@ class Lifespan:
     async def aclose(self) -> None:
         """Exit the context manager if it is open. It may be entered again afterwards."""
         task, entered, self._task, self._entered = self._task, self._entered, None, None
-        if task is None or entered is None:
+        if task is None or entered is None or self._closing is None:
             return
+        import asyncio
+
         if entered.done():
             self._closing.set()
         else:
@@ -60,6 +67,8 @@ class Lifespan:
         await asyncio.wait([task])
 
     async def _live(self, entered: asyncio.Future[tuple[object, ...]], closing: asyncio.Event) -> None:
+        import asyncio
+
         try:
             async with self._manager() as state:
                 entered.set_result(_objects(state))

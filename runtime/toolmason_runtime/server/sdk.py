@@ -6,14 +6,12 @@ earlier, with a handshake and requests from the server to the client.
 
 from __future__ import annotations
 
-import json
 import logging
 import weakref
-from collections.abc import AsyncIterator, Collection, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from functools import cached_property
-from typing import Any, Final, cast, get_args
-from uuid import uuid4
+from typing import Any, Final, cast
 
 import anyio
 from mcp import types
@@ -27,8 +25,14 @@ from mcp.shared.message import ServerMessageMetadata
 from mcp.types import methods
 from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import BaseModel, ConfigDict, ValidationError
-from toolmason_runtime.protocol.call import InputRequired, Level, can_elicit
-from toolmason_runtime.protocol.errors import RESOURCE_NOT_FOUND, MethodError, ToolError
+from toolmason_runtime.protocol.call import Level
+from toolmason_runtime.protocol.errors import RESOURCE_NOT_FOUND, MethodError
+from toolmason_runtime.protocol.request_context import (
+    DEFAULT_LEVEL,
+    RequestContext,
+    malformed_answer,
+    refused_by_client,
+)
 from toolmason_runtime.server.dispatch import Dispatcher
 from toolmason_runtime.server.subscribers import Subscribers
 
@@ -49,9 +53,6 @@ METHODS: Final[Mapping[str, type[BaseModel]]] = {
     "completion/complete": types.CompleteRequestParams,
 }
 """The methods that a dispatcher may answer, with the parameters as the SDK checks them."""
-LEVELS: Final[tuple[Level, ...]] = get_args(Level)
-DEFAULT_LEVEL: Final[Level] = "info"
-"""Minimum level sent to a client of 2025-11-25 that has not set one."""
 
 _log = logging.getLogger(__name__)
 
@@ -160,15 +161,12 @@ class _Levels:
         self._by_client[id(client)] = level
 
 
-class SdkContext:
+class SdkContext(RequestContext):
     """The SDK's implementation of `Context`. `level` is the log level of the connection."""
 
-    def __init__(self, ctx: ServerRequestContext[Any], level: Level) -> None:
+    def __init__(self, ctx: ServerRequestContext[Any, Any], level: Level) -> None:
+        super().__init__(ctx.params, level, is_modern=ctx.protocol_version in MODERN_PROTOCOL_VERSIONS)
         self._ctx = ctx
-        self._level = level
-        self.is_modern = ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
-        self.operation_id = uuid4().hex
-        """Identity of this request within the process."""
 
     @cached_property
     def capabilities(self) -> Mapping[str, Any]:
@@ -196,55 +194,10 @@ class SdkContext:
         """Send progress; the SDK drops it if the request has no token."""
         await self._ctx.session.report_progress(progress, total, message)
 
-    async def log(self, level: Level, data: Any, logger: str | None) -> None:
-        """Send a log message if its level is at least that of the request, or of the connection (2025-11-25)."""
-        min_level = (self._ctx.meta or {}).get(types.LOG_LEVEL_META_KEY) if self.is_modern else self._level
-        if min_level not in LEVELS or LEVELS.index(level) < LEVELS.index(min_level):
-            return
+    async def _send_log(self, level: Level, data: Any, logger: str | None) -> None:
         params = types.LoggingMessageNotificationParams(level=level, data=data, logger=logger)
         notification = types.LoggingMessageNotification(params=params)
         await self._ctx.session.send_notification(notification, related_request_id=self._ctx.request_id)
-
-    async def request(self, key: str, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
-        """Send a request to the client and return its response.
-
-        Raises:
-            InputRequired: the client must respond before the handler can continue (2026-07-28).
-            MethodError: it has not declared the capability (2026-07-28).
-            ToolError: it has not declared the capability, or responded with an error (2025-11-25 and earlier).
-        """
-        missing = _missing_capability(method, params, self.capabilities)
-        if self.is_modern:
-            if missing:
-                data = {"requiredCapabilities": missing}
-                reason = f"This tool needs the client capability {_capability_name(missing)}"
-                raise MethodError(types.MISSING_REQUIRED_CLIENT_CAPABILITY, reason, data)
-            return self._carried_response(key, method, params)
-        if missing:
-            raise ToolError(f"This tool needs a client with {_capability_name(missing)}", code="CAPABILITY_MISSING")
-        return await self._send_request(method, params)
-
-    @property
-    def answered(self) -> Collection[str]:
-        """Keys of the responses of this call."""
-        return self._responses.keys()
-
-    def responses_so_far(self) -> str:
-        """Return all responses of this call as JSON for `requestState`: the client repeats only the latest itself."""
-        return json.dumps(self._responses)
-
-    @cached_property
-    def _responses(self) -> dict[str, Any]:
-        params = self._ctx.params or {}
-        carried = params.get("requestState")  # sealed by RequestStateBoundary, so the client cannot have changed it
-        return {**(json.loads(carried) if carried else {}), **(params.get("inputResponses") or {})}
-
-    def _carried_response(self, key: str, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
-        response = self._responses.get(key)
-        if response is None or not _is_response_to(method, response):
-            self._responses.pop(key, None)
-            raise InputRequired({key: {"method": method, "params": dict(params)}})
-        return cast("dict[str, Any]", response)
 
     async def _send_request(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
         request = cast("types.ServerRequest", methods.parse_server_request(method, _HANDSHAKE, params))
@@ -252,9 +205,9 @@ class SdkContext:
         try:
             response = await self._ctx.session.send_request(request, _Response, metadata=related)
         except MCPError as error:
-            raise ToolError(f"The client did not answer {method}: {error.message}", code="CLIENT_REFUSED") from error
+            raise refused_by_client(method, error.message) from error
         except ValidationError as error:
-            raise ToolError(f"The client's answer to {method} is malformed", code="CLIENT_REFUSED") from error
+            raise malformed_answer(method) from error
         return response.model_dump(mode="json")
 
 
@@ -265,31 +218,6 @@ class _Response(BaseModel):
     """A client's response, which the SDK has validated for its method."""
 
     model_config = ConfigDict(extra="allow")
-
-
-def _is_response_to(method: str, response: Any) -> bool:
-    """Return whether `response` is a valid result of `method`; the results are the same in both eras."""
-    try:
-        methods.validate_client_result(method, _HANDSHAKE, response)
-    except ValidationError:
-        return False
-    return True
-
-
-def _missing_capability(method: str, params: Mapping[str, Any], declared: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the capabilities that `method` requires and the client has not declared."""
-    if method == "elicitation/create":
-        mode = params.get("mode", "form")
-        return {} if can_elicit(declared, mode) else {"elicitation": {mode: {}}}
-    if method == "sampling/createMessage":
-        required: dict[str, Any] = {"tools": {}} if {"tools", "toolChoice"} & params.keys() else {}
-        has_all = "sampling" in declared and required.keys() <= declared["sampling"].keys()
-        return {} if has_all else {"sampling": required}
-    return {} if "roots" in declared else {"roots": {}}
-
-
-def _capability_name(missing: Mapping[str, Any]) -> str:
-    return ", ".join(".".join([name, *parts]) for name, parts in missing.items())
 
 
 def _input_schema(dispatcher: Dispatcher, name: str) -> Mapping[str, Any] | None:

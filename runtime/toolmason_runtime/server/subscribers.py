@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from mcp import types
@@ -13,11 +13,10 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ResourceUpdated
 from pydantic import BaseModel
-from toolmason_runtime.protocol.errors import INVALID_PARAMS, MethodError
+from toolmason_runtime.protocol.errors import MethodError
+from toolmason_runtime.protocol.resource_updates import MAX_SUBSCRIPTIONS, too_many_subscriptions
 from toolmason_runtime.server.dispatch import Dispatcher
 
-MAX_SUBSCRIPTIONS: Final = 1000
-"""Maximum number of subscriptions of one connection, or of one stream (2026-07-28)."""
 Forward = Callable[[ServerRequestContext[None], BaseModel], Awaitable[dict[str, Any]]]
 """Passes a request to the dispatcher."""
 
@@ -53,7 +52,7 @@ class Subscribers:
         """Open a stream for the resources that a client can subscribe to; the acknowledgement omits all else."""
         uris = dict.fromkeys(params.notifications.resource_subscriptions or ())
         if len(uris) > MAX_SUBSCRIPTIONS:
-            raise _too_many_subscriptions()
+            raise too_many_subscriptions()
         served = [uri for uri in uris if await self._is_served(ctx, uri)]
         supported = types.SubscriptionFilter(resource_subscriptions=served)
         return await self._listen_handler(ctx, params.model_copy(update={"notifications": supported}))
@@ -71,7 +70,7 @@ class Subscribers:
         result = await self._forward(ctx, params)
         uris = self._uris(ctx)
         if params.uri not in uris and len(uris) >= MAX_SUBSCRIPTIONS:
-            raise _too_many_subscriptions()
+            raise too_many_subscriptions()
         uris.add(params.uri)
         return result
 
@@ -84,8 +83,3 @@ class Subscribers:
     def _uris(self, ctx: ServerRequestContext[None]) -> set[str]:
         connection = ctx.session._connection  # noqa: SLF001  the SDK has no public attribute
         return self._connections.setdefault(connection, set())
-
-
-def _too_many_subscriptions() -> MethodError:
-    text = f"at most {MAX_SUBSCRIPTIONS} subscriptions; unsubscribe from others first"
-    return MethodError(INVALID_PARAMS, text)

@@ -18,7 +18,8 @@ from toolmason_runtime.programs.execute import Command, base_environment, start
 from toolmason_runtime.programs.launcher_client import Limits
 from toolmason_runtime.programs.process_group import Process
 from toolmason_runtime.programs.running_process import RunningProcess
-from toolmason_runtime.transports.framing import LineBuffer, MalformedError, encode_message, receive
+from toolmason_runtime.transports.framing import encode_message, error_message, receive
+from toolmason_runtime.transports.messages import LineBuffer, MalformedError
 from toolmason_runtime.upstreams.spec import Upstream
 
 MAX_MESSAGE_BYTES: Final = 32 * 1024 * 1024
@@ -125,7 +126,8 @@ class UpstreamProcess:
             self._invalid_lines += 1
             if self._invalid_lines <= _MAX_INVALID_LINES:
                 _log.warning("upstream %s: ignored an invalid line: %s", self._upstream.name, malformed)
-            return None if malformed.response_error is None else SessionMessage(malformed.response_error)
+            error = malformed.response_error
+            return None if error is None else SessionMessage(error_message(error))
 
     async def _write(self, to_send: MemoryObjectReceiveStream[SessionMessage]) -> None:
         stdin = self._process.stdin

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import shutil
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from typing import Any
 
 import pytest
 from mcp import Client
+from mcp.client.stdio import StdioServerParameters, stdio_client
 from oracle import LEGACY, MODERN, Oracle, watched
 from toolmason_runtime.protocol.selection import Selection
 
@@ -34,6 +36,29 @@ def build_server(notes_project: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
     yield importlib.import_module("notes_server.server").build_server
     for name in [name for name in sys.modules if name.partition(".")[0] in ("notes_server", "notes_tools")]:
         del sys.modules[name]
+
+
+@pytest.fixture
+def notes_process(notes_project: Path) -> Callable[..., Any]:
+    """The function that returns a transport to the generated server in a process of its own, with these flags."""
+
+    def start(*flags: str) -> Any:
+        roots = os.pathsep.join(str(notes_project / root) for root in ("generated", "handlers"))
+        return stdio_client(
+            StdioServerParameters(
+                command=sys.executable, args=["-m", "notes_server", *flags], env={**os.environ, "PYTHONPATH": roots}
+            )
+        )
+
+    return start
+
+
+@pytest.fixture(params=["sdk", "lean"])
+def notes_server(
+    request: pytest.FixtureRequest, build_server: Callable[..., Any], notes_process: Callable[..., Any]
+) -> Any:
+    """The generated server: in this process with the SDK, and in a process of its own with the lean engine."""
+    return build_server() if request.param == "sdk" else notes_process("--engine", "lean")
 
 
 @pytest.fixture(params=["legacy", MODERN])

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
-import sys
 from base64 import b64decode
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
@@ -17,13 +15,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from mcp import Client
-from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.shared.exceptions import MCPError
 from mcp.shared.subscriptions import ResourceUpdated
 from mcp.types import BlobResourceContents, SubscriptionFilter, TextResourceContents
 from oracle import LEGACY, MODERN
+from toolmason_runtime.protocol.resource_updates import MAX_SUBSCRIPTIONS
 from toolmason_runtime.protocol.uri_template import match_uri
-from toolmason_runtime.server.subscribers import MAX_SUBSCRIPTIONS
+from toolmason_runtime.server.command import ENGINES
 
 pytestmark = pytest.mark.anyio
 Talking = Callable[..., AbstractAsyncContextManager[Client]]
@@ -109,7 +107,7 @@ async def test_a_resource_that_cannot_be_read_is_an_error(talking: Talking, uri:
 
 
 @pytest.mark.filterwarnings("ignore:resources/.*subscribe is removed")
-async def test_a_subscriber_learns_of_a_change_until_it_unsubscribes(build_server: Callable[..., Any]) -> None:
+async def test_a_subscriber_learns_of_a_change_until_it_unsubscribes(notes_server: Any) -> None:
     changes: asyncio.Queue[str] = asyncio.Queue()
 
     async def heard(message: Any) -> None:
@@ -119,7 +117,7 @@ async def test_a_subscriber_learns_of_a_change_until_it_unsubscribes(build_serve
     async def add(client: Client, day: str) -> None:
         await client.call_tool("add_note", {"day": day, "text": "New."})
 
-    async with Client(build_server(), mode="legacy", message_handler=heard) as client:
+    async with Client(notes_server, mode="legacy", message_handler=heard) as client:
         assert client.server_capabilities
         assert client.server_capabilities.resources
         assert client.server_capabilities.resources.subscribe
@@ -141,8 +139,8 @@ async def test_a_subscriber_learns_of_a_change_until_it_unsubscribes(build_serve
 
 
 @pytest.mark.filterwarnings("ignore:resources/.*subscribe is removed")
-async def test_a_connection_has_a_limited_number_of_subscriptions(build_server: Callable[..., Any]) -> None:
-    async with Client(build_server(), mode="legacy") as client:
+async def test_a_connection_has_a_limited_number_of_subscriptions(notes_server: Any) -> None:
+    async with Client(notes_server, mode="legacy") as client:
         for number in range(MAX_SUBSCRIPTIONS):
             await client.subscribe_resource(f"notes://pages/{number}")
         await client.subscribe_resource("notes://pages/1")
@@ -150,8 +148,8 @@ async def test_a_connection_has_a_limited_number_of_subscriptions(build_server: 
             await client.subscribe_resource("notes://pages/2027")
 
 
-async def test_a_stream_of_subscriptions_announces_changes_and_no_lists(build_server: Callable[..., Any]) -> None:
-    async with Client(build_server(), mode="auto") as client:
+async def test_a_stream_of_subscriptions_announces_changes_and_no_lists(notes_server: Any) -> None:
+    async with Client(notes_server, mode="auto") as client:
         async with client.listen(resource_subscriptions=["notes://pages/2027-02-01"]) as subscription:
             for day in ("2027-02-02", "2027-02-01"):
                 await client.call_tool("add_note", {"day": day, "text": "New."})
@@ -165,10 +163,10 @@ async def test_a_stream_of_subscriptions_announces_changes_and_no_lists(build_se
     assert (capabilities.resources.subscribe, capabilities.resources.list_changed) == (True, False)
 
 
-async def test_a_stream_acknowledges_only_what_the_server_announces(build_server: Callable[..., Any]) -> None:
+async def test_a_stream_acknowledges_only_what_the_server_announces(notes_server: Any) -> None:
     page = "notes://pages/2027-02-01"
     async with (
-        Client(build_server(), mode="auto") as client,
+        Client(notes_server, mode="auto") as client,
         client.listen(
             tools_list_changed=True, resource_subscriptions=[page, "notes://guide", "file:///etc/passwd", page]
         ) as subscription,
@@ -178,9 +176,9 @@ async def test_a_stream_acknowledges_only_what_the_server_announces(build_server
     assert honored == SubscriptionFilter(resource_subscriptions=[page])
 
 
-async def test_a_stream_has_a_limited_number_of_subscriptions(build_server: Callable[..., Any]) -> None:
+async def test_a_stream_has_a_limited_number_of_subscriptions(notes_server: Any) -> None:
     pages = [f"notes://pages/{number}" for number in range(MAX_SUBSCRIPTIONS + 1)]
-    async with Client(build_server(), mode="auto") as client:
+    async with Client(notes_server, mode="auto") as client:
         async with client.listen(resource_subscriptions=pages[1:]):
             pass
         with pytest.raises(MCPError, match="at most 1000 subscriptions"):
@@ -189,14 +187,11 @@ async def test_a_stream_has_a_limited_number_of_subscriptions(build_server: Call
 
 
 @pytest.mark.parametrize("mode", ["legacy", MODERN])
-async def test_a_real_process_serves_prompts_and_resources_over_stdio(mode: Any, notes_project: Path) -> None:
-    roots = os.pathsep.join(str(notes_project / root) for root in ("generated", "handlers"))
-    server = StdioServerParameters(
-        command=sys.executable,
-        args=["-m", "notes_server", "--no-command-prompts"],
-        env={**os.environ, "PYTHONPATH": roots},
-    )
-    async with Client(stdio_client(server), mode=mode) as client:
+@pytest.mark.parametrize("engine", ENGINES)
+async def test_a_real_process_serves_prompts_and_resources_over_stdio(
+    mode: Any, engine: str, notes_process: Callable[..., Any]
+) -> None:
+    async with Client(notes_process("--no-command-prompts", "--engine", engine), mode=mode) as client:
         names = [prompt.name for prompt in (await client.list_prompts(cursor=None)).prompts]
         (page,) = (await client.read_resource("notes://pages/2026-11-21")).contents
 

@@ -1,4 +1,4 @@
-"""Serve MCP over standard input and output, and keep all other output away from them.
+"""Serve MCP over standard input and output with the SDK.
 
 The SDK's own transport cannot be interrupted while it waits for input, and uses a thread pool for each line. Here one
 daemon thread reads and one writes; the exit of the process does not wait for them.
@@ -7,13 +7,12 @@ daemon thread reads and one writes; the exit of the process does not wait for th
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
-import os
-import sys
 import threading
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine
 from concurrent.futures import CancelledError
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import asynccontextmanager, suppress
 from queue import SimpleQueue
 from typing import Any
 
@@ -21,19 +20,21 @@ import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.server.lowlevel import Server
 from mcp.shared.message import SessionMessage
-from toolmason_runtime.transports.framing import MalformedError, encode_message, lines, receive
+from toolmason_runtime.transports.framing import encode_message, error_message, receive
+from toolmason_runtime.transports.messages import MalformedError, lines
 from toolmason_runtime.transports.shutdown import Shutdown
+from toolmason_runtime.transports.stdio.descriptors import own_streams, write_all
 
 MAX_QUEUED_MESSAGES = 64
 """Maximum number of messages that wait for a slow client. They are sent even if the server ends."""
 
-_log = logging.getLogger(__name__)
+_log = logging.getLogger(__package__)
 _Incoming = SessionMessage | Exception
 
 
 def serve(make_server: Callable[[], Server[Any]], shutdown: Shutdown) -> None:
     """Serve until the input ends, the client closes the output, or a signal arrives; then cancel the running calls."""
-    with _own_streams() as (source, sink):
+    with own_streams() as (source, sink):
         asyncio.run(_serve(make_server(), source, sink, shutdown))
 
 
@@ -91,9 +92,9 @@ def _read(
         except MalformedError as malformed:
             _log.warning("ignored invalid input line: %s", malformed)
             if malformed.answer is not None:
-                wait_for(writer.write(encode_message(malformed.answer) + b"\n"))
+                wait_for(writer.write(json.dumps(malformed.answer).encode() + b"\n"))
             if malformed.response_error is not None:
-                wait_for(received.send(SessionMessage(malformed.response_error)))
+                wait_for(received.send(SessionMessage(error_message(malformed.response_error))))
 
     # The server may end first, because of a signal or a closed output.
     with suppress(RuntimeError, CancelledError, anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):
@@ -133,40 +134,11 @@ class _Writer:
     def _work(self) -> None:
         while True:
             data, done = self._queue.get()
-            is_success = self._write_all(data)
+            is_success = write_all(self._sink, data)
             with suppress(RuntimeError):
                 self._loop.call_soon_threadsafe(_settle, done, is_success)
-
-    def _write_all(self, data: bytes) -> bool:
-        rest = memoryview(data)
-        try:
-            while rest:
-                rest = rest[os.write(self._sink, rest) :]
-        except OSError:
-            return False
-        return True
 
 
 def _settle(done: asyncio.Future[bool], is_success: bool) -> None:
     if not done.done():
         done.set_result(is_success)
-
-
-@contextmanager
-def _own_streams() -> Iterator[tuple[int, int]]:
-    """Reserve standard input and output for the protocol.
-
-    Handlers and the programs that they start get an empty standard input, and their output goes to standard error.
-    """
-    source, sink = os.dup(0), os.dup(1)
-    null_device = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(null_device, 0)
-    os.dup2(2, 1)
-    os.close(null_device)
-    try:
-        yield source, sink
-    finally:
-        # Buffered output of handlers must not go to the restored stream. `sys.stdout` is None without a stream.
-        with suppress(OSError, ValueError, AttributeError):
-            sys.stdout.flush()
-        os.dup2(sink, 1)

@@ -1,0 +1,38 @@
+"""Encode messages as lines of JSON."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from toolmason_runtime.protocol.errors import MethodError
+from toolmason_runtime.protocol.results import encodable
+from toolmason_runtime.transports.messages import RequestId
+
+
+def encode(message: dict[str, Any]) -> bytes:
+    """Return a message as JSON on one line, with its line end."""
+    try:
+        text = json.dumps(message, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        return text.encode() + b"\n"
+    except (TypeError, ValueError):
+        return _encode_anything(message)
+
+
+def _encode_anything(message: dict[str, Any]) -> bytes:
+    """Encode a message with objects of Python, such as models and paths, in the data of a log message."""
+    from pydantic_core import to_json, to_jsonable_python
+
+    return to_json(encodable(to_jsonable_python(message, inf_nan_mode="null")), inf_nan_mode="null") + b"\n"
+
+
+def encode_result(identity: RequestId, result: dict[str, Any]) -> bytes:
+    """Return the response to a request."""
+    return encode({"jsonrpc": "2.0", "id": identity, "result": result})
+
+
+def encode_error(identity: RequestId, error: MethodError) -> bytes:
+    """Return the error response to a request."""
+    data = {} if error.data is None else {"data": error.data}
+    body = {"code": error.code, "message": error.message, **data}
+    return encode({"jsonrpc": "2.0", "id": identity, "error": body})

@@ -1,0 +1,62 @@
+"""The second phase of the lean engine: an event loop, one thread that reads and one that writes."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from toolmason_runtime.transports.stdio.connection import Connection
+from toolmason_runtime.transports.stdio.pipes import Output, start_reader
+
+if TYPE_CHECKING:
+    from toolmason_runtime.protocol.dispatching import Dispatching
+    from toolmason_runtime.transports.messages import LineBuffer
+    from toolmason_runtime.transports.shutdown import Shutdown
+    from toolmason_runtime.transports.stdio.session import Session
+
+_log = logging.getLogger(__package__)
+
+
+def serve(
+    dispatcher: Dispatching,
+    session: Session,
+    source: int,
+    sink: int,
+    shutdown: Shutdown,
+    *,
+    lines: Iterable[bytes],
+    buffer: LineBuffer,
+) -> None:
+    """Serve until the input ends, the client closes the output, or a signal arrives; then cancel the running calls.
+
+    `lines` were read before and not answered; `buffer` contains the beginning of the next line.
+    """
+
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        ended = asyncio.Event()
+
+        def stop() -> None:
+            with suppress(RuntimeError):
+                loop.call_soon_threadsafe(ended.set)
+
+        shutdown.serve(stop)
+        output = Output(sink, shutdown.stop)
+        connection = Connection(dispatcher, session, output)
+        start_reader(source, connection.receive, shutdown.stop, first=lines, buffer=buffer)
+        await ended.wait()
+        await _close(connection, dispatcher)
+        await output.flush()
+
+    asyncio.run(main())
+
+
+async def _close(connection: Connection, dispatcher: Dispatching) -> None:
+    try:
+        await connection.close()
+        await dispatcher.aclose()
+    except Exception:  # noqa: BLE001  the process ends
+        _log.debug("error during shutdown", exc_info=True)

@@ -1,0 +1,129 @@
+"""The first phase of the lean engine: lists, searches and refusals, without an event loop or a thread."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Final
+
+from toolmason_runtime.protocol.errors import INTERNAL_ERROR, MethodError
+from toolmason_runtime.transports.messages import CHUNK_BYTES, LineBuffer, MalformedError, Wire, decode
+from toolmason_runtime.transports.shutdown import Shutdown, leave
+from toolmason_runtime.transports.stdio.descriptors import write_all
+from toolmason_runtime.transports.stdio.encoding import encode, encode_error, encode_result
+
+if TYPE_CHECKING:
+    from toolmason_runtime.protocol.dispatching import Dispatching
+    from toolmason_runtime.transports.stdio.session import Session
+
+_PLAIN: Final = frozenset({"tools/list", "tools/call", "prompts/list", "resources/list", "resources/templates/list"})
+"""The methods that may be answered without the context of the request."""
+_log = logging.getLogger(__package__)
+
+
+class NeedsLoopError(BaseException):
+    """A handler has to run. Not an `Exception`, so that it is not converted to the error of a tool."""
+
+
+class Plain:
+    """Answers the messages of a client one by one, until a handler has to run.
+
+    A signal ends the process between two responses: nothing else runs.
+    """
+
+    def __init__(self, dispatcher: Dispatching, session: Session, source: int, sink: int) -> None:
+        self._dispatcher = dispatcher
+        self._session = session
+        self._source = source
+        self._sink = sink
+        self._writing = threading.Lock()
+        self.buffer = LineBuffer()
+        """The beginning of the next line."""
+
+    def serve(self, shutdown: Shutdown) -> list[bytes] | None:
+        """Answer until a handler has to run; return the lines from that request on, or None at the end.
+
+        The end is that of the input, or of a client that has closed the output.
+        """
+        shutdown.serve(self._leave)
+        self._dispatcher.before_handler = _need_loop
+        try:
+            while chunk := os.read(self._source, CHUNK_BYTES):
+                if rest := self._answer_all(self.buffer.feed(chunk)):
+                    return rest
+            return self._answer_all(self.buffer.feed(b"\n")) or None
+        except OSError:
+            return None
+        finally:
+            self._dispatcher.before_handler = None
+
+    def _leave(self) -> None:
+        with self._writing:
+            leave()
+
+    def _answer_all(self, lines: Iterable[bytes]) -> list[bytes]:
+        """Answer lines; return those from the first one that needs an event loop."""
+        rest = list(lines)
+        while rest:
+            try:
+                response = self._response(rest[0])
+            except NeedsLoopError:
+                return rest
+            del rest[0]
+            if response is not None:
+                self._write(response)
+        return []
+
+    def _write(self, response: bytes) -> None:
+        with self._writing:
+            if not write_all(self._sink, response):
+                raise BrokenPipeError
+
+    def _response(self, line: bytes) -> bytes | None:
+        """Return the response to one line.
+
+        Raises:
+            NeedsLoopError: it needs an event loop.
+        """
+        try:
+            message = decode(line)
+        except MalformedError as malformed:
+            _log.warning("ignored invalid input line: %s", malformed)
+            return encode(malformed.answer) if malformed.answer else None
+        if "method" in message and "id" in message:
+            return self._answer(message)
+        if message.get("method") == "notifications/initialized":
+            self._session.is_ready = True
+        return None
+
+    def _answer(self, message: Wire) -> bytes:
+        identity, method, params = message["id"], message["method"], message.get("params") or {}
+        try:
+            self._session.check(method, message.get("params"))
+            result = self._session.answer(method, params)
+            if result is None:
+                result = self._session.complete(method, self._dispatched(method, params))
+            return encode_result(identity, result)
+        except MethodError as error:
+            return encode_error(identity, self._session.convert(error))
+        except Exception:  # noqa: BLE001  its text is not for the client
+            _log.exception("%s failed", method)
+            return encode_error(identity, MethodError(INTERNAL_ERROR, "Internal server error"))
+
+    def _dispatched(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        if method not in _PLAIN or "requestState" in params:
+            raise NeedsLoopError
+        work = self._dispatcher.dispatch(method, params, None)  # type: ignore[arg-type]
+        try:
+            work.send(None)
+        except StopIteration as done:
+            result: dict[str, Any] = done.value
+            return result
+        work.close()
+        raise NeedsLoopError
+
+
+def _need_loop() -> None:
+    raise NeedsLoopError

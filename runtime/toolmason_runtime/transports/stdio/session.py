@@ -1,0 +1,222 @@
+"""What one connection knows of the protocol: its era, the handshake, the valid requests and the form of results."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
+
+from toolmason_runtime.protocol.errors import (
+    INVALID_PARAMS,
+    METHOD_NOT_FOUND,
+    RESOURCE_NOT_FOUND,
+    MethodError,
+)
+from toolmason_runtime.protocol.request_context import DEFAULT_LEVEL
+from toolmason_runtime.protocol.requests import (
+    CAPABILITIES,
+    CLIENT_INFO,
+    HANDSHAKE_VERSIONS,
+    MODERN_VERSIONS,
+    PROTOCOL_VERSION,
+    SERVER_INFO,
+    meta_of,
+    request_shape,
+)
+from toolmason_runtime.transports.messages import INVALID_REQUEST
+
+if TYPE_CHECKING:
+    from toolmason_runtime.protocol.call import Level
+    from toolmason_runtime.protocol.dispatching import Dispatching
+
+UNSUPPORTED_VERSION: Final = -32022
+_CONSTANT: Final = {"ttlMs": 3_600_000, "cacheScope": "public"}
+"""Lists are constant for the process and the same for every client."""
+CACHE_HINTS: Final[Mapping[str, Mapping[str, Any]]] = {
+    **dict.fromkeys(
+        ("server/discover", "tools/list", "prompts/list", "resources/list", "resources/templates/list"), _CONSTANT
+    ),
+    "resources/read": {"ttlMs": 0, "cacheScope": "private"},
+}
+Params = Mapping[str, Any]
+
+
+class Session:
+    """The state of a connection: the first request decides its era, and `initialize` describes the client."""
+
+    def __init__(self, dispatcher: Dispatching) -> None:
+        self._server = dispatcher.server
+        self._methods = dispatcher.methods
+        self.is_modern: bool | None = None
+        """Whether requests are of 2026-07-28; None before the first request."""
+        self.is_ready = False
+        """Whether the handshake has begun (2025-11-25 and earlier)."""
+        self.level: Level = DEFAULT_LEVEL
+        self._client: Params = {}
+
+    def check(self, method: str, params: Params | None) -> None:
+        """Decide the era if this is the first request, and check the request.
+
+        Raises:
+            MethodError: it is invalid.
+        """
+        has_envelope = PROTOCOL_VERSION in meta_of(params)
+        if self.is_modern is None:
+            self.is_modern = has_envelope and method != "initialize"
+        if self.is_modern:
+            _check_envelope(method, params)
+        elif has_envelope and method != "initialize":
+            raise MethodError(
+                INVALID_REQUEST,
+                "this connection serves the handshake protocol era; "
+                "requests carrying the 2026-07-28 envelope are not accepted on it",
+            )
+        shape = request_shape(method, is_modern=self.is_modern)
+        if shape is None:
+            raise _unknown(method)
+        if not shape({} if params is None else params):
+            raise _invalid_params()
+        if method not in self._served:
+            raise _unknown(method)
+        if not (self.is_modern or self.is_ready or method in {"initialize", "ping"}):
+            raise _invalid_params()
+
+    @cached_property
+    def _served(self) -> frozenset[str]:
+        streams = {"subscriptions/listen"} if self._has_subscriptions else set()
+        return frozenset({"initialize", "ping", "logging/setLevel", "server/discover"} | self._methods.keys() | streams)
+
+    @property
+    def _has_subscriptions(self) -> bool:
+        return "resources/subscribe" in self._methods
+
+    def answer(self, method: str, params: Params) -> dict[str, Any] | None:
+        """Return the result of a method that needs no handler; None for other methods."""
+        match method:
+            case "initialize":
+                return self._initialize(params)
+            case "server/discover":
+                about = {"supportedVersions": list(MODERN_VERSIONS), "capabilities": self._capabilities}
+                return self.complete(method, about | self._instructions)
+            case "logging/setLevel":
+                self.level = params["level"]
+                return {}
+            case "ping":
+                return {}
+        return None
+
+    def _initialize(self, params: Params) -> dict[str, Any]:
+        self._client = params
+        self.is_ready = True
+        self.level = DEFAULT_LEVEL
+        offered = params["protocolVersion"]
+        return {
+            "protocolVersion": offered if offered in HANDSHAKE_VERSIONS else HANDSHAKE_VERSIONS[-1],
+            "capabilities": self._capabilities,
+            "serverInfo": self._server_info,
+            **self._instructions,
+        }
+
+    def complete(self, method: str, result: dict[str, Any]) -> dict[str, Any]:
+        """Return a result with the members that the era requires."""
+        if not self.is_modern:
+            return result
+        if result.get("resultType") != "input_required":
+            result = {"resultType": "complete", **CACHE_HINTS.get(method, {}), **result}
+        return {**result, "_meta": {SERVER_INFO: self._server_info, **(result.get("_meta") or {})}}
+
+    def convert(self, error: MethodError) -> MethodError:
+        """Return an error with the code of the era."""
+        if self.is_modern and error.code == RESOURCE_NOT_FOUND:
+            error.code = INVALID_PARAMS
+        return error
+
+    def client_capabilities(self, params: Params) -> dict[str, Any]:
+        """Return the client's capabilities, as sent, without null."""
+        declared = meta_of(params).get(CAPABILITIES) if self.is_modern else self._client.get("capabilities")
+        return _without_null(declared or {})
+
+    def client_name(self, params: Params) -> str:
+        """Return the name in `clientInfo`: of the handshake, or of this request (2026-07-28)."""
+        info = meta_of(params).get(CLIENT_INFO) if self.is_modern else self._client.get("clientInfo")
+        name: str = (info or {}).get("name", "")
+        return name
+
+    @cached_property
+    def _server_info(self) -> dict[str, Any]:
+        info = self._server
+        optional = {"title": info["title"], "websiteUrl": info["website"], "icons": info.get("icons")}
+        return {
+            "name": info["name"],
+            "version": info["version"],
+            **{name: value for name, value in optional.items() if value},
+        }
+
+    @cached_property
+    def _instructions(self) -> dict[str, str]:
+        text = self._server["instructions"]
+        return {"instructions": text} if text else {}
+
+    @cached_property
+    def _capabilities(self) -> dict[str, Any]:
+        """What the server can do; its lists never change."""
+        capabilities: dict[str, Any] = {"logging": {}}
+        for part in ("tools", "prompts", "resources"):
+            if f"{part}/list" in self._methods:
+                capabilities[part] = {"listChanged": False}
+        if "resources" in capabilities:
+            capabilities["resources"]["subscribe"] = self._has_subscriptions
+        if "completion/complete" in self._methods:
+            capabilities["completions"] = {}
+        return capabilities
+
+
+def _check_envelope(method: str, params: Params | None) -> None:
+    """Check the part of a request that every method of 2026-07-28 has.
+
+    Raises:
+        MethodError: it is invalid.
+    """
+    offered = (params or {}).get("protocolVersion") if method == "initialize" else None
+    if method == "initialize":
+        raise MethodError(
+            UNSUPPORTED_VERSION,
+            "connection is serving the 2026-07-28 protocol; the initialize handshake is not accepted",
+            _supported(offered),
+        )
+    meta = (params or {}).get("_meta")
+    if not isinstance(meta, dict):
+        raise MethodError(
+            INVALID_PARAMS,
+            "params._meta must be an object carrying the required "
+            f"{PROTOCOL_VERSION!r} and {CAPABILITIES!r} envelope keys",
+        )
+    if missing := [key for key in (PROTOCOL_VERSION, CAPABILITIES) if key not in meta]:
+        reason = f"params._meta is missing the required envelope key(s): {', '.join(missing)}"
+        raise MethodError(INVALID_PARAMS, reason)
+    version = meta[PROTOCOL_VERSION]
+    if not isinstance(version, str):
+        raise MethodError(INVALID_PARAMS, "the protocol-version envelope value must be a string")
+    if version not in MODERN_VERSIONS:
+        raise MethodError(UNSUPPORTED_VERSION, "Unsupported protocol version", _supported(version))
+
+
+def _supported(requested: Any) -> dict[str, Any]:
+    supported: dict[str, Any] = {"supported": list(MODERN_VERSIONS)}
+    return supported | ({"requested": requested} if isinstance(requested, str) else {})
+
+
+def _unknown(method: str) -> MethodError:
+    return MethodError(METHOD_NOT_FOUND, "Method not found", method)
+
+
+def _invalid_params() -> MethodError:
+    return MethodError(INVALID_PARAMS, "Invalid request parameters", "")
+
+
+def _without_null(value: dict[str, Any]) -> dict[str, Any]:
+    return {
+        name: _without_null(member) if isinstance(member, dict) else member
+        for name, member in value.items()
+        if member is not None
+    }

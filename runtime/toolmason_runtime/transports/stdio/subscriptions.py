@@ -1,0 +1,83 @@
+"""The resources that the client of a connection subscribes to, in both protocol eras."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from toolmason_runtime.protocol.errors import MethodError
+from toolmason_runtime.protocol.requests import SUBSCRIPTION_ID
+from toolmason_runtime.protocol.resource_updates import MAX_SUBSCRIPTIONS, too_many_subscriptions
+
+if TYPE_CHECKING:
+    from toolmason_runtime.protocol.dispatching import Dispatching
+    from toolmason_runtime.transports.stdio.calls import Call
+    from toolmason_runtime.transports.stdio.client_requests import ClientRequests
+    from toolmason_runtime.transports.stdio.context import LeanContext
+
+LISTEN: Final = "subscriptions/listen"
+SUBSCRIBE: Final = frozenset({"resources/subscribe", "resources/unsubscribe"})
+
+
+class Subscriptions:
+    """Sends the announcements of a dispatcher to the client, for the resources that it subscribes to."""
+
+    def __init__(self, dispatcher: Dispatching, requests: ClientRequests) -> None:
+        self._dispatcher = dispatcher
+        self._requests = requests
+        self._uris: set[str] = set()
+        self._streams: dict[Call, frozenset[str]] = {}
+        dispatcher.updates.listen(self._send)
+
+    def update(self, method: str, uri: str) -> None:
+        """Add or remove a subscription of 2025-11-25 or earlier, which the dispatcher has checked.
+
+        Raises:
+            MethodError: there are too many.
+        """
+        if method == "resources/unsubscribe":
+            self._uris.discard(uri)
+            return
+        if uri not in self._uris and len(self._uris) >= MAX_SUBSCRIPTIONS:
+            raise too_many_subscriptions()
+        self._uris.add(uri)
+
+    async def listen(self, call: Call, context: LeanContext) -> dict[str, Any]:
+        """Open a stream for the resources that a client can subscribe to; it ends only when it is cancelled.
+
+        The acknowledgement omits all that the server does not send.
+
+        Raises:
+            MethodError: there are too many resources.
+        """
+        uris = dict.fromkeys(call.params["notifications"].get("resourceSubscriptions") or ())
+        if len(uris) > MAX_SUBSCRIPTIONS:
+            raise too_many_subscriptions()
+        served = [uri for uri in uris if await self._is_served(uri, context)]
+        self._streams[call] = frozenset(served)
+        try:
+            accepted = {"resourceSubscriptions": served} if served else {}
+            self._notify("notifications/subscriptions/acknowledged", {"notifications": accepted}, call)
+            await asyncio.Event().wait()
+        finally:
+            del self._streams[call]
+        return {}
+
+    async def _is_served(self, uri: str, context: LeanContext) -> bool:
+        try:
+            await self._dispatcher.dispatch("resources/subscribe", {"uri": uri}, context)
+        except MethodError:
+            return False
+        return True
+
+    async def _send(self, uri: str) -> None:
+        method = "notifications/resources/updated"
+        if uri in self._uris:
+            self._requests.notify(method, {"uri": uri})
+        for call, uris in self._streams.items():
+            if uri in uris and call.is_open:
+                self._notify(method, {"uri": uri}, call)
+
+    def _notify(self, method: str, params: Mapping[str, Any], call: Call) -> None:
+        self._requests.notify(method, {**params, "_meta": {SUBSCRIPTION_ID: call.identity}})
