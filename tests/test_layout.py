@@ -41,7 +41,7 @@ STAGES = (
         "lint",
         "render",
     ),
-    *("write", "pipeline", "watch", "scaffold", "audit", "evaluation", "importers", "commands", "__main__"),
+    *("write", "pipeline", "watch", "scaffold", "audit", "development", "evaluation", "importers", "commands", "__main__"),
 )
 """Packages of the toolkit: each imports only packages before it."""
 LAYERS = (

@@ -44,11 +44,18 @@ def _schemas(project: Project) -> frozenset[Path]:
     return frozenset()
 
 
-def run_on_changes(project: Project, work: Callable[[], object], *, ready: Callable[[], None]) -> None:
+def run_on_changes(
+    project: Project,
+    work: Callable[[], object],
+    *,
+    ready: Callable[[], None],
+    idle: Callable[[], None] = lambda: None,
+) -> None:
     """Run `work` now and after each change until Ctrl-C, which may also interrupt `work`.
 
     Watching starts before the first run, so no edit is missed, and covers the whole project, so that directories may
-    appear and disappear. An exception of `work` ends the watch. `ready` is called once, after the first run.
+    appear and disappear. An exception of `work` ends the watch. `ready` is called once, after the first run, and
+    `idle` several times a second while nothing changes.
     """
 
     def is_relevant(_change: Change, name: str) -> bool:
@@ -67,7 +74,6 @@ def run_on_changes(project: Project, work: Callable[[], object], *, ready: Calla
         work()
         ready()
         for batch in changes:
-            if batch:
-                work()
+            (work if batch else idle)()
     except KeyboardInterrupt:
         return

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from toolmason.commands.call import call, inspect
 from toolmason.commands.completion import completion
+from toolmason.commands.dev import dev
 from toolmason.commands.embed import embed
 from toolmason.commands.eval import evaluate_search
 from toolmason.commands.explain import explain
@@ -21,7 +23,10 @@ from toolmason.commands.templates import templates
 for _command in (
     generate,
     check,
+    dev,
     run,
+    call,
+    inspect,
     lint,
     stats,
     search,

@@ -187,6 +187,13 @@ def find_current_project(manifest: Path | None) -> Project:
         raise CommandLineError(str(error)) from error
 
 
+def split_manifest(arguments: tuple[str, ...]) -> tuple[Path | None, tuple[str, ...]]:
+    """Split `[MANIFEST] [SERVER ARGUMENTS]...`: the first word is a manifest if it ends with `.toml`."""
+    if arguments and arguments[0].endswith(".toml"):
+        return Path(arguments[0]), arguments[1:]
+    return None, arguments
+
+
 def load_current_server(manifest: Path | None) -> Server:
     """Return the model of the project's manifest, or print its errors and exit."""
     from toolmason.diagnostics import Diagnostics

@@ -27,8 +27,7 @@ LEAN = "lean"
 ENGINES = ("sdk", LEAN)
 """What carries the protocol over stdio: the official SDK, or the standard library."""
 LOG_LEVELS = ("debug", "info", "warning", "error", "critical")
-_NOISY_LOGGERS = ("mcp", "sse_starlette")
-"""Loggers that on `debug` log whole requests and results."""
+LOG_FORMATS = ("text", "json")
 STARTUP_CHECK_DELAY_S = 1.0
 """Seconds until the startup check runs; clients have their first responses by then."""
 SERVE = "serve"
@@ -134,7 +133,9 @@ def main(
         _protect_memory()
     shutdown = Shutdown()
     shutdown.install()
-    _log_to_stderr(args.log_level)
+    from toolmason_runtime.server.logging import log_to_stderr
+
+    log_to_stderr(args.log_level, args.log_format)
     if startup_check:
         _schedule_startup_check(startup_check)
     return (_serve_http if args.http else _serve_stdio)(make_dispatcher, args, prog, shutdown)
@@ -242,6 +243,11 @@ def _parser(
         choices=LOG_LEVELS,
         default="warning",
         help="minimum level of messages logged to stderr (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--log-format",
+        choices=LOG_FORMATS,
+        help="format of the log (default: text on a terminal, else json)",
     )
     parser.add_argument(
         "--engine",
@@ -416,18 +422,6 @@ def _protect_memory() -> None:
 
     with suppress(OSError):
         protect_memory()
-
-
-def _log_to_stderr(level: str) -> None:
-    import logging
-
-    from toolmason_runtime.server.logging import LogLines
-
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(LogLines())
-    logging.basicConfig(handlers=[handler], level=level.upper())
-    for name in _NOISY_LOGGERS:
-        logging.getLogger(name).setLevel(max(logging.INFO, logging.getLogger().getEffectiveLevel()))
 
 
 def _schedule_startup_check(target: str) -> None:
