@@ -30,7 +30,7 @@ from toolmason.manifest.tables import (
     ValueTable,
 )
 from toolmason.manifest.validate import EDITION
-from toolmason.manifest.validate_clis import ARGUMENT_LOCATIONS, INCOMPATIBLE_KEYS, MAX_EXIT_CODE, RISKS
+from toolmason.manifest.validate_clis import ARGUMENT_LOCATIONS, COMMAND_KEYS, INCOMPATIBLE_KEYS, MAX_EXIT_CODE, RISKS
 
 _SCALARS: Final = {str: "string", bool: "boolean", int: "integer", float: "number"}
 
@@ -78,7 +78,7 @@ def _one_of(*keys: str) -> dict[str, Any]:
     return {"oneOf": [{"required": [key]} for key in keys]}
 
 
-_NO_ARGUMENT_LOCATIONS: Final = {"properties": {"params": {"additionalProperties": _none_of(ARGUMENT_LOCATIONS)}}}
+_NO_COMMAND_KEYS: Final = {"properties": {"params": {"additionalProperties": _none_of(COMMAND_KEYS)}}}
 _BARE_WORDS: Final = {
     "if": {"required": ["flag"], "properties": {"flag": {"pattern": "^[^-]*[^=-]$"}}},
     "then": {"required": ["type"], "properties": {"type": {"const": "boolean"}}},
@@ -88,14 +88,20 @@ _RULES: Final[Mapping[type[Table], dict[str, Any]]] = {
         "required": ["summary"],
         "not": {"required": ["params", "input_schema"], "properties": {"params": {"minProperties": 1}}},
         "if": {"required": ["cli"]},
-        "then": {"required": ["risk"], **_none_of(["handler", "upstream", *INCOMPATIBLE_KEYS["cli"]])},
+        "then": {
+            "required": ["risk"],
+            **_none_of(["handler", "upstream", *(key for key in INCOMPATIBLE_KEYS["cli"] if key != "returns")]),
+            "if": {"required": ["output"], "properties": {"output": {"const": "json"}}},
+            "then": {"required": ["returns"]},
+            "else": _none_of(["returns"]),
+        },
         "else": {
             "if": {"required": ["upstream"]},
             "then": {"required": ["hints", "input_schema"], **_none_of(["handler", *INCOMPATIBLE_KEYS["upstream"]])},
             "else": {
                 "required": ["category", "hints", "handler"],
                 **_none_of(INCOMPATIBLE_KEYS["handler"]),
-                **_NO_ARGUMENT_LOCATIONS,
+                **_NO_COMMAND_KEYS,
             },
         },
     },

@@ -279,7 +279,7 @@ _FLAG = matching(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParamTable(ValueTable):
-    """A parameter of a tool. The last four keys are for tools with `cli` and exclude each other."""
+    """A parameter of a tool. The last five keys are for tools with `cli`; the first four of them exclude each other."""
 
     flag: str = key(_FLAG, default="")
     """Option: `-n` precedes the value as a separate argument, `--format=` is joined to it, a boolean has no value.
@@ -293,6 +293,8 @@ class ParamTable(ValueTable):
     """Whether it is the program's standard input."""
     cwd: bool = False
     """Whether it is the program's working directory."""
+    separator: str = key(one_line(), default="")
+    """Text between key and value of a map, whose flag is repeated: `--label app=web`. Default: `=`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -300,7 +302,7 @@ class CliParamTable(Table):
     """`[clis.NAME.params.NAME]`: an argument of every command line, set by the operator and hidden from models."""
 
     type: str = key(advised(type_hint), default="string")
-    """`string`, `integer`, `number`, `boolean`, or an array of one of the first three."""
+    """`string`, `integer`, `number`, `boolean`, or an array or map of one of the first three."""
     description: str = ""
     """Explanation for the operator."""
     flag: str = key(_FLAG, default="")
@@ -509,6 +511,11 @@ class ToolTable(PartialTable):
     """Seconds until the program is terminated or the call cancelled. Default: that of its program or upstream."""
     ok_exit_codes: tuple[int, ...] = ()
     """Exit codes besides 0 that mean success, such as 1 of `grep` for an empty result."""
+    output: Literal["text", "json"] = "text"
+    """Output of its program: text, or JSON for `returns`, of which undeclared members are left out.
+
+    An array, or JSON Lines, becomes the only field of the type.
+    """
     params: Mapping[str, ParamTable] = key(default={})
     """Parameters, in display order."""
     input_schema: JsonValue = None

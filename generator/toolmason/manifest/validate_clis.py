@@ -13,6 +13,9 @@ from toolmason_runtime.toml.reader import TableContext
 ARGUMENT_LOCATIONS: Final = ("flag", "positional", "stdin", "cwd")
 """Keys for the location of a parameter on a command line. A parameter has at most one."""
 
+COMMAND_KEYS: Final = (*ARGUMENT_LOCATIONS, "separator")
+"""Keys of a parameter that only tools with `cli` have."""
+
 RISKS: Final = ("read", "write", "destructive")
 """Risks of a call, in ascending order."""
 
@@ -30,11 +33,12 @@ INCOMPATIBLE_KEYS: Final[Mapping[str, Mapping[str, str]]] = {
         "confirm": "ask with `call.elicit` in the handler",
         "timeout": "enforce the timeout in the handler",
         "ok_exit_codes": "raise `ToolError` in the handler",
+        "output": "only tools with `cli` have it; a handler with `returns` returns the type",
         **_UPSTREAM_KEYS,
     },
     "cli": {
         "hints": "remove them: they follow from `risk`",
-        "returns": "remove it, since programs return text; or write a handler",
+        "returns": 'programs return text: remove it, or write `output = "json"` if this one prints JSON',
         "input_schema": "write `params`: each needs a location on the command line",
         "verbatim_schema": "write `params`: each needs a location on the command line",
         **_UPSTREAM_KEYS,
@@ -44,6 +48,7 @@ INCOMPATIBLE_KEYS: Final[Mapping[str, Mapping[str, str]]] = {
         "risk": "write `hints` instead",
         "confirm": "remove it: the question for approval shows the arguments",
         "ok_exit_codes": "remove it: the upstream reports errors itself",
+        "output": "remove it: results of the upstream are passed on",
         "params": "write `input_schema`, the upstream's schema",
         "returns": "remove it: results of the upstream are passed on",
     },
@@ -54,7 +59,7 @@ INCOMPATIBLE_KEYS: Final[Mapping[str, Mapping[str, str]]] = {
 def check_implementation(context: TableContext, implementation: str) -> None:
     """Report keys that are incompatible with an implementation, and missing or invalid keys that it requires."""
     for key, hint in INCOMPATIBLE_KEYS[implementation].items():
-        if key in context.data:
+        if key in context.data and not (key == "returns" and _has_json_output(context)):
             message = f"`{key}` cannot be combined with `{implementation}` in {table_name(context.at)}"
             context.error("TM216", message, key, hint=hint, value=False)
     if implementation == "handler":
@@ -63,11 +68,15 @@ def check_implementation(context: TableContext, implementation: str) -> None:
         _check_cli_tool(context)
 
 
+def _has_json_output(context: TableContext) -> bool:
+    return context.data.get("cli") is not None and context.data.get("output") == "json"
+
+
 def _check_handler_tool(context: TableContext) -> None:
     context.missing("category", '"..."')
     check_hints(context)
     for name, param in _table(context.data, "params").items():
-        for key in ARGUMENT_LOCATIONS:
+        for key in COMMAND_KEYS:
             if isinstance(param, dict) and key in param:
                 path = ("params", name, key)
                 message = f"`{key}` cannot be combined with `handler` in {table_name((*context.at, *path[:-1]))}"
@@ -85,6 +94,8 @@ def _check_cli_tool(context: TableContext) -> None:
     check_provider(context, "cli")
     check_words(context, "argv")
     _check_exit_codes(context)
+    if _has_json_output(context):
+        context.missing("returns", '"..."')
     if "risk" in context.data:
         _check_risk(context)
     else:

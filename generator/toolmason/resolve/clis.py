@@ -30,7 +30,7 @@ from toolmason.model.identifiers import program_constant_name
 from toolmason.model.server import Cli
 from toolmason.model.tool import CliBinding, Hints
 from toolmason.model.type_expression import format_type
-from toolmason.model.types import ArrayType, PrimitiveType, Property, TypeRef
+from toolmason.model.types import ArrayType, MapType, PrimitiveType, Property, TypeRef
 from toolmason.resolve import types
 from toolmason.resolve.context import ResolveContext
 from toolmason.resolve.risk import base_risk, check_risk, format_risk, possible_risks, risk_by_value
@@ -60,7 +60,10 @@ def _program(context: ResolveContext, name: str, table: CliTable) -> Program:
         context.report_unknown("TM301", "category", table.category, context.tables.categories, (*table.at, "category"))
     values = types.values(context, {key: _as_value(param) for key, param in table.params.items()})
     params = [value for value in values if _check_location(context, value, PlacementKind.FLAG)]
-    placements = [_cli_param(param, table.params[param.name]) for param in params]
+    tables = table.params
+    placements = [
+        _flag_placement(param, tables[param.name].flag, default_env=tables[param.name].default_env) for param in params
+    ]
     _check_flags(context, [(placement, (*table.at, "params", placement.name)) for placement in placements])
     program = Program(
         name=name,
@@ -94,18 +97,6 @@ def _as_value(table: CliParamTable) -> ValueTable:
     return ValueTable(at=table.at, type=table.type, default=table.default, required=False)
 
 
-def _cli_param(value: Property, table: CliParamTable) -> ArgumentPlacement:
-    flag = table.flag or default_flag(value.name)
-    return ArgumentPlacement(
-        name=value.name,
-        place=PlacementKind.FLAG,
-        flag=flag,
-        switch=_is_boolean_flag(value.type, flag),
-        default=value.default if value.has_default else None,
-        default_env=table.default_env,
-    )
-
-
 def command_line(context: ResolveContext, name: str, table: ToolTable, params: Sequence[Property]) -> CliBinding | None:
     """Return the command line of a tool with `cli`, or None with its errors reported."""
     program = context.programs.get(table.cli)
@@ -117,6 +108,7 @@ def command_line(context: ResolveContext, name: str, table: ToolTable, params: S
         return None
     placed = [(value, _placement(value, table.params[value.name])) for value in params]
     is_valid = [_check_location(context, value, placement.place) for value, placement in placed]
+    _check_separators(context, table, params)
     placements = tuple(placement for _, placement in placed)
     _check_positionals(context, placed)
     _check_single(context, placed)
@@ -178,13 +170,26 @@ def default_flag(name: str) -> str:
 
 
 def _placement(value: Property, table: ParamTable) -> ArgumentPlacement:
-    default = value.default if value.has_default else None
     for place in (PlacementKind.POSITIONAL, PlacementKind.STDIN, PlacementKind.CWD):
         if getattr(table, place.value):
-            return ArgumentPlacement(name=value.name, place=place, default=default)
-    flag = table.flag or default_flag(value.name)
+            return ArgumentPlacement(name=value.name, place=place, default=value.default if value.has_default else None)
+    return _flag_placement(value, table.flag, table.separator)
+
+
+def _flag_placement(value: Property, flag: str, separator: str = "", default_env: str = "") -> ArgumentPlacement:
+    flag = flag or default_flag(value.name)
+    default = value.default if value.has_default else None
+    if isinstance(value.type, MapType):
+        separator = separator or "="
+        default = [f"{key}{separator}{item}" for key, item in default.items()] if default else None
     return ArgumentPlacement(
-        name=value.name, place=PlacementKind.FLAG, flag=flag, switch=_is_boolean_flag(value.type, flag), default=default
+        name=value.name,
+        place=PlacementKind.FLAG,
+        flag=flag,
+        switch=_is_boolean_flag(value.type, flag),
+        separator=separator,
+        default=default,
+        default_env=default_env,
     )
 
 
@@ -204,8 +209,15 @@ def _check_location(context: ResolveContext, value: Property, place: PlacementKi
     return not problem
 
 
+def _check_separators(context: ResolveContext, table: ToolTable, params: Sequence[Property]) -> None:
+    for value in params:
+        if table.params[value.name].separator and not isinstance(value.type, MapType):
+            message = f"`{value.name}` is `{format_type(value.type)}`: only a map has a `separator`"
+            context.error("TM324", message, (*value.at, "separator"), hint="remove it")
+
+
 _LOCATION_HINTS: Final = {
-    PlacementKind.FLAG: "use a string, a number, a boolean, or an array of strings or numbers",
+    PlacementKind.FLAG: "use a string, a number, a boolean, or an array or map of strings or numbers",
     PlacementKind.POSITIONAL: "use a string, a number, or an array of them",
     PlacementKind.STDIN: "use `string`",
     PlacementKind.CWD: "use `string`",
@@ -221,6 +233,8 @@ def _location_problem(ref: TypeRef, place: PlacementKind) -> str:
             return "" if place is PlacementKind.FLAG else "a boolean needs a flag"
         case PrimitiveType(kind) | ArrayType(PrimitiveType(kind)) if kind in _SCALARS:
             return ""
+        case MapType(PrimitiveType(kind)) if kind in _SCALARS:
+            return "" if place is PlacementKind.FLAG else "a map needs a flag"
         case _:
             return "this type cannot be written on a command line"
 
@@ -332,7 +346,8 @@ def _usage(tool: CommandTool, params: Sequence[Property]) -> str:
 
 def _format_argument(placement: ArgumentPlacement, value: Property) -> str:
     space = "" if placement.flag.endswith("=") or not placement.flag else " "
-    text = placement.flag if placement.switch else f"{placement.flag}{space}<{value.name}>"
-    if isinstance(value.type, ArrayType):
+    operand = f"<key>{placement.separator}<value>" if placement.separator else f"<{value.name}>"
+    text = placement.flag if placement.switch else f"{placement.flag}{space}{operand}"
+    if isinstance(value.type, ArrayType | MapType):
         text += "..."
     return text if value.required else f"[{text}]"

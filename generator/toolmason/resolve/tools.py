@@ -33,9 +33,10 @@ def resolve_tool(context: ResolveContext, checker: SchemaChecker, name: str, tab
     if problem := tool_name_problem(name, context.tables.server.name):
         context.error("TM311", problem, table.at, value=False)
     params = types.values(context, clis.command_params(table))
-    # `validate` has reported these keys on a tool with `cli`.
+    # `validate` has reported these keys on tools that cannot have them.
     raw = None if table.cli else _raw_schema(context, table)
-    result = None if table.cli or table.upstream else _result(context, table)
+    has_result = not table.upstream and (not table.cli or table.output == "json")
+    result = _result(context, table) if has_result else None
     if _report_large_types(context, table, params, result):
         return None
     if types.report_recursive_types(context, params) or len(params) < len(context.raw_table("tools", name, "params")):

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from toolmason_runtime.programs.argv import UnsafeArgumentError, build_invocation, items
+from toolmason_runtime.programs.argv import UnsafeArgumentError, build_invocation, items, with_joined_maps
 from toolmason_runtime.programs.spec import CommandTool, PlacementKind
 from toolmason_runtime.toml.problems import quoted
 
@@ -46,7 +46,7 @@ def _manifest_values(param: Property) -> Iterator[tuple[str, str, Any]]:
 
 def _rejection_reason(tool: CommandTool, name: str, value: Any) -> str:
     try:
-        build_invocation(tool, {name: value}, environ={})
+        build_invocation(tool, with_joined_maps(tool, {name: value}), environ={})
     except UnsafeArgumentError as error:
         return error.reason
     return ""

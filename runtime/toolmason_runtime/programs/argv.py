@@ -129,6 +129,26 @@ def effective_values(tool: CommandTool, arguments: Mapping[str, Any], *, environ
     return {name: value for name, value in values.items() if value is not None}
 
 
+def with_joined_maps(tool: CommandTool, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return arguments in which each map is the list of its entries: `{"app": "web"}` is `["app=web"]`.
+
+    Raises:
+        ToolError: the key of an entry is empty or contains the separator, so that the program would read another key.
+    """
+    separators = {placement.name: placement.separator for placement in placements_of(tool) if placement.separator}
+    return {
+        name: _entries(name, value, separators[name]) if name in separators and isinstance(value, Mapping) else value
+        for name, value in arguments.items()
+    }
+
+
+def _entries(name: str, value: Mapping[str, Any], separator: str) -> list[str]:
+    for key in value:
+        if not key or separator in key:
+            raise UnsafeArgumentError(name, f"has the key {shown(key)}: a key is not empty and has no `{separator}`")
+    return [f"{key}{separator}{argument_text(f'{name}.{key}', item)}" for key, item in value.items()]
+
+
 def resolve_working_dir(
     tool: CommandTool, values: Mapping[str, Any], *, environ: Mapping[str, str], base: str = ""
 ) -> str:

@@ -7,18 +7,20 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from anyio.to_thread import run_sync
 from toolmason_runtime.chunks.store import ChunkStore
 from toolmason_runtime.programs.access import Guarded, confined, resolve_access
 from toolmason_runtime.programs.approval import approve
-from toolmason_runtime.programs.argv import build_invocation, effective_values
-from toolmason_runtime.programs.execute import run
+from toolmason_runtime.programs.argv import build_invocation, effective_values, with_joined_maps
+from toolmason_runtime.programs.execute import Outcome, run
+from toolmason_runtime.programs.json_output import read_json_output
 from toolmason_runtime.programs.result_text import reply
 from toolmason_runtime.programs.risk import risk_of
 from toolmason_runtime.programs.search_path import project_directories
 from toolmason_runtime.programs.settings import ProgramSettings
 from toolmason_runtime.programs.spec import CommandTool, PlacementKind
 from toolmason_runtime.programs.working_dir import base_directory, with_working_dir
-from toolmason_runtime.protocol.binding import Binding
+from toolmason_runtime.protocol.binding import Binding, load_model
 from toolmason_runtime.protocol.call import ToolCall
 from toolmason_runtime.protocol.content import Reply
 from toolmason_runtime.protocol.errors import INVALID_ARGUMENT, ToolError
@@ -36,9 +38,15 @@ program. It may be called twice for one call, so it must have no side effects.
 """
 
 
-def command(params: type[BaseModel] | str, tool: CommandTool, guard: PreRunHook | None = None) -> Binding:
-    """Bind a tool to its program; `params` validates the arguments, then `guard` checks them (see `Binding`)."""
-    return Binding(params, CommandRun(tool, guard))
+def command(
+    params: type[BaseModel] | str, tool: CommandTool, guard: PreRunHook | None = None, *, result: str = ""
+) -> Binding:
+    """Bind a tool to its program.
+
+    `params` validates the arguments (see `Binding`), then `guard` checks them. `result` is a reference to the model of
+    the program's JSON output, such as `books.models:FindResult`; empty for text.
+    """
+    return Binding(params, CommandRun(tool, guard, result))
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,16 +55,18 @@ class CommandRun:
 
     tool: CommandTool
     guard: PreRunHook | None = None
+    result: str = ""
 
-    async def __call__(self, params: BaseModel | dict[str, Any], call: ToolCall) -> Reply:
+    async def __call__(self, params: BaseModel | dict[str, Any], call: ToolCall) -> Reply | BaseModel:
         """Check guard, policy and approval, then run the program once.
 
         No step before the start has a side effect: after an approval prompt, the call may run again from the beginning.
 
         Raises:
-            ToolError: the call is refused or not approved, or the program cannot start.
+            ToolError: the call is refused or not approved, the program cannot start, or its output is not valid JSON.
         """
-        commands, environ, values = call.state(ProgramSettings), dict(os.environ), sent_arguments(params)
+        commands, environ = call.state(ProgramSettings), dict(os.environ)
+        values = with_joined_maps(self.tool, sent_arguments(params))
         guarded = await self._guarded(effective_values(self.tool, values, environ=environ), call)
         values |= guarded.values
         docker = commands.policy.docker
@@ -75,7 +85,15 @@ class CommandRun:
             access = resolve_access(permissions, guarded, prepared, risk=risk, environ=environ)
             async with confined(prepared, access) as prepared:
                 outcome = await run(prepared, executor=commands.executor, environ=environ)
+        if self.result and outcome.exit_code in self.tool.ok_exit_codes:
+            return await run_sync(self._structured, outcome)
         return await reply(outcome, call.state(ChunkStore), ok_exit_codes=self.tool.ok_exit_codes)
+
+    def _structured(self, outcome: Outcome) -> BaseModel:
+        try:
+            return read_json_output(outcome, self.tool.program.name, load_model(self.result))
+        finally:
+            outcome.close()
 
     async def _guarded(self, values: Mapping[str, Any], call: ToolCall) -> Guarded:
         if self.guard is None:

@@ -41,7 +41,8 @@ class ArgumentPlacement:
     """How one parameter reaches the command line.
 
     `flag` precedes its value as a separate argument, or is joined to it if it ends with `=`. A `switch` is a flag
-    without a value, present if the value is true. A list repeats the flag, or the positional, for each item. `default`
+    without a value, present if the value is true. A list repeats the flag, or the positional, for each item; a map
+    repeats it for each entry, key and value with `separator` between them. `default`
     is the value of an absent argument (None: no value). `default_env` is an environment variable of the server that
     overrides `default` if it is set and not empty.
     """
@@ -50,6 +51,7 @@ class ArgumentPlacement:
     place: PlacementKind
     flag: str = ""
     switch: bool = False
+    separator: str = ""
     default: Any = None
     default_env: str = ""
 

@@ -19,6 +19,7 @@ from toolmason_runtime.serving import (
     command,
 )
 
+from repository_server.web import models
 
 FORGE_PROGRAM: Final = Program(
     name="forge",
@@ -58,9 +59,23 @@ FORGE_REQUEST: Final = CommandTool(
     ok_exit_codes=(0, 22),
 )
 
+FORGE_ISSUES: Final = CommandTool(
+    name="forge_issues",
+    program=FORGE_PROGRAM,
+    argv=("issue", "list", "--json"),
+    placements=(
+        ArgumentPlacement(
+            name="fields", place=PlacementKind.FLAG, flag="--field", separator="=", default=["state=open"]
+        ),
+        ArgumentPlacement(name="labels", place=PlacementKind.FLAG, flag="--label=", separator=":"),
+    ),
+    risk=Risk.READ,
+)
+
 BINDINGS: Final[Mapping[str, Binding]] = {
     "forge_request": command("repository_server.web.models:ForgeRequestParams", FORGE_REQUEST),
+    "forge_issues": command(models.ForgeIssuesParams, FORGE_ISSUES, result="repository_server.web.models:IssueList"),
 }
 
 
-# toolmason: sha256 fb353d042ca21c76240eb2e23b47dcae
+# toolmason: sha256 627537e6ac9ab251e02ff2bbdd7e435b

@@ -1,0 +1,63 @@
+"""Read the JSON output of a program as the structured result of its tool."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+from toolmason_runtime.programs.execute import Outcome
+from toolmason_runtime.protocol.errors import ToolError
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+INVALID_OUTPUT: Final = "INVALID_OUTPUT"
+"""Error code: the output of a program is not the declared JSON."""
+MAX_OUTPUT_BYTES: Final = 16 * 1024 * 1024
+"""Maximum bytes of JSON that a program may print. Members that the type does not declare count as well."""
+_SHOWN: Final = 200
+_SHOWN_PROBLEMS: Final = 3
+
+
+def read_json_output(outcome: Outcome, name: str, model: type[BaseModel]) -> BaseModel:
+    """Return the stdout of the program `name` as `model`. Members that it does not declare are left out.
+
+    An array, or JSON Lines, becomes the only field of the model.
+
+    Raises:
+        ToolError: stdout is too large, or is not JSON that fits the model.
+    """
+    from pydantic import ValidationError
+
+    size = outcome.stdout.size
+    if size > MAX_OUTPUT_BYTES or outcome.stdout.dropped_bytes:
+        problem = f"{name} printed {size:,} bytes, more than the {MAX_OUTPUT_BYTES:,} that are read as JSON"
+        raise ToolError(f"{problem}; ask for less", code=INVALID_OUTPUT)
+    text = "".join(outcome.stdout.texts()).strip()
+    try:
+        value = _parse(text)
+    except (ValueError, RecursionError) as error:
+        raise ToolError(f"{name} printed no JSON ({error}): {text[:_SHOWN]}", code=INVALID_OUTPUT) from error
+    fields = model.model_fields
+    if isinstance(value, list) and len(fields) == 1:
+        value = {field.alias or name: value for name, field in fields.items()}
+    try:
+        return model.model_validate(value)
+    except ValidationError as error:
+        problems = "; ".join(
+            f"{'.'.join(map(str, problem['loc'])) or 'the output'}: {problem['msg']}"
+            for problem in error.errors(include_url=False, include_input=False)[:_SHOWN_PROBLEMS]
+        )
+        raise ToolError(
+            f"The output of {name} does not fit `{model.__name__}`: {problems}", code=INVALID_OUTPUT
+        ) from error
+
+
+def _parse(text: str) -> Any:
+    """Return a JSON document, or the list of the documents of JSON Lines."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        if error.msg != "Extra data":
+            raise
+        return [json.loads(line) for line in text.splitlines() if line.strip()]
