@@ -23,6 +23,8 @@ JQ: Final = "jq"
 WORD: Final = "needle"
 FILES: Final = 50
 """Small files that are read in one call."""
+TIMEOUT_S: Final = 3_600.0
+"""Seconds after which a server is killed, with all rounds of a task."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +79,11 @@ def measure_file_tools(workspace: Workspace, rounds: int, *, is_short: bool = Fa
     _write_files(project, sizes)
     ours = Program("workbench", "workbench_server", ("--classic", "--root", str(project)))
     command = ("node", str(PACKAGES / "server-filesystem" / "dist" / "index.js"), str(project))
-    with session(workspace, Program(FILESYSTEM, "", command=command)) as theirs:
+    with session(workspace, Program(FILESYSTEM, "", command=command), timeout_s=TIMEOUT_S) as theirs:
         tasks = _tasks(project, sizes, theirs)
         results = []
         for task in tasks:
-            with session(workspace, ours) as running:
+            with session(workspace, ours, timeout_s=TIMEOUT_S) as running:
                 _call(running, "get_file_info", path="large.txt")  # imports the tools' modules
                 before = running.memory()
                 times = alternate(rounds, {"ours": partial(task.ours, running), "theirs": task.theirs})
