@@ -86,7 +86,8 @@ def measure_file_tools(workspace: Workspace, rounds: int, *, is_short: bool = Fa
             with session(workspace, ours, timeout_s=TIMEOUT_S) as running:
                 _call(running, "get_file_info", path="large.txt")  # imports the tools' modules
                 before = running.memory()
-                times = alternate(rounds, {"ours": partial(task.ours, running), "theirs": task.theirs})
+                work: dict[str, Callable[[], float]] = {"ours": partial(task.ours, running), "theirs": task.theirs}
+                times = alternate(rounds, work)
                 results.append(_result(task, times, before, running.memory()))
     return tuple(results)
 
