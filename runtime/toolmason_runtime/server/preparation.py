@@ -1,33 +1,40 @@
-"""Import the tool that a search found first, while the model still reads the answer."""
+"""Prepare the tool that a search found first, while the model still reads the answer."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from importlib import import_module
 from typing import Final
 
+from toolmason_runtime.protocol.binding import IMPORTS
 from toolmason_runtime.protocol.catalogue import ToolEntry
 from toolmason_runtime.protocol.selection import is_enabled
 
 DELAY_S: Final = 0.05
-"""Default seconds until the import begins; the answer has been sent by then."""
+"""Default seconds until the preparation begins; the answer has been sent by then."""
+Step = Callable[[str, ToolEntry], object]
+"""A part of the preparation; gets the name and the entry of the tool."""
 
 
 class Preparation:
-    """Imports tools in a daemon thread, one of each category.
+    """Prepares tools in a daemon thread, one of each category.
+
+    Steps run one after the other, each with the lock `IMPORTS`, so that a call waits for one step at most. After a step
+    that fails the others are left out: the call of the tool will report the error.
 
     Args:
-        load: imports a tool, from its name and entry. It runs in the thread.
-        delay_s: seconds until it is called; None for never.
+        steps: import what a call needs.
+        delay_s: seconds until the first of them; None for never.
     """
 
-    def __init__(self, load: Callable[[str, ToolEntry], object], delay_s: float | None) -> None:
-        self._load = load
+    def __init__(self, steps: Sequence[Step], delay_s: float | None) -> None:
+        self._steps = steps
         self._delay_s = delay_s
         self._categories: set[str] = set()
 
     def expect(self, entry: ToolEntry) -> None:
-        """Import a tool soon, unless it is disabled or one of its category was expected before."""
+        """Prepare a tool soon, unless it is disabled or one of its category was expected before."""
         if self._delay_s is None or entry["category"] in self._categories or not is_enabled(entry):
             return
         self._categories.add(entry["category"])
@@ -38,5 +45,23 @@ class Preparation:
         timer.start()
 
     def _prepare(self, entry: ToolEntry) -> None:
-        with suppress(Exception):  # the call of the tool will report it
-            self._load(entry["tool"]["name"], entry)
+        with suppress(Exception):
+            for step in self._steps:
+                with IMPORTS:
+                    step(entry["tool"]["name"], entry)
+
+
+def import_step(module: str) -> Step:
+    """Return a step that imports `module`."""
+
+    def step(_name: str, _entry: ToolEntry) -> None:
+        import_module(module)
+
+    return step
+
+
+def warm_up_event_loop(_name: str, _entry: ToolEntry) -> None:
+    """Run an event loop of this thread for a moment: that imports everything that the first one of a process does."""
+    import anyio
+
+    anyio.run(anyio.sleep, 0)

@@ -98,6 +98,26 @@ def test_the_category_of_the_first_result_of_a_search_is_imported_if_the_server_
     assert told[2].startswith("Argument 'max_count' must be an integer of at least 1; got 0")
 
 
+AFTER_SEARCH = """
+async def talk():
+    server = dispatcher(prepare_after_s=0)
+    await call(server, "climax_search", query="latest commits")
+    join()
+    prepared = set(sys.modules)
+    result = await call(server, "climax_call", tool_name="git_log", args={"max_count": 1})
+    await server.aclose()
+    return [result.get("isError", False), sorted(sys.modules.keys() - prepared)]
+"""
+
+
+@pytest.mark.usefixtures("sample")
+def test_a_call_after_a_search_imports_no_library() -> None:
+    is_error, imported = run(AFTER_SEARCH)
+
+    assert not is_error
+    assert {name.partition(".")[0] for name in imported} <= {*sys.stdlib_module_names, "toolmason_runtime"}
+
+
 @pytest.mark.usefixtures("sample")
 def test_an_import_that_fails_is_reported_by_the_call_alone() -> None:
     catalogue = "{**CATALOGUE, 'categories': dict.fromkeys(CATALOGUE['categories'], CATEGORY)}"
@@ -112,13 +132,13 @@ def test_an_import_that_fails_is_reported_by_the_call_alone() -> None:
 
 
 def entry(name: str, category: str, **more: Any) -> ToolEntry:
-    made: Any = {"tool": {"name": name}, "category": category, **more}
+    made: ToolEntry = {"tool": {"name": name}, "category": category, **more}  # type: ignore[typeddict-item]
     return made
 
 
 def test_one_tool_of_each_category_is_prepared_and_no_disabled_one() -> None:
     loaded: list[str] = []
-    preparation = Preparation(lambda name, _: loaded.append(name), 0)
+    preparation = Preparation([lambda name, _: loaded.append(name)], 0)
 
     for expected in (
         entry("off", "a", enabled=False),
@@ -127,8 +147,25 @@ def test_one_tool_of_each_category_is_prepared_and_no_disabled_one() -> None:
         entry("other", "b"),
     ):
         preparation.expect(expected)
-        for thread in threading.enumerate():
-            if isinstance(thread, threading.Timer):
-                thread.join()
+        join()
 
     assert loaded == ["first", "other"]
+
+
+def test_steps_of_a_preparation_end_with_the_first_that_fails() -> None:
+    done: list[str] = []
+
+    def fail(_name: str, _entry: ToolEntry) -> None:
+        done.append("fails")
+        raise RuntimeError
+
+    Preparation([fail, lambda name, _: done.append(name)], 0).expect(entry("first", "a"))
+    join()
+
+    assert done == ["fails"]
+
+
+def join() -> None:
+    for thread in threading.enumerate():
+        if isinstance(thread, threading.Timer):
+            thread.join()
