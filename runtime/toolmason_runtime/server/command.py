@@ -129,7 +129,7 @@ def main(
             options=values,
             commands=commands,
             prepare_after_s=DELAY_S,
-            prepare_modules=[_LIVE] if args.engine == LEAN else (),
+            prepare_modules=[_LIVE] if args.engine == LEAN and not args.http else (),
         )
 
     _open_standard_streams()
