@@ -45,9 +45,9 @@ def _filled(form: Any, values: Mapping[str, Any]) -> Any:
 
 def _schema(form: ToolsField, schema: Mapping[str, Any]) -> dict[str, Any]:
     sent: dict[str, Any] = _with_keywords(schema, form.passes) if form.passes else {**schema}
-    if form.max_described and len(compact_json(sent).encode()) > form.max_described:
+    if form.max_described and len(compact_json(sent).encode(errors="surrogatepass")) > form.max_described:
         sent = _with_keywords(sent, [keyword for keyword in form.passes if keyword != "description"])
-    return sent | form.keywords | {"properties": {**sent.get("properties", {}), **form.properties}}
+    return {**sent, **form.keywords, "properties": {**sent.get("properties", {}), **form.properties}}
 
 
 def _with_keywords(schema: Any, keywords: Sequence[str]) -> Any:
