@@ -39,7 +39,7 @@ from toolmason_runtime.protocol.wording import disabled
 from toolmason_runtime.search.rankers import lazy_ranker
 from toolmason_runtime.server.failures import to_tool_error
 from toolmason_runtime.server.lifespan import Lifespan, Options
-from toolmason_runtime.server.preparation import Preparation, import_step, warm_up_event_loop
+from toolmason_runtime.server.preparation import Preparation
 
 if TYPE_CHECKING:
     from toolmason_runtime.chunks.store import ChunkStore
@@ -94,7 +94,6 @@ class Dispatcher:
         self._selection = selection or Selection(catalogue["discovery"]["style"])
         self._lifespan = Lifespan(catalogue["server"]["lifespan"], options or {})
         modules = [*self._lifespan.modules, "toolmason_runtime.chunks.store", *prepare_modules]
-        steps = [self._load_tool, self._prepare_tool, *map(import_step, modules), warm_up_event_loop]
         ranker = catalogue["discovery"].get("ranker")
         self._style = style_for(
             catalogue,
@@ -102,7 +101,7 @@ class Dispatcher:
             load_index,
             load_postings=load_postings,
             ranker=lazy_ranker(ranker) if ranker else None,
-            expect=Preparation(steps, prepare_after_s).expect,
+            expect=Preparation(self._prepare_tool, modules, prepare_after_s).expect,
         )
         self._state = (*state, ServerInfo(catalogue["server"]["name"], catalogue["server"]["version"]))
         self._tools: dict[str, _Tool] = {}
@@ -268,7 +267,7 @@ class Dispatcher:
             return self._tools[name]
 
     def _prepare_tool(self, name: str, entry: ToolEntry) -> None:
-        """Import and compile what the first call of a tool needs, beside its handler."""
+        """Import a tool, and import and compile what its first call needs."""
         tool = self._load_tool(name, entry)
         tool.arguments.prepare()
         tool.results.prepare()

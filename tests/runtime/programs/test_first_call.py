@@ -142,38 +142,34 @@ def test_an_upstream_is_prepared_with_the_client_of_the_sdk() -> None:
     assert done.stdout == "False True\n"
 
 
-def entry(name: str, category: str, **more: Any) -> ToolEntry:
-    made: ToolEntry = {"tool": {"name": name}, "category": category, **more}  # type: ignore[typeddict-item]
+def entry(name: str, **more: Any) -> ToolEntry:
+    made: ToolEntry = {"tool": {"name": name}, **more}  # type: ignore[typeddict-item]
     return made
 
 
-def test_one_tool_of_each_category_is_prepared_and_no_disabled_one() -> None:
+def test_each_tool_is_prepared_once_and_no_disabled_one() -> None:
     loaded: list[str] = []
-    preparation = Preparation([lambda name, _: loaded.append(name)], 0)
+    preparation = Preparation(lambda name, _: loaded.append(name), [], 0)
 
-    for expected in (
-        entry("off", "a", enabled=False),
-        entry("first", "a"),
-        entry("second", "a"),
-        entry("other", "b"),
-    ):
+    for expected in (entry("off", enabled=False), entry("first"), entry("second"), entry("first")):
         preparation.expect(expected)
         join()
 
-    assert loaded == ["first", "other"]
+    assert loaded == ["first", "second"]
 
 
-def test_steps_of_a_preparation_end_with_the_first_that_fails() -> None:
-    done: list[str] = []
-
+def test_modules_of_all_calls_are_imported_with_the_first_tool_unless_it_fails() -> None:
     def fail(_name: str, _entry: ToolEntry) -> None:
-        done.append("fails")
-        raise RuntimeError
+        raise ImportError
 
-    Preparation([fail, lambda name, _: done.append(name)], 0).expect(entry("first", "a"))
-    join()
+    def succeed(_name: str, _entry: ToolEntry) -> None:
+        pass
 
-    assert done == ["fails"]
+    for prepare_tool in (fail, succeed):
+        sys.modules.pop("colorsys", None)
+        Preparation(prepare_tool, ["colorsys"], 0).expect(entry("first"))
+        join()
+        assert ("colorsys" in sys.modules) is (prepare_tool is succeed)
 
 
 def join() -> None:
