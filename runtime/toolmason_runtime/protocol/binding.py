@@ -48,6 +48,10 @@ class Binding:
         except SystemExit as error:
             raise HandlerExitError(f"`{self.name}` called sys.exit({error.code!r}); raise ToolError instead") from error
 
+    def prepare(self) -> None:
+        """Import the modules that `run` imports at its first call; a handler of the runtime has a method for that."""
+        getattr(self.run, "prepare", lambda: None)()
+
     @property
     def name(self) -> str:
         """Module and name of the handler: `books.search:find`."""
@@ -56,9 +60,16 @@ class Binding:
     async def _run(self, params: Any, call: Any) -> Any:
         if inspect.iscoroutinefunction(self.run) or inspect.iscoroutinefunction(type(self.run).__call__):
             return await self.run(params, call)
+        from anyio import CancelScope, get_cancelled_exc_class
         from anyio.to_thread import run_sync
 
-        result = await run_sync(self.run, params, call, abandon_on_cancel=True)
+        scope = CancelScope()
+        try:
+            with scope:
+                result = await run_sync(self.run, params, call, abandon_on_cancel=True)
+        except get_cancelled_exc_class():
+            scope.cancel()  # for `check_cancelled` in the thread, which does not see that the task was cancelled
+            raise
         # A decorator can hide that a function is asynchronous.
         return await result if inspect.isawaitable(result) else result
 

@@ -39,10 +39,12 @@ _RULES: Final[Mapping[str, frozenset[str]]] = {
 
 
 def flat_check(schema: Mapping[str, Any]) -> FlatCheck | None:
-    """Return the check of the arguments of `schema`, an object; None if it has a rule that is not supported."""
+    """Return the check of the members of `schema`, an object; None if it has a rule that is not supported."""
+    if schema.get("type", "object") != "object":
+        return None
     properties: Mapping[str, Any] = schema.get("properties", {})
     required = frozenset(schema.get("required", ()))
-    checks = {name: check for name, part in properties.items() if (check := _check(part)) is not None}
+    checks = {name: member for name, part in properties.items() if (member := _check(part)) is not None}
     if schema.keys() - _IGNORED - _OBJECT_KEYWORDS or len(checks) < len(properties):
         return None
 

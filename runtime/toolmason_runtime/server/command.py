@@ -26,6 +26,8 @@ _ENVIRONMENT = f"Setting {EXPOSE_ALL}=true is the same as --classic --all; --dis
 LEAN = "lean"
 ENGINES = ("sdk", LEAN)
 """What carries the protocol over stdio: the official SDK, or the standard library."""
+_LIVE = "toolmason_runtime.transports.stdio.live"
+"""The module that the engine `lean` imports at the first call."""
 LOG_LEVELS = ("debug", "info", "warning", "error", "critical")
 _NOISY_LOGGERS = ("mcp", "sse_starlette")
 """Loggers that on `debug` log whole requests and results."""
@@ -127,6 +129,7 @@ def main(
             options=values,
             commands=commands,
             prepare_after_s=DELAY_S,
+            prepare_modules=[_LIVE] if args.engine == LEAN and not args.http else (),
         )
 
     _open_standard_streams()

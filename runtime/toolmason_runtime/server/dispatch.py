@@ -66,7 +66,8 @@ class Dispatcher:
         state: objects that every call gets in addition to those of the lifespan, for programs that embed the server.
         options: the values of the manifest's options, for the lifespan.
         commands: policy and executor of programs; None means those of the environment.
-        prepare_after_s: seconds after a search until its first result is imported, in a thread; None for never.
+        prepare_after_s: seconds after a search until its first result is prepared, in a thread; None for never.
+        prepare_modules: modules that the transport imports at the first call.
 
     Raises:
         ValueError: a toolset of `selection` is not a category, or the policy is invalid.
@@ -83,6 +84,7 @@ class Dispatcher:
         options: Options | None = None,
         commands: ProgramSettings | None = None,
         prepare_after_s: float | None = None,
+        prepare_modules: Sequence[str] = (),
     ) -> None:
         self._commands = commands or load_program_settings(catalogue)
         if self._commands is not None:
@@ -90,6 +92,8 @@ class Dispatcher:
             state = (*state, self._commands)
         self._catalogue = catalogue
         self._selection = selection or Selection(catalogue["discovery"]["style"])
+        self._lifespan = Lifespan(catalogue["server"]["lifespan"], options or {})
+        modules = [*self._lifespan.modules, "toolmason_runtime.chunks.store", *prepare_modules]
         ranker = catalogue["discovery"].get("ranker")
         self._style = style_for(
             catalogue,
@@ -97,10 +101,9 @@ class Dispatcher:
             load_index,
             load_postings=load_postings,
             ranker=lazy_ranker(ranker) if ranker else None,
-            expect=Preparation(self._load_tool, prepare_after_s).expect,
+            expect=Preparation(self._prepare_tool, modules, prepare_after_s).expect,
         )
         self._state = (*state, ServerInfo(catalogue["server"]["name"], catalogue["server"]["version"]))
-        self._lifespan = Lifespan(catalogue["server"]["lifespan"], options or {})
         self._tools: dict[str, _Tool] = {}
         self.updates = ResourceUpdates()
         """The announcements of changed resources."""
@@ -262,6 +265,13 @@ class Dispatcher:
                 schema = entry.get("result_schema", entry["tool"].get("outputSchema"))
                 self._tools[name] = _Tool(binding, arguments, ResultWriter(schema))
             return self._tools[name]
+
+    def _prepare_tool(self, name: str, entry: ToolEntry) -> None:
+        """Import a tool, and import and compile what its first call needs."""
+        tool = self._load_tool(name, entry)
+        tool.arguments.prepare()
+        tool.results.prepare()
+        tool.binding.prepare()
 
     def _binding(self, name: str, entry: ToolEntry) -> Binding:
         if name == FETCH_CHUNK:

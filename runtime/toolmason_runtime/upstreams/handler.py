@@ -30,6 +30,11 @@ class UpstreamRun:
 
     tool: UpstreamTool
 
+    def prepare(self) -> None:
+        """Import the SDK's client."""
+        import toolmason_runtime.upstreams.registry
+        import toolmason_runtime.upstreams.results  # noqa: F401
+
     async def __call__(self, params: dict[str, Any], call: ToolCall) -> Reply:
         """Check policy and approval, then call the upstream, which starts at the first call.
 
