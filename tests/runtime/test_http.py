@@ -467,18 +467,14 @@ def test_sessions_are_limited_and_one_that_ends_makes_room() -> None:
         assert [*statuses, post(address, {})] == [200, 503, 200]
 
 
-def test_stream_of_a_call_that_waits_is_kept_open_by_comments() -> None:
+def test_stream_of_a_silent_call_begins_with_its_id_and_is_kept_open_by_comments() -> None:
     with serving(command=["-c", ADJUSTED]) as (_, address), ExitStack() as stack:
         client = Raw(address, LEGACY, stack)
-        said = client.said("call", {"tool_name": "ask", "args": {}})
-        data = next(line for line in said if line.startswith("data: {"))
-        pings = [next(line for line in said if line) for _ in range(3)]
-        asked = json.loads(data.removeprefix("data: "))
-        client.post({"jsonrpc": "2.0", "id": asked["id"], "result": {"action": "decline"}})
-        answer = next(line for line in said if line.startswith("data: {"))
+        said = client.said("call", {"tool_name": "wait", "args": {}})
+        lines = [next(said) for _ in range(8)]
 
-    assert pings == [": ping"] * 3
-    assert json.loads(answer.removeprefix("data: "))["params"]["message"] == "Your city?"
+    assert re.fullmatch(r"id: [\w-]{22}", lines[0])
+    assert lines[1:] == ["data:", "retry: 500", "", ": ping", "", ": ping", ""]
 
 
 async def test_small_answers_are_not_held_back() -> None:

@@ -3,43 +3,37 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 REQUEST_TIMEOUT_S = 30.0
 """Seconds from the first byte of a request, or from the connection, to the last byte of its body."""
-JOIN_S: Final = 0.01
-"""Maximum seconds until a written part of a response is sent, unless the response is complete before."""
 JOIN_BYTES: Final = 65_536
 """Bytes that are sent without waiting for more."""
 
 
 class JoinedWrites:
-    """A transport that joins what is written in short succession: system calls are a quarter of the cost of a call."""
+    """A transport that joins what one iteration of the event loop writes: uvicorn writes head and body separately."""
 
     def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
         self._transport = transport
         self._loop = loop
         self._parts: list[bytes] = []
         self._size = 0
-        self._timer: asyncio.TimerHandle | None = None
 
     def write(self, data: bytes) -> None:
-        """Send `data` with what follows it shortly."""
+        """Send `data` with what follows it in this iteration."""
+        if not self._parts:
+            self._loop.call_soon(self.flush)
         self._parts.append(data)
         self._size += len(data)
         if self._size >= JOIN_BYTES:
             self.flush()
-        elif self._timer is None:
-            self._timer = self._loop.call_later(JOIN_S, self.flush)
 
     def flush(self) -> None:
         """Send everything now."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
         parts, self._parts, self._size = self._parts, [], 0
         if parts and not self._transport.is_closing():
             self._transport.writelines(parts)
@@ -54,18 +48,14 @@ class JoinedWrites:
 
 
 class Connection(H11Protocol):
-    """Closes connections whose request is not complete in time, and sends each response at once.
-
-    uvicorn would wait forever for a request, and send head, events and end of a response separately.
-    """
+    """Closes connections whose request is not complete in time; uvicorn would wait forever."""
 
     request_timeout_s = REQUEST_TIMEOUT_S
-    transport: JoinedWrites  # type: ignore[assignment]  # has the methods that uvicorn calls
     _timeout: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in uvicorn
         """Start the timeout of the first request."""
-        super().connection_made(JoinedWrites(transport, self.loop))  # type: ignore[arg-type]
+        super().connection_made(cast("asyncio.Transport", JoinedWrites(transport, self.loop)))
         self._timeout = self.loop.call_later(self.request_timeout_s, transport.close)
 
     def data_received(self, data: bytes) -> None:
@@ -74,8 +64,7 @@ class Connection(H11Protocol):
         self._watch()
 
     def on_response_complete(self) -> None:
-        """Send the response. Start the timeout if the next request has begun; before, uvicorn limits the idle time."""
-        self.transport.flush()
+        """Start the timeout if the next request has begun; until then uvicorn limits the idle time."""
         super().on_response_complete()
         self._watch()
 

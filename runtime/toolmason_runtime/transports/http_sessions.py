@@ -32,6 +32,8 @@ RETRY_MS: Final = 500
 """Milliseconds until a client that lost its connection should reconnect."""
 MAX_SESSIONS: Final = 1000
 """Maximum concurrent sessions, 40 kB each. The SDK ends a session that is idle for half an hour."""
+START_S: Final = 0.05
+"""Seconds until a response begins without an event, so that the client can resume it."""
 PING_S: Final = 15.0
 """Seconds between comments that keep a connection open while a request runs."""
 _BUFFERED_EVENTS: Final = 16
@@ -88,26 +90,23 @@ class _Session(StreamableHTTPServerTransport):
         """Pass a request to the server, and send its events up to its response."""
         stream = str(message.id)
         version = request.headers.get(MCP_PROTOCOL_VERSION_HEADER, DEFAULT_NEGOTIATED_VERSION)
-        first = await self._mint_priming_event(stream, version)
+        first_event = await self._mint_priming_event(stream, version)
+        first = f"id: {first_event['id']}\r\ndata: \r\nretry: {RETRY_MS}\r\n\r\n".encode() if first_event else b""
         sender, events = anyio.create_memory_object_stream[EventMessage](_BUFFERED_EVENTS)
         self._request_streams[stream] = sender, events
-        watching = asyncio.create_task(_watch(request.receive, send, sender))
+        response = _EventResponse(send, self._headers(), first)
+        watching = asyncio.create_task(_watch(request.receive, response, sender))
         try:
-            await send({"type": "http.response.start", "status": 200, "headers": self._headers()})
-            if first is not None:
-                await _send_part(send, f"id: {first['id']}\r\ndata: \r\nretry: {RETRY_MS}\r\n\r\n".encode())
-            is_answered = False
             # The session, or a client that disconnects, closes the streams.
             with suppress(anyio.ClosedResourceError, anyio.BrokenResourceError):
                 assert self._read_stream_writer is not None  # noqa: S101  the session is open
                 await self._read_stream_writer.send(self._create_session_message(message, request, stream, version))
                 async for event in events:
-                    is_answered = isinstance(event.message, JSONRPCResponse | JSONRPCError)
-                    await _send_part(send, _encoded(event), is_last=is_answered)
-                    if is_answered:
-                        break
-            if not is_answered:
-                await _send_part(send, b"", is_last=True)
+                    is_last = isinstance(event.message, JSONRPCResponse | JSONRPCError)
+                    await response.write(_encoded(event), is_last=is_last)
+                    if is_last:
+                        return
+            await response.write(b"", is_last=True)
         finally:
             watching.cancel()
             if self._request_streams.get(stream) == (sender, events):
@@ -125,14 +124,35 @@ class _Session(StreamableHTTPServerTransport):
         ]
 
 
-async def _watch(receive: Receive, send: Send, sender: MemoryObjectSendStream[EventMessage]) -> None:
-    """Send pings, and close the stream if the client disconnects; it can resume the stream later."""
+class _EventResponse:
+    """A response of events. Its head and `first` are sent with the first event: one packet for most calls."""
+
+    def __init__(self, send: Send, headers: list[tuple[bytes, bytes]], first: bytes) -> None:
+        self._send = send
+        self._headers = headers
+        self._first = first
+        self._is_started = False
+        self._lock = asyncio.Lock()
+
+    async def write(self, body: bytes, *, is_last: bool = False) -> None:
+        async with self._lock:
+            if not self._is_started:
+                self._is_started = True
+                await self._send({"type": "http.response.start", "status": 200, "headers": self._headers})
+                body = self._first + body
+            await self._send({"type": "http.response.body", "body": body, "more_body": not is_last})
+
+
+async def _watch(receive: Receive, response: _EventResponse, sender: MemoryObjectSendStream[EventMessage]) -> None:
+    """Send the head if no event comes, then pings, and close the stream if the client disconnects."""
+    wait_s, part = START_S, b""
     while True:
         try:
-            async with asyncio.timeout(PING_S):
+            async with asyncio.timeout(wait_s):
                 await receive()
         except TimeoutError:
-            await _send_part(send, _PING)
+            await response.write(part)
+            wait_s, part = PING_S, _PING
         else:
             sender.close()
             return
@@ -143,7 +163,3 @@ def _encoded(event: EventMessage) -> bytes:
         (event.event_id or "").encode(),
         encode_message(event.message),
     )
-
-
-async def _send_part(send: Send, body: bytes, *, is_last: bool = False) -> None:
-    await send({"type": "http.response.body", "body": body, "more_body": not is_last})
