@@ -30,6 +30,7 @@ ROOTS = {
 STAGES = (
     *(
         "diagnostics",
+        "store",
         "project",
         "manifest",
         "model",

@@ -55,7 +55,7 @@ def read(
     from toolmason.semantic.committed import load_postings
 
     progress("reading the manifest")
-    document = load(project.manifest, root=project.root, diagnostics=diagnostics)
+    document = load(project.manifest, root=project.root, diagnostics=diagnostics, parts=parts)
     if document is None:
         return None
     tables = validate(document, diagnostics=diagnostics)
