@@ -1,9 +1,9 @@
-"""Parse a manifest with the tables of tools that earlier runs have parsed. `tomllib` is slow, and an edit changes few tools.
+"""Parse a manifest with the tables of tools that earlier runs have parsed, because `tomllib` is slow.
 
 The text is cut before lines that start with `[`. If each piece is TOML by itself, every cut is between two statements,
-because the parser reads from left to right: a cut inside a string or an array would leave a piece without its end. Pieces
-of different tools, and the rest, define different keys, so the result is the union of their tables. In all other cases,
-which includes each error, the whole text is parsed.
+because the parser reads from left to right: a cut inside a string or an array would leave a piece without its end. The
+pieces of different tools, and the rest, define different keys, so the result is the union of their tables. In all other
+cases, which includes each error, the whole text is parsed.
 """
 
 from __future__ import annotations

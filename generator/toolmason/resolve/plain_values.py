@@ -1,6 +1,6 @@
 """Accept valid values of simple schemas without jsonschema, whose import and checks take long.
 
-Other values, and those of schemas with other keywords, are left to jsonschema. So a problem never depends on this module.
+Other values, and those of schemas with other keywords, are left to jsonschema, so no message depends on this module.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ def _typed(kind: str, **rules: st.SearchStrategy[Any]) -> st.SearchStrategy[dict
     return _rules(**rules).map(lambda node: {"type": kind, **node})
 
 
-LIMITS = {name: NUMBERS for name in ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")}
+LIMITS = dict.fromkeys(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"), NUMBERS)
 CHOICES = st.lists(NUMBERS | st.text("ab1", max_size=2), min_size=1, max_size=3)
 SMALL = st.integers(0, 2)
 LEAVES = (
