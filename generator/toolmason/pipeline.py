@@ -133,7 +133,7 @@ def _render_project(
     progress("rendering")
     try:
         with _models(manifest.server, parts) if only in {None, "python"} else nullcontext({}) as models:
-            files = _render_files(project, manifest, models, only)
+            files = _render_files(project, manifest, models, parts, only)
     except SyntaxError as error:
         # The formatter parses the files before the self-check does.
         raise SelfCheckError([str(error)]) from error
@@ -144,7 +144,11 @@ def _render_project(
 
 
 def _render_files(
-    project: Project, manifest: LoadedManifest, models: Mapping[str, str], only: str | None
+    project: Project,
+    manifest: LoadedManifest,
+    models: Mapping[str, str],
+    parts: ContentCache | None,
+    only: str | None,
 ) -> tuple[RenderedFile, ...]:
     """Render the files and check their syntax."""
     from toolmason.render.overrides import has_overrides
@@ -158,7 +162,7 @@ def _render_files(
 
         return confined_render(project, server, models=models, part=only)
     files = render(server, models=models, projections=manifest.projections, part=only)
-    self_check(server, files, previous=unchanged(files, project.generated))
+    self_check(server, files, previous=unchanged(files, project.generated), parts=parts)
     return files
 
 

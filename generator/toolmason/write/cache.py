@@ -35,8 +35,14 @@ from toolmason.project import Project
 from toolmason.write.snapshot import MAX_FILE_BYTES
 from toolmason.write.user_cache import cache_directory, read_cached, write_cached
 
-_LIBRARIES = ("datamodel_code_generator-", "jinja2-", "jsonref-", "ruff-", "snowballstemmer-", "tomli_w-")
-"""Prefixes of the metadata directories of libraries that affect the output, such as `jinja2-3.1.6.dist-info`."""
+_LIBRARIES = tuple(
+    f"{name}-"
+    for name in (
+        *("datamodel_code_generator", "inflect", "jinja2", "jsonref", "pydantic", "ruff", "snowballstemmer", "tomli_w"),
+        *("jsonschema", "jsonschema_specifications", "referencing", "regex"),
+    )
+)
+"""Prefixes of the metadata directories of libraries that affect the output or its checks: `jinja2-3.1.6.dist-info`."""
 
 _FILE_REFERENCE = re.compile(r'"\$ref"\s*:\s*"([^"#:]+)["#]')
 """A `$ref` to another file: `"$ref": "common.json#/$defs/name"`."""

@@ -64,6 +64,10 @@ NAMES = ("find", "find_all", "lend")
 EDITS = st.lists(st.tuples(st.sampled_from(NAMES), TOOLS), min_size=1, max_size=3)
 
 
+SHARED = ContentCache(Path("never saved"))
+"""The parts of all examples of a test, as those of many earlier runs."""
+
+
 def manifest(tools: dict[str, dict[str, Any]]) -> str:
     quoted = ("summary", "description")
     return HEAD + "".join(
@@ -95,6 +99,29 @@ def test_the_output_after_edits_equals_that_of_a_run_without_the_cache(
         assert outcome is not None
         assert outcome.changes.is_clean, [change.diff() for change in outcome.changes.all]
     assert entries(project)
+
+
+@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data(), tool=TOOLS)
+def test_an_edit_anywhere_gives_the_findings_and_the_server_of_a_run_without_the_cache(
+    data: st.DataObject, tool: dict[str, Any], tmp_path: Path
+) -> None:
+    project = Project(tmp_path, tmp_path / "manifest.toml")
+    text = manifest(dict.fromkeys(NAMES, tool))
+    start = data.draw(st.integers(0, len(text)))
+    removed = data.draw(st.sampled_from([0, 0, 1, 5, 30]))
+    inserted = data.draw(
+        st.sampled_from(["", "x", "1", '"', "[tools.find]\n", '\n[tools."find"]\n', "\ntools.x = 1\n"])
+    )
+    project.manifest.write_text(text[:start] + inserted + text[start + removed :], encoding="utf-8")
+    findings, servers = [], []
+    for parts in (None, SHARED, SHARED):
+        diagnostics = Diagnostics()
+        reading = read(project, diagnostics=diagnostics, parts=parts)
+        findings.append(list(diagnostics))
+        servers.append(repr(reading and reading.server))
+    assert findings[0] == findings[1] == findings[2]
+    assert servers[0] == servers[1] == servers[2]
 
 
 def test_models_of_another_process_change_no_file_of_a_server_with_many_tools(tmp_path: Path) -> None:
