@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -252,3 +256,73 @@ def path_of(project: Project) -> Path:
 def entries(project: Project) -> dict[str, str]:
     cache = content_cache(project)
     return cache._stored if cache else {}
+
+
+@pytest.mark.parametrize("obstacle", ["a file", "open to others"])
+def test_a_directory_that_cannot_be_used_costs_only_time(
+    obstacle: str, project: Project, run: Callable[..., Result], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "cache"
+    if obstacle == "a file":
+        home.touch()
+    else:
+        home.joinpath("toolmason").mkdir(parents=True)
+        home.joinpath("toolmason").chmod(0o755)
+    monkeypatch.setenv("LOCALAPPDATA" if sys.platform == "win32" else "XDG_CACHE_HOME", str(home))
+    for _ in range(2):
+        assert run("generate").exit_code == 0
+    assert sys.platform == "win32" or not list(home.rglob("*-*"))
+    assert sys.platform == "win32" or not entries(project)
+
+
+FULL_DISK = """
+import resource, sys
+from pathlib import Path
+from toolmason.write.content_cache import ContentCache
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+cache = ContentCache(Path(sys.argv[1]))
+cache["other"] = "x" * 5000
+cache.save()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no limit for the size of files")
+def test_a_full_disk_keeps_the_entries_of_earlier_runs(tmp_path: Path) -> None:
+    path = tmp_path / "cache" / "parts"
+    cache = ContentCache(path)
+    cache["key"] = "text"
+    cache.save()
+    subprocess.run([sys.executable, "-c", FULL_DISK, str(path)], check=True)
+    assert ContentCache(path).get("key") == "text"
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_concurrent_runs_leave_the_entries_of_one_of_them(tmp_path: Path) -> None:
+    path = tmp_path / "cache" / "parts"
+
+    def store(name: str) -> None:
+        for number in range(20):
+            cache = ContentCache(path)
+            cache[f"{name} {number}"] = name * 1000
+            cache.save()
+            texts = ContentCache(path)._stored
+            assert texts
+            assert all(text == key[0] * 1000 for key, text in texts.items())
+
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(store, "abcd"))
+
+
+def test_old_files_of_other_projects_and_killed_runs_are_removed(tmp_path: Path) -> None:
+    directory = tmp_path / "cache"
+    cache = ContentCache(directory / "parts-new")
+    cache["key"] = "text"
+    cache.save()
+    names = {"parts-old", "run-old.json", "draft-old", "key", "words-old.int8"}
+    for name in names:
+        directory.joinpath(name).touch()
+        os.utime(directory / name, (0, 0))
+    directory.joinpath("draft-new").touch()
+    cache["other"] = "text"
+    cache.save()
+    assert {path.name for path in directory.iterdir()} == {"parts-new", "draft-new", "key", "words-old.int8"}
