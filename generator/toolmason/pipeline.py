@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -131,8 +131,11 @@ def _render_project(
     if diagnostics.has_errors:
         return None
     progress("rendering")
+    pending: AbstractContextManager[Mapping[str, str]] = nullcontext({})
+    if only in {None, "python"}:
+        pending = _models(manifest.server, parts)
     try:
-        with _models(manifest.server, parts) if only in {None, "python"} else nullcontext({}) as models:
+        with pending as models:
             files = _render_files(project, manifest, models, parts, only)
     except SyntaxError as error:
         # The formatter parses the files before the self-check does.

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import tarfile
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -189,6 +190,23 @@ def test_ci_uses_the_cache_only_if_it_is_permitted(
     assert not is_used or len(path_of(known).read_bytes()) > len(before) // 2
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no modes")
+@pytest.mark.parametrize(("archived", "is_used"), [("toolmason", True), ("toolmason/*", False)])
+def test_ci_restores_a_directory_but_not_its_files_alone(
+    archived: str, is_used: bool, known: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    saved = path_of(known).parent.parent
+    with tarfile.open(tmp_path / "cache.tar", "w") as archive:
+        for path in saved.glob(archived):
+            archive.add(path, path.relative_to(saved))
+    restored = tmp_path / "restored"
+    subprocess.run(["tar", "-xf", tmp_path / "cache.tar", f"--one-top-level={restored}"], check=True)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(restored))
+    monkeypatch.setenv("CI", "true")
+    monkeypatch.setenv(CI_VARIABLE, "1")
+    assert bool(entries(known)) == is_used
+
+
 def test_a_run_of_one_part_or_with_errors_stores_nothing(known: Project, run: Callable[..., Result]) -> None:
     before = path_of(known).read_bytes()
     text = known.manifest.read_text(encoding="utf-8").replace(', description = "', ', description = "New: ')
@@ -295,6 +313,18 @@ def test_a_full_disk_keeps_the_entries_of_earlier_runs(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-c", FULL_DISK, str(path)], check=True)
     assert ContentCache(path).get("key") == "text"
     assert list(path.parent.iterdir()) == [path]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no limit for the size of files")
+def test_a_full_disk_stops_a_run_with_a_message(project: Project) -> None:
+    script = (
+        "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0));from toolmason.__main__ import main; main()"
+    )
+    command = [sys.executable, "-c", script, "generate", "--discard-edits", "--manifest", str(project.manifest)]
+    ran = subprocess.run(command, capture_output=True, check=False, text=True)
+    assert ran.returncode == 1
+    assert ran.stderr.startswith("toolmason: [Errno ")
+    assert ran.stderr.endswith("; nothing was written\n")
 
 
 def test_concurrent_runs_leave_the_entries_of_one_of_them(tmp_path: Path) -> None:
