@@ -12,12 +12,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from toolmason.manifest.input_files import read_input
 from toolmason.model.rendered_file import RenderedFile
-from toolmason.model.server import Category, Server
 from toolmason.store import Store
+
+if TYPE_CHECKING:
+    from toolmason.model.server import Category, Server
 
 
 class SelfCheckError(Exception):

@@ -207,10 +207,10 @@ def _files_under(top: Path, *, inside: Path | None = None, suffix: str = "") -> 
         OSError: a directory cannot be listed, or there are too many entries.
     """
     seen: set[str] = set()
-    pending = [top]
+    pending = [(top, top.name)]
     count = 0
     while pending:
-        directory = pending.pop()
+        directory, shown = pending.pop()
         real = os.path.realpath(directory)
         if real in seen or (inside is not None and not is_inside(directory, inside)):
             continue
@@ -222,8 +222,10 @@ def _files_under(top: Path, *, inside: Path | None = None, suffix: str = "") -> 
         count += len(children)
         if count > MAX_HASHED_ENTRIES:
             raise UnsafeInputError(top, "it has too many files for a record")
-        pending += [directory / entry.name for entry in children if entry.is_dir() and entry.name != "__pycache__"]
         for entry in children:
-            path = directory / entry.name
-            if entry.name.endswith(suffix) and not entry.is_dir():
-                yield f"{top.name}/{path.relative_to(top).as_posix()}", path
+            path, name = directory / entry.name, f"{shown}/{entry.name}"
+            if not entry.is_dir():
+                if entry.name.endswith(suffix):
+                    yield name, path
+            elif entry.name != "__pycache__":
+                pending.append((path, name))
