@@ -31,6 +31,7 @@ STAGES = (
     *(
         "diagnostics",
         "store",
+        "garbage",
         "project",
         "manifest",
         "model",

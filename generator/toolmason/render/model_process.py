@@ -14,6 +14,7 @@ from functools import cached_property
 from tempfile import TemporaryFile
 from typing import IO, Any, Final
 
+from toolmason.garbage import reduce_garbage_collection
 from toolmason.render.child_process import child_command
 from toolmason.render.pydantic_models import models_of_modules
 
@@ -99,4 +100,5 @@ class _PendingModels(Mapping[str, str]):
 
 def main() -> None:
     """Generate the models of the schemas on stdin and print them as JSON."""
+    reduce_garbage_collection()
     json.dump(models_of_modules(json.load(sys.stdin.buffer)), sys.stdout)
