@@ -30,6 +30,8 @@ ROOTS = {
 STAGES = (
     *(
         "diagnostics",
+        "store",
+        "garbage",
         "project",
         "manifest",
         "model",

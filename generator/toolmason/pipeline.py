@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -55,7 +55,7 @@ def read(
     from toolmason.semantic.committed import load_postings
 
     progress("reading the manifest")
-    document = load(project.manifest, root=project.root, diagnostics=diagnostics)
+    document = load(project.manifest, root=project.root, diagnostics=diagnostics, parts=parts)
     if document is None:
         return None
     tables = validate(document, diagnostics=diagnostics)
@@ -131,9 +131,12 @@ def _render_project(
     if diagnostics.has_errors:
         return None
     progress("rendering")
+    pending: AbstractContextManager[Mapping[str, str]] = nullcontext({})
+    if only in {None, "python"}:
+        pending = _models(manifest.server, parts)
     try:
-        with _models(manifest.server, parts) if only in {None, "python"} else nullcontext({}) as models:
-            files = _render_files(project, manifest, models, only)
+        with pending as models:
+            files = _render_files(project, manifest, models, parts, only)
     except SyntaxError as error:
         # The formatter parses the files before the self-check does.
         raise SelfCheckError([str(error)]) from error
@@ -144,7 +147,11 @@ def _render_project(
 
 
 def _render_files(
-    project: Project, manifest: LoadedManifest, models: Mapping[str, str], only: str | None
+    project: Project,
+    manifest: LoadedManifest,
+    models: Mapping[str, str],
+    parts: ContentCache | None,
+    only: str | None,
 ) -> tuple[RenderedFile, ...]:
     """Render the files and check their syntax."""
     from toolmason.render.overrides import has_overrides
@@ -158,7 +165,7 @@ def _render_files(
 
         return confined_render(project, server, models=models, part=only)
     files = render(server, models=models, projections=manifest.projections, part=only)
-    self_check(server, files, previous=unchanged(files, project.generated))
+    self_check(server, files, previous=unchanged(files, project.generated), parts=parts)
     return files
 
 

@@ -5,23 +5,14 @@ from __future__ import annotations
 import json
 from dataclasses import fields
 from hashlib import sha256
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from toolmason.schema.findings import Finding, Severity
 from toolmason.schema.keywords import json_text
 from toolmason.schema.normalize import Normalizer
 from toolmason.schema.project import Projection, project, projected
 from toolmason.schema.providers import Target
-
-
-class Store(Protocol):
-    """Texts by keys that determine them, such as a dictionary or the cache of earlier runs."""
-
-    def get(self, key: str, /) -> str | None:
-        """Return the text of `key`, None if there is none."""
-
-    def __setitem__(self, key: str, text: str, /) -> None:
-        """Store a text without line breaks."""
+from toolmason.store import Store
 
 
 class Projections:

@@ -10,6 +10,8 @@ from toolmason.schema.keywords import SCHEMA_KEYWORDS, SCHEMA_LIST_KEYWORDS, SCH
 MAX_WALKED: Final = 50_000
 """Maximum schemas of one walk."""
 
+_WITH_SCHEMAS: Final = frozenset((*SCHEMA_MAP_KEYWORDS, *SCHEMA_LIST_KEYWORDS, *SCHEMA_KEYWORDS))
+
 Parts: TypeAlias = tuple[str | int, ...]
 """The unescaped parts of a JSON Pointer."""
 
@@ -25,7 +27,8 @@ def walk(root: Any) -> Iterator[tuple[dict[str, Any], Parts]]:
         seen.add(id(schema))
         yield schema, parts
         for keyword, value in schema.items():
-            pending += [(subschema, parts + inner) for inner, subschema in subschemas(keyword, value)]
+            if keyword in _WITH_SCHEMAS:
+                pending += [(subschema, parts + inner) for inner, subschema in subschemas(keyword, value)]
 
 
 def subschemas(keyword: str, value: Any) -> Iterator[tuple[Parts, Any]]:

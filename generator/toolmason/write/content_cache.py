@@ -1,4 +1,4 @@
-"""Parts of the output by the hash of what determines them: projections of schemas and Pydantic models.
+"""Results of earlier runs by the hash of their input: parsed tables, converted and checked schemas, Pydantic models.
 
 An edit of the manifest leaves most of them valid. A project has one file in the user's cache directory. It starts with
 the hash of the toolkit, without which no entry is valid, and the hash of its entries, one a line.
@@ -17,7 +17,7 @@ from typing import Final
 
 from toolmason.project import Project
 from toolmason.write.cache import is_ci, project_path, toolkit_fingerprint
-from toolmason.write.user_cache import read_cached, write_cached
+from toolmason.write.user_cache import read_cached, remove_old, write_cached
 
 CI_VARIABLE: Final = "TOOLMASON_CI_CACHE"
 """Environment variable that permits the cache in CI."""
@@ -63,6 +63,7 @@ class ContentCache:
             body = "\n".join(lines).encode("utf-8", "surrogatepass")
             if len(body) < MAX_BYTES:
                 write_cached(self._path, f"{_header(body)}\n".encode() + body)
+                remove_old(self._path.parent, "parts-", "run-")
 
 
 def content_cache(project: Project) -> ContentCache | None:

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
+import tarfile
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +69,10 @@ NAMES = ("find", "find_all", "lend")
 EDITS = st.lists(st.tuples(st.sampled_from(NAMES), TOOLS), min_size=1, max_size=3)
 
 
+SHARED = ContentCache(Path("never saved"))
+"""The parts of all examples of a test, as those of many earlier runs."""
+
+
 def manifest(tools: dict[str, dict[str, Any]]) -> str:
     quoted = ("summary", "description")
     return HEAD + "".join(
@@ -95,6 +104,29 @@ def test_the_output_after_edits_equals_that_of_a_run_without_the_cache(
         assert outcome is not None
         assert outcome.changes.is_clean, [change.diff() for change in outcome.changes.all]
     assert entries(project)
+
+
+@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data(), tool=TOOLS)
+def test_an_edit_anywhere_gives_the_findings_and_the_server_of_a_run_without_the_cache(
+    data: st.DataObject, tool: dict[str, Any], tmp_path: Path
+) -> None:
+    project = Project(tmp_path, tmp_path / "manifest.toml")
+    text = manifest(dict.fromkeys(NAMES, tool))
+    start = data.draw(st.integers(0, len(text)))
+    removed = data.draw(st.sampled_from([0, 0, 1, 5, 30]))
+    inserted = data.draw(
+        st.sampled_from(["", "x", "1", '"', "[tools.find]\n", '\n[tools."find"]\n', "\ntools.x = 1\n"])
+    )
+    project.manifest.write_text(text[:start] + inserted + text[start + removed :], encoding="utf-8")
+    findings, servers = [], []
+    for parts in (None, SHARED, SHARED):
+        diagnostics = Diagnostics()
+        reading = read(project, diagnostics=diagnostics, parts=parts)
+        findings.append(list(diagnostics))
+        servers.append(repr(reading and reading.server))
+    assert findings[0] == findings[1] == findings[2]
+    assert servers[0] == servers[1] == servers[2]
 
 
 def test_models_of_another_process_change_no_file_of_a_server_with_many_tools(tmp_path: Path) -> None:
@@ -156,6 +188,23 @@ def test_ci_uses_the_cache_only_if_it_is_permitted(
     assert run("generate").exit_code == 0
     assert path_of(known).exists() == is_used
     assert not is_used or len(path_of(known).read_bytes()) > len(before) // 2
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no modes")
+@pytest.mark.parametrize(("archived", "is_used"), [("toolmason", True), ("toolmason/*", False)])
+def test_ci_restores_a_directory_but_not_its_files_alone(
+    archived: str, is_used: bool, known: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    saved = path_of(known).parent.parent
+    with tarfile.open(tmp_path / "cache.tar", "w") as archive:
+        for path in saved.glob(archived):
+            archive.add(path, path.relative_to(saved))
+    restored = tmp_path / "restored"
+    subprocess.run(["tar", "-xf", tmp_path / "cache.tar", f"--one-top-level={restored}"], check=True)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(restored))
+    monkeypatch.setenv("CI", "true")
+    monkeypatch.setenv(CI_VARIABLE, "1")
+    assert bool(entries(known)) == is_used
 
 
 def test_a_run_of_one_part_or_with_errors_stores_nothing(known: Project, run: Callable[..., Result]) -> None:
@@ -225,3 +274,85 @@ def path_of(project: Project) -> Path:
 def entries(project: Project) -> dict[str, str]:
     cache = content_cache(project)
     return cache._stored if cache else {}
+
+
+@pytest.mark.parametrize("obstacle", ["a file", "open to others"])
+def test_a_directory_that_cannot_be_used_costs_only_time(
+    obstacle: str, project: Project, run: Callable[..., Result], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "cache"
+    if obstacle == "a file":
+        home.touch()
+    else:
+        home.joinpath("toolmason").mkdir(parents=True)
+        home.joinpath("toolmason").chmod(0o755)
+    monkeypatch.setenv("LOCALAPPDATA" if sys.platform == "win32" else "XDG_CACHE_HOME", str(home))
+    for _ in range(2):
+        assert run("generate").exit_code == 0
+    assert sys.platform == "win32" or not list(home.rglob("*-*"))
+    assert sys.platform == "win32" or not entries(project)
+
+
+FULL_DISK = """
+import resource, sys
+from pathlib import Path
+from toolmason.write.content_cache import ContentCache
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+cache = ContentCache(Path(sys.argv[1]))
+cache["other"] = "x" * 5000
+cache.save()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no limit for the size of files")
+def test_a_full_disk_keeps_the_entries_of_earlier_runs(tmp_path: Path) -> None:
+    path = tmp_path / "cache" / "parts"
+    cache = ContentCache(path)
+    cache["key"] = "text"
+    cache.save()
+    subprocess.run([sys.executable, "-c", FULL_DISK, str(path)], check=True)
+    assert ContentCache(path).get("key") == "text"
+    assert list(path.parent.iterdir()) == [path]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no limit for the size of files")
+def test_a_full_disk_stops_a_run_with_a_message(project: Project) -> None:
+    script = (
+        "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0));from toolmason.__main__ import main; main()"
+    )
+    command = [sys.executable, "-c", script, "generate", "--discard-edits", "--manifest", str(project.manifest)]
+    ran = subprocess.run(command, capture_output=True, check=False, text=True)
+    assert ran.returncode == 1
+    assert ran.stderr.startswith("toolmason: [Errno ")
+    assert ran.stderr.endswith("; nothing was written\n")
+
+
+def test_concurrent_runs_leave_the_entries_of_one_of_them(tmp_path: Path) -> None:
+    path = tmp_path / "cache" / "parts"
+
+    def store(name: str) -> None:
+        for number in range(20):
+            cache = ContentCache(path)
+            cache[f"{name} {number}"] = name * 1000
+            cache.save()
+            texts = ContentCache(path)._stored
+            assert texts
+            assert all(text == key[0] * 1000 for key, text in texts.items())
+
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(store, "abcd"))
+
+
+def test_old_files_of_other_projects_and_killed_runs_are_removed(tmp_path: Path) -> None:
+    directory = tmp_path / "cache"
+    cache = ContentCache(directory / "parts-new")
+    cache["key"] = "text"
+    cache.save()
+    names = {"parts-old", "run-old.json", "draft-old", "key", "words-old.int8"}
+    for name in names:
+        directory.joinpath(name).touch()
+        os.utime(directory / name, (0, 0))
+    directory.joinpath("draft-new").touch()
+    cache["other"] = "text"
+    cache.save()
+    assert {path.name for path in directory.iterdir()} == {"parts-new", "draft-new", "key", "words-old.int8"}
