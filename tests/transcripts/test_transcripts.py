@@ -25,6 +25,7 @@ import pytest
 from oracle import LEGACY, MODERN
 from pytest_regressions.file_regression import FileRegressionFixture
 from stdio_peer import Message, Peer
+from toolmason_runtime.server.command import ENGINES
 
 from workbench_server.catalogue import CATALOGUE
 
@@ -126,9 +127,9 @@ class Workplace:
 class Client:
     """The client of one server. Its user accepts every question and approves every review."""
 
-    def __init__(self, server: str, era: str, place: Workplace) -> None:
+    def __init__(self, server: str, era: str, place: Workplace, flags: Iterable[str]) -> None:
         root = str(place.path / "project")
-        command = (sys.executable, "-m", "workbench_server", "--root", root, *SERVERS[server])
+        command = (sys.executable, "-m", "workbench_server", "--root", root, *SERVERS[server], *flags)
         self.peer = Peer(command, era, capabilities={"elicitation": {}}, env=place.environment, inherit=False, cwd=root)
         self.peer.answers["elicitation/create"] = self._accept
         self.place = place
@@ -176,13 +177,20 @@ class Client:
         return recorded
 
 
-def record(server: str, era: str, directory: Path) -> dict[str, Any]:
+def record(server: str, directory: Path, *flags: str) -> dict[str, Any]:
+    """Return the answers of a server in both eras, by the name of their file."""
+    with ThreadPoolExecutor() as pool:
+        legacy, modern = pool.map(lambda era: record_era(server, era, directory, flags), (LEGACY, MODERN))
+    return {name: with_changes(answers, modern[name]) for name, answers in legacy.items()}
+
+
+def record_era(server: str, era: str, directory: Path, flags: Iterable[str]) -> dict[str, Any]:
     """Return the first answer and the list of a server, and its answers to its calls, by the name of their file."""
     cases = CASES.get(server, {})
     place = Workplace(directory.resolve() / era)
     place.path.mkdir()
     place.prepare(case["says"] for case in cases.values() if "says" in case)
-    client = Client(server, era, place)
+    client = Client(server, era, place, flags)
     try:
         files: dict[str, Any] = {f"lists/{server}": {"first answer": client.open(), "tools/list": client.list()}}
         for tool, case in cases.items():
@@ -235,13 +243,18 @@ def as_json(value: Any) -> str:
 def test_server_sends_the_recorded_answers_in_both_eras(
     server: str, tmp_path: Path, file_regression: FileRegressionFixture
 ) -> None:
-    with ThreadPoolExecutor() as pool:
-        legacy, modern = pool.map(lambda era: record(server, era, tmp_path), (LEGACY, MODERN))
-
-    for name, answers in legacy.items():
-        text = as_json(with_changes(answers, modern[name]))
-        file_regression.check(text, encoding="utf-8", newline="", fullpath=HERE / f"{name}.json")
+    for name, answers in record(server, tmp_path).items():
+        file_regression.check(as_json(answers), encoding="utf-8", newline="", fullpath=HERE / f"{name}.json")
     assert {path.stem for path in HERE.glob(f"calls/{server}/*")} == CASES.get(server, {}).keys()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("server", SERVERS)
+def test_each_engine_sends_the_recorded_answers_in_any_order_of_members(
+    server: str, engine: str, tmp_path: Path
+) -> None:
+    for name, answers in record(server, tmp_path, "--engine", engine).items():
+        assert as_lines(answers) == json.loads((HERE / f"{name}.json").read_text(encoding="utf-8")), name
 
 
 def test_every_tool_and_every_meta_tool_has_a_call_and_an_error() -> None:

@@ -1,7 +1,7 @@
 """Run a server and copy its traffic to a file: `python record.py FILE COMMAND...`.
 
-A line of the file is a message: after `> ` of the client, after `< ` of the server. A line after `! ` is a signal of the
-client, or `end of input`.
+A line of the file is a message: after `> ` of the client, after `< ` of the server. A line after `! ` is a signal
+of the client, or `end of input`.
 """
 
 from __future__ import annotations
