@@ -26,6 +26,7 @@ _ENVIRONMENT = f"Setting {EXPOSE_ALL}=true is the same as --classic --all; --dis
 LEAN = "lean"
 ENGINES = ("sdk", LEAN)
 """What carries the protocol over stdio: the official SDK, or the standard library."""
+DEFAULT_ENGINE = "sdk" if sys.platform == "win32" else LEAN
 LOG_LEVELS = ("debug", "info", "warning", "error", "critical")
 _NOISY_LOGGERS = ("mcp", "sse_starlette")
 """Loggers that on `debug` log whole requests and results."""
@@ -246,9 +247,9 @@ def _parser(
     parser.add_argument(
         "--engine",
         choices=ENGINES,
-        default=ENGINES[0],
+        default=DEFAULT_ENGINE,
         help="implementation of the protocol over stdio: the official SDK, or one that starts faster"
-        " (default: %(default)s)",
+        f" (default: {LEAN}; sdk on Windows)",
     )
     parser.add_argument(
         "--debuggable",
