@@ -7,16 +7,20 @@ import importlib
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from toolmason_runtime.programs.settings import POLICY, ProgramSettings, load_program_settings
 from toolmason_runtime.protocol.catalogue import Catalogue, ToolEntry, has_programs
 from toolmason_runtime.protocol.fetch_chunk import FETCH_CHUNK, FETCH_CHUNK_ENTRY
 from toolmason_runtime.protocol.selection import STYLES, Selection, visible_tools
+from toolmason_runtime.server.memory import try_to_protect_memory
 from toolmason_runtime.server.options import OptionSpec, option_values
 from toolmason_runtime.transports.shutdown import Shutdown
+from toolmason_runtime.transports.stdio.descriptors import open_standard_streams
+
+if TYPE_CHECKING:
+    from toolmason_runtime.transports.stdio.session import Opened
 
 __all__ = ["OptionSpec", "main", "option_values"]
 
@@ -28,6 +32,7 @@ ENGINES = ("sdk", LEAN)
 """What carries the protocol over stdio: the official SDK, or the standard library."""
 DEFAULT_ENGINE = "sdk" if sys.platform == "win32" else LEAN
 LOG_LEVELS = ("debug", "info", "warning", "error", "critical")
+DEFAULT_LOG_LEVEL = "warning"
 _NOISY_LOGGERS = ("mcp", "sse_starlette")
 """Loggers that on `debug` log whole requests and results."""
 STARTUP_CHECK_DELAY_S = 1.0
@@ -72,6 +77,7 @@ def main(
     prog: str,
     version: str,
     argv: Sequence[str] | None = None,
+    opened: Opened | None = None,
 ) -> int:
     """Run the command and return its exit code: 0, 2 for an invalid command line, or that of the subcommand.
 
@@ -89,6 +95,7 @@ def main(
         prog: name of the command.
         version: version of the server.
         argv: arguments; by default those of the process.
+        opened: the session that `boot.open_session` has begun.
     """
     argv = sys.argv[1:] if argv is None else argv
     for subcommand in subcommands:
@@ -130,35 +137,28 @@ def main(
             prepare_after_s=DELAY_S,
         )
 
-    _open_standard_streams()
+    open_standard_streams()
     if not args.debuggable:
-        _protect_memory()
+        try_to_protect_memory()
     shutdown = Shutdown()
     shutdown.install()
     _log_to_stderr(args.log_level)
-    if startup_check:
+    if startup_check and not (opened and opened.is_checked):
         _schedule_startup_check(startup_check)
-    return (_serve_http if args.http else _serve_stdio)(make_dispatcher, args, prog, shutdown)
-
-
-def _open_standard_streams() -> None:
-    """Open the null device for closed standard streams; otherwise our sockets would get their descriptor numbers."""
-    for number in range(3):
-        try:
-            os.fstat(number)
-        except OSError:
-            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
+    if args.http:
+        return _serve_http(make_dispatcher, args, prog, shutdown)
+    return _serve_stdio(make_dispatcher, args, prog, shutdown, opened)
 
 
 def _serve_stdio(
-    make_dispatcher: Callable[[], Any], args: argparse.Namespace, prog: str, shutdown: Shutdown
+    make_dispatcher: Callable[[], Any], args: argparse.Namespace, prog: str, shutdown: Shutdown, opened: Opened | None
 ) -> NoReturn:
     if sys.stdin is not None and sys.stdin.isatty():
         print(f"{prog} serves MCP on stdin and stdout: register it with an MCP client, or see --help", file=sys.stderr)  # noqa: T201  for the user
     if args.engine == LEAN:
         from toolmason_runtime.transports.stdio.lean import serve
 
-        serve(make_dispatcher, shutdown)
+        serve(make_dispatcher, shutdown, opened)
     else:
         from toolmason_runtime.transports.stdio import sdk
 
@@ -241,7 +241,7 @@ def _parser(
     parser.add_argument(
         "--log-level",
         choices=LOG_LEVELS,
-        default="warning",
+        default=DEFAULT_LOG_LEVEL,
         help="minimum level of messages logged to stderr (default: %(default)s)",
     )
     parser.add_argument(
@@ -412,13 +412,6 @@ def _commands(catalogue: Catalogue, args: argparse.Namespace) -> ProgramSettings
     return load_program_settings(catalogue, args.policy or "", headless_approve=args.headless_approve)
 
 
-def _protect_memory() -> None:
-    from toolmason_runtime.server.memory import protect_memory
-
-    with suppress(OSError):
-        protect_memory()
-
-
 def _log_to_stderr(level: str) -> None:
     import logging
 
@@ -438,6 +431,12 @@ def _schedule_startup_check(target: str) -> None:
     timer = Timer(STARTUP_CHECK_DELAY_S, _run_startup_check, (target,))
     timer.daemon = True
     timer.start()
+
+
+def check_at_start(target: str) -> None:
+    """Run the startup check and log its warnings, in a process of its own."""
+    _log_to_stderr(DEFAULT_LOG_LEVEL)
+    _run_startup_check(target)
 
 
 def _run_startup_check(target: str) -> None:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
-from typing import Final
 
-_PR_SET_DUMPABLE: Final = 4
+_PR_SET_DUMPABLE = 4
 
 
 def protect_memory() -> None:
@@ -20,6 +19,14 @@ def protect_memory() -> None:
     """
     if sys.platform == "linux":
         _prctl(_PR_SET_DUMPABLE, 0)
+
+
+def try_to_protect_memory() -> None:
+    """Protect this process if the kernel allows it."""
+    try:
+        protect_memory()
+    except OSError:
+        return
 
 
 def _prctl(option: int, value: int) -> int:

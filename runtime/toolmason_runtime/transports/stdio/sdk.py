@@ -23,7 +23,8 @@ from mcp.shared.message import SessionMessage
 from toolmason_runtime.transports.framing import encode_message, error_message, receive
 from toolmason_runtime.transports.messages import MalformedError, lines
 from toolmason_runtime.transports.shutdown import Shutdown
-from toolmason_runtime.transports.stdio.descriptors import own_streams, write_all
+from toolmason_runtime.transports.stdio.descriptors import write_all
+from toolmason_runtime.transports.stdio.own_streams import own_streams
 
 MAX_QUEUED_MESSAGES = 64
 """Maximum number of messages that wait for a slow client. They are sent even if the server ends."""
