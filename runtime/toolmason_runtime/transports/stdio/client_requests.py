@@ -62,3 +62,7 @@ class ClientRequests:
         """Send a notification. One that may be dropped is not sent while the client reads too slowly."""
         line = encode({"jsonrpc": "2.0", "method": method, "params": params})
         (self._output.offer if may_drop else self._output.write)(line)
+
+    def notify_once(self, method: str, params: Mapping[str, Any]) -> None:
+        """Send a notification unless the same one still waits for a client that reads too slowly."""
+        self._output.write_once(encode({"jsonrpc": "2.0", "method": method, "params": params}))

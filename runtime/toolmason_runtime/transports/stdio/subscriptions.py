@@ -74,10 +74,10 @@ class Subscriptions:
     async def _send(self, uri: str) -> None:
         method = "notifications/resources/updated"
         if uri in self._uris:
-            self._requests.notify(method, {"uri": uri})
+            self._requests.notify_once(method, {"uri": uri})
         for call, uris in self._streams.items():
             if uri in uris and call.is_open:
                 self._notify(method, {"uri": uri}, call)
 
     def _notify(self, method: str, params: Mapping[str, Any], call: Call) -> None:
-        self._requests.notify(method, {**params, "_meta": {SUBSCRIPTION_ID: call.identity}})
+        self._requests.notify_once(method, {**params, "_meta": {SUBSCRIPTION_ID: call.identity}})
