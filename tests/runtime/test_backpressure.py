@@ -5,7 +5,6 @@ These tests are of the lean engine.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import select
@@ -19,7 +18,7 @@ from oracle import LEGACY
 from stdio_peer import Message, Peer, talking
 from toolmason_runtime.server.command import LEAN
 from toolmason_runtime.transports.stdio.calls import MAX_RUNNING, MAX_WAITING
-from toolmason_runtime.transports.stdio.pipes import MAX_UNREAD_BYTES, Output
+from toolmason_runtime.transports.stdio.pipes import MAX_UNREAD_BYTES
 
 MEGABYTE = 1_000_000
 ANSWER = {"action": "accept", "content": {"name": "Ada"}}
@@ -119,36 +118,3 @@ def write_until_stalled(peer: Peer, data: bytes) -> int:
 def peak_memory(pid: int) -> int:
     lines = Path(f"/proc/{pid}/status").read_text(encoding="utf-8").splitlines()
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM:"))
-
-
-def test_an_update_that_still_waits_is_not_queued_again() -> None:
-    async def write() -> bytes:
-        output = Output(sink, lambda: None)
-        output.write(b"x" * MEGABYTE)
-        for _ in range(1000):
-            for line in (b"[a]", b"[b]"):
-                output.write_once(line)
-        reading = asyncio.create_task(asyncio.to_thread(read_all, source))
-        await output.flush()
-        output.write_once(b"[a]")
-        await output.flush()
-        os.close(sink)
-        return await reading
-
-    source, sink = os.pipe()
-    try:
-        found = asyncio.run(write())
-    finally:
-        os.close(source)
-    # The writer may have taken some of them before the pipe was full.
-    assert found.startswith(b"x" * MEGABYTE)
-    assert found.endswith(b"[a]")
-    assert 2 <= found.count(b"[a]") <= 3
-    assert 1 <= found.count(b"[b]") <= 2
-
-
-def read_all(source: int) -> bytes:
-    found = bytearray()
-    while chunk := os.read(source, 65_536):
-        found += chunk
-    return bytes(found)

@@ -41,7 +41,8 @@ class Output:
         self._loop = asyncio.get_running_loop()
         self._on_closed = on_closed
         self._lines: deque[bytes] = deque()
-        self._updates: set[bytes] = set()
+        self._unique: set[bytes] = set()
+        """Lines of `write_once` that wait."""
         self._bytes = 0
         self._is_closed = False
         self._is_awaited = False
@@ -58,12 +59,11 @@ class Output:
                 self._changed.notify_all()
 
     def write_once(self, line: bytes) -> None:
-        """Queue a line unless an equal one waits that was queued in this way."""
+        """Queue a line unless the same one waits already, so that a slow client cannot make the queue grow."""
         with self._changed:
-            is_new = line not in self._updates
-            self._updates.add(line)
-        if is_new:
-            self.write(line)
+            if line not in self._unique:
+                self._unique.add(line)
+                self.write(line)
 
     def offer(self, line: bytes) -> None:
         """Queue a line, or drop it if the client reads too slowly."""
@@ -99,7 +99,7 @@ class Output:
                 self._changed.wait_for(lambda: self._lines)
                 data = b"".join(self._lines)
                 self._lines.clear()
-                self._updates.clear()
+                self._unique.clear()
             is_open = write_all(self._sink, data)
             with self._changed:
                 self._bytes -= len(data)
