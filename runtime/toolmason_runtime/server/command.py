@@ -444,6 +444,8 @@ def check_at_start(target: str) -> None:
     """Run the startup check and log its warnings, in a process of its own."""
     _log_to_stderr(DEFAULT_LOG_LEVEL)
     _run_startup_check(target)
+    if sys.stdout is not None:
+        sys.stdout.flush()
 
 
 def _run_startup_check(target: str) -> None:
