@@ -56,9 +56,18 @@ class Binding:
     async def _run(self, params: Any, call: Any) -> Any:
         if inspect.iscoroutinefunction(self.run) or inspect.iscoroutinefunction(type(self.run).__call__):
             return await self.run(params, call)
+        from asyncio import CancelledError
+
+        from anyio import CancelScope
         from anyio.to_thread import run_sync
 
-        result = await run_sync(self.run, params, call, abandon_on_cancel=True)
+        with CancelScope() as scope:
+            try:
+                result = await run_sync(self.run, params, call, abandon_on_cancel=True)
+            except CancelledError:
+                # `check_cancelled` in the thread asks anyio, which does not know of `task.cancel()`.
+                scope.cancel()
+                raise
         # A decorator can hide that a function is asynchronous.
         return await result if inspect.isawaitable(result) else result
 

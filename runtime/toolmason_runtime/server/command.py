@@ -7,8 +7,9 @@ import importlib
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolmason_runtime.programs.settings import POLICY, ProgramSettings, load_program_settings
 from toolmason_runtime.protocol.catalogue import Catalogue, ToolEntry, has_programs
@@ -18,6 +19,7 @@ from toolmason_runtime.server.memory import try_to_protect_memory
 from toolmason_runtime.server.options import OptionSpec, option_values
 from toolmason_runtime.transports.shutdown import Shutdown
 from toolmason_runtime.transports.stdio.descriptors import open_standard_streams
+from toolmason_runtime.transports.stdio.own_streams import own_streams
 
 if TYPE_CHECKING:
     from toolmason_runtime.transports.stdio.session import Opened
@@ -138,32 +140,37 @@ def main(
         )
 
     open_standard_streams()
+    if not args.http and sys.stdin is not None and sys.stdin.isatty():
+        print(f"{prog} serves MCP on stdin and stdout: register it with an MCP client, or see --help", file=sys.stderr)  # noqa: T201  for the user
     if not args.debuggable:
         try_to_protect_memory()
     shutdown = Shutdown()
     shutdown.install()
     _log_to_stderr(args.log_level)
-    if startup_check and not (opened and opened.is_checked):
-        _schedule_startup_check(startup_check)
-    if args.http:
-        return _serve_http(make_dispatcher, args, prog, shutdown)
-    return _serve_stdio(make_dispatcher, args, prog, shutdown, opened)
+    with nullcontext((0, 1)) if args.http else own_streams() as streams:
+        if startup_check and not (opened and opened.is_checked):
+            _schedule_startup_check(startup_check)
+        if args.http:
+            return _serve_http(make_dispatcher, args, prog, shutdown)
+        _serve_stdio(make_dispatcher, args, shutdown, streams, opened)
+    return shutdown.exit()
 
 
 def _serve_stdio(
-    make_dispatcher: Callable[[], Any], args: argparse.Namespace, prog: str, shutdown: Shutdown, opened: Opened | None
-) -> NoReturn:
-    if sys.stdin is not None and sys.stdin.isatty():
-        print(f"{prog} serves MCP on stdin and stdout: register it with an MCP client, or see --help", file=sys.stderr)  # noqa: T201  for the user
+    make_dispatcher: Callable[[], Any],
+    args: argparse.Namespace,
+    shutdown: Shutdown,
+    streams: tuple[int, int],
+    opened: Opened | None,
+) -> None:
     if args.engine == LEAN:
         from toolmason_runtime.transports.stdio.lean import serve
 
-        serve(make_dispatcher, shutdown, opened)
+        serve(make_dispatcher, shutdown, *streams, opened)
     else:
         from toolmason_runtime.transports.stdio import sdk
 
-        sdk.serve(_server_maker(make_dispatcher), shutdown)
-    shutdown.exit()
+        sdk.serve(_server_maker(make_dispatcher), shutdown, *streams)
 
 
 def _server_maker(make_dispatcher: Callable[[], Any]) -> Callable[[], Any]:
@@ -437,6 +444,8 @@ def check_at_start(target: str) -> None:
     """Run the startup check and log its warnings, in a process of its own."""
     _log_to_stderr(DEFAULT_LOG_LEVEL)
     _run_startup_check(target)
+    if sys.stdout is not None:
+        sys.stdout.flush()
 
 
 def _run_startup_check(target: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import sys
 
@@ -30,6 +29,8 @@ def try_to_protect_memory() -> None:
 
 
 def _prctl(option: int, value: int) -> int:
+    import ctypes
+
     result: int = ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0)
     if result < 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from toolmason_runtime.transports.stdio.own_streams import own_streams
 from toolmason_runtime.transports.stdio.plain import Plain
 from toolmason_runtime.transports.stdio.session import Session
 
@@ -19,17 +18,18 @@ if TYPE_CHECKING:
     from toolmason_runtime.transports.stdio.session import Opened
 
 
-def serve(make_dispatcher: Callable[[], Dispatching], shutdown: Shutdown, opened: Opened | None = None) -> None:
+def serve(
+    make_dispatcher: Callable[[], Dispatching], shutdown: Shutdown, source: int, sink: int, opened: Opened | None = None
+) -> None:
     """Serve until the input ends, the client closes the output, or a signal arrives; then cancel the running calls.
 
     `opened` is a session that has begun.
     """
-    with own_streams() as (source, sink):
-        dispatcher = make_dispatcher()
-        session = opened.session if opened else Session(dispatcher.server, dispatcher.methods)
-        plain = Plain(dispatcher, session, source, sink)
-        lines = plain.serve(shutdown, opened.unread if opened else b"")
-        if lines is not None:
-            from toolmason_runtime.transports.stdio import live
+    dispatcher = make_dispatcher()
+    session = opened.session if opened else Session(dispatcher.server, dispatcher.methods)
+    plain = Plain(dispatcher, session, source, sink)
+    lines = plain.serve(shutdown, opened.unread if opened else b"")
+    if lines is not None:
+        from toolmason_runtime.transports.stdio import live
 
-            live.serve(dispatcher, session, source, sink, shutdown, lines=lines, buffer=plain.buffer)
+        live.serve(dispatcher, session, source, sink, shutdown, lines=lines, buffer=plain.buffer)
