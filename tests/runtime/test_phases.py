@@ -74,6 +74,21 @@ def test_a_signal_during_a_hand_over_ends_the_server_between_two_lines(
         assert "Traceback" not in peer.stderr()
 
 
+@pytest.mark.parametrize("number", SIGNALS, ids=lambda number: number.name)
+@pytest.mark.parametrize("phase", PHASES)
+def test_a_signal_ends_each_phase_though_the_client_does_not_read(
+    phase: str, number: signal.Signals, tmp_path: Path
+) -> None:
+    with workbench(tmp_path) as peer:
+        PHASES[phase](peer)
+        peer.reads.clear()
+        for _ in range(300):  # the responses are more than a pipe holds, the requests are not
+            peer.send("tools/list")
+        peer.process.send_signal(number)
+
+        assert peer.exit_status() == 0
+
+
 @pytest.mark.parametrize("phase", PHASES)
 def test_the_end_of_input_ends_each_phase(phase: str, tmp_path: Path) -> None:
     with workbench(tmp_path) as peer:
