@@ -140,13 +140,13 @@ def main(
         )
 
     open_standard_streams()
-    if not args.http and sys.stdin is not None and sys.stdin.isatty():
-        print(f"{prog} serves MCP on stdin and stdout: register it with an MCP client, or see --help", file=sys.stderr)  # noqa: T201  for the user
     if not args.debuggable:
         try_to_protect_memory()
     shutdown = Shutdown()
     shutdown.install()
     _log_to_stderr(args.log_level)
+    if not args.http and sys.stdin is not None and sys.stdin.isatty():
+        print(f"{prog} serves MCP on stdin and stdout: register it with an MCP client, or see --help", file=sys.stderr)  # noqa: T201  for the user
     with nullcontext((0, 1)) if args.http else own_streams() as streams:
         if startup_check and not (opened and opened.is_checked):
             _schedule_startup_check(startup_check)
