@@ -11,6 +11,7 @@ from typing import Final
 from jinja2 import Environment
 
 from toolmason.catalogue.facts import Facts
+from toolmason.catalogue.opening import opening
 from toolmason.model.checksum import add_checksum
 from toolmason.model.prompt import SurfaceModule
 from toolmason.model.rendered_file import RenderedFile
@@ -25,6 +26,7 @@ from toolmason.render.plan import PlannedFile, plan
 from toolmason.render.pydantic_models import SHARED, schemas, shared_schemas
 from toolmason.schema.projections import Projections
 
+_CATALOGUE: Final = "python/catalogue.json.jinja"
 _WITH_MODELS: Final = frozenset({"python/models.py.jinja", "python/surface_models.py.jinja", "python/types.py.jinja"})
 
 
@@ -34,6 +36,13 @@ class TemplateFacts(Facts):
     def __init__(self, server: Server, models: Mapping[str, str], projections: Projections | None = None) -> None:
         super().__init__(server, projections)
         self._models = models
+        self.catalogue_text = ""
+        """The text of `catalogue.json`, which is rendered before the files made of it."""
+
+    @cached_property
+    def opening(self) -> str:
+        """The text of `opening.json`."""
+        return opening(self.catalogue_text)
 
     def rows(self, schema: JsonSchema) -> tuple[Row, ...]:
         """Return the properties of `schema` as rows of a table."""
@@ -105,6 +114,8 @@ def drafts(
         if begin:
             begin(planned.template)
         text = texts[planned.path] = _render_template(environment, planned, server, facts)
+        if planned.template == _CATALOGUE:
+            facts.catalogue_text = text
         total += len(text.encode())
         if max_bytes is not None and total > max_bytes:
             reason = f"rendering was stopped: the output has more than {max_bytes // 1024**2:,} MiB"

@@ -60,16 +60,18 @@ class Binding:
     async def _run(self, params: Any, call: Any) -> Any:
         if inspect.iscoroutinefunction(self.run) or inspect.iscoroutinefunction(type(self.run).__call__):
             return await self.run(params, call)
-        from anyio import CancelScope, get_cancelled_exc_class
+        from asyncio import CancelledError
+
+        from anyio import CancelScope
         from anyio.to_thread import run_sync
 
-        scope = CancelScope()
-        try:
-            with scope:
+        with CancelScope() as scope:
+            try:
                 result = await run_sync(self.run, params, call, abandon_on_cancel=True)
-        except get_cancelled_exc_class():
-            scope.cancel()  # for `check_cancelled` in the thread, which does not see that the task was cancelled
-            raise
+            except CancelledError:
+                # `check_cancelled` in the thread asks anyio, which does not know of `task.cancel()`.
+                scope.cancel()
+                raise
         # A decorator can hide that a function is asynchronous.
         return await result if inspect.isawaitable(result) else result
 

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
+from toolmason_runtime.protocol.errors import INVALID_REQUEST, PARSE_ERROR
 from toolmason_runtime.protocol.json_boundary import NotFiniteError, sanitize
 
 CHUNK_BYTES = 65_536
@@ -18,8 +19,6 @@ EDGE_BYTES: Final = 512
 """Bytes at each end of a message that is not parsed, in which its id is looked for."""
 MAX_DEPTH: Final = 200
 """Maximum depth of the arrays and objects of a message that contain anything, as in the parser of the SDK."""
-PARSE_ERROR: Final = -32700
-INVALID_REQUEST: Final = -32600
 
 RequestId = int | str
 Wire = dict[str, Any]

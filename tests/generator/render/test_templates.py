@@ -27,6 +27,7 @@ CHECKED = {
     "completion.handler.function",
     "completion.handler.module",
     "constant",
+    "facts.opening",  # JSON
     "each.place.name",
     "facts.shared_models",
     "line.risk.name",
@@ -45,6 +46,7 @@ CHECKED = {
     "server.lifespan.module",
     "server.name",
     "server.package",
+    "server.postings",
     "server.source",
     "server.wheel",
     "served.risk.name",

@@ -60,5 +60,12 @@ class ClientRequests:
 
     def notify(self, method: str, params: Mapping[str, Any], *, may_drop: bool = False) -> None:
         """Send a notification. One that may be dropped is not sent while the client reads too slowly."""
-        line = encode({"jsonrpc": "2.0", "method": method, "params": params})
-        (self._output.offer if may_drop else self._output.write)(line)
+        (self._output.offer if may_drop else self._output.write)(_notification(method, params))
+
+    def notify_once(self, method: str, params: Mapping[str, Any]) -> None:
+        """Send a notification unless the same one waits for a client that reads slowly."""
+        self._output.write_once(_notification(method, params))
+
+
+def _notification(method: str, params: Mapping[str, Any]) -> bytes:
+    return encode({"jsonrpc": "2.0", "method": method, "params": params})

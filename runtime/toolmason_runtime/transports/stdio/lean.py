@@ -1,6 +1,7 @@
-"""Serve MCP over standard input and output with the standard library alone, in two phases.
+"""Serve MCP over standard input and output with the standard library alone, in three phases.
 
-Lists, searches and refusals need neither an event loop nor a thread; the first handler that has to run starts both.
+`boot` may have answered the opening of the session, with almost nothing imported. Lists, searches and refusals need
+neither an event loop nor a thread; the first handler that has to run starts both.
 """
 
 from __future__ import annotations
@@ -8,23 +9,27 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from toolmason_runtime.transports.stdio.descriptors import own_streams
 from toolmason_runtime.transports.stdio.plain import Plain
 from toolmason_runtime.transports.stdio.session import Session
 
 if TYPE_CHECKING:
     from toolmason_runtime.protocol.dispatching import Dispatching
     from toolmason_runtime.transports.shutdown import Shutdown
+    from toolmason_runtime.transports.stdio.session import Opened
 
 
-def serve(make_dispatcher: Callable[[], Dispatching], shutdown: Shutdown) -> None:
-    """Serve until the input ends, the client closes the output, or a signal arrives; then cancel the running calls."""
-    with own_streams() as (source, sink):
-        dispatcher = make_dispatcher()
-        session = Session(dispatcher)
-        plain = Plain(dispatcher, session, source, sink)
-        lines = plain.serve(shutdown)
-        if lines is not None:
-            from toolmason_runtime.transports.stdio import live
+def serve(
+    make_dispatcher: Callable[[], Dispatching], shutdown: Shutdown, source: int, sink: int, opened: Opened | None = None
+) -> None:
+    """Serve until the input ends, the client closes the output, or a signal arrives; then cancel the running calls.
 
-            live.serve(dispatcher, session, source, sink, shutdown, lines=lines, buffer=plain.buffer)
+    `opened` is a session that has begun.
+    """
+    dispatcher = make_dispatcher()
+    session = opened.session if opened else Session(dispatcher.server, dispatcher.methods)
+    plain = Plain(dispatcher, session, source, sink)
+    lines = plain.serve(shutdown, opened.unread if opened else b"")
+    if lines is not None:
+        from toolmason_runtime.transports.stdio import live
+
+        live.serve(dispatcher, session, source, sink, shutdown, lines=lines, buffer=plain.buffer)

@@ -46,7 +46,7 @@ def serve(
         shutdown.serve(stop)
         output = Output(sink, shutdown.stop)
         connection = Connection(dispatcher, session, output)
-        start_reader(source, connection.receive, shutdown.stop, first=lines, buffer=buffer)
+        start_reader(source, connection.receive, shutdown.stop, output.wait_until_read, first=lines, buffer=buffer)
         await ended.wait()
         await _close(connection, dispatcher)
         await output.flush()

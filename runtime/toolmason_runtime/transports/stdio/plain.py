@@ -42,14 +42,16 @@ class Plain:
         self.buffer = LineBuffer()
         """The beginning of the next line."""
 
-    def serve(self, shutdown: Shutdown) -> list[bytes] | None:
+    def serve(self, shutdown: Shutdown, unread: bytes = b"") -> list[bytes] | None:
         """Answer until a handler has to run; return the lines from that request on, or None at the end.
 
-        The end is that of the input, or of a client that has closed the output.
+        `unread` was read before. The end is that of the input, or of a client that has closed the output.
         """
         shutdown.serve(self._leave)
         self._dispatcher.before_handler = _need_loop
         try:
+            if rest := self._answer_all(self.buffer.feed(unread)):
+                return rest
             while chunk := os.read(self._source, CHUNK_BYTES):
                 if rest := self._answer_all(self.buffer.feed(chunk)):
                     return rest

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from toolmason_runtime.protocol.errors import MethodError
@@ -58,7 +57,8 @@ class Subscriptions:
         self._streams[call] = frozenset(served)
         try:
             accepted = {"resourceSubscriptions": served} if served else {}
-            self._notify("notifications/subscriptions/acknowledged", {"notifications": accepted}, call)
+            acknowledged = {"notifications": accepted, **_of_stream(call)}
+            self._requests.notify("notifications/subscriptions/acknowledged", acknowledged)
             await asyncio.Event().wait()
         finally:
             del self._streams[call]
@@ -74,10 +74,11 @@ class Subscriptions:
     async def _send(self, uri: str) -> None:
         method = "notifications/resources/updated"
         if uri in self._uris:
-            self._requests.notify(method, {"uri": uri})
+            self._requests.notify_once(method, {"uri": uri})
         for call, uris in self._streams.items():
             if uri in uris and call.is_open:
-                self._notify(method, {"uri": uri}, call)
+                self._requests.notify_once(method, {"uri": uri, **_of_stream(call)})
 
-    def _notify(self, method: str, params: Mapping[str, Any], call: Call) -> None:
-        self._requests.notify(method, {**params, "_meta": {SUBSCRIPTION_ID: call.identity}})
+
+def _of_stream(call: Call) -> dict[str, Any]:
+    return {"_meta": {SUBSCRIPTION_ID: call.identity}}
