@@ -33,8 +33,8 @@ class Projections:
         self._texts: dict[int, tuple[Any, str]] = {}
         """The JSON text of each schema by its id. The schema is kept alive, so that its id stays unique."""
 
-    def project(self, schema: Any, target: Target, *, rename: bool | None = None) -> Projection:
-        """Return the same as `toolmason.schema.project`."""
+    def project(self, schema: Any, target: Target, *, rename: bool | None = None, store: bool = True) -> Projection:
+        """Return the same as `toolmason.schema.project`. With `store`, a new result is stored for later runs."""
         text = self._text(schema)
         if not text:
             return project(schema, target, rename=rename)
@@ -45,7 +45,7 @@ class Projections:
         if stored is not None:
             return _from_json(stored)
         projection = self._convert(text, target, rename)
-        if encoded := _to_json(projection):
+        if store and (encoded := _to_json(projection)):
             self._store[key] = encoded
         return projection
 
