@@ -163,7 +163,8 @@ def _render_files(
     if project.templates is not None and has_overrides(project.templates, manifest_templates):
         from toolmason.render.sandbox import confined_render
 
-        return confined_render(project, server, models=models, part=only)
+        projections = manifest.projections.texts(tool.schema for tool in server.tools) if only is None else {}
+        return confined_render(project, server, models=models, part=only, projections=projections)
     # A restored cache of CI may come from a stranger's change, so no code of it is executed.
     compiled = CompiledTemplates(parts) if parts and not cache.is_ci() else None
     files = render(server, models=models, projections=manifest.projections, parts=parts, compiled=compiled, part=only)
