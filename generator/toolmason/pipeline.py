@@ -154,6 +154,7 @@ def _render_files(
     only: str | None,
 ) -> tuple[RenderedFile, ...]:
     """Render the files and check their syntax."""
+    from toolmason.render.compiled_templates import CompiledTemplates
     from toolmason.render.overrides import has_overrides
     from toolmason.render.renderer import render
     from toolmason.render.self_check import self_check, unchanged
@@ -163,8 +164,11 @@ def _render_files(
     if project.templates is not None and has_overrides(project.templates, manifest_templates):
         from toolmason.render.sandbox import confined_render
 
-        return confined_render(project, server, models=models, part=only)
-    files = render(server, models=models, projections=manifest.projections, part=only)
+        projections = manifest.projections.texts(tool.schema for tool in server.tools) if only is None else {}
+        return confined_render(project, server, models=models, part=only, projections=projections)
+    # A restored cache of CI may come from a stranger's change, so no code of it is executed.
+    compiled = CompiledTemplates(parts) if parts and not cache.is_ci() else None
+    files = render(server, models=models, projections=manifest.projections, parts=parts, compiled=compiled, part=only)
     self_check(server, files, previous=unchanged(files, project.generated), parts=parts)
     return files
 

@@ -1,4 +1,4 @@
-"""Results of earlier runs by the hash of their input: parsed tables, converted and checked schemas, Pydantic models.
+"""Results of earlier runs by the hash of their input, such as parsed tables, converted schemas and formatted Python.
 
 An edit of the manifest leaves most of them valid. A project has one file in the user's cache directory. It starts with
 the hash of the toolkit, without which no entry is valid, and the hash of its entries, one a line.
@@ -22,7 +22,7 @@ from toolmason.write.user_cache import read_cached, remove_old, write_cached
 CI_VARIABLE: Final = "TOOLMASON_CI_CACHE"
 """Environment variable that permits the cache in CI."""
 MAX_BYTES: Final = 256 * 1024 * 1024
-"""Maximum size of the file; about 5 MB are used for 1,000 tools."""
+"""Maximum size of the file; about 8 MB are used for 1,000 tools."""
 
 
 class ContentCache:

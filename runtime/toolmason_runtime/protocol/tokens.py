@@ -24,7 +24,9 @@ _MAX_OTHER_LENGTH = 3
 def estimate_tokens(text: str) -> int:
     """Return the estimated number of tokens; at least 1 for text that is not blank."""
     count = 0
-    for piece in _PIECE.finditer(text):
-        max_length = {"word": _MAX_WORD_LENGTH, "other": _MAX_OTHER_LENGTH}.get(piece.lastgroup or "")
-        count += -(-(len(piece[piece.lastgroup or 0])) // max_length) if max_length else 1
+    for word, _, _, other in _PIECE.findall(text):
+        if word:
+            count += -(-len(word) // _MAX_WORD_LENGTH)
+        else:
+            count += -(-len(other) // _MAX_OTHER_LENGTH) or 1
     return count
