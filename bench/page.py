@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import subprocess
@@ -22,6 +23,7 @@ from bench.idle import IDLE_S
 from bench.plots import Plot, make_plots
 from bench.promises import Findings, rows
 from bench.requests import Requests
+from bench.rivals import TYPESCRIPT_SDK
 from bench.rounds import Cost, typical
 from bench.scaling import PAGE_SIZE, Scale
 from bench.schemas.comparison import OURS as OUR_CONVERTER
@@ -73,7 +75,7 @@ _START = """\
 
 From the start of the process to the end of the first `tools/list`, with a handshake of revision 2025-11-25. Byte code
 is cached. The bare server is the SDK's low-level `Server` with the same tool table as ours, and so is that of the
-TypeScript SDK, on Node {node}; the default style lists only its meta-tools. The exit is the time from the end of the
+TypeScript SDK; the default style lists only its meta-tools. The exit is the time from the end of the
 input to the end of the process.
 """
 
@@ -275,7 +277,7 @@ def _sections(findings: Findings) -> Iterator[str]:
 def _serving(findings: Findings, plots: Mapping[str, Plot]) -> Iterator[str]:
     """Return the sections about start, memory and calls of servers."""
     if findings.starts is not None:
-        yield _START.format(node=_node_version())
+        yield _START
         yield from _shown(plots, "start")
         yield _starts(findings.starts, findings.workbench_starts)
     if findings.idle:
@@ -298,6 +300,9 @@ def _versions(findings: Findings) -> Iterator[str]:
         # A part that needs none of them is measured without them too.
         with suppress(PackageNotFoundError):
             yield f"{name} {version(name)}"
+    if findings.starts is not None or findings.calls is not None:
+        package = json.loads((TYPESCRIPT_SDK / "package.json").read_text(encoding="utf-8"))
+        yield f"{package['name']} {package['version']} on Node {_node_version()}"
     if findings.converting is not None:
         yield from findings.converting.versions
 

@@ -37,6 +37,7 @@ _DARK: Final = {_INK: "#e6edf3", _GRID: "#3d444d", _OURS: "#58a6ff"}
 _LINES: Final = (_OURS, "#bf5b04", "#2da44e", "#8250df", "#cf222e", "#57808b", _INK)
 _MARKERS: Final = "osD^vPX"
 _WIDTH: Final = 8.0
+_PLAIN: Final = FuncFormatter(lambda value, _: f"{value:,g}")
 _STYLE: Final[dict[Any, Any]] = {
     "svg.hashsalt": "toolmason",
     "svg.fonttype": "none",
@@ -128,6 +129,8 @@ def _http(results: Sequence[HttpCalls]) -> Plot:
         axes.set_xlabel("clients")
         axes.set_title(f"revision {era}", loc="left")
         axes.grid(axis="y")
+        axes.margins(y=0.12)
+        axes.yaxis.set_major_formatter(_PLAIN)
         axes.tick_params(length=0)
     figure.axes[0].set_ylabel("calls per second")
     figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside lower left", ncols=2)
@@ -145,13 +148,13 @@ def _generation(generation: Generation) -> Plot:
     figure = Figure(figsize=(_WIDTH, 0.9 + 0.34 * len(labels)), layout="constrained")
     axes = figure.subplots()
     _bars(axes, labels, ratios, f"times the seconds of {ALONE}, {generation.size:,} tools", digits=2, ours=labels)
-    axes.axvline(1, color=_INK, linewidth=1)
+    axes.axvline(1, color=_INK, linewidth=1, zorder=0)
     texts = [f"{value:.2f}" for value in ratios]
     return _plot("generation", figure, f"Seconds as a multiple of {ALONE}: {_listed(labels, texts)}")
 
 
 def _scale(scale: Scale) -> Plot:
-    figure = Figure(figsize=(_WIDTH, 4.2), layout="constrained")
+    figure = Figure(figsize=(_WIDTH, 5.2), layout="constrained")
     left, right = figure.subplots(1, 2, width_ratios=(3, 2))
     times = {measure: scale.cpu_per_tool(measure) for measure in scale.costs}
     memory = {measure: scale.memory_per_tool(measure) for measure in scale.memory}
@@ -164,7 +167,8 @@ def _scale(scale: Scale) -> Plot:
         axes.set_ylabel(f"{label} (logarithmic)")
         axes.set_xticks(scale.sizes, [f"{size:,}" for size in scale.sizes])
         axes.xaxis.set_minor_formatter(NullFormatter())
-        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+        axes.yaxis.set_major_formatter(_PLAIN)
+        axes.yaxis.set_minor_formatter(NullFormatter())
         axes.tick_params(which="both", length=0)
         axes.grid(which="major")
         axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), fontsize=8)
@@ -192,7 +196,7 @@ def _bars(
     axes.bar_label(bars, fmt=f"{{:,.{digits}f}}", padding=3)
     axes.set_xlim(0, max(values) * 1.15)
     axes.set_xlabel(title)
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+    axes.xaxis.set_major_formatter(_PLAIN)
     axes.grid(axis="x")
     axes.tick_params(length=0)
     if not axes.yaxis_inverted():
