@@ -113,12 +113,15 @@ at the largest size with that at the next smaller one: 1.0x is linear, less is b
 """
 
 _LINEAR = """\
-- Constant: the start and the list in the default style, and memory until the first search.
-- Linear: generation, an edit (it parses the whole manifest and writes the files that cover all tools again), `check`
-  (it hashes all files), the first search of a server (it loads the index), a search (it adds up the postings of its
-  words), a list of all tools, and the memory of a server that has searched or listed all tools.
-- It hurts at 10,000 tools in generation, where a full run takes most of a minute and an edit several seconds, and in
-  `--classic`, whose list no model can read. Split such a catalogue into several servers, or keep the default style.
+- Constant: the start and the list in the default style, and the memory until the first search, in a server that begins
+  with prepared answers.
+- Linear: a generation; an edit, which parses the whole manifest and writes the files that cover all tools; `check`,
+  which hashes all files; the first search of a server, which loads the catalogue and joins its texts; a later search,
+  which adds the scores of all tools; the list of all tools; the nearest names of an unknown tool.
+- Above linear: the catalogue's JSON takes longer per tool in a large catalogue, since Python's garbage collector looks
+  at all objects again while they are created.
+- It hurts at 10,000 tools in a full generation and after an edit, and in the memory of a server that has searched.
+  Split such a catalogue into several servers.
 """
 
 _SEARCH = """\
