@@ -31,11 +31,10 @@ def walk(root: Any) -> Iterator[tuple[dict[str, Any], Parts]]:
                 pending += [(subschema, parts + inner) for inner, subschema in subschemas(keyword, value)]
 
 
-def subschemas(keyword: str, value: Any) -> Iterator[tuple[Parts, Any]]:
-    """Yield the schemas in the value of a keyword, with the parts from the schema around it: `("properties", "a")`."""
+def subschemas(keyword: str, value: Any) -> list[tuple[Parts, Any]]:
+    """Return the schemas in the value of a keyword, with the parts from the schema around it: `("properties", "a")`."""
     if keyword in SCHEMA_MAP_KEYWORDS and isinstance(value, Mapping):
-        yield from (((keyword, name), schema) for name, schema in value.items())
-    elif keyword in SCHEMA_LIST_KEYWORDS and isinstance(value, list | tuple):
-        yield from (((keyword, index), schema) for index, schema in enumerate(value))
-    elif keyword in SCHEMA_KEYWORDS:
-        yield (keyword,), value
+        return [((keyword, name), schema) for name, schema in value.items()]
+    if keyword in SCHEMA_LIST_KEYWORDS and isinstance(value, list | tuple):
+        return [((keyword, index), schema) for index, schema in enumerate(value)]
+    return [((keyword,), value)] if keyword in SCHEMA_KEYWORDS else []
