@@ -120,6 +120,10 @@ class Dispatcher:
         """All tools that `tools/list` returns, by name. Constant for the process."""
         return {tool["name"]: tool for tool in self._style.listed()}
 
+    @cached_property
+    def _listed_tools(self) -> list[WireTool]:
+        return list(self.listed.values())
+
     async def dispatch(self, method: str, params: Mapping[str, Any], context: Context) -> dict[str, Any]:
         """Return the result of one request; its `resultType` is `input_required` if the client must respond first.
 
@@ -148,7 +152,7 @@ class Dispatcher:
         return methods
 
     async def _list_tools(self, params: Mapping[str, Any], context: Context) -> dict[str, Any]:  # noqa: ARG002  a method
-        return page_of("tools", list(self.listed.values()), params.get("cursor"), self.server["page_size"])
+        return page_of("tools", self._listed_tools, params.get("cursor"), self.server["page_size"])
 
     async def _call_tool(self, params: Mapping[str, Any], context: Context) -> WireResult:
         name, arguments = _call_params(params)
