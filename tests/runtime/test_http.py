@@ -458,6 +458,42 @@ serve(build_server, Shutdown(), port=0)
 """
 
 
+CHANGED_SDK = """
+import sys
+from mcp.server.streamable_http import StreamableHTTPServerTransport
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from sample_server.server import build_server
+from toolmason_runtime.transports.http import serve
+from toolmason_runtime.transports.shutdown import Shutdown
+
+create = StreamableHTTPServerTransport._create_session_message
+if sys.argv[1] == "changed":
+    StreamableHTTPServerTransport._create_session_message = lambda self, *parts: create(self, *parts)
+else:
+    StreamableHTTPServerTransport._make = create
+    del StreamableHTTPServerTransport._create_session_message
+    StreamableHTTPServerTransport.__getattr__ = lambda self, name: self._make
+shutdown = Shutdown()
+shutdown.install()
+serve(build_server, shutdown, port=0)
+print("toolmason_runtime.transports.http_sessions" in sys.modules)
+"""
+
+
+@pytest.mark.parametrize("how", ["changed", "missing"])
+def test_sdk_with_other_private_names_answers_with_its_own_sessions(how: str) -> None:
+    with serving(how, command=["-c", CHANGED_SDK]) as (process, address), ExitStack() as stack:
+        modern, legacy = (Raw(address, era, stack) for era in (MODERN, LEGACY))
+        arguments = {"tool_name": "shout", "args": {"text": "one"}}
+        said = [list(client.call("call", arguments))[-1] for client in (modern, legacy)]
+        status = legacy.end_session().status
+        process.send_signal(signal.SIGTERM)
+        used, _ = process.communicate(timeout=PATIENCE_S)
+
+    assert [message["result"]["content"][0]["text"] for message in said] == ["ONE", "ONE"]
+    assert (status, used, process.returncode) == (200, "False\n", 0)
+
+
 def test_sessions_are_limited_and_one_that_ends_makes_room() -> None:
     with serving(command=["-c", ADJUSTED]) as (_, address), ExitStack() as stack:
         client = Raw(address, LEGACY, stack)

@@ -7,8 +7,11 @@ Claude Code reads an absent `destructiveHint` or `openWorldHint` as false, and M
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
 from toolmason_runtime.protocol.catalogue import WireTool
+
+_SEPARATORS: Final = str.maketrans("", "", " _-.")
 
 
 def listed_tool(tool: WireTool) -> WireTool:
@@ -28,9 +31,5 @@ def _needed_hints(hints: Mapping[str, bool]) -> dict[str, bool]:
 
 
 def _is_same_text(title: str, name: str) -> bool:
-    """Return whether two texts have the same letters and digits: `Git log` and `git_log`."""
-    return _letters(title) == _letters(name)
-
-
-def _letters(text: str) -> str:
-    return "".join(filter(str.isalnum, text)).casefold()
+    """Return whether two texts differ in case and separators only, as `Git log` and `git_log`, not `C++` and `c`."""
+    return title.casefold().translate(_SEPARATORS) == name.casefold().translate(_SEPARATORS)

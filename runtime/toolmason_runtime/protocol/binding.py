@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Final
@@ -13,12 +14,30 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
 
-IMPORTS: Final = RLock()
-"""Held while a tool or a model is imported. Two threads that import modules with cycles could see unfinished ones."""
+MAX_IMPORT_WAIT_S: Final = 5.0
+"""Maximum seconds that an import waits for one in another thread, which may never end."""
+_IMPORTS: Final = RLock()
 
 
 class HandlerExitError(Exception):
     """A handler tried to end the process."""
+
+
+@contextmanager
+def exclusive_import() -> Iterator[None]:
+    """Import a tool or a model in one thread at a time: two threads could see unfinished modules of an import cycle.
+
+    Raises:
+        HandlerExitError: a module called `sys.exit`.
+    """
+    is_alone = _IMPORTS.acquire(timeout=MAX_IMPORT_WAIT_S)
+    try:
+        yield
+    except SystemExit as error:
+        raise HandlerExitError(f"an import called sys.exit({error.code!r})") from error
+    finally:
+        if is_alone:
+            _IMPORTS.release()
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +52,8 @@ class Binding:
     params: type[BaseModel] | str | None
     run: Callable[[Any, Any], Any]
     """An `async def` handler, or a plain `def`, which may block."""
+    modules: tuple[str, ...] = ()
+    """Modules that `run` imports at its first call."""
 
     async def result(self, params: Any, call: Any) -> Any:
         """Return the result of one call.
@@ -49,8 +70,9 @@ class Binding:
             raise HandlerExitError(f"`{self.name}` called sys.exit({error.code!r}); raise ToolError instead") from error
 
     def prepare(self) -> None:
-        """Import the modules that `run` imports at its first call; a handler of the runtime has a method for that."""
-        getattr(self.run, "prepare", lambda: None)()
+        """Import `modules`."""
+        for module in self.modules:
+            importlib.import_module(module)
 
     @property
     def name(self) -> str:
@@ -79,6 +101,6 @@ class Binding:
 def load_model(reference: str) -> type[BaseModel]:
     """Import the model of a reference such as `books.models:FindParams`."""
     module, _, name = reference.partition(":")
-    with IMPORTS:
+    with exclusive_import():
         model: type[BaseModel] = getattr(importlib.import_module(module), name)
     return model

@@ -17,7 +17,7 @@ from toolmason_runtime.discovery import style_for
 from toolmason_runtime.discovery.results import error_result, with_notes
 from toolmason_runtime.programs.settings import ProgramSettings, load_program_settings
 from toolmason_runtime.protocol.arguments import ArgumentValidator
-from toolmason_runtime.protocol.binding import IMPORTS, Binding
+from toolmason_runtime.protocol.binding import Binding, exclusive_import
 from toolmason_runtime.protocol.call import Context, InputRequired, Method, ServerInfo, ToolCall
 from toolmason_runtime.protocol.catalogue import Catalogue, ServerEntry, ToolEntry, WireTool
 from toolmason_runtime.protocol.errors import (
@@ -120,6 +120,10 @@ class Dispatcher:
         """All tools that `tools/list` returns, by name. Constant for the process."""
         return {tool["name"]: tool for tool in self._style.listed()}
 
+    @cached_property
+    def _listed_tools(self) -> list[WireTool]:
+        return list(self.listed.values())
+
     async def dispatch(self, method: str, params: Mapping[str, Any], context: Context) -> dict[str, Any]:
         """Return the result of one request; its `resultType` is `input_required` if the client must respond first.
 
@@ -148,7 +152,7 @@ class Dispatcher:
         return methods
 
     async def _list_tools(self, params: Mapping[str, Any], context: Context) -> dict[str, Any]:  # noqa: ARG002  a method
-        return page_of("tools", list(self.listed.values()), params.get("cursor"), self.server["page_size"])
+        return page_of("tools", self._listed_tools, params.get("cursor"), self.server["page_size"])
 
     async def _call_tool(self, params: Mapping[str, Any], context: Context) -> WireResult:
         name, arguments = _call_params(params)
@@ -258,7 +262,7 @@ class Dispatcher:
 
     def _load_tool(self, name: str, entry: ToolEntry) -> _Tool:
         """Import a tool; one thread at a time."""
-        with IMPORTS:
+        with exclusive_import():
             if name not in self._tools:
                 binding = self._binding(name, entry)
                 arguments = ArgumentValidator(entry, binding.params)

@@ -8,7 +8,7 @@ from functools import partial
 from importlib import import_module
 from typing import Final
 
-from toolmason_runtime.protocol.binding import IMPORTS
+from toolmason_runtime.protocol.binding import exclusive_import
 from toolmason_runtime.protocol.catalogue import ToolEntry
 from toolmason_runtime.protocol.selection import is_enabled
 
@@ -19,7 +19,7 @@ DELAY_S: Final = 0.05
 class Preparation:
     """Prepares tools in a daemon thread, each once; with the first of them, all that every call needs.
 
-    Each step has the lock `IMPORTS`, so that a call waits for one step at most. A step that fails is the last one: the
+    No step runs during the import of a call, which waits for one step at most. A step that fails is the last one: the
     call of the tool will report the error.
 
     Args:
@@ -56,7 +56,7 @@ class Preparation:
 def _run(steps: Sequence[Callable[[], object]]) -> None:
     with suppress(Exception):
         for step in steps:
-            with IMPORTS:
+            with exclusive_import():
                 step()
 
 

@@ -24,7 +24,7 @@ from toolmason_runtime.transports.http_access import (
     origin_value,
 )
 from toolmason_runtime.transports.http_connection import REQUEST_TIMEOUT_S, Connection
-from toolmason_runtime.transports.http_sessions import Sessions
+from toolmason_runtime.transports.sdk_sessions import SdkSessions
 from toolmason_runtime.transports.shutdown import Shutdown
 
 PATH = "/mcp"
@@ -33,6 +33,7 @@ _TICK_S = 1.0
 _NOT_FOUND = PlainTextResponse("MCP is served at /mcp.\n", 404)
 _MAX_LOOP_ITERATIONS = 20
 """Maximum iterations of the event loop that a response needs from its handler to its socket."""
+_log = logging.getLogger(__name__)
 
 
 def is_loopback(host: str) -> bool:
@@ -81,7 +82,7 @@ def serve(
         number = listener.getsockname()[1]
         hosts = [value for name in names for value in host_values(name, number)]
         server = make_server()
-        sessions = Sessions(server)
+        sessions = _sessions(server)
         app = guarded(_only_at_path(sessions.handle_request), hosts=hosts, origins=origins, token=token)
         protocol = type("_LimitedConnection", (Connection,), {"request_timeout_s": request_timeout_s})
         config = uvicorn.Config(
@@ -91,7 +92,17 @@ def serve(
         asyncio.run(_serve(sessions, config, shutdown, listener))
 
 
-async def _serve(sessions: Sessions, config: uvicorn.Config, shutdown: Shutdown, listener: socket.socket) -> None:
+def _sessions(server: Server[Any]) -> SdkSessions:
+    """Return the faster sessions; those of the SDK if it has changed its private names."""
+    try:
+        from toolmason_runtime.transports.http_sessions import Sessions
+    except ImportError as error:
+        _log.info("requests are answered by the SDK's own sessions: %s", error)
+        return SdkSessions(server)
+    return Sessions(server)
+
+
+async def _serve(sessions: SdkSessions, config: uvicorn.Config, shutdown: Shutdown, listener: socket.socket) -> None:
     http_server = _Uvicorn(config, sessions)
     shutdown.serve(http_server.stop)
     async with sessions.run():
@@ -117,7 +128,7 @@ def _only_at_path(app: ASGIApp) -> ASGIApp:
 class _Uvicorn(uvicorn.Server):
     """Handles no signals, and ends at once: uvicorn polls for its end ten times a second, and then sleeps."""
 
-    def __init__(self, config: uvicorn.Config, sessions: Sessions) -> None:
+    def __init__(self, config: uvicorn.Config, sessions: SdkSessions) -> None:
         super().__init__(config)
         self._sessions = sessions
         self._stopping = asyncio.Event()

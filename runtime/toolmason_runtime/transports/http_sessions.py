@@ -1,12 +1,14 @@
-"""Sessions of clients of 2025-11-25 and earlier over streamable HTTP.
+"""Sessions of clients of 2025-11-25 and earlier over streamable HTTP, faster than those of the SDK.
 
-The SDK starts five tasks for the response of each request. Here the task of the request writes its events itself.
+The SDK starts five tasks for the response of each request. Here the task of the request writes its events itself. That
+needs private names of the SDK, so importing this module raises ImportError if one of them is missing or has changed.
 """
 
 from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
+from inspect import signature
 from typing import Any, Final
 from uuid import uuid4
 
@@ -27,29 +29,55 @@ from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 from toolmason_runtime.transports.framing import MESSAGE, encode_message, validate_bodies
 from toolmason_runtime.transports.replay import RecentEvents
+from toolmason_runtime.transports.sdk_sessions import MAX_SESSIONS, RETRY_MS, SdkSessions
 
-RETRY_MS: Final = 500
-"""Milliseconds until a client that lost its connection should reconnect."""
-MAX_SESSIONS: Final = 1000
-"""Maximum concurrent sessions, 40 kB each. The SDK ends a session that is idle for half an hour."""
 START_S: Final = 0.05
 """Seconds until a response begins without an event, so that the client can resume it."""
 PING_S: Final = 15.0
 """Seconds between comments that keep a connection open while a request runs."""
 _BUFFERED_EVENTS: Final = 16
 _PING: Final = b": ping\r\n\r\n"
+_METHODS: Final = {
+    StreamableHTTPSessionManager: {
+        "_admit_session": ["self", "requestor"],
+        "_handle_request": ["self", "scope", "receive", "send"],
+    },
+    StreamableHTTPServerTransport: {
+        "_handle_post_request": ["self", "scope", "request", "receive", "send"],
+        "_check_content_type": ["self", "request"],
+        "_create_session_message": ["self", "message", "request", "request_id", "protocol_version"],
+        "_mint_priming_event": ["self", "stream_id", "protocol_version"],
+    },
+}
+"""The private methods of the SDK that are called or replaced here, with their parameters."""
+_ATTRIBUTES: Final = {
+    StreamableHTTPSessionManager: {"_server_instances"},
+    StreamableHTTPServerTransport: {"_request_streams", "_read_stream_writer"},
+}
 
 
-class Sessions(StreamableHTTPSessionManager):
-    """The SDK's sessions, with validated bodies; each session has an event store of its own."""
+def _check_sdk() -> None:
+    """Raise ImportError if the SDK lacks a private name or has changed a method."""
+    for owner, methods in _METHODS.items():
+        unknown = _ATTRIBUTES[owner] - {*dir(owner), *vars(owner)["__init__"].__code__.co_names}
+        changed = {
+            name
+            for name, parameters in methods.items()
+            if not hasattr(owner, name) or list(signature(getattr(owner, name)).parameters) != parameters
+        }
+        if unknown or changed:
+            raise ImportError(f"{owner.__name__} of the SDK has changed: {', '.join(sorted(unknown | changed))}")
+
+
+_check_sdk()
+
+
+class Sessions(SdkSessions):
+    """Sessions whose requests are answered here."""
 
     def __init__(self, server: Server[Any]) -> None:
-        super().__init__(server, max_sessions=MAX_SESSIONS)
+        super().__init__(server)
         self._validated = validate_bodies(self._handle_request)
-
-    async def handle_request(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle a request of either era."""
-        await self._validated(scope, receive, send)
 
     def _admit_session(self, requestor: Any) -> StreamableHTTPServerTransport | None:  # noqa: ARG002  there are no users
         if len(self._server_instances) >= MAX_SESSIONS:
@@ -60,13 +88,6 @@ class Sessions(StreamableHTTPSessionManager):
         )
         self._server_instances[identity] = session
         return session
-
-    async def end(self) -> None:
-        """Terminate the sessions as their clients do.
-
-        If `run` cancelled them, each running call would try for a second to write to its closed stream.
-        """
-        await asyncio.gather(*(session.terminate() for session in list(self._server_instances.values())))
 
 
 class _Session(StreamableHTTPServerTransport):

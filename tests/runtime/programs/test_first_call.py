@@ -133,9 +133,8 @@ def test_an_import_that_fails_is_reported_by_the_call_alone() -> None:
 
 def test_an_upstream_is_prepared_with_the_client_of_the_sdk() -> None:
     code = (
-        "import sys; from toolmason_runtime.protocol.binding import Binding;"
-        "from toolmason_runtime.upstreams.handler import UpstreamRun;"
-        "binding = Binding(None, UpstreamRun(None)); before = 'mcp' in sys.modules;"
+        "import sys; from toolmason_runtime.upstreams.handler import upstream;"
+        "binding = upstream(None); before = 'mcp' in sys.modules;"
         "binding.prepare(); print(before, 'mcp' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8", check=True)
