@@ -76,7 +76,7 @@ def store_run(project: Project, files: Sequence[RenderedFile], before: str) -> N
     """
     with suppress(OSError):
         path = record_path(project)
-        if path is None or fingerprint(project) != before:
+        if path is None or fingerprint(project) != before or not is_toolkit_unchanged():
             return
         record = {
             "inputs": before,
@@ -141,6 +141,11 @@ def toolkit_fingerprint() -> str:
             digest = _digest(path.read_bytes()) if path.exists() else "none"
             whole.update(f"\0{name}\0{digest}\0".encode("utf-8", "surrogateescape"))
     return whole.hexdigest()
+
+
+def is_toolkit_unchanged() -> bool:
+    """Return whether the toolkit has the files with which this process began; an update may replace them."""
+    return toolkit_fingerprint() == toolkit_fingerprint.__wrapped__()
 
 
 def schema_files(manifest: bytes, root: Path) -> list[str]:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from toolmason.project import Project
-from toolmason.write.cache import is_ci, project_path, toolkit_fingerprint
+from toolmason.write.cache import is_ci, is_toolkit_unchanged, project_path, toolkit_fingerprint
 from toolmason.write.user_cache import read_cached, remove_old, write_cached
 
 CI_VARIABLE: Final = "TOOLMASON_CI_CACHE"
@@ -60,6 +60,8 @@ class ContentCache:
             if key not in self._used:
                 lines.append(f"{key}\t{text}")
         with suppress(OSError):
+            if not is_toolkit_unchanged():
+                return
             body = "\n".join(lines).encode("utf-8", "surrogatepass")
             if len(body) < MAX_BYTES:
                 write_cached(self._path, f"{_header(body)}\n".encode() + body)

@@ -76,7 +76,7 @@ FULL_DISK = """
 import resource, sys
 from toolmason.render.model_process import start_models
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), resource.RLIM_INFINITY))
-sources = {"books": {"$defs": {"Book": {"type": "object", "description": "A book. " * 200}}}}
+sources = {"books": {"$defs": {"Book": {"type": "object", "description": "Book\\n" * 100}}}}
 with start_models(sources, {}, concurrent=True) as made:
     print(bool(made._child), made._child is None or made._child.process.wait() != 0)
     resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
@@ -85,7 +85,7 @@ with start_models(sources, {}, concurrent=True) as made:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no limit for the size of files")
-@pytest.mark.parametrize(("limit", "is_started"), [(100, False), (1700, True)], ids=["its input", "its output"])
+@pytest.mark.parametrize(("limit", "is_started"), [(100, False), (1000, True)], ids=["its input", "its output"])
 def test_a_full_disk_costs_only_time(limit: int, is_started: bool) -> None:
     """`limit` is the maximum size of a file: of the process's input, or only of its output."""
     ran = subprocess.run([sys.executable, "-c", FULL_DISK, str(limit)], capture_output=True, check=True, text=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -18,6 +19,7 @@ from click.testing import CliRunner, Result
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import toolmason_templates
 from toolmason.commands import toolmason
 from toolmason.diagnostics import Diagnostics
 from toolmason.pipeline import compare, generate, read
@@ -249,6 +251,20 @@ def test_a_run_of_one_part_or_with_errors_stores_nothing(known: Project, run: Ca
     known.manifest.write_text(text + "\nunknown = 1\n", encoding="utf-8")
     assert run("generate").exit_code == 1
     assert path_of(known).read_bytes() == before
+
+
+def test_a_run_during_an_update_of_the_toolkit_stores_nothing(
+    known: Project, run: Callable[..., Result], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its old code may have rendered new templates: `generate --watch` runs for long."""
+    stored = path_of(known).parent
+    before = {path: path.read_bytes() for path in stored.iterdir()}
+    updated = tmp_path / "updated"
+    shutil.copytree(toolmason_templates.__path__[0], updated)
+    updated.joinpath("new.jinja").touch()
+    monkeypatch.setattr(toolmason_templates, "__path__", [str(updated)])
+    assert run("generate").exit_code == 0
+    assert {path: path.read_bytes() for path in stored.iterdir()} == before
 
 
 def test_a_new_project_leaves_nothing_of_its_temporary_directory(cache_home: Path, tmp_path: Path) -> None:
