@@ -436,7 +436,7 @@ def _scale(scale: Scale) -> str:
     times = (
         (
             f"{measure}, ms",
-            *(f"{costs[size].cpu * 1000:,.4g}" for size in scale.sizes),
+            *(_significant(costs[size].cpu * 1000) for size in scale.sizes),
             f"{scale.growth(scale.cpu_per_tool(measure)):.2f}x",
         )
         for measure, costs in scale.costs.items()
@@ -450,6 +450,11 @@ def _scale(scale: Scale) -> str:
         for measure, values in scale.memory.items()
     )
     return _table(head, (*times, *memory))
+
+
+def _significant(value: float) -> str:
+    """Return a number with at least three digits, without an exponent."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def _milliseconds(cost: Cost, *, digits: int = 0) -> tuple[str, str]:

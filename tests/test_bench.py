@@ -70,6 +70,15 @@ def test_a_bar_in_a_cell_does_not_end_it() -> None:
     assert "| .users \\| length | jq" in page(_findings(".users | length", None))
 
 
+def test_scale_needs_two_sizes_before_anything_is_measured(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("matplotlib", reason="only the group `bench` has it")
+    from bench.__main__ import main
+
+    with pytest.raises(SystemExit):
+        main(["--sizes", "1000"])
+    assert "at least two sizes" in capsys.readouterr().err
+
+
 def _findings(task: str, growth_mib: float | None) -> Findings:
     cost = Cost(1, 1)
     same = ratio([cost], [cost])
