@@ -27,10 +27,13 @@ PAGE = Path("docs", "benchmarks.md")
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the selected parts; return the exit code: 0, or 1 if a measurement failed."""
-    options = _parser().parse_args(arguments)
+    parser = _parser()
+    options = parser.parse_args(arguments)
     sizes = options.sizes or (SHORT_SIZES if options.short else SIZES)
     rounds = options.rounds or (SHORT_ROUNDS if options.short else ROUNDS)
     parts = (options.only,) if options.only else PARTS
+    if "scale" in parts and len(sizes) == 1:
+        parser.error("the part `scale` compares at least two sizes")
     with tempfile.TemporaryDirectory(prefix="bench-") as directory:
         try:
             run = Run(Workspace(Path(directory)), sizes=sizes, rounds=rounds, parts=parts, options=options)

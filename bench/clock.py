@@ -6,7 +6,7 @@ import os
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from math import nan
 from pathlib import Path
@@ -32,7 +32,7 @@ def measure_children() -> Iterator[Timer]:
 
 @contextmanager
 def measure_process(pid: int) -> Iterator[Timer]:
-    """Measure a block during which the process `pid` works, with its children that end."""
+    """Measure a block during which the process `pid` works, with the programs that it starts."""
     timer, cpu, started = Timer(), process_cpu(pid), perf_counter()
     yield timer
     wall = perf_counter() - started
@@ -49,15 +49,20 @@ def measure_own() -> Iterator[Timer]:
 
 
 def process_cpu(pid: int) -> float:
-    """Return the CPU seconds of all threads of a running process and of its ended children; NaN if unknown.
+    """Return the CPU seconds of a running process and of all programs that it started; NaN if unknown.
 
-    The clock of a process has nanoseconds; the times in `/proc` have hundredths of a second.
+    Running children count too: our servers start programs from a child of their own. The clock of a process has
+    nanoseconds; the times of ended programs in `/proc` have hundredths of a second.
     """
     if sys.platform != "linux":
         return nan
     fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
-    children = sum(map(int, fields[13:15])) / os.sysconf("SC_CLK_TCK")
-    return time.clock_gettime(~pid << 3 | 2) + children
+    total = time.clock_gettime(~pid << 3 | 2) + sum(map(int, fields[13:15])) / os.sysconf("SC_CLK_TCK")
+    for thread in Path(f"/proc/{pid}/task").iterdir():
+        for child in thread.joinpath("children").read_text(encoding="utf-8").split():
+            with suppress(OSError):  # it has just ended
+                total += process_cpu(int(child))
+    return total
 
 
 def _children_cpu() -> float:

@@ -42,7 +42,7 @@ Targets, and the results of one run of `python -m bench`, which writes this page
 
 Measured in {rounds} alternating rounds{starts}; each round measures all programs one after another.
 Figures are medians. A ratio is the median of the ratios of all rounds; in brackets are the middle half of them and the
-median of the ratios of CPU time. CPU is that of the measured process, with the programs that it started and waited for.
+median of the ratios of CPU time. CPU is that of the measured process, with the programs that it started.
 Targets are compared with the time by the clock. Absolute times depend on the machine and its load: compare the ratios.
 Tokens are estimated without a vocabulary, for all programs in the same way; compared with o200k, the estimate is 2 to
 21 % high.
@@ -436,7 +436,7 @@ def _scale(scale: Scale) -> str:
     times = (
         (
             f"{measure}, ms",
-            *(f"{costs[size].cpu * 1000:,.4g}" for size in scale.sizes),
+            *(_significant(costs[size].cpu * 1000) for size in scale.sizes),
             f"{scale.growth(scale.cpu_per_tool(measure)):.2f}x",
         )
         for measure, costs in scale.costs.items()
@@ -450,6 +450,11 @@ def _scale(scale: Scale) -> str:
         for measure, values in scale.memory.items()
     )
     return _table(head, (*times, *memory))
+
+
+def _significant(value: float) -> str:
+    """Return a number with at least three digits, without an exponent."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def _milliseconds(cost: Cost, *, digits: int = 0) -> tuple[str, str]:
@@ -640,8 +645,8 @@ def _scores(scores: Sequence[Score]) -> str:
 
 
 def _table(head: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
-    """Return a Markdown table with aligned columns."""
-    whole = [tuple(head), *(tuple(line) for line in lines)]
+    """Return a Markdown table with aligned columns. A `|` in a cell would end it, even in code."""
+    whole = [tuple(cell.replace("|", "\\|") for cell in line) for line in (head, *lines)]
     widths = [max(3, *(len(line[column]) for line in whole)) for column in range(len(head))]
     rule = tuple("-" * width for width in widths)
     shown = (whole[0], rule, *whole[1:])

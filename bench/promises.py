@@ -35,6 +35,7 @@ from bench.upstreams import Served
 
 PROMISED_SIZE = 1000
 """Number of tools of the targets; smaller runs are not compared with them."""
+MAX_GROWTH_MIB: Final = 10
 NOT_MEASURED = "not measured here"
 
 
@@ -416,6 +417,16 @@ def _file_rows(findings: Findings) -> Iterator[Row]:
             measured = f"{task.ratio}; {task.ours.wall * 1000:,.1f} and {task.theirs.wall * 1000:,.1f} ms"
             is_met = None if findings.is_short else task.ratio.median <= task.target
             yield Row(task.label, f"{task.other} 1.0x", f"<= {task.target:g}x", measured, is_met)
+    growths = {task.label: task.growth_mib for task in findings.file_tools if task.growth_mib is not None}
+    if growths:
+        largest = max(growths, key=growths.__getitem__)
+        yield Row(
+            "growth of our server's memory by one of these tasks",
+            "-",
+            f"<= {MAX_GROWTH_MIB} MiB",
+            f"{growths[largest]:.1f} MiB ({largest})",
+            None if findings.is_short else growths[largest] <= MAX_GROWTH_MIB,
+        )
 
 
 def _kept(findings: Findings, measured: float, most: float) -> bool | None:

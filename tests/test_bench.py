@@ -7,6 +7,8 @@ import sys
 
 import pytest
 from bench.clock import measure_children, process_cpu
+from bench.file_tools import FileTask
+from bench.promises import Findings, rows
 from bench.rounds import Cost, ratio, typical
 from bench.synthetic import MAX_TOOLS, synthetic_tools
 
@@ -41,3 +43,44 @@ def test_cpu_time_is_that_of_the_measured_process() -> None:
     assert timer.cost.cpu >= 0.2
     assert timer.cost.wall >= 0.2
     assert sys.platform != "linux" or 0.2 <= while_running <= timer.cost.cpu
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the times of running processes are in /proc")
+def test_cpu_time_includes_programs_that_a_running_child_has_started() -> None:
+    busy = "import time\nwhile time.process_time() < 0.2: pass"
+    launcher = f"import subprocess, sys\nsubprocess.run([sys.executable, '-c', {busy!r}])\nprint(flush=True)\ninput()"
+    server = f"import subprocess, sys\nsubprocess.run([sys.executable, '-c', {launcher!r}])"
+    command = [sys.executable, "-c", server]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        assert process_cpu(process.pid) >= 0.2
+        process.communicate(b"\n")
+
+
+def test_a_task_that_leaves_memory_behind_misses_its_target() -> None:
+    found = [row for row in rows(_findings("a query", 11)) if "memory by" in row.what]
+    assert [row.verdict for row in found] == ["**not met**"]
+
+
+def test_a_bar_in_a_cell_does_not_end_it() -> None:
+    pytest.importorskip("matplotlib", reason="only the group `bench` has it")
+    from bench.page import page
+
+    assert "| .users \\| length | jq" in page(_findings(".users | length", None))
+
+
+def test_scale_needs_two_sizes_before_anything_is_measured(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("matplotlib", reason="only the group `bench` has it")
+    from bench.__main__ import main
+
+    with pytest.raises(SystemExit):
+        main(["--sizes", "1000"])
+    assert "at least two sizes" in capsys.readouterr().err
+
+
+def _findings(task: str, growth_mib: float | None) -> Findings:
+    cost = Cost(1, 1)
+    same = ratio([cost], [cost])
+    of_task = FileTask(label=task, other="jq", ours=cost, theirs=cost, ratio=same, target=None, growth_mib=growth_mib)
+    return Findings((1000,), 5, ("files",), file_tools=(of_task,))

@@ -147,5 +147,6 @@ def _block(path: str, part: FileSlice) -> str:
     elif part.last is None:
         where = f"last lines of {part.total or 'very many'}" if part.text else f"{part.total or 'very many'} lines"
     else:
-        where = f"lines {part.first}-{part.last} of {part.total or f'more than {part.last}'}"
+        at_least = f"at least {part.last}" if part.is_line_cut else f"more than {part.last}"
+        where = f"lines {part.first}-{part.last} of {part.total or at_least}"
     return f"==> {path} ({'; '.join([where, *filter(None, [part.encoding]), *part.notes])}) <==\n{part.text}"

@@ -22,8 +22,8 @@ MAX_COUNTED_BYTES: Final = 64_000_000
 MAX_COUNTED_REST: Final = 1_000_000
 """Maximum bytes after a slice in which lines are counted, only to report the total."""
 
-MAX_CHARACTER_SIZE: Final = 6
-"""Maximum size of one character (see `size_of`): that of an escape such as `\\u0001`."""
+MAX_CHARACTER_SIZE: Final = 15
+"""Maximum size of one character (see `size_of`): that of the tokens of an escape such as `\\u0001`."""
 
 READ_SECONDS: Final = 20.0
 """Time limit of reading one slice, in seconds."""
