@@ -309,7 +309,7 @@ def test_non_blocking_streams_of_the_parent_do_not_look_as_if_they_had_ended(pro
     process = subprocess.Popen(command, env=environment(project), stdin=server_in, stdout=server_out)
     for stream in (server_in, server_out):
         os.close(stream)
-    with open(client_out, "wb", buffering=0) as sent, open(client_in, "rb") as received, process:
+    with process, os.fdopen(client_out, "wb", buffering=0) as sent, os.fdopen(client_in, "rb") as received:
         sent.write(lines(*OPENED))
         received.readline()
         sent.write(lines(*(request(number, "tools/list") for number in range(500))))
