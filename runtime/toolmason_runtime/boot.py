@@ -222,22 +222,44 @@ def _refuse(_text: str) -> NoReturn:
 
 
 def _check_apart(target: str) -> None:
-    """Run the startup check in a process that belongs to nobody: its modules would stay in memory here."""
+    """Run the startup check in a process that is nobody's child, as its modules would stay in memory here.
+
+    The write end of the pipe stays open as long as this process lives.
+    """
     try:
+        ended, lives = os.pipe()
         if child := os.fork():
+            os.close(ended)
             os.waitpid(child, 0)
             return
     except OSError:
         return
     try:
         if not os.fork():
-            signal.signal(signal.SIGALRM, signal.SIG_DFL)
-            signal.alarm(_CHECK_S)
-            null_device = os.open(os.devnull, os.O_RDONLY)
-            os.dup2(null_device, 0)
-            os.dup2(2, 1)
-            from toolmason_runtime.server.command import check_at_start
-
-            check_at_start(target)
+            os.close(lives)
+            _run_check(target, ended)
     finally:
         _leave()
+
+
+def _run_check(target: str, ended: int) -> None:
+    """Run the startup check in a process group of its own, which the end of the server ends: `ended` is at its end."""
+    from threading import Thread
+
+    os.setsid()
+    # If a thread cannot run: a regular expression holds the interpreter's lock.
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.alarm(_CHECK_S + 1)
+    Thread(target=_end_check, args=(ended,), daemon=True).start()
+    null_device = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null_device, 0)
+    os.dup2(2, 1)
+    from toolmason_runtime.server.command import check_at_start
+
+    check_at_start(target)
+
+
+def _end_check(ended: int) -> None:
+    """Kill the startup check and its programs at the end of the server, or if they take too long."""
+    select.select([ended], [], [], _CHECK_S)
+    os.killpg(0, signal.SIGKILL)

@@ -39,8 +39,11 @@ CHECK = """
 
 def check_setup() -> list[str]:
     import os
+    import subprocess
 
-    print("the check has begun")
+    print("the check has begun", flush=True)
+    if "CHECK_RUNS" in os.environ:
+        subprocess.run(["sleep", os.environ["CHECK_RUNS"]], check=True)
     return [f"the setup is poor in process {os.getpid()}."]
 """
 
@@ -297,6 +300,24 @@ def test_half_a_line_and_the_state_of_the_session_are_handed_over(project: Path)
     assert (pinged["id"], status) == (json.loads(ping)["id"], 0)
 
 
+def test_non_blocking_streams_of_the_parent_do_not_look_as_if_they_had_ended(project: Path) -> None:
+    server_in, client_out = os.pipe()
+    client_in, server_out = os.pipe()
+    for stream in (server_in, server_out):
+        os.set_blocking(stream, False)
+    command = [sys.executable, "-m", "notes_server"]
+    process = subprocess.Popen(command, env=environment(project), stdin=server_in, stdout=server_out)
+    for stream in (server_in, server_out):
+        os.close(stream)
+    with process, os.fdopen(client_out, "wb", buffering=0) as sent, os.fdopen(client_in, "rb") as received:
+        sent.write(lines(*OPENED))
+        received.readline()
+        sent.write(lines(*(request(number, "tools/list") for number in range(500))))
+        answered = [json.loads(received.readline())["id"] for _ in range(500)]
+
+    assert answered == list(range(500))
+
+
 @pytest.fixture
 def serving(project: Path) -> Iterator[subprocess.Popen[bytes]]:
     """A server that has answered its first request."""
@@ -356,6 +377,20 @@ def test_the_startup_check_runs_in_a_process_of_its_own_when_the_client_is_idle(
     finally:
         peer.close()
     assert f"in process {peer.process.pid}." not in logged
+
+
+@pytest.mark.parametrize("end", ["input", "kill"])
+def test_the_startup_check_and_its_programs_end_with_the_server(end: str, project: Path) -> None:
+    with started(project, CHECK_RUNS="600") as process:
+        assert process.stdin is not None
+        assert process.stderr is not None
+        assert process.stderr.readline() == b"the check has begun\n"
+        if end == "kill":
+            process.kill()
+        # They share standard error, so it has an end only without them.
+        shown, logged = process.communicate(timeout=PATIENCE_S)
+
+    assert (shown, logged) == (b"", b"")
 
 
 def test_the_opening_imports_no_module_of_python_that_takes_long() -> None:

@@ -152,6 +152,18 @@ def test_an_answer_and_a_ping_pass_the_calls_that_wait_for_a_client_that_does_no
     assert order.index(ping) < order.index(shouts[-1])
 
 
+def test_a_response_with_a_long_number_as_id_does_not_lose_the_messages_behind_it() -> None:
+    with talking(LEGACY, "--engine", LEAN) as peer:
+        peer.call("shout", {"text": "a"})
+        response = json.dumps({"jsonrpc": "2.0", "id": "9" * 5000, "result": {}})
+        ping = peer.message("ping")
+        peer.oracle.from_client(ping)
+        peer.write(f"{response}\n{json.dumps(ping)}".encode())
+        answered = peer.next_message()
+
+    assert answered["result"] == {}
+
+
 def test_a_waiting_call_that_is_cancelled_never_runs() -> None:
     with talking(LEGACY, "--engine", LEAN) as peer:
         peer.reads.clear()
