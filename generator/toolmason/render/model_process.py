@@ -14,7 +14,7 @@ from functools import cached_property
 from tempfile import TemporaryFile
 from typing import IO, Any, Final
 
-from toolmason.garbage import reduce_garbage_collection
+from toolmason.garbage_collection import reduce_garbage_collection
 from toolmason.render.child_process import child_command
 from toolmason.render.pydantic_models import models_of_modules
 

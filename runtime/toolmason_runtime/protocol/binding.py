@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
 
-IMPORTS: Final = RLock()
+IMPORT_LOCK: Final = RLock()
 """Held while a tool or a model is imported. Two threads that import modules with cycles could see unfinished ones."""
 
 
@@ -79,6 +79,6 @@ class Binding:
 def load_model(reference: str) -> type[BaseModel]:
     """Import the model of a reference such as `books.models:FindParams`."""
     module, _, name = reference.partition(":")
-    with IMPORTS:
+    with IMPORT_LOCK:
         model: type[BaseModel] = getattr(importlib.import_module(module), name)
     return model

@@ -15,8 +15,8 @@ from toolmason_runtime.transports.stdio.request_state import RequestStates
 from toolmason_runtime.transports.stdio.subscriptions import LISTEN, SUBSCRIBE, Subscriptions
 
 if TYPE_CHECKING:
-    from toolmason_runtime.protocol.dispatching import Dispatching
-    from toolmason_runtime.transports.stdio.pipes import Output, Received
+    from toolmason_runtime.protocol.dispatcher import DispatcherProtocol
+    from toolmason_runtime.transports.stdio.io_threads import Output, Received
     from toolmason_runtime.transports.stdio.session import Session
 
 _log = logging.getLogger(__package__)
@@ -28,7 +28,7 @@ class Connection:
     Responses, cancellations and pings are handled at once, even if the client does not read and calls have to wait.
     """
 
-    def __init__(self, dispatcher: Dispatching, session: Session, output: Output) -> None:
+    def __init__(self, dispatcher: DispatcherProtocol, session: Session, output: Output) -> None:
         self._dispatcher = dispatcher
         self._session = session
         self._output = output

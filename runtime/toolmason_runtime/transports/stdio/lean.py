@@ -9,17 +9,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from toolmason_runtime.transports.stdio.plain import Plain
 from toolmason_runtime.transports.stdio.session import Session
+from toolmason_runtime.transports.stdio.sync_phase import SyncPhase
 
 if TYPE_CHECKING:
-    from toolmason_runtime.protocol.dispatching import Dispatching
+    from toolmason_runtime.protocol.dispatcher import DispatcherProtocol
     from toolmason_runtime.transports.shutdown import Shutdown
     from toolmason_runtime.transports.stdio.session import Opened
 
 
 def serve(
-    make_dispatcher: Callable[[], Dispatching], shutdown: Shutdown, source: int, sink: int, opened: Opened | None = None
+    make_dispatcher: Callable[[], DispatcherProtocol],
+    shutdown: Shutdown,
+    source: int,
+    sink: int,
+    opened: Opened | None = None,
 ) -> None:
     """Serve until the input ends, the client closes the output, or a signal arrives; then cancel the running calls.
 
@@ -27,9 +31,9 @@ def serve(
     """
     dispatcher = make_dispatcher()
     session = opened.session if opened else Session(dispatcher.server, dispatcher.methods)
-    plain = Plain(dispatcher, session, source, sink)
-    lines = plain.serve(shutdown, opened.unread if opened else b"")
+    sync_phase = SyncPhase(dispatcher, session, source, sink)
+    lines = sync_phase.serve(shutdown, opened.unread if opened else b"")
     if lines is not None:
-        from toolmason_runtime.transports.stdio import live
+        from toolmason_runtime.transports.stdio import async_phase
 
-        live.serve(dispatcher, session, source, sink, shutdown, lines=lines, buffer=plain.buffer)
+        async_phase.serve(dispatcher, session, source, sink, shutdown, lines=lines, buffer=sync_phase.buffer)

@@ -10,7 +10,7 @@ from toolmason_runtime.protocol.catalogue import ServerEntry
 from toolmason_runtime.protocol.resource_updates import ResourceUpdates
 
 
-class Dispatching(Protocol):
+class DispatcherProtocol(Protocol):
     """Answers the requests for tools, prompts and resources of one server."""
 
     updates: ResourceUpdates

@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 
 
 @contextmanager
-def own_streams() -> Iterator[tuple[int, int]]:
+def reserved_streams() -> Iterator[tuple[int, int]]:
     """Reserve standard input and output for the protocol; yield their descriptors.
 
     Handlers and the programs that they start get an empty standard input, and their output goes to standard error.
