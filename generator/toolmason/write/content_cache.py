@@ -63,19 +63,19 @@ class ContentCache:
             body = "\n".join(lines).encode("utf-8", "surrogatepass")
             if len(body) < MAX_BYTES:
                 write_cached(self._path, f"{_header(body)}\n".encode() + body)
-                remove_old(self._path.parent, "parts-", "run-")
+                remove_old(self._path.parent, "content-", "run-")
 
 
 def content_cache(project: Project) -> ContentCache | None:
     """Return the cache of `project`; None without a cache directory and, unless permitted, in CI."""
-    path = parts_path(project)
+    path = content_cache_path(project)
     return ContentCache(path) if path else None
 
 
-def parts_path(project: Project) -> Path | None:
+def content_cache_path(project: Project) -> Path | None:
     """Return the path of the file with the entries of `project`; None without a cache directory or permission."""
     is_permitted = not is_ci() or os.environ.get(CI_VARIABLE) == "1"
-    return project_path(project, "parts") if is_permitted else None
+    return project_path(project, "content") if is_permitted else None
 
 
 def _load(path: Path) -> dict[str, str]:
