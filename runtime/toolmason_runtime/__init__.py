@@ -7,7 +7,7 @@ import `toolmason_runtime.testing`. Everything else is private.
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # `typing` is not imported: `boot` says why
+TYPE_CHECKING = False  # see `boot`: importing `typing` takes long
 
 if TYPE_CHECKING:
     from toolmason_runtime.chunks.cutting import truncated as truncated

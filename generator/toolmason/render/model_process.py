@@ -19,7 +19,7 @@ from toolmason.render.child_process import child_command
 from toolmason.render.pydantic_models import models_of_modules
 
 MIN_TOOLS: Final = 100
-"""Minimum tools of a server for a child process. The other files of a smaller one take less time than its start."""
+"""Minimum number of tools for a child process; with fewer, its start takes longer than it saves."""
 
 
 @contextmanager

@@ -56,13 +56,13 @@ class TemplateFacts(Facts):
         return opening(self.catalogue_text)
 
     def fragment(self, macro: Macro, tool: Tool) -> str:
-        """Return the output of a macro for `tool`, that of an earlier run if the tool is the same.
+        """Return the output of `macro` for `tool`, from the store if the tool has not changed since an earlier run.
 
         The macro is imported without context, so it depends only on its arguments: the tool, and `facts`, of which it
         may use `projected` and `rows`.
 
         Raises:
-            TypeError: `macro` is no macro, or `tool` is not one of the server.
+            TypeError: `macro` is not a macro, or `tool` is not one of the server.
         """
         if not isinstance(macro, Macro) or not self._is_own(tool):
             raise TypeError("`facts.fragment` takes a macro and a tool of `server`")

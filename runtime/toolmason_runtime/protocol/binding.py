@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 IMPORT_LOCK: Final = RLock()
-"""Held while a tool or a model is imported. Two threads that import modules with cycles could see unfinished ones."""
+"""Held while a tool or a model is imported: with import cycles, two threads can see partially initialized modules."""
 
 
 class HandlerExitError(Exception):
@@ -49,7 +49,7 @@ class Binding:
             raise HandlerExitError(f"`{self.name}` called sys.exit({error.code!r}); raise ToolError instead") from error
 
     def prepare(self) -> None:
-        """Import the modules that `run` imports at its first call; a handler of the runtime has a method for that."""
+        """Import the modules that `run` imports at its first call; handlers of the runtime have a method `prepare`."""
         getattr(self.run, "prepare", lambda: None)()
 
     @property
@@ -69,7 +69,7 @@ class Binding:
             try:
                 result = await run_sync(self.run, params, call, abandon_on_cancel=True)
             except CancelledError:
-                # `check_cancelled` in the thread asks anyio, which does not know of `task.cancel()`.
+                # `anyio.from_thread.check_cancelled` in the thread does not detect `task.cancel()`.
                 scope.cancel()
                 raise
         # A decorator can hide that a function is asynchronous.

@@ -1,4 +1,4 @@
-"""What a transport needs from the dispatcher of a server."""
+"""The interface between a transport and the dispatcher of a server."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class DispatcherProtocol(Protocol):
 
     updates: ResourceUpdates
     before_handler: Callable[[], None] | None
-    """Called before a handler runs; what it raises ends the request."""
+    """Called before a handler runs; its exception ends the request."""
 
     @property
     def server(self) -> ServerEntry:
@@ -36,5 +36,5 @@ class DispatcherProtocol(Protocol):
         ...
 
     async def aclose(self) -> None:
-        """Free everything; called once, after the last request."""
+        """Release all resources; called once, after the last request."""
         ...

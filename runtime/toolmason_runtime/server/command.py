@@ -31,9 +31,9 @@ EXPOSE_ALL = "GEMINI_EXPOSE_ALL_TOOLS"
 _ENVIRONMENT = f"Setting {EXPOSE_ALL}=true is the same as --classic --all; --discovery overrides the style."
 LEAN = "lean"
 ENGINES = ("sdk", LEAN)
-"""What carries the protocol over stdio: the official SDK, or the standard library."""
+"""Implementations of MCP over stdio: with the official SDK, or with the standard library alone."""
 _ASYNC_PHASE = "toolmason_runtime.transports.stdio.async_phase"
-"""The module that the engine `lean` imports at the first call."""
+"""The module that the lean engine imports at the first call."""
 DEFAULT_ENGINE = "sdk" if sys.platform == "win32" else LEAN
 LOG_LEVELS = ("debug", "info", "warning", "error", "critical")
 DEFAULT_LOG_LEVEL = "warning"
@@ -258,8 +258,8 @@ def _parser(
         "--engine",
         choices=ENGINES,
         default=DEFAULT_ENGINE,
-        help="implementation of the protocol over stdio: the official SDK, or one that starts faster"
-        f" (default: {LEAN}; sdk on Windows)",
+        help="implementation of MCP over stdio: the official SDK (sdk), or one that starts faster (lean)"
+        f" (default: {DEFAULT_ENGINE})",
     )
     parser.add_argument(
         "--debuggable",
@@ -444,7 +444,7 @@ def _schedule_startup_check(target: str) -> None:
 
 
 def check_at_start(target: str) -> None:
-    """Run the startup check and log its warnings, in a process of its own."""
+    """Run the startup check and log its warnings; `boot` calls this in a process of its own."""
     _log_to_stderr(DEFAULT_LOG_LEVEL)
     _run_startup_check(target)
     if sys.stdout is not None:

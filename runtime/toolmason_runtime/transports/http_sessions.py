@@ -62,7 +62,7 @@ class Sessions(StreamableHTTPSessionManager):
         return session
 
     async def end(self) -> None:
-        """Terminate the sessions as their clients do.
+        """Terminate all sessions, as a client does with DELETE.
 
         If `run` cancelled them, each running call would try for a second to write to its closed stream.
         """
@@ -70,7 +70,7 @@ class Sessions(StreamableHTTPSessionManager):
 
 
 class _Session(StreamableHTTPServerTransport):
-    """One session; everything but the requests of an open session is handled by the SDK."""
+    """One session. The SDK handles everything except the requests of an open session."""
 
     async def _handle_post_request(self, scope: Scope, request: Request, receive: Receive, send: Send) -> None:
         message = scope.get(MESSAGE)
@@ -125,7 +125,7 @@ class _Session(StreamableHTTPServerTransport):
 
 
 class _EventResponse:
-    """A response of events. Its head and `first` are sent with the first event: one packet for most calls."""
+    """A stream of events. Its head and `first` are sent with the first event: one packet for most calls."""
 
     def __init__(self, send: Send, headers: list[tuple[bytes, bytes]], first: bytes) -> None:
         self._send = send

@@ -1,4 +1,4 @@
-"""The second phase of the lean engine: an event loop, one thread that reads and one that writes."""
+"""The asynchronous phase of the lean engine: an event loop, a thread that reads and one that writes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The requests of a client that a handler may answer: each runs in a task; the rest wait for their turn."""
+"""The requests of a client that may need a handler: each runs in a task, or waits until fewer of them run."""
 
 from __future__ import annotations
 

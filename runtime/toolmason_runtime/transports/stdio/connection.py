@@ -1,4 +1,4 @@
-"""The connection to a client: passes each message on, and answers what needs no handler."""
+"""The connection to a client: answers requests that need no handler, and passes on all other messages."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Connection:
         output.on_room = self._calls.start_next
 
     def receive(self, received: Received) -> None:
-        """Handle one message, or a line that is none."""
+        """Handle one message, or the error for an invalid line."""
         message, size = received
         if isinstance(message, MalformedError):
             self._malformed(message)

@@ -1,4 +1,4 @@
-"""Keep all other output away from the standard streams of the protocol."""
+"""Reserve the standard streams for the protocol, so that the output of handlers and programs cannot damage it."""
 
 from __future__ import annotations
 

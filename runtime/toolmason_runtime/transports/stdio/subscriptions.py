@@ -20,7 +20,7 @@ SUBSCRIBE: Final = frozenset({"resources/subscribe", "resources/unsubscribe"})
 
 
 class Subscriptions:
-    """Sends the announcements of a dispatcher to the client, for the resources that it subscribes to."""
+    """Sends the resource updates of a dispatcher to the client, for the resources that it subscribes to."""
 
     def __init__(self, dispatcher: DispatcherProtocol, requests: ClientRequests) -> None:
         self._dispatcher = dispatcher
@@ -45,7 +45,7 @@ class Subscriptions:
     async def listen(self, call: Call, context: LeanContext) -> dict[str, Any]:
         """Open a stream for the resources that a client can subscribe to; it ends only when it is cancelled.
 
-        The acknowledgement omits all that the server does not send.
+        The acknowledgement lists only the resources whose updates are sent.
 
         Raises:
             MethodError: there are too many resources.

@@ -1,4 +1,4 @@
-"""The first phase of the lean engine: lists, searches and refusals, without an event loop or a thread."""
+"""The synchronous phase of the lean engine: lists, searches and errors, without an event loop or a thread."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class NeedsLoopError(BaseException):
 class SyncPhase:
     """Answers the messages of a client one by one, until a handler has to run.
 
-    A signal ends the process between two responses: nothing else runs.
+    No handler runs, so a signal ends the process between two responses.
     """
 
     def __init__(self, dispatcher: DispatcherProtocol, session: Session, source: int, sink: int) -> None:
@@ -43,9 +43,9 @@ class SyncPhase:
         """The beginning of the next line."""
 
     def serve(self, shutdown: Shutdown, unread: bytes = b"") -> list[bytes] | None:
-        """Answer until a handler has to run; return the lines from that request on, or None at the end.
+        """Answer until a handler has to run, and return the lines from that request on.
 
-        `unread` was read before. The end is that of the input, or of a client that has closed the output.
+        Return None at the end of the input, or if the client has closed the output. `unread` was read before.
         """
         shutdown.serve(self._leave)
         self._dispatcher.before_handler = _need_loop
