@@ -1,4 +1,4 @@
-"""Both engines answer the same messages with the same JSON, and what only the lean engine promises."""
+"""Both engines answer the same messages with the same JSON; guarantees of the lean engine alone."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ PHASES: Final[dict[str, Callable[[Peer], Any]]] = {
     "sync": lambda peer: peer.call("search", {"query": "read a file"}),
     "async": lambda peer: peer.call("call_read", READ),
 }
-"""What a client sends so that the server is in the phase afterwards."""
+"""The request after which the server is in each phase."""
 DELAYS_S: Final = (0, 0.01, 0.02, 0.04, 0.08, 0.16)
 """Times from a request to a signal: the imports for the next phase take about as long."""
 

@@ -63,7 +63,7 @@ def assert_equal(text: str, store: dict[str, str]) -> None:
 
 
 SHARED: dict[str, str] = {}
-"""Parts of all examples, as those of many earlier runs."""
+"""The store of all examples, as that of many earlier runs."""
 
 
 @settings(deadline=None, max_examples=400)

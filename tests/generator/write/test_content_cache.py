@@ -1,4 +1,4 @@
-"""Parts of earlier runs save time and change no byte of the output."""
+"""Results of earlier runs save time and change no byte of the output."""
 
 from __future__ import annotations
 
