@@ -225,7 +225,7 @@ def _refuse(_text: str) -> NoReturn:
 
 
 def _check_apart(target: str) -> None:
-    """Run the startup check in a process of its own: here, its modules would stay in memory."""
+    """Run the startup check in a process that belongs to nobody: its modules would stay in memory here."""
     try:
         if child := os.fork():
             os.waitpid(child, 0)

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
 
-IMPORT_LOCK: Final = RLock()
-"""Held while a tool or a model is imported: with import cycles, two threads can see partially initialized modules."""
+IMPORTS: Final = RLock()
+"""Held while a tool or a model is imported. Two threads that import modules with cycles could see unfinished ones."""
 
 
 class HandlerExitError(Exception):
@@ -49,7 +49,7 @@ class Binding:
             raise HandlerExitError(f"`{self.name}` called sys.exit({error.code!r}); raise ToolError instead") from error
 
     def prepare(self) -> None:
-        """Import the modules that `run` imports at its first call; handlers of the runtime have a method `prepare`."""
+        """Import the modules that `run` imports at its first call; a handler of the runtime has a method for that."""
         getattr(self.run, "prepare", lambda: None)()
 
     @property
@@ -69,7 +69,7 @@ class Binding:
             try:
                 result = await run_sync(self.run, params, call, abandon_on_cancel=True)
             except CancelledError:
-                # `anyio.from_thread.check_cancelled` in the thread does not detect `task.cancel()`.
+                # `check_cancelled` in the thread asks anyio, which does not know of `task.cancel()`.
                 scope.cancel()
                 raise
         # A decorator can hide that a function is asynchronous.
@@ -79,6 +79,6 @@ class Binding:
 def load_model(reference: str) -> type[BaseModel]:
     """Import the model of a reference such as `books.models:FindParams`."""
     module, _, name = reference.partition(":")
-    with IMPORT_LOCK:
+    with IMPORTS:
         model: type[BaseModel] = getattr(importlib.import_module(module), name)
     return model

@@ -17,7 +17,7 @@ from toolmason_runtime.discovery import style_for
 from toolmason_runtime.discovery.results import error_result, with_notes
 from toolmason_runtime.programs.settings import ProgramSettings, load_program_settings
 from toolmason_runtime.protocol.arguments import ArgumentValidator
-from toolmason_runtime.protocol.binding import IMPORT_LOCK, Binding
+from toolmason_runtime.protocol.binding import IMPORTS, Binding
 from toolmason_runtime.protocol.call import Context, InputRequired, Method, ServerInfo, ToolCall
 from toolmason_runtime.protocol.catalogue import Catalogue, ServerEntry, ToolEntry, WireTool
 from toolmason_runtime.protocol.errors import (
@@ -258,7 +258,7 @@ class Dispatcher:
 
     def _load_tool(self, name: str, entry: ToolEntry) -> _Tool:
         """Import a tool; one thread at a time."""
-        with IMPORT_LOCK:
+        with IMPORTS:
             if name not in self._tools:
                 binding = self._binding(name, entry)
                 arguments = ArgumentValidator(entry, binding.params)

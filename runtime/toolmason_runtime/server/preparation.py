@@ -8,7 +8,7 @@ from functools import partial
 from importlib import import_module
 from typing import Final
 
-from toolmason_runtime.protocol.binding import IMPORT_LOCK
+from toolmason_runtime.protocol.binding import IMPORTS
 from toolmason_runtime.protocol.catalogue import ToolEntry
 from toolmason_runtime.protocol.selection import is_enabled
 
@@ -17,10 +17,10 @@ DELAY_S: Final = 0.05
 
 
 class Preparation:
-    """Prepares each expected tool once, in a daemon thread; with the first one, the modules that every call needs.
+    """Prepares tools in a daemon thread, each once; with the first of them, all that every call needs.
 
-    Each step holds `IMPORT_LOCK`, so that a call waits for one step at most. The thread ends at the first step that
-    fails; the call of the tool reports the error.
+    Each step has the lock `IMPORTS`, so that a call waits for one step at most. A step that fails is the last one: the
+    call of the tool will report the error.
 
     Args:
         prepare_tool: imports and compiles what a tool needs, from its name and entry.
@@ -56,7 +56,7 @@ class Preparation:
 def _run(steps: Sequence[Callable[[], object]]) -> None:
     with suppress(Exception):
         for step in steps:
-            with IMPORT_LOCK:
+            with IMPORTS:
                 step()
 
 

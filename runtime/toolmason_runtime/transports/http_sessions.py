@@ -62,7 +62,7 @@ class Sessions(StreamableHTTPSessionManager):
         return session
 
     async def end(self) -> None:
-        """Terminate all sessions, as a client does with DELETE.
+        """Terminate the sessions as their clients do.
 
         If `run` cancelled them, each running call would try for a second to write to its closed stream.
         """
