@@ -85,7 +85,7 @@ with start_models(sources, {}, concurrent=True) as made:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no limit for the size of files")
-@pytest.mark.parametrize(("limit", "is_started"), [(100, False), (1800, True)], ids=["its input", "its output"])
+@pytest.mark.parametrize(("limit", "is_started"), [(100, False), (1700, True)], ids=["its input", "its output"])
 def test_a_full_disk_costs_only_time(limit: int, is_started: bool) -> None:
     """`limit` is the maximum size of a file: of the process's input, or only of its output."""
     ran = subprocess.run([sys.executable, "-c", FULL_DISK, str(limit)], capture_output=True, check=True, text=True)
