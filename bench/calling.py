@@ -67,7 +67,7 @@ class FirstCall:
 
 
 @dataclass(frozen=True, slots=True)
-class _Opening:
+class _Scenario:
     """A program, its call, and its request of a search; None without a search."""
 
     program: Program
@@ -104,13 +104,15 @@ def measure_calls(workspace: Workspace, compared: Contestants, rounds: int, *, i
 
 def measure_first_calls(workspace: Workspace, compared: Sequence[Contestants], rounds: int) -> tuple[FirstCall, ...]:
     """Measure the first call of new servers: ours, the bare SDK server, and Workbench."""
-    openings = {}
+    scenarios = {}
     for contestants in compared:
         tool = contestants.project.tools[-2]
-        bare = _Opening(contestants.programs[BARE], {"name": tool.name, "arguments": tool.arguments})
-        ours = _Opening(contestants.programs[OURS_DEFAULT], _through(tool.name, tool.arguments), _search(tool.use_case))
-        for opening in (bare, ours):
-            openings[f"{opening.program.label}, {contestants.size} tools", tool.name] = opening
+        bare = _Scenario(contestants.programs[BARE], {"name": tool.name, "arguments": tool.arguments})
+        ours = _Scenario(
+            contestants.programs[OURS_DEFAULT], _through(tool.name, tool.arguments), _search(tool.use_case)
+        )
+        for scenario in (bare, ours):
+            scenarios[f"{scenario.program.label}, {contestants.size} tools", tool.name] = scenario
     project = workspace.directory / "first-call"
     project.mkdir()
     (project / "bench.txt").write_text("one line\n", encoding="utf-8")
@@ -118,12 +120,12 @@ def measure_first_calls(workspace: Workspace, compared: Sequence[Contestants], r
     subprocess.run(["git", "init", "--quiet", str(project)], check=True)  # noqa: S603, S607
     workbench = Program(WORKBENCH, "workbench_server", ("--root", str(project)))
     for name, query, arguments in WORKBENCH_CALLS:
-        openings[WORKBENCH, name] = _Opening(workbench, _through(name, arguments), _search(query))
+        scenarios[WORKBENCH, name] = _Scenario(workbench, _through(name, arguments), _search(query))
     work = {}
-    for key, opening in openings.items():
-        work[*key, False] = partial(_first_call, workspace, opening, has_search=False)
-        if opening.search is not None:
-            work[*key, True] = partial(_first_call, workspace, opening, has_search=True)
+    for key, scenario in scenarios.items():
+        work[*key, False] = partial(_first_call, workspace, scenario, has_search=False)
+        if scenario.search is not None:
+            work[*key, True] = partial(_first_call, workspace, scenario, has_search=True)
     results = alternate(rounds, work)
     return tuple(
         FirstCall(
@@ -133,7 +135,7 @@ def measure_first_calls(workspace: Workspace, compared: Sequence[Contestants], r
             typical([call for call, _ in results[label, tool, True]]) if (label, tool, True) in results else None,
             typical([end for _, end in results[label, tool, False]]),
         )
-        for label, tool in openings
+        for label, tool in scenarios
     )
 
 
@@ -145,16 +147,16 @@ def _search(query: str) -> dict[str, Any]:
     return {"name": "search", "arguments": {"query": query}}
 
 
-def _first_call(workspace: Workspace, opening: _Opening, *, has_search: bool) -> tuple[Cost, Cost]:
+def _first_call(workspace: Workspace, scenario: _Scenario, *, has_search: bool) -> tuple[Cost, Cost]:
     """Return the cost of the first call and that of the exit."""
-    with session(workspace, opening.program) as running:
+    with session(workspace, scenario.program) as running:
         running.request("tools/list")
-        if has_search and opening.search is not None:
-            running.request("tools/call", dict(opening.search))
+        if has_search and scenario.search is not None:
+            running.request("tools/call", dict(scenario.search))
             time.sleep(PAUSE_S)
         with measure_process(running.pid) as timer:
-            result = running.request("tools/call", dict(opening.call))
-        _check(result, opening.program.label)
+            result = running.request("tools/call", dict(scenario.call))
+        _check(result, scenario.program.label)
         return timer.cost, running.end()
 
 

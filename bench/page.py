@@ -115,7 +115,7 @@ at the largest size with that at the next smaller one: 1.0x is linear, less is b
 _LINEAR = """\
 - Constant: the start and the list in the default style, and the memory until the first search, in a server that begins
   with prepared answers.
-- Linear: a generation; an edit, which parses the whole manifest and writes the files that cover all tools; `check`,
+- Linear: a generation; an edit, which reads the whole manifest and writes the files that cover all tools; `check`,
   which hashes all files; the first search of a server, which loads the catalogue and joins its texts; a later search,
   which adds the scores of all tools; the list of all tools; the nearest names of an unknown tool.
 - Above linear: the catalogue's JSON takes longer per tool in a large catalogue, since Python's garbage collector looks

@@ -31,7 +31,7 @@ STAGES = (
     *(
         "diagnostics",
         "store",
-        "garbage",
+        "garbage_collection",
         "project",
         "manifest",
         "model",

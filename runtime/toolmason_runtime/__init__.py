@@ -1,13 +1,13 @@
 """Runtime library of generated MCP servers: the names that handlers use.
 
-Importing this package loads none of its modules: each name is imported when it is first used. Generated code imports
-`toolmason_runtime.serving`, handlers that run programs import `toolmason_runtime.programs`, and tests of a server
-import `toolmason_runtime.testing`. Everything else is private.
+Importing this package loads none of its modules: each name is imported when it is first used. Generated code also
+imports `toolmason_runtime.serving` and `toolmason_runtime.boot`, handlers that run programs import
+`toolmason_runtime.programs`, and tests of a server import `toolmason_runtime.testing`. Everything else is private.
 """
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # `typing` is not imported: `boot` says why
+TYPE_CHECKING = False  # see `boot`: importing `typing` takes long
 
 if TYPE_CHECKING:
     from toolmason_runtime.chunks.cutting import truncated as truncated

@@ -1,8 +1,10 @@
-"""Answer the opening of a session from answers that were prepared at generation, before the server is imported.
+"""The boot phase of the lean engine: answer the first requests of a session before the server is imported.
 
-A client starts all its servers and asks each for its lists, and then uses few of them. Until a request needs more, the
-process imports only `json`, `os` and modules as small. They avoid `typing`, `dataclasses`, `logging` and `pathlib`: the
-import of `typing` alone takes longer than all answers.
+A client starts all its servers and requests their lists, but uses few of them. So the responses are prepared at
+generation (`opening.json`), and this phase imports only `json`, `os` and other small modules. They do not import
+`typing`, `dataclasses`, `logging` or `pathlib`: importing `typing` alone takes longer than all responses.
+
+`toolmason_runtime.transports.stdio.lean` describes all phases.
 """
 
 from __future__ import annotations
@@ -29,9 +31,9 @@ if TYPE_CHECKING:
 __all__ = ["Opened", "open_session"]
 
 OPENING: Final = "opening.json"
-"""File of the prepared answers, beside the catalogue."""
+"""Name of the file with the prepared answers, beside the catalogue."""
 FORMAT: Final = 1
-"""Version of that file, and of what this library adds to a catalogue for a list: meta-tools and short forms."""
+"""Version of that file. Increase it after a change of its form, of the meta-tools, or of the short form of a tool."""
 CATALOGUE: Final = "catalogue.json"
 DEFAULT: Final = ""
 CLASSIC: Final = "--classic"
@@ -60,13 +62,14 @@ _CHECK_S: Final = 30
 _GRACE_S: Final = 2
 """Seconds that a client has to read a response after a signal."""
 _LIST: Final = b'"":0'
+"""The member of a result that the members of a prepared list replace."""
 
 
 def open_session(main_file: str, *, startup_check: str = "") -> Opened | None:
-    """Answer requests until one needs the whole server; exit at the end of the input.
+    """Answer requests until one needs the whole server; return the session. Exit the process at the end of the input.
 
-    Return None, without having read anything, if the answers are not those of this command line and environment, or if
-    the prepared file is missing, damaged or older than the catalogue.
+    Return None before anything is read if the prepared answers do not apply to this command line or environment, or if
+    their file is missing, damaged or older than the catalogue.
 
     Args:
         main_file: `__main__.py` of the generated package.
@@ -85,7 +88,7 @@ def open_session(main_file: str, *, startup_check: str = "") -> Opened | None:
 
 
 def _prepared(directory: str, variant: str) -> dict[str, Any] | None:
-    """Return the prepared answers: `server` and `methods`, and lists as the text of their members."""
+    """Return the prepared answers: `server` and `methods`, and each list as the JSON of its members."""
     try:
         with open(os.path.join(directory, OPENING), "rb") as file:  # noqa: PTH118, PTH123  `pathlib` is large
             body, _, end = file.read().rpartition(_CHECKSUM)
@@ -113,7 +116,7 @@ def _checksum(directory: str) -> int:
 
 
 class _Opening:
-    """Answers a client from `prepared`. Nothing else runs in the process, so a signal ends it between two responses."""
+    """Answers a client from `prepared`. No handler runs, so a signal ends the process between two responses."""
 
     def __init__(self, prepared: Mapping[str, Any], startup_check: str) -> None:
         self._prepared = prepared
@@ -155,7 +158,7 @@ class _Opening:
             return b""
 
     def _response(self, line: bytes) -> bytes | None:
-        """Return the response to one line, empty if it needs none; None if the whole server has to decide."""
+        """Return the response to one line, empty if it needs none; None if it needs the whole server."""
         message = _decoded(line)
         if message is None:
             return None
@@ -194,7 +197,7 @@ def _leave() -> NoReturn:
 
 
 def _decoded(line: bytes) -> dict[str, Any] | None:
-    """Return the request or notification in a line; None for anything unusual, which `messages.decode` judges."""
+    """Return the request or notification in a line; None for any other, which `messages.decode` checks."""
     if len(line) > _MAX_LINE_BYTES or b"\\u" in line or line.count(b"{") + line.count(b"[") > _MAX_BRACKETS:
         return None
     try:

@@ -216,7 +216,7 @@ def sample() -> tuple[str, ...]:
 
 @contextmanager
 def talking(version: str, *more: str, command: Sequence[str] = (), **options: Any) -> Iterator[Peer]:
-    """Start a server, by default the sample, and open the connection; whatever happens, no process stays behind."""
+    """Start a server, by default the sample, and open the connection; the process always ends with the context."""
     peer = Peer([*(command or sample()), *more], version, **options)
     try:
         peer.open()

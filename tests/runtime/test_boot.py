@@ -1,4 +1,4 @@
-"""The opening of a session: the prepared answers are those of the server, and whatever else comes reaches it."""
+"""The boot phase: prepared answers equal those of the server, and the server gets all other requests."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def output(project: Path, sent: bytes, *arguments: str, responses: int = 0, **va
 
 
 def begins(project: Path, *arguments: str, **variables: str) -> bool:
-    """Whether the server would answer from the prepared file: else it says so, before it has read anything."""
+    """Whether the boot phase uses the prepared file; if not, it returns None before it reads input."""
     code = "import sys; from toolmason_runtime.boot import open_session; print(open_session(sys.argv.pop(1)))"
     command = [sys.executable, "-c", code, str(project / "generated" / "notes_server" / "__main__.py"), *arguments]
     done = subprocess.run(

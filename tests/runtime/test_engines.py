@@ -1,4 +1,4 @@
-"""Both engines answer the same messages with the same JSON, and what only the lean engine promises."""
+"""Both engines answer the same messages with the same JSON; guarantees of the lean engine alone."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from oracle import LEGACY, MODERN
 from stdio_peer import PATIENCE_S, SAMPLE, talking
 from toolmason_runtime.server.command import ENGINES, LEAN
-from toolmason_runtime.transports.stdio.pipes import MAX_BYTES_WITH_NOTICES, Output
+from toolmason_runtime.transports.stdio.io_threads import MAX_BYTES_WITH_NOTICES, Output
 
 META = {
     "io.modelcontextprotocol/protocolVersion": MODERN,

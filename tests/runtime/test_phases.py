@@ -27,10 +27,10 @@ SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 READ: Final = {"tool_name": "list_allowed_directories", "args": {}}
 PHASES: Final[dict[str, Callable[[Peer], Any]]] = {
     "boot": lambda peer: peer.result("tools/list"),
-    "plain": lambda peer: peer.call("search", {"query": "read a file"}),
-    "live": lambda peer: peer.call("call_read", READ),
+    "sync": lambda peer: peer.call("search", {"query": "read a file"}),
+    "async": lambda peer: peer.call("call_read", READ),
 }
-"""What a client sends so that the server is in the phase afterwards."""
+"""The request after which the server is in each phase."""
 DELAYS_S: Final = (0, 0.01, 0.02, 0.04, 0.08, 0.16)
 """Times from a request to a signal: the imports for the next phase take about as long."""
 
@@ -58,13 +58,13 @@ def test_a_signal_ends_each_phase_after_its_last_response(
 
 
 @pytest.mark.parametrize("number", SIGNALS, ids=lambda number: number.name)
-@pytest.mark.parametrize("phase", ["plain", "live"])
+@pytest.mark.parametrize("phase", ["sync", "async"])
 @pytest.mark.parametrize("delay_s", DELAYS_S)
 def test_a_signal_during_a_hand_over_ends_the_server_between_two_lines(
     delay_s: float, phase: str, number: signal.Signals, tmp_path: Path
 ) -> None:
     with workbench(tmp_path) as peer:
-        name, arguments = ("call_read", READ) if phase == "live" else ("search", {"query": "read a file"})
+        name, arguments = ("call_read", READ) if phase == "async" else ("search", {"query": "read a file"})
         peer.send("tools/call", name=name, arguments=arguments)
         time.sleep(delay_s)
         peer.process.send_signal(number)

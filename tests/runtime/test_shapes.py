@@ -1,4 +1,4 @@
-"""The shapes of MCP's requests and answers, held against the SDK's models.
+"""The shapes of MCP's requests and answers, compared with the SDK's models.
 
 The SDK accepts more than it needs to, such as the text "1" for a number. So a value must be accepted if the SDK accepts
 it strictly, and refused if the SDK refuses it otherwise.

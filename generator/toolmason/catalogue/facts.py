@@ -20,11 +20,11 @@ from toolmason.store import Store
 
 
 class Facts:
-    """The computed facts of one server. `parts` has texts of earlier runs."""
+    """The computed facts of one server. `store` has results of earlier runs."""
 
-    def __init__(self, server: Server, projections: Projections | None = None, parts: Store | None = None) -> None:
+    def __init__(self, server: Server, projections: Projections | None = None, store: Store | None = None) -> None:
         self._server = server
-        self._parts = parts
+        self._store = store
         self._tools = {tool.name: tool for tool in server.tools}
         self._projections = projections or Projections()
 
@@ -46,7 +46,7 @@ class Facts:
     @cached_property
     def stats(self) -> Stats:
         """The cost of each tool and style."""
-        return stats(self.catalogue, self._parts)
+        return stats(self.catalogue, self._store)
 
     def projected(self, tool: Tool, target: str) -> Projection:
         """Return the parameters of `tool` in the dialect of a provider, a `toolmason.schema.Target`.

@@ -1,4 +1,4 @@
-"""The answers with which a server opens a session: `opening.json`, which `toolmason_runtime.boot` reads."""
+"""The prepared answers to the first requests of a session: `opening.json`, which `toolmason_runtime.boot` reads."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SERVER: Final = ("name", "title", "version", "website", "icons", "instructions"
 def opening(catalogue_text: str) -> str:
     """Return the text of `opening.json` for that of `catalogue.json`, one member a line.
 
-    It has no answers if a template of the project has made something else of the catalogue.
+    It is an empty object if a template of the project has changed the form of the catalogue.
     """
     try:
         members = _members(json.loads(catalogue_text))
@@ -60,7 +60,7 @@ def _answers(catalogue: Catalogue, selection: Selection) -> dict[str, Any]:
 
 
 def _without_environment(catalogue: Catalogue) -> Any:
-    """Return a catalogue whose prompts have the same names whatever the environment of the generator contains."""
+    """Return a catalogue whose names of prompts do not depend on the environment of the generator."""
     server = {name: value for name, value in catalogue["server"].items() if name != "command_prefix_env"}
     return {**catalogue, "server": server}
 
@@ -71,7 +71,7 @@ def _listed(dispatcher: Dispatcher, method: str) -> Any:
         work.send(None)
     except StopIteration as done:
         return done.value
-    raise AssertionError(f"{method} waits for something")
+    raise AssertionError(f"{method} needs an event loop")
 
 
 def _json(value: Any) -> str:

@@ -47,17 +47,17 @@ class Stats:
     styles: tuple[StyleCost, ...]
 
 
-def stats(table: Catalogue, parts: Store | None = None) -> Stats:
+def stats(table: Catalogue, store: Store | None = None) -> Stats:
     """Return the costs of a server. Those of styles are for tools of tier `core`, as served without `--all`.
 
-    `parts` has the tokens of tools in earlier runs.
+    `store` has the tokens of tools in earlier runs.
     """
-    tools = {name: _cost(entry["tool"], parts) for name, entry in table["tools"].items() if entry.get("enabled", True)}
+    tools = {name: _cost(entry["tool"], store) for name, entry in table["tools"].items() if entry.get("enabled", True)}
     styles = []
     for style in sorted(STYLES, key=lambda style: style != table["discovery"]["style"]):
         # `dict` replaces the search index, which listing does not use.
         listed = style_for(table, Selection(style), dict).listed()
-        costs = [_cost(tool, parts) for tool in listed]
+        costs = [_cost(tool, store) for tool in listed]
         # Commas and brackets have one byte each; tokenizers join commas to the braces around them.
         size = sum(cost.size for cost in costs) + len(costs) + 1
         styles.append(StyleCost(style, len(listed), size, sum(cost.tokens for cost in costs)))
@@ -68,18 +68,18 @@ def _to_wire(value: Mapping[str, Any] | Sequence[Any]) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def _cost(tool: WireTool, parts: Store | None) -> Cost:
+def _cost(tool: WireTool, store: Store | None) -> Cost:
     wire = _to_wire(tool)
     # An unpaired surrogate counts three bytes; reporting it is not the job of a measurement.
     data = wire.encode("utf-8", "surrogatepass")
     # Clients do not show `_meta` to models.
     shown = _to_wire({key: value for key, value in tool.items() if key != "_meta"}) if "_meta" in tool else wire
-    if parts is None:
+    if store is None:
         return Cost(tool["name"], len(data), estimate_tokens(shown))
     key = f"tokens {sha256(data).hexdigest()}"
-    tokens = parts.get(key)
+    tokens = store.get(key)
     if tokens is None:
-        parts[key] = tokens = str(estimate_tokens(shown))
+        store[key] = tokens = str(estimate_tokens(shown))
     return Cost(tool["name"], len(data), int(tokens))
 
 

@@ -16,7 +16,7 @@ from toolmason_runtime.toml.problems import Kind, Problem
 
 from toolmason.diagnostics import Diagnostic, Diagnostics, Location, Severity
 from toolmason.manifest.input_files import read_input
-from toolmason.manifest.parsed_tools import parse_with_parts
+from toolmason.manifest.parsed_tools import parse_with_store
 from toolmason.store import Store
 
 CODES: Final[Mapping[str, str]] = {
@@ -77,15 +77,15 @@ class Document(TomlDocument):
         return _diagnostic(problem, self.path, self._lines[problem.position.line - 1])
 
 
-def load(path: Path, *, root: Path, diagnostics: Diagnostics, parts: Store | None = None) -> Document | None:
-    """Read `path` and parse it as TOML; `parts` has tables that earlier runs have parsed.
+def load(path: Path, *, root: Path, diagnostics: Diagnostics, store: Store | None = None) -> Document | None:
+    """Read `path` and parse it as TOML; `store` has tables that earlier runs have parsed.
 
     Returns None, with a TM1xx diagnostic added, if the file cannot be read or is not TOML. Paths in diagnostics are
     relative to `root`.
     """
     display_path = PurePosixPath((path.relative_to(root) if path.is_relative_to(root) else path).as_posix())
     raw = _read(path, root)
-    loads = tomllib.loads if parts is None else partial(parse_with_parts, parts=parts)
+    loads = tomllib.loads if store is None else partial(parse_with_store, store=store)
     document = parse_toml(raw, loads) if isinstance(raw, bytes) else raw
     if isinstance(document, TomlDocument):
         return Document(path=display_path, text=document.text, data=document.data)

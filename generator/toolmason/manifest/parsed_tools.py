@@ -23,22 +23,22 @@ _TOOL_HEADER: Final = re.compile(r"\[\[?tools\.([A-Za-z0-9_-]+)[\].]")
 """The start of `[tools.NAME]`, `[tools.NAME.params.path]` or `[[tools.NAME.examples]]`."""
 
 
-def parse_with_parts(text: str, *, parts: Store) -> dict[str, Any]:
+def parse_with_store(text: str, *, store: Store) -> dict[str, Any]:
     """Return the same as `tomllib.loads`, or raise the same error."""
     with suppress(ValueError, RecursionError):
-        if (tables := _parse_pieces(text, parts)) is not None:
+        if (tables := _parse_pieces(text, store)) is not None:
             return tables
     return tomllib.loads(text)
 
 
-def _parse_pieces(text: str, parts: Store) -> dict[str, Any] | None:
+def _parse_pieces(text: str, store: Store) -> dict[str, Any] | None:
     """Return the tables of `text`; None if its pieces may depend on each other.
 
     Raises:
         ValueError: a piece is not TOML.
     """
     groups = [(name, "".join(pieces)) for name, pieces in groupby(_CUT.split(text), _tool_name)]
-    tools = {name: _parse_tool(name, piece, parts) for name, piece in groups if name}
+    tools = {name: _parse_tool(name, piece, store) for name, piece in groups if name}
     others = [piece for name, piece in groups if not name]
     before = {} if groups[0][0] else tomllib.loads(others[0])
     rest = before if len(others) == 1 else _parse_others(others)
@@ -60,14 +60,14 @@ def _tool_name(piece: str) -> str:
     return header[1] if header else ""
 
 
-def _parse_tool(name: str, text: str, parts: Store) -> Any:
+def _parse_tool(name: str, text: str, store: Store) -> Any:
     """Return the table of the tool `name`; None if `text` has other tables.
 
     Raises:
         ValueError: `text` is not TOML.
     """
     key = f"toml {name} {sha256(text.encode()).hexdigest()}"
-    stored = parts.get(key)
+    stored = store.get(key)
     if stored is not None:
         return json.loads(stored)
     tables = tomllib.loads(text)
@@ -75,5 +75,5 @@ def _parse_tool(name: str, text: str, parts: Store) -> Any:
         return None
     # JSON has no dates.
     with suppress(TypeError):
-        parts[key] = json.dumps(tables["tools"][name])
+        store[key] = json.dumps(tables["tools"][name])
     return tables["tools"][name]

@@ -11,16 +11,16 @@ from toolmason.store import Store
 
 
 class CompiledTemplates(BytecodeCache):
-    """Compiled templates in `parts`, which only this user and this version of the toolkit may have written."""
+    """Compiled templates in `store`, which only this user and this version of the toolkit may have written."""
 
-    def __init__(self, parts: Store) -> None:
-        self._parts = parts
+    def __init__(self, store: Store) -> None:
+        self._store = store
 
     def load_bytecode(self, bucket: Bucket) -> None:
         """Fill `bucket` if its template is known; see `jinja2.BytecodeCache`."""
-        if stored := self._parts.get(f"template {bucket.key}"):
+        if stored := self._store.get(f"template {bucket.key}"):
             bucket.bytecode_from_string(b64decode(stored))
 
     def dump_bytecode(self, bucket: Bucket) -> None:
         """Store the template of `bucket`."""
-        self._parts[f"template {bucket.key}"] = b64encode(bucket.bytecode_to_string()).decode()
+        self._store[f"template {bucket.key}"] = b64encode(bucket.bytecode_to_string()).decode()

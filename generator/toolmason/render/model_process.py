@@ -14,12 +14,12 @@ from functools import cached_property
 from tempfile import TemporaryFile
 from typing import IO, Any, Final
 
-from toolmason.garbage import reduce_garbage_collection
+from toolmason.garbage_collection import reduce_garbage_collection
 from toolmason.render.child_process import child_command
 from toolmason.render.pydantic_models import models_of_modules
 
 MIN_TOOLS: Final = 100
-"""Minimum tools of a server for a child process. The other files of a smaller one take less time than its start."""
+"""Minimum number of tools for a child process; with fewer, its start takes longer than it saves."""
 
 
 @contextmanager

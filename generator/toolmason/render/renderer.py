@@ -42,9 +42,9 @@ class TemplateFacts(Facts):
         server: Server,
         models: Mapping[str, str],
         projections: Projections | None = None,
-        parts: Store | None = None,
+        store: Store | None = None,
     ) -> None:
-        super().__init__(server, projections, parts)
+        super().__init__(server, projections, store)
         self._models = models
         self.catalogue_text = ""
         """The text of `catalogue.json`, which is rendered before the files made of it."""
@@ -56,26 +56,26 @@ class TemplateFacts(Facts):
         return opening(self.catalogue_text)
 
     def fragment(self, macro: Macro, tool: Tool) -> str:
-        """Return the output of a macro for `tool`, that of an earlier run if the tool is the same.
+        """Return the output of `macro` for `tool`, from the store if the tool has not changed since an earlier run.
 
         The macro is imported without context, so it depends only on its arguments: the tool, and `facts`, of which it
         may use `projected` and `rows`.
 
         Raises:
-            TypeError: `macro` is no macro, or `tool` is not one of the server.
+            TypeError: `macro` is not a macro, or `tool` is not one of the server.
         """
         if not isinstance(macro, Macro) or not self._is_own(tool):
             raise TypeError("`facts.fragment` takes a macro and a tool of `server`")
-        if self._parts is None:
+        if self._store is None:
             return str(macro(tool, self))
         if tool.name not in self._digests:
             self._digests[tool.name] = sha256(repr(tool).encode("utf-8", "surrogatepass")).hexdigest()
         key = f"fragment {macro.name} {self._digests[tool.name]}"
-        stored = self._parts.get(key)
+        stored = self._store.get(key)
         if stored is not None:
             return str(json.loads(stored))
         text = str(macro(tool, self))
-        self._parts[key] = json.dumps(text)
+        self._store[key] = json.dumps(text)
         return text
 
     def rows(self, schema: JsonSchema) -> tuple[Row, ...]:
@@ -104,7 +104,7 @@ def render(
     templates: Path | None = None,
     models: Mapping[str, str] | None = None,
     projections: Projections | None = None,
-    parts: Store | None = None,
+    store: Store | None = None,
     compiled: BytecodeCache | None = None,
     part: str | None = None,
 ) -> tuple[RenderedFile, ...]:
@@ -115,7 +115,7 @@ def render(
         templates: The directory with templates that replace packaged ones.
         models: Pydantic models by category, and the shared ones as `SHARED`. Missing ones are generated.
         projections: Those of the run.
-        parts: Parts of earlier runs. Only for packaged templates: `templates` can change the text of a fragment.
+        store: Results of earlier runs. Only for packaged templates: `templates` can change the text of a fragment.
         compiled: Packaged templates that earlier runs have compiled.
         part: One of `model.parts.PARTS`.
 
@@ -129,11 +129,11 @@ def render(
         templates=templates,
         models=models,
         projections=projections,
-        parts=parts,
+        store=store,
         compiled=compiled,
         part=part,
     )
-    return finish(texts, parts=parts)
+    return finish(texts, store=store)
 
 
 def drafts(
@@ -142,7 +142,7 @@ def drafts(
     templates: Path | None = None,
     models: Mapping[str, str] | None = None,
     projections: Projections | None = None,
-    parts: Store | None = None,
+    store: Store | None = None,
     compiled: BytecodeCache | None = None,
     part: str | None = None,
     begin: Callable[[str], None] | None = None,
@@ -154,7 +154,7 @@ def drafts(
     together; beyond it, `TemplateRefusedError` is raised. The other arguments and errors are those of `render`.
     """
     environment = make_environment(templates, compiled)
-    facts = TemplateFacts(server, models or {}, projections, parts)
+    facts = TemplateFacts(server, models or {}, projections, store)
     texts = {}
     total = 0
     files = [planned for planned in plan(server) if part in (None, planned.part)]
@@ -173,30 +173,30 @@ def drafts(
 
 
 def finish(
-    texts: Mapping[PurePosixPath, str], *, parts: Store | None = None, timeout_s: float | None = None
+    texts: Mapping[PurePosixPath, str], *, store: Store | None = None, timeout_s: float | None = None
 ) -> tuple[RenderedFile, ...]:
-    """Format and sign drafts. `parts` has formatted files of earlier runs; `timeout_s` limits the formatting.
+    """Format and sign drafts. `store` has formatted files of earlier runs; `timeout_s` limits the formatting.
 
     Raises:
         SyntaxError: a draft is invalid Python or takes too long; the message has the file and the position.
     """
     code = {path: text for path, text in texts.items() if path.suffix == ".py"}
-    formatted = {**texts, **_format(code, parts, timeout_s)}
+    formatted = {**texts, **_format(code, store, timeout_s)}
     return tuple(RenderedFile(path, add_checksum(path, text)) for path, text in formatted.items())
 
 
 def _format(
-    code: Mapping[PurePosixPath, str], parts: Store | None, timeout_s: float | None
+    code: Mapping[PurePosixPath, str], store: Store | None, timeout_s: float | None
 ) -> dict[PurePosixPath, str]:
-    """Return each Python file formatted. Only those that are not in `parts` are passed to the formatter."""
-    if parts is None:
+    """Return each Python file formatted. Only those that are not in `store` are passed to the formatter."""
+    if store is None:
         return format_python(code, timeout_s=timeout_s)
     keys = {path: f"python {sha256(text.encode()).hexdigest()}" for path, text in code.items()}
-    stored = {path: parts.get(key) for path, key in keys.items()}
+    stored = {path: store.get(key) for path, key in keys.items()}
     known = {path: str(json.loads(text)) for path, text in stored.items() if text is not None}
     formatted = format_python({path: text for path, text in code.items() if path not in known}, timeout_s=timeout_s)
     for path, text in formatted.items():
-        parts[keys[path]] = json.dumps(text)
+        store[keys[path]] = json.dumps(text)
     return {**known, **formatted}
 
 

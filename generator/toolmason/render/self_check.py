@@ -48,11 +48,11 @@ def self_check(
     files: Iterable[RenderedFile],
     *,
     previous: Mapping[PurePosixPath, str] | None = None,
-    parts: Store | None = None,
+    store: Store | None = None,
 ) -> None:
     """Parse each file that differs from `previous`, and check the schemas of each category with such a file.
 
-    `parts` has the schema nodes that earlier runs have checked.
+    `store` has the schema nodes that earlier runs have checked.
 
     Raises:
         SelfCheckError: a file does not parse, or a schema is invalid. Nothing may be written then.
@@ -61,7 +61,7 @@ def self_check(
     changed = tuple(file for file in files if texts.get(file.path) != file.text)
     directories = {file.path.parent for file in changed}
     categories = [item for item in server.categories if PurePosixPath(server.package, item.module) in directories]
-    if faults := (*_syntax_faults(changed), *_schema_faults(categories, {} if parts is None else parts)):
+    if faults := (*_syntax_faults(changed), *_schema_faults(categories, {} if store is None else store)):
         raise SelfCheckError(faults)
 
 

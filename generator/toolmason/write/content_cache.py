@@ -1,10 +1,11 @@
 """Results of earlier runs by the hash of their input, such as parsed tables, converted schemas and formatted Python.
 
-An edit of the manifest leaves most of them valid. A project has one file in the user's cache directory. It starts with
-the hash of the toolkit, without which no entry is valid, and the hash of its entries, one a line.
+An edit of the manifest leaves most of them valid. A project has one file in the user's cache directory. Its first line
+has a hash of the toolkit and a hash of the entries; if either differs, the file is ignored. Each further line is an
+entry.
 
-In CI a restored cache may come from any earlier job, also of a stranger's change, and decides whether `check` passes.
-It is used there only if `TOOLMASON_CI_CACHE` is `1`.
+In CI, the file may come from any earlier job, also of a stranger's change, and decides whether `check` passes. It is
+used there only if `TOOLMASON_CI_CACHE` is `1`.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ class ContentCache:
         self._used: dict[str, str] = {}
 
     def get(self, key: str, /) -> str | None:
-        """Return the text of `key`, None if there is none."""
+        """Return the text of `key`; None if it is not stored."""
         text = self._used.get(key) or self._stored.get(key)
         if text is not None:
             self._used[key] = text
@@ -65,19 +66,19 @@ class ContentCache:
             body = "\n".join(lines).encode("utf-8", "surrogatepass")
             if len(body) < MAX_BYTES:
                 write_cached(self._path, f"{_header(body)}\n".encode() + body)
-                remove_old(self._path.parent, "parts-", "run-")
+                remove_old(self._path.parent, "content-", "run-")
 
 
 def content_cache(project: Project) -> ContentCache | None:
     """Return the cache of `project`; None without a cache directory and, unless permitted, in CI."""
-    path = parts_path(project)
+    path = content_cache_path(project)
     return ContentCache(path) if path else None
 
 
-def parts_path(project: Project) -> Path | None:
+def content_cache_path(project: Project) -> Path | None:
     """Return the path of the file with the entries of `project`; None without a cache directory or permission."""
     is_permitted = not is_ci() or os.environ.get(CI_VARIABLE) == "1"
-    return project_path(project, "parts") if is_permitted else None
+    return project_path(project, "content") if is_permitted else None
 
 
 def _load(path: Path) -> dict[str, str]:

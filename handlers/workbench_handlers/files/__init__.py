@@ -1,4 +1,4 @@
-"""Files and directories, which these modules only read.
+"""Read-only tools for files and directories.
 
 `tools` has the handlers. Other packages import single modules, so this one imports none.
 """

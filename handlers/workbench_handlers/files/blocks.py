@@ -27,7 +27,7 @@ from workbench_server.files.models import FileReadRequest
 BLOCK_SIZE: Final = 450
 """Size reserved for each further file: its first line, or its error."""
 BATCH_SECONDS: Final = 0.2
-"""Seconds in which a thread reads file after file; then the caller can report progress."""
+"""Seconds in which a thread reads files before the caller reports progress."""
 MAX_PATH_LENGTH: Final = 160
 MAX_UNFINISHED: Final = 5
 """Maximum unfinished files in the first line of a result."""
@@ -55,7 +55,10 @@ class FileBlocks:
         return len(self.blocks) == len(self.requests)
 
     async def read_more(self) -> None:
-        """Read the next file that ends at a pattern, or those before it that a thread reads within `BATCH_SECONDS`."""
+        """Read the next file; with it the following ones that a thread can read within `BATCH_SECONDS`.
+
+        A file that ends at a pattern is read alone.
+        """
         if self._next.read_to_next_pattern is None:
             await in_thread(self._read_batch, seconds=READ_SECONDS)
             return

@@ -1,7 +1,7 @@
-"""The short form of a tool in `tools/list`, without members from which no client learns anything.
+"""The short form of a tool in `tools/list`, without members that no client needs.
 
-The hints that remain let every client decide on approval as with all four. Two defaults of MCP stay explicit, because
-Claude Code reads an absent `destructiveHint` or `openWorldHint` as false, and MCP as true.
+With the remaining hints, every client makes the same approval decisions as with all four. `destructiveHint` and
+`openWorldHint` are listed if they are true, although that is their default: Claude Code reads a missing one as false.
 """
 
 from __future__ import annotations

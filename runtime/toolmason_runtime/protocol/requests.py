@@ -16,7 +16,7 @@ from toolmason_runtime.protocol.shapes import (
     text,
 )
 
-TYPE_CHECKING = False  # `typing` is not imported: `boot` says why
+TYPE_CHECKING = False  # see `boot`: importing `typing` takes long
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any, Final

@@ -19,7 +19,7 @@ from toolmason_runtime.server.memory import try_to_protect_memory
 from toolmason_runtime.server.options import OptionSpec, option_values
 from toolmason_runtime.transports.shutdown import Shutdown
 from toolmason_runtime.transports.stdio.descriptors import open_standard_streams
-from toolmason_runtime.transports.stdio.own_streams import own_streams
+from toolmason_runtime.transports.stdio.reserved_streams import reserved_streams
 
 if TYPE_CHECKING:
     from toolmason_runtime.transports.stdio.session import Opened
@@ -31,9 +31,9 @@ EXPOSE_ALL = "GEMINI_EXPOSE_ALL_TOOLS"
 _ENVIRONMENT = f"Setting {EXPOSE_ALL}=true is the same as --classic --all; --discovery overrides the style."
 LEAN = "lean"
 ENGINES = ("sdk", LEAN)
-"""What carries the protocol over stdio: the official SDK, or the standard library."""
-_LIVE = "toolmason_runtime.transports.stdio.live"
-"""The module that the engine `lean` imports at the first call."""
+"""Implementations of MCP over stdio: with the official SDK, or with the standard library alone."""
+_ASYNC_PHASE = "toolmason_runtime.transports.stdio.async_phase"
+"""The module that the lean engine imports at the first call."""
 DEFAULT_ENGINE = "sdk" if sys.platform == "win32" else LEAN
 LOG_LEVELS = ("debug", "info", "warning", "error", "critical")
 DEFAULT_LOG_LEVEL = "warning"
@@ -139,7 +139,7 @@ def main(
             options=values,
             commands=commands,
             prepare_after_s=DELAY_S,
-            prepare_modules=[_LIVE] if args.engine == LEAN and not args.http else (),
+            prepare_modules=[_ASYNC_PHASE] if args.engine == LEAN and not args.http else (),
         )
 
     open_standard_streams()
@@ -150,7 +150,7 @@ def main(
     _log_to_stderr(args.log_level)
     if not args.http and sys.stdin is not None and sys.stdin.isatty():
         print(f"{prog} serves MCP on stdin and stdout: register it with an MCP client, or see --help", file=sys.stderr)  # noqa: T201  for the user
-    with nullcontext((0, 1)) if args.http else own_streams() as streams:
+    with nullcontext((0, 1)) if args.http else reserved_streams() as streams:
         if startup_check and not (opened and opened.is_checked):
             _schedule_startup_check(startup_check)
         if args.http:
@@ -258,8 +258,8 @@ def _parser(
         "--engine",
         choices=ENGINES,
         default=DEFAULT_ENGINE,
-        help="implementation of the protocol over stdio: the official SDK, or one that starts faster"
-        f" (default: {LEAN}; sdk on Windows)",
+        help="implementation of MCP over stdio: the official SDK (sdk), or one that starts faster (lean)"
+        f" (default: {DEFAULT_ENGINE})",
     )
     parser.add_argument(
         "--debuggable",
@@ -444,7 +444,7 @@ def _schedule_startup_check(target: str) -> None:
 
 
 def check_at_start(target: str) -> None:
-    """Run the startup check and log its warnings, in a process of its own."""
+    """Run the startup check and log its warnings; `boot` calls this in a process of its own."""
     _log_to_stderr(DEFAULT_LOG_LEVEL)
     _run_startup_check(target)
     if sys.stdout is not None:

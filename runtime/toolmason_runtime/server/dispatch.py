@@ -108,7 +108,7 @@ class Dispatcher:
         self.updates = ResourceUpdates()
         """The announcements of changed resources."""
         self.before_handler: Callable[[], None] | None = None
-        """Called before a handler of a tool, prompt or resource runs; what it raises ends the request."""
+        """Called before a handler of a tool, prompt or resource runs; its exception ends the request."""
 
     @property
     def server(self) -> ServerEntry:

@@ -11,11 +11,11 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 REQUEST_TIMEOUT_S = 30.0
 """Seconds from the first byte of a request, or from the connection, to the last byte of its body."""
 JOIN_BYTES: Final = 65_536
-"""Bytes that are sent without waiting for more."""
+"""Bytes of joined writes that are sent at once."""
 
 
 class JoinedWrites:
-    """A transport that joins what one iteration of the event loop writes: uvicorn writes head and body separately."""
+    """A transport that joins the writes of one iteration of the event loop; uvicorn writes head and body separately."""
 
     def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
         self._transport = transport

@@ -91,7 +91,7 @@ class Sessions(SdkSessions):
 
 
 class _Session(StreamableHTTPServerTransport):
-    """One session; everything but the requests of an open session is handled by the SDK."""
+    """One session. The SDK handles everything except the requests of an open session."""
 
     async def _handle_post_request(self, scope: Scope, request: Request, receive: Receive, send: Send) -> None:
         message = scope.get(MESSAGE)
@@ -146,7 +146,7 @@ class _Session(StreamableHTTPServerTransport):
 
 
 class _EventResponse:
-    """A response of events. Its head and `first` are sent with the first event: one packet for most calls."""
+    """A stream of events. Its head and `first` are sent with the first event: one packet for most calls."""
 
     def __init__(self, send: Send, headers: list[tuple[bytes, bytes]], first: bytes) -> None:
         self._send = send

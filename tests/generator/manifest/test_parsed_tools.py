@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from toolmason.manifest.parsed_tools import parse_with_parts
+from toolmason.manifest.parsed_tools import parse_with_store
 
 MANIFEST = Path(__file__).parents[3] / "manifest" / "workbench.toml"
 LINES = st.sampled_from(
@@ -56,14 +56,14 @@ def outcome(parse: Any, text: str) -> str:
         return f"{type(error)} {error}"
 
 
-def assert_equal(text: str, parts: dict[str, str]) -> None:
+def assert_equal(text: str, store: dict[str, str]) -> None:
     expected = outcome(tomllib.loads, text)
     for _ in range(2):
-        assert outcome(lambda text: parse_with_parts(text, parts=parts), text) == expected
+        assert outcome(lambda text: parse_with_store(text, store=store), text) == expected
 
 
 SHARED: dict[str, str] = {}
-"""Parts of all examples, as those of many earlier runs."""
+"""The store of all examples, as that of many earlier runs."""
 
 
 @settings(deadline=None, max_examples=400)
@@ -93,11 +93,11 @@ def test_edits_of_our_manifest_give_the_same_tables_and_errors(data: st.DataObje
 )
 def test_only_edited_tools_are_parsed(edit: Mapping[str, str], parsed: int) -> None:
     text = "".join(f'[tools.{name}]\nsummary = "old {name}"\nparams.x.type = "string"\n\n' for name in "abc")
-    parts: dict[str, str] = {}
-    parse_with_parts(text, parts=parts)
-    count = len(parts)
+    store: dict[str, str] = {}
+    parse_with_store(text, store=store)
+    count = len(store)
     for old, new in edit.items():
         text = text.replace(old, new, 1)
-    parse_with_parts(text, parts=parts)
+    parse_with_store(text, store=store)
     assert count == 3
-    assert len(parts) - count == parsed
+    assert len(store) - count == parsed

@@ -1,4 +1,4 @@
-"""Parts of earlier runs save time and change no byte of the output."""
+"""Results of earlier runs save time and change no byte of the output."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from toolmason.project import Project
 from toolmason.render.model_process import MIN_TOOLS
 from toolmason.render.renderer import render
 from toolmason.write import check
-from toolmason.write.content_cache import CI_VARIABLE, ContentCache, content_cache, parts_path
+from toolmason.write.content_cache import CI_VARIABLE, ContentCache, content_cache, content_cache_path
 
 HEAD = """\
 edition = 1
@@ -76,7 +76,7 @@ EDITS = st.lists(st.tuples(st.sampled_from(NAMES), TOOLS), min_size=1, max_size=
 
 
 SHARED = ContentCache(Path("never saved"))
-"""The parts of all examples of a test, as those of many earlier runs."""
+"""The results of all examples of a test, as those of many earlier runs."""
 
 
 def manifest(tools: dict[str, dict[str, Any]]) -> str:
@@ -127,9 +127,9 @@ def test_an_edit_anywhere_gives_the_findings_and_the_server_of_a_run_without_the
     )
     project.manifest.write_text(text[:start] + inserted + text[start + removed :], encoding="utf-8")
     findings, servers = [], []
-    for parts in (None, SHARED, SHARED):
+    for store in (None, SHARED, SHARED):
         diagnostics = Diagnostics()
-        reading = read(project, diagnostics=diagnostics, parts=parts)
+        reading = read(project, diagnostics=diagnostics, store=store)
         findings.append(list(diagnostics))
         servers.append(repr(reading and reading.server))
     assert findings[0] == findings[1] == findings[2]
@@ -157,7 +157,7 @@ def test_models_of_another_process_change_no_file_of_a_server_with_many_tools(tm
 
 @pytest.fixture
 def known(project: Project, run: Callable[..., Result]) -> Project:
-    """A project with parts of an earlier run, whose manifest was edited since."""
+    """A project with results of an earlier run, whose manifest was edited since."""
     assert run("generate").exit_code == 0
     text = project.manifest.read_text(encoding="utf-8")
     assert "Measure texts" in text
@@ -166,10 +166,10 @@ def known(project: Project, run: Callable[..., Result]) -> Project:
 
 
 def test_unchanged_schemas_and_models_are_not_converted_again(known: Project) -> None:
-    reading = read(known, diagnostics=Diagnostics(), parts=content_cache(known))
+    reading = read(known, diagnostics=Diagnostics(), store=content_cache(known))
     assert reading
-    parts = content_cache(known)
-    files = render(reading.server, projections=reading.projections, parts=parts)
+    store = content_cache(known)
+    files = render(reading.server, projections=reading.projections, store=store)
     assert not reading.projections._normalizers
     assert files == render(reading.server)
 
@@ -275,7 +275,7 @@ def test_a_new_project_leaves_nothing_of_its_temporary_directory(cache_home: Pat
 
 
 def test_unused_entries_are_kept_up_to_the_size_of_the_used_ones(tmp_path: Path) -> None:
-    path = tmp_path / "cache" / "parts"
+    path = tmp_path / "cache" / "content"
     for number in range(5):
         cache = ContentCache(path)
         for entry in range(10):
@@ -288,7 +288,7 @@ def test_unused_entries_are_kept_up_to_the_size_of_the_used_ones(tmp_path: Path)
 
 
 def test_a_run_without_new_entries_writes_nothing(tmp_path: Path) -> None:
-    path = tmp_path / "cache" / "parts"
+    path = tmp_path / "cache" / "content"
     cache = ContentCache(path)
     cache["key"] = '"text"'
     cache.save()
@@ -304,7 +304,7 @@ def test_a_run_without_new_entries_writes_nothing(tmp_path: Path) -> None:
 def test_texts_with_any_character_are_the_same_in_the_next_run(
     texts: dict[str, str], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    path = tmp_path_factory.mktemp("texts") / "cache" / "parts"
+    path = tmp_path_factory.mktemp("texts") / "cache" / "content"
     cache = ContentCache(path)
     for key, text in texts.items():
         cache[key] = json.dumps(text, ensure_ascii=False)
@@ -316,7 +316,7 @@ def test_texts_with_any_character_are_the_same_in_the_next_run(
 def path_of(project: Project) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("CI", raising=False)
-        path = parts_path(project)
+        path = content_cache_path(project)
     assert path
     return path
 
@@ -356,7 +356,7 @@ cache.save()
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no limit for the size of files")
 def test_a_full_disk_keeps_the_entries_of_earlier_runs(tmp_path: Path) -> None:
-    path = tmp_path / "cache" / "parts"
+    path = tmp_path / "cache" / "content"
     cache = ContentCache(path)
     cache["key"] = "text"
     cache.save()
@@ -378,7 +378,7 @@ def test_a_full_disk_stops_a_run_with_a_message(project: Project) -> None:
 
 
 def test_concurrent_runs_leave_the_entries_of_one_of_them(tmp_path: Path) -> None:
-    path = tmp_path / "cache" / "parts"
+    path = tmp_path / "cache" / "content"
 
     def store(name: str) -> None:
         for number in range(20):
@@ -395,14 +395,14 @@ def test_concurrent_runs_leave_the_entries_of_one_of_them(tmp_path: Path) -> Non
 
 def test_old_files_of_other_projects_and_killed_runs_are_removed(tmp_path: Path) -> None:
     directory = tmp_path / "cache"
-    cache = ContentCache(directory / "parts-new")
+    cache = ContentCache(directory / "content-new")
     cache["key"] = "text"
     cache.save()
-    names = {"parts-old", "run-old.json", "draft-old", "key", "words-old.int8"}
+    names = {"content-old", "run-old.json", "draft-old", "key", "words-old.int8"}
     for name in names:
         directory.joinpath(name).touch()
         os.utime(directory / name, (0, 0))
     directory.joinpath("draft-new").touch()
     cache["other"] = "text"
     cache.save()
-    assert {path.name for path in directory.iterdir()} == {"parts-new", "draft-new", "key", "words-old.int8"}
+    assert {path.name for path in directory.iterdir()} == {"content-new", "draft-new", "key", "words-old.int8"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-TYPE_CHECKING = False  # `typing` is not imported: `boot` says why
+TYPE_CHECKING = False  # see `boot`: importing `typing` takes long
 if TYPE_CHECKING:
     from typing import Any
 
@@ -22,7 +22,7 @@ def encode(message: dict[str, Any]) -> bytes:
 
 
 def _encode_anything(message: dict[str, Any]) -> bytes:
-    """Encode a message with objects of Python, such as models and paths, in the data of a log message."""
+    """Encode a log message whose data contains Python objects, such as models and paths."""
     from pydantic_core import to_json, to_jsonable_python
     from toolmason_runtime.protocol.results import encodable
 

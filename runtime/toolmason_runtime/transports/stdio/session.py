@@ -1,4 +1,4 @@
-"""What one connection knows of the protocol: its era, the handshake, the valid requests and the form of results."""
+"""The protocol state of one connection: era, handshake and log level; checks of requests, and the form of results."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from toolmason_runtime.protocol.requests import (
     request_shape,
 )
 
-TYPE_CHECKING = False  # `typing` is not imported: `boot` says why
+TYPE_CHECKING = False  # see `boot`: importing `typing` takes long
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
     from typing import Any, Final
@@ -165,7 +165,7 @@ class Session:
 
     @cached_property
     def _capabilities(self) -> dict[str, Any]:
-        """What the server can do; its lists never change."""
+        """The capabilities of the server; its lists never change."""
         capabilities: dict[str, Any] = {"logging": {}}
         for part in ("tools", "prompts", "resources"):
             if f"{part}/list" in self._methods:
@@ -178,7 +178,7 @@ class Session:
 
 
 class Opened:
-    """A session that has begun: `unread` is the input that is not answered yet."""
+    """A session that the boot phase has begun. `unread` is the input from its first unanswered request on."""
 
     def __init__(self, session: Session, unread: bytes, *, is_checked: bool) -> None:
         self.session = session

@@ -10,7 +10,7 @@ from toolmason_runtime.protocol.requests import SUBSCRIPTION_ID
 from toolmason_runtime.protocol.resource_updates import MAX_SUBSCRIPTIONS, too_many_subscriptions
 
 if TYPE_CHECKING:
-    from toolmason_runtime.protocol.dispatching import Dispatching
+    from toolmason_runtime.protocol.dispatcher import DispatcherProtocol
     from toolmason_runtime.transports.stdio.calls import Call
     from toolmason_runtime.transports.stdio.client_requests import ClientRequests
     from toolmason_runtime.transports.stdio.context import LeanContext
@@ -20,9 +20,9 @@ SUBSCRIBE: Final = frozenset({"resources/subscribe", "resources/unsubscribe"})
 
 
 class Subscriptions:
-    """Sends the announcements of a dispatcher to the client, for the resources that it subscribes to."""
+    """Sends the resource updates of a dispatcher to the client, for the resources that it subscribes to."""
 
-    def __init__(self, dispatcher: Dispatching, requests: ClientRequests) -> None:
+    def __init__(self, dispatcher: DispatcherProtocol, requests: ClientRequests) -> None:
         self._dispatcher = dispatcher
         self._requests = requests
         self._uris: set[str] = set()
@@ -45,7 +45,7 @@ class Subscriptions:
     async def listen(self, call: Call, context: LeanContext) -> dict[str, Any]:
         """Open a stream for the resources that a client can subscribe to; it ends only when it is cancelled.
 
-        The acknowledgement omits all that the server does not send.
+        The acknowledgement lists only the resources whose updates are sent.
 
         Raises:
             MethodError: there are too many resources.

@@ -1,4 +1,4 @@
-"""Keep all other output away from the standard streams of the protocol."""
+"""Reserve the standard streams for the protocol, so that the output of handlers and programs cannot damage it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 
 
 @contextmanager
-def own_streams() -> Iterator[tuple[int, int]]:
+def reserved_streams() -> Iterator[tuple[int, int]]:
     """Reserve standard input and output for the protocol; yield their descriptors.
 
     Handlers and the programs that they start get an empty standard input, and their output goes to standard error.

@@ -17,11 +17,11 @@ from toolmason_runtime.transports.stdio.descriptors import write_all
 MAX_BATCHES: Final = 16
 """Maximum number of batches of messages that wait for the event loop, each of at most one chunk or message."""
 MAX_QUEUED_BYTES: Final = 8 * 1024 * 1024
-"""Output that waits for a slow client before no more calls are started."""
+"""Maximum bytes of output that wait for a slow client while new calls are started."""
 MAX_BYTES_WITH_NOTICES: Final = 4 * 1024 * 1024
-"""Output that waits for a slow client before progress and log messages are dropped."""
+"""Maximum bytes of output that wait for a slow client while progress and log messages are not dropped."""
 MAX_UNREAD_BYTES: Final = 32 * 1024 * 1024
-"""Output that waits for a slow client before no more input is read. Only a client that never reads gets there."""
+"""Maximum bytes of output that wait while input is read. Only a client that never reads exceeds it."""
 
 Received = tuple[Wire | MalformedError, int]
 """A message or the error for it, and the size of its line in bytes."""
@@ -29,7 +29,7 @@ _log = logging.getLogger(__package__)
 
 
 class Output:
-    """The output of a server, written by a thread of its own. Methods are called in the event loop, or as they say.
+    """The output of a server, written by a thread of its own. Only `wait_until_read` is called outside the event loop.
 
     Invariant: the thread writes the lines in order; `_bytes` is the size of those that it has not written yet.
     """
