@@ -6,8 +6,10 @@ import subprocess
 import sys
 
 import pytest
+from bench.__main__ import main
 from bench.clock import measure_children, process_cpu
 from bench.file_tools import FileTask
+from bench.page import page
 from bench.promises import Findings, rows
 from bench.rounds import Cost, ratio, typical
 from bench.synthetic import MAX_TOOLS, synthetic_tools
@@ -64,16 +66,10 @@ def test_a_task_that_leaves_memory_behind_misses_its_target() -> None:
 
 
 def test_a_bar_in_a_cell_does_not_end_it() -> None:
-    pytest.importorskip("matplotlib", reason="only the group `bench` has it")
-    from bench.page import page
-
     assert "| .users \\| length | jq" in page(_findings(".users | length", None))
 
 
 def test_scale_needs_two_sizes_before_anything_is_measured(capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("matplotlib", reason="only the group `bench` has it")
-    from bench.__main__ import main
-
     with pytest.raises(SystemExit):
         main(["--sizes", "1000"])
     assert "at least two sizes" in capsys.readouterr().err
