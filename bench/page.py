@@ -115,13 +115,11 @@ at the largest size with that at the next smaller one: 1.0x is linear, less is b
 _LINEAR = """\
 - Constant: the start and the list in the default style, and the memory until the first search, in a server that begins
   with prepared answers.
-- Linear: a generation; an edit, which reads the whole manifest and writes the files that cover all tools; `check`,
-  which hashes all files; the first search of a server, which loads the catalogue and joins its texts; a later search,
-  which adds the scores of all tools; the list of all tools; the nearest names of an unknown tool.
-- Above linear: the catalogue's JSON takes longer per tool in a large catalogue, since Python's garbage collector looks
-  at all objects again while they are created.
-- It hurts at 10,000 tools in a full generation and after an edit, and in the memory of a server that has searched.
-  Split such a catalogue into several servers.
+- Nearly linear: a full generation, and an edit, which joins the files that cover all tools.
+- Less than linear, but still growing: `check`, which hashes all files; the first search of a server, which loads the
+  catalogue and joins its texts; a later search, which adds the scores of all tools; the list of all tools.
+- It hurts at 10,000 tools in a full generation, after an edit, and in the memory of a server that has searched. Split
+  such a catalogue into several servers.
 """
 
 _SEARCH = """\
@@ -210,12 +208,13 @@ the first one.
 _READING = """\
 - The start of a server that uses the SDK is mostly its import. Ours over stdio imports neither it nor the dispatcher
   until a request needs them.
-- A full generation is mostly datamodel-code-generator: its import, then about a millisecond per class, in one call.
+- A full generation is datamodel-code-generator, in a process beside ours, and the conversion of each schema for the
+  providers.
 - A run without changes is the import of the toolkit and a comparison of the hashes of all inputs and outputs. Without
   the record of an earlier run (in the user's cache), as in CI, `check` renders everything, except what a restored
   content cache has.
-- After an edit, the manifest is parsed and the files that cover all tools are written again: the table, the index, the
-  schemas. The models of one category cost little in comparison, unless a schema changed.
+- After an edit, only edited tools are parsed, converted and rendered. The rest is the import of the toolkit, the
+  resolution of all tools, and the files that cover all of them: the table, the index, the schemas.
 """
 
 
